@@ -1,0 +1,89 @@
+"""The command line: `python -m harness COMMAND …`, also installed as `millrace`.
+
+One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches),
+`add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a measuring process must
+start fast and must not load what it does not use.
+
+Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, told in one line;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from harness import __version__
+from harness.errors import RunFailed, UserError
+
+COMMANDS: dict[str, str] = {
+    "run": "run one topology under one threading model and report it",
+    "topologies": "list the topologies with their parameters, defaults and units",
+    "models": "list the threading models with their options",
+    "show": "draw a topology with its queues and threads under a model",
+    "sweep": "measure an experiment, or one block of it",
+    "aggregate": "turn the records of runs into tables (Spark)",
+    "plot": "draw a figure from the tables",
+    "figures": "make the figures: measure, aggregate and draw what is not up to date",
+}
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line on stderr, without the usage text."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _top_parser() -> OneLineParser:
+    width = max(map(len, COMMANDS))
+    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    parser = OneLineParser(
+        prog="millrace",
+        description="How should a stream program use the threads of its machine? Runs operator graphs under several threading "
+        "models, measures them, aggregates the records and draws the figures.",
+        epilog=f"commands:\n{listing}\n\n`millrace COMMAND --help` explains one command.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"millrace {__version__}")
+    parser.add_argument("command", metavar="COMMAND", help="one of: " + ", ".join(COMMANDS))
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code. A user's mistake is one line on stderr, never a traceback."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    top = _top_parser()
+    if not words:
+        top.print_help(sys.stderr)
+        return 2
+    if words[0].startswith("-"):
+        top.parse_args(words)
+    name, rest = words[0], words[1:]
+    if name not in COMMANDS:
+        top.error(f"unknown command {name!r}; commands are: {', '.join(COMMANDS)}")
+    module = importlib.import_module(f"harness.cli.{name}")
+    parser = OneLineParser(
+        prog=f"millrace {name}",
+        description=module.DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    args = parser.parse_args(rest)
+    try:
+        return module.run(args)
+    except UserError as error:
+        print(f"millrace {name}: {error}", file=sys.stderr)
+        return 2
+    except RunFailed as error:
+        print(f"millrace {name}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has gone; nothing is left to tell
+        return 1
+    except KeyboardInterrupt:
+        print(f"millrace {name}: interrupted", file=sys.stderr)
+        return 130

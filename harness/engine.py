@@ -1,0 +1,107 @@
+"""The one door to anything that can run a graph.
+
+A run is: `open_engine`, `start`, `sample` once a period, `stop`. Engines differ in what runs the graph (real threads here), never in
+what they report, so measurement and control laws are written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from harness.errors import UserError
+from harness.graph import Graph
+from harness.models import Model
+
+MACHINES = ("local",)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One period's reading. Counts are of this period alone; per-operator and per-port entries follow the graph's order."""
+
+    time_s: float  # since start, at the period's end
+    elapsed_s: float  # the period's true length
+    source_tuples: int  # sent by the sources
+    sink_tuples: int  # arrived at the sinks
+    submitted_tuples: int  # submitted on all output ports of all operators: what P17's and M19's laws feed on
+    processed: Sequence[int]  # tuples through each operator (a source's own count for sources)
+    queue_fill: Sequence[float]  # tuples queued at each input port over its capacity, at the period's end; 0 without a queue
+    write_blocked: Sequence[float]  # share of pushes to each input port that found its queue full or its producer side taken
+    threads_active: int  # scheduler threads running
+    threads_requested: int  # scheduler threads asked for
+    threads_unsuspendable: int  # told to suspend a period ago and still not asleep (P17 §4.2.3)
+    queued_ports: int  # input ports with a queue
+    cpu_s: float  # CPU time of this process [s]
+    system_cpu: float  # busy share of the CPUs that the process may use, 0 .. 1, by all processes
+    context_switches: int  # of this process, voluntary and not
+    latency_counts: Sequence[int]  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a whole run did, and whether it was right."""
+
+    sent: int  # tuples by the sources
+    received: int  # tuples at the sinks
+    in_flight: int  # left in queues or given up by blocked producers when the run was cut short; 0 after a drain
+    processed: Sequence[int]  # tuples through each operator, in the graph's order
+    drained: bool  # every port saw its final punctuation
+    order_violations: int  # tuples that a sink saw after a later one of the same path (ORDER)
+    order_checked: bool  # False if the graph has too many paths to tell them apart
+    checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
+    conservation: Sequence[str] = field(default_factory=tuple)  # ports that got more or fewer tuples than were submitted to them
+    latency_counts: Sequence[int] = field(default_factory=tuple)  # sink latency histogram
+    latency_max_ns: int = 0
+    stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
+    error: str | None = None  # the exception of an operator that raised
+    scheduling: dict[str, int] = field(default_factory=dict)  # drains, searches, reschedules, blocks: sums over all threads
+
+    @property
+    def correct(self) -> bool:
+        """No tuple lost, doubled, reordered or harmed, and no thread or operator failed."""
+        return (
+            self.order_violations == 0
+            and self.checksum_ok
+            and not self.conservation
+            and not self.stuck
+            and self.error is None
+        )
+
+
+class Engine(Protocol):
+    """Runs one graph once."""
+
+    queue_capacity: int  # tuples a queue, as chosen; 0 if nothing is queued
+    threads: int  # threads that execute operators, sources' own included
+
+    def start(self) -> None:
+        """Start the threads. Raises RunFailed if the system refuses memory or a thread."""
+
+    def sample(self, period_s: float) -> Sample:
+        """Let one period pass, real or virtual, and read the counters. Returns early if the run ends by itself."""
+
+    def finished(self) -> bool:
+        """Whether every port has seen its final punctuation, or an operator has failed."""
+
+    def stop(self, drain: bool, timeout_s: float) -> Totals:
+        """End the run. With `drain` the sources stop and what is queued is processed first, for at most `timeout_s` seconds.
+
+        Never hangs: threads that have not stopped after `timeout_s` more seconds are named in `Totals.stuck`.
+        """
+
+
+def open_engine(graph: Graph, model: Model, machine: str = "local", *, tuples: int | None = None) -> Engine:
+    """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
+
+    Raises UserError for an unknown machine, GraphError for a graph that cannot run.
+    """
+    if machine not in MACHINES:
+        raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(MACHINES)}")
+    if tuples is not None and tuples < 0:
+        raise UserError(f"tuples must be 0 or more, not {tuples}")
+    graph.check()
+    from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
+
+    return RuntimeEngine(graph, model, tuples)

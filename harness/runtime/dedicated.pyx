@@ -1,0 +1,79 @@
+# dedicated.pyx - a queue before every input port and a thread that executes it and nothing else (P17 s2.2).
+#
+# A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one would take the core from the one it waits
+# for. What such a system spends its time on is the switch between threads, so the rules below make each switch worth many tuples:
+#
+#   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when `wake_at` tuples wait, or else before it goes to
+#              sleep or ends itself (wake_owed), so nothing is ever left lying. Where several threads produce, each wakes at once.
+#   producer   sleeps when the queue is full, on Port::room. The consumer wakes one when half the queue is free, at the latest when it is
+#              empty and the consumer goes to sleep; a producer that was woken and leaves room behind wakes the next.
+#
+# No lost wake-up: every decision to sleep is made by Parking::sleep_while, which looks again after announcing itself (edge ANNOUNCE), and before
+# a consumer sleeps it calls wake_one itself, not by guess. Nobody sleeps for ever: along a stream, a sleeping producer has a full queue
+# before it, so its consumer is awake or sleeps on a full queue further down; the last one is a sink, which never waits for room.
+
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.atomic cimport memory_order_acquire
+
+from harness.runtime.native cimport Port, Target, Tuple, Worker, spin
+from harness.runtime.submit cimport take
+
+
+cdef void* port_body(void* argument) noexcept nogil:
+    cdef Worker* worker = <Worker*> argument
+    cdef Port* port = worker.port
+    cdef Tuple* first
+    cdef uint64_t tail
+    cdef uint32_t count
+    while port.open_streams > 0 and not worker.stop.load(memory_order_acquire):
+        count = <uint32_t> port.ring.front(port.batch, &first)
+        if count == 0:
+            wake_owed(worker)
+            port.room.wake_one()
+            tail = port.ring.tail().load(memory_order_acquire)
+            if tail == port.ring.head().load(memory_order_acquire):
+                worker.waits.add(1)
+                port.arrivals.sleep_while(port.ring.tail(), tail, worker.stop)
+            continue
+        worker.drains.add(1)
+        take(worker, port, first, count)
+        port.ring.release(count)
+        if port.room.somebody_guess() and port.ring.size_guess() * 2 <= port.ring.capacity():
+            port.room.wake_one()
+    wake_owed(worker)
+    worker.thread.finish()
+    return NULL
+
+
+cdef void wait_for_room(Worker* worker, Port* port) noexcept nogil:
+    cdef uint64_t head = port.ring.head().load(memory_order_acquire)
+    if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
+        spin(&worker.spins)  # not full: another producer is copying its tuples in, which is soon done
+        return
+    wake_owed(worker)
+    port.arrivals.wake_one()
+    worker.waits.add(1)
+    port.room.sleep_while(port.ring.head(), head, worker.stop)
+
+
+cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
+    cdef Port* port = target.port
+    if not port.one_sender:
+        port.arrivals.wake_one()
+        if port.room.somebody_guess() and port.ring.size_guess() < port.ring.capacity():
+            port.room.wake_one()
+    elif port.ring.size_guess() >= port.wake_at:
+        port.arrivals.wake_one()
+    elif not target.wake_owed:
+        target.wake_owed = True
+        worker.owed[worker.owed_count] = target
+        worker.owed_count += 1
+
+
+cdef void wake_owed(Worker* worker) noexcept nogil:
+    cdef uint32_t i
+    for i in range(worker.owed_count):
+        if worker.owed[i].wake_owed:
+            worker.owed[i].wake_owed = False
+            worker.owed[i].port.arrivals.wake_one()
+    worker.owed_count = 0

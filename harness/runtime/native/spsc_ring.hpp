@@ -1,0 +1,107 @@
+// spsc_ring.hpp - bounded FIFO of tuples between one producer at a time and one consumer at a time, slots inline.
+//
+//   tail_        published end: written by the producer, read by the consumer       head_   published front: the other way round
+//   head_seen_   the producer's last look at head_    tail_seen_   the consumer's last look at tail_
+//   slot i       the producer's until tail_ passes i, then the consumer's until head_ does; both work on it in place
+//
+// Edges  PUBLISH  tail_.store(release) -> tail_.load(acquire)   slots before tail_ are filled
+//        RECYCLE  head_.store(release) -> head_.load(acquire)   slots before head_ are free again
+// A side reads its own index relaxed: only it writes it. Where several threads take turns as producer (or consumer) a TryFlag hands the
+// side over, and its edge HANDOVER carries the private members along.
+//
+// Both sides look at the other's index only when their last look does not suffice, and publish once a batch, so that the index lines
+// move between cores once a batch instead of once a tuple. Progress: wait-free.
+// Source: Lamport, TOPLAS 5(2), 1983; cached indices as in Giacomoni et al., FastForward, PPoPP 2008; batches: docs/design.md.
+// Checked by: tests/native/stress_spsc_ring.cpp, tests/runtime/test_native.py
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "tuple.hpp"
+
+namespace millrace {
+
+inline size_t slots_for(size_t capacity) noexcept {  // smallest power of two that holds `capacity`
+  size_t slots = 1;
+  while (slots < capacity) slots *= 2;
+  return slots;
+}
+
+class SpscRing {
+ public:
+  // `memory` holds slots_for(capacity) * stride bytes, belongs to the caller and outlives the ring.
+  void init(char* memory, size_t capacity, size_t stride) noexcept {
+    slots_ = memory;
+    capacity_ = capacity;
+    mask_ = slots_for(capacity) - 1;
+    stride_ = stride;
+  }
+
+  // Copies up to `count` consecutive tuples behind what is queued and publishes them; returns how many fitted. Producer only.
+  // `path_step` is added to the path of each (fan-in: tells the streams of a port apart).
+  size_t push(Tuple* first, size_t count, uint32_t path_step) noexcept {
+    const uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_seen_ + count > capacity_) head_seen_ = head_.load(std::memory_order_acquire);  // RECYCLE
+    const size_t fitting = std::min<size_t>(count, capacity_ - (tail - head_seen_));
+    if (fitting == 0) return 0;
+    const size_t start = tail & mask_;
+    const size_t before_wrap = std::min(fitting, mask_ + 1 - start);
+    copy(start, first, before_wrap);
+    if (before_wrap < fitting) copy(0, slot(first, stride_, before_wrap), fitting - before_wrap);
+    if (path_step != 0) {
+      for (size_t i = 0; i < fitting; ++i) at(tail + i)->path += path_step;
+    }
+    tail_.store(tail + fitting, std::memory_order_release);  // PUBLISH
+    return fitting;
+  }
+
+  // Up to `most` tuples at the front that lie side by side, in `*first`; 0 = empty. Consumer only. They stay in their slots, to be worked
+  // on in place, until release().
+  size_t front(size_t most, Tuple** first) noexcept {
+    const uint64_t head = head_.load(std::memory_order_relaxed);
+    if (tail_seen_ - head < most) tail_seen_ = tail_.load(std::memory_order_acquire);  // PUBLISH
+    const size_t start = head & mask_;
+    *first = at(head);
+    return std::min({most, static_cast<size_t>(tail_seen_ - head), mask_ + 1 - start});
+  }
+
+  // Gives the first `count` slots back. Consumer only.
+  void release(size_t count) noexcept {
+    head_.store(head_.load(std::memory_order_relaxed) + count, std::memory_order_release);  // RECYCLE
+  }
+
+  // Anybody; may be out of date by what the two sides did meanwhile. Reads head_ first: the guess errs on the side of more.
+  size_t size_guess() const noexcept {
+    const uint64_t head = head_.load(std::memory_order_acquire);
+    return std::min<uint64_t>(tail_.load(std::memory_order_acquire) - head, capacity_);
+  }
+  size_t capacity() const noexcept { return capacity_; }
+
+  // What a waiting side watches (parking.hpp).
+  const std::atomic<uint64_t>& tail() const noexcept { return tail_; }
+  const std::atomic<uint64_t>& head() const noexcept { return head_; }
+
+  // The `index`-th tuple from the front, when no thread is running any more (for the account of tuples left behind).
+  Tuple* left_behind(size_t index) noexcept { return at(head_.load(std::memory_order_acquire) + index); }
+
+ private:
+  Tuple* at(uint64_t index) noexcept { return reinterpret_cast<Tuple*>(slots_ + (index & mask_) * stride_); }
+  void copy(size_t start, Tuple* first, size_t count) noexcept {
+    std::memcpy(slots_ + start * stride_, first, count * stride_);
+  }
+
+  alignas(CACHE_LINE) char* slots_ = nullptr;  // constant after init: read by both sides, shared in peace
+  size_t capacity_ = 0;
+  size_t mask_ = 0;
+  size_t stride_ = 0;
+  alignas(CACHE_LINE) std::atomic<uint64_t> tail_{0};  // the producer's line
+  uint64_t head_seen_ = 0;
+  alignas(CACHE_LINE) std::atomic<uint64_t> head_{0};  // the consumer's line
+  uint64_t tail_seen_ = 0;
+};
+
+}  // namespace millrace

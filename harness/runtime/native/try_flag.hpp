@@ -1,0 +1,24 @@
+// try_flag.hpp - a flag that one thread at a time may hold and that nobody waits for (P17 Figure 3: prodLocked, consLocked).
+//
+// Edge  HANDOVER  held_.store(release) in unlock() -> held_.exchange(acquire) in try_lock()   what the holder did is seen by the next
+//
+// Deviation from P17: a plain load comes first, so that a thread that finds the flag taken does not steal its cache line.
+// Checked by: tests/native/stress_try_flag.cpp
+#pragma once
+
+#include <atomic>
+
+namespace millrace {
+
+class TryFlag {
+ public:
+  bool try_lock() noexcept {  // false = somebody else holds it
+    return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);  // HANDOVER
+  }
+  void unlock() noexcept { held_.store(false, std::memory_order_release); }  // HANDOVER; holder only
+
+ private:
+  std::atomic<bool> held_{false};
+};
+
+}  // namespace millrace

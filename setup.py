@@ -1,0 +1,50 @@
+"""Builds the Cython runtime in place: `python setup.py build_ext --inplace`.
+
+MILLRACE_SANITIZE=thread|address|undefined builds with that sanitizer; MILLRACE_CFLAGS replaces the optimisation flags.
+"""
+
+import os
+import shlex
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+ROOT = Path(__file__).parent
+RUNTIME = Path("harness/runtime")
+sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
+# -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
+optimise = os.environ.get("MILLRACE_CFLAGS", "-O3 -march=native -ffp-contract=off -g1")
+flags = ["-std=c++20", "-pthread", *shlex.split(optimise), "-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter"]
+if sanitizer:
+    flags += [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"]
+headers = [str(path) for path in sorted((ROOT / RUNTIME / "native").glob("*.hpp"))]
+extensions = [
+    Extension(
+        f"harness.runtime.{source.stem}",
+        [str(source.relative_to(ROOT))],
+        include_dirs=[str(RUNTIME / "native")],
+        language="c++",
+        extra_compile_args=[*flags, f'-DMILLRACE_FLAGS="{" ".join(flags)}"'],
+        extra_link_args=["-pthread", *([f"-fsanitize={sanitizer}"] if sanitizer else [])],
+        depends=headers,
+    )
+    for source in sorted((ROOT / RUNTIME).glob("*.pyx"))
+]
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        nthreads=2,
+        language_level=3,
+        build_dir="build/cython",
+        emit_linenums=bool(sanitizer),
+        compiler_directives={
+            "boundscheck": False,
+            "wraparound": False,
+            "cdivision": True,
+            "initializedcheck": False,
+            "freethreading_compatible": False,
+        },
+    ),
+)
