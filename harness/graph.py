@@ -60,6 +60,7 @@ class Operator:
     outputs: int
     cost: int = 0
     function: Callable[[int, float], float | None] | None = None
+    preserves: bool = True  # passes on every tuple, its value unchanged; the run's oracle relies on it, and so checks it
 
     def input(self, port: int) -> PortId:
         """The id of input port `port`."""
@@ -113,15 +114,18 @@ class Graph:
         """Add a merge that restores the order in which the split upstream saw the tuples."""
         return self._add(Operator(name, "merge", 1, 1))
 
-    def python(self, name: str, function: Callable[[int, float], float | None], inputs: int = 1) -> Operator:
+    def python(
+        self, name: str, function: Callable[[int, float], float | None], inputs: int = 1, preserves: bool = False
+    ) -> Operator:
         """Add an operator that calls `function(sequence, value)`; it returns the new value, or None to drop the tuple.
 
         Each call takes the interpreter's lock, so such operators run one at a time whatever the model. An exception ends the
-        run, which then reports it.
+        run, which then reports it. `preserves` promises that it drops nothing and returns `value` itself; the oracle then checks
+        tuples behind it as strictly as others.
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
-        return self._add(Operator(name, "python", inputs, 1, function=function))
+        return self._add(Operator(name, "python", inputs, 1, function=function, preserves=preserves))
 
     def sink(self, name: str, inputs: int = 1) -> Operator:
         """Add a sink."""
@@ -231,7 +235,7 @@ class Graph:
                 for port in range(operator.outputs)
             }
             copies[name] = per_port.pop() if len(per_port) == 1 else None
-            if operator.kind == "python":
+            if not operator.preserves:
                 copies[name] = None
         of_sources = {copies[name] for name in order if self.operators[name].kind == "source"}
         return Flow(passed / arrived if arrived else 0.0, of_sources.pop() if len(of_sources) == 1 else None, copies)
@@ -280,7 +284,7 @@ class Graph:
                     splits.add(name)
                 elif operator.kind in ("source", "merge"):
                     problems.append(f"merge {merge!r}: {name!r} reaches it without passing a split")
-                elif operator.kind == "python" or operator.outputs > 1 or name in fan_out:
+                elif not operator.preserves or operator.outputs > 1 or name in fan_out:
                     problems.append(f"merge {merge!r}: {name!r}, between it and its split, may drop, double or divert tuples")
             if len(splits) > 1:
                 problems.append(f"merge {merge!r}: more than one split feeds it ({', '.join(sorted(splits))})")

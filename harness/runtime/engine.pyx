@@ -52,6 +52,9 @@ cdef extern from *:
     const int MILLRACE_STACK_FACTOR
 
 
+GIVEN_UP = []
+
+
 cdef class RuntimeEngine:
     """Runs `graph` once under `model`; see harness.engine.Engine for what each method promises.
 
@@ -146,6 +149,17 @@ cdef class RuntimeEngine:
             latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
         )
 
+    def layout(self):
+        """What the plan decided, by name: operators that need a lock, and queues (of which input port) that several threads fill."""
+        cdef Run* run = self.plan.run
+        cdef uint32_t i
+        queues = {queue: str(port) for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True) if queue is not None}
+        return {
+            "locked": [self.plan.operators[i].name for i in range(run.operator_count) if run.operators[i].lock != NULL],
+            "queued": list(queues.values()),
+            "shared": [queues[i] for i in range(run.port_count) if run.ports[i].shared],
+        }
+
     def stop(self, bint drain, double timeout_s):
         cdef Run* run = self.plan.run
         if self.totals is not None:
@@ -229,7 +243,7 @@ cdef class RuntimeEngine:
                 where = f" in operator {self.plan.operators[inside - 1].name!r}" if inside > 0 else ""
                 stuck.append(f"{self.plan.worker_names[i]}{where}")
                 run.workers[i].thread.abandon()
-                self.plan.leaked = True  # it may come back and touch anything
+                GIVEN_UP.append(self.plan)  # it may come back, and whatever it touches then must still be there
         return stuck
 
     # -- the account --------------------------------------------------------------------------------------------------------------

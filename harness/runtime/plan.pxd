@@ -14,7 +14,6 @@ cdef class Plan:
     cdef readonly list worker_names
     cdef readonly bint copies_known
     cdef readonly list owners               # PythonCall objects, kept alive
-    cdef bint leaked                        # a thread is still in there: nothing may be freed
     cdef Route* routes
     cdef Target* targets
     cdef Target** owed

@@ -222,9 +222,9 @@ cdef class Plan:
         cdef PythonCall call
         self.run.final_punctuation = <Tuple*> self.block(self.run.stride)
         self.run.final_punctuation.kind = FINAL
-        changed = [False] * len(self.operators)  # behind a Python operator values may differ from what the source gave
+        changed = [False] * len(self.operators)  # behind some operators values may differ from what the source gave
         for i in order:
-            changed[i] = self.operators[i].kind == "python" or any(changed[stream[0]] for stream in incoming[i])
+            changed[i] = not self.operators[i].preserves or any(changed[stream[0]] for stream in incoming[i])
         for i in range(self.run.operator_count):
             op = &self.run.operators[i]
             kind = self.operators[i].kind
@@ -319,8 +319,6 @@ cdef class Plan:
     def __dealloc__(self):
         cdef uint32_t i
         cdef Operator* op
-        if self.leaked:
-            return
         if self.run.operators != NULL:
             for i in range(self.run.operator_count):
                 op = &self.run.operators[i]

@@ -1,0 +1,115 @@
+# Two commands do all that is needed on a fresh machine: `make figures` and `make test`. Each makes the pinned environment in .venv and
+# builds the runtime if they are missing or out of date. Needed: python3 (3.11 or newer, with venv and headers), a C++20 compiler, make.
+
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+BIN := .venv/bin
+RUNTIME := $(wildcard harness/runtime/*.pyx harness/runtime/*.pxd harness/runtime/native/*.hpp)
+STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
+CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native
+ARGS ?=
+
+.DELETE_ON_ERROR:
+.PHONY: help figures report test test-fast bench stress test-tsan lint format lock build clean
+
+help:
+	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
+	@echo "make test        all tests"
+	@echo "make report      the figures with captions as one HTML page, results/report.html"
+	@echo "make test-fast   the deterministic tests only"
+	@echo "make bench       speed of the runtime beside plain C++"
+	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers"
+	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
+	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
+	@echo "make lock        requirements.lock anew from requirements.in"
+	@echo "Options go in ARGS, e.g. make figures ARGS='--config config/paper.yaml'"
+
+figures: build
+	@$(BIN)/python -m harness figures $(ARGS)
+
+report: build
+	@$(BIN)/python -m harness figures --report results/report.html $(ARGS)
+
+test: build
+	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-fast: build
+	@$(BIN)/python -m pytest -m "not slow and not heavy" $(ARGS)
+
+bench: build
+	@$(BIN)/python -m pytest tests/benchmarks -m slow --benchmark-only -q $(ARGS)
+
+lint: .venv/.installed
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/cython-lint harness/runtime
+	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
+	@$(BIN)/snakefmt --check Snakefile harness/rules
+	@! grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock
+
+format: .venv/.installed
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+	@$(BIN)/clang-format -i $$(git ls-files '*.hpp' '*.cpp')
+	@$(BIN)/snakefmt Snakefile harness/rules
+
+lock: .venv/.installed
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	    -o requirements.lock requirements.in
+
+clean:
+	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
+	rm -f harness/runtime/*.so
+
+# -- what the commands above stand on --------------------------------------------------------------------------------------------
+
+build: build/.built
+
+build/.built: .venv/.installed setup.py $(RUNTIME)
+	@echo "millrace: building the runtime (about half a minute) ..."
+	@mkdir -p build
+	@$(BIN)/python setup.py --quiet build_ext --inplace --parallel 2 > build/log 2>&1 || { tail -40 build/log; exit 1; }
+	@touch $@
+
+.venv/.installed: requirements.lock
+	@$(MAKE) --no-print-directory check-tools
+	@echo "millrace: making the environment in .venv (downloads about 700 MB once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip install --quiet --no-deps --require-hashes -r requirements.lock
+	@echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/millrace.pth"
+	@printf '#!/bin/sh\nexec "%s/.venv/bin/python" -m harness "$$@"\n' "$(CURDIR)" > $(BIN)/millrace && chmod +x $(BIN)/millrace
+	@touch $@
+
+.PHONY: check-tools
+check-tools:
+	@command -v $(PYTHON) > /dev/null || \
+	    { echo "millrace: $(PYTHON) is missing: install Python 3.11 or newer (Debian: apt install python3 python3-venv python3-dev)"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "millrace: $(PYTHON) is $$($(PYTHON) -V 2>&1): Python 3.11 or newer is needed (make PYTHON=python3.12 ...)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || \
+	    { echo "millrace: $(PYTHON) cannot make environments: install its venv module (Debian: apt install python3-venv)"; exit 1; }
+	@$(PYTHON) -c 'import os, sys, sysconfig as s; sys.exit(not os.path.exists(os.path.join(s.get_path("include"), "Python.h")))' || \
+	    { echo "millrace: the headers of $(PYTHON) are missing: install them (Debian: apt install python3-dev)"; exit 1; }
+	@echo 'int main() {}' | $(CXX) -std=c++20 -x c++ - -o /dev/null 2> /dev/null || \
+	    { echo "millrace: $(CXX) is missing or knows no C++20: install g++ 12 or newer (Debian: apt install g++), or set CXX"; exit 1; }
+
+# -- stress: each program, under each sanitizer ---------------------------------------------------------------------------------
+
+stress: $(foreach sanitizer,thread address undefined,$(addprefix build/stress/$(sanitizer)/,$(addsuffix .ok,$(STRESS))))
+	@echo "stress: $(words $(STRESS)) programs clean under the thread, address and undefined-behaviour sanitizers"
+
+build/stress/%.ok: build/stress/%
+	@echo "stress: $*"
+	@TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1 timeout 120 $<
+	@touch $@
+
+define STRESS_RULE
+build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp)
+	@mkdir -p $$(dir $$@)
+	@$$(CXX) $$(CXXFLAGS_STRESS) -fsanitize=$(1) -fno-omit-frame-pointer -o $$@ $$<
+endef
+$(foreach sanitizer,thread address undefined,$(eval $(call STRESS_RULE,$(sanitizer))))
+.PRECIOUS: build/stress/thread/% build/stress/address/% build/stress/undefined/%
+
+test-tsan: build
+	@tests/native/tsan.sh $(ARGS)

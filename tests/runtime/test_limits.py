@@ -1,0 +1,52 @@
+"""Deep graphs, large and small payloads, memory that is not there: clean ends or a clear error."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from harness.engine import open_engine
+from harness.errors import UserError
+from harness.models import Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import pipeline, run_to_end
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Manual(), Dynamic(1, queue_capacity=1), Dynamic(3, queue_capacity=2), Dedicated(queue_capacity=8)],
+    ids=lambda model: model.name,
+)
+def test_ten_thousand_operators_deep_do_not_overflow_a_stack(model: Model) -> None:
+    """Queues of one tuple make every push drain the next queue from within: nested as deep as the graph."""
+    totals = run_to_end(pipeline(10_000, payload=0), model, 50)
+    assert totals.correct and totals.received == 50
+
+
+@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
+@pytest.mark.parametrize("payload", [0, 1, 2**20])
+def test_payloads_from_nothing_to_a_mebibyte(model: Model, payload: int) -> None:
+    totals = run_to_end(pipeline(3, payload=payload), model, 200)
+    assert totals.correct and totals.received == 200
+
+
+def test_large_payloads_get_shorter_queues_by_default() -> None:
+    small, large = (open_engine(pipeline(10, payload=payload), Dynamic(1)).queue_capacity for payload in (128, 2**20))
+    assert small == 1000
+    assert 2 <= large < 200
+
+
+def test_queues_that_cannot_fit_in_memory_are_refused_by_name() -> None:
+    with pytest.raises(UserError, match=r"queue_capacity 1048576 needs [\d,]+ MiB for 1001 queues"):
+        open_engine(pipeline(1000, payload=2**20), Dynamic(1, queue_capacity=2**20))
+
+
+def test_memory_is_taken_only_as_queues_fill_and_never_beyond_them() -> None:
+    """BOUND: the queues of 2,000 ports hold 1,024 slots of 128 bytes each, 250 MiB in all."""
+    process = psutil.Process()
+    before = process.memory_info().rss
+    engine = open_engine(pipeline(2000), Dynamic(1))
+    assert process.memory_info().rss - before < 40 * 2**20
+    engine.start()
+    engine.sample(0.5)
+    engine.stop(drain=False, timeout_s=10.0)
+    assert process.memory_info().rss - before < 1.2 * 2001 * 1024 * 128 + 60 * 2**20

@@ -1,0 +1,59 @@
+"""A merge restores the order of its split however unequal the branches are; without one the order is lost, which shows the test can fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.engine import open_engine
+from harness.graph import Graph
+from harness.models import Dynamic
+from tests.runtime.shapes import MODELS, chain, run_to_end
+
+
+def observed(ordered: bool, model: object, tuples: int) -> list[int]:
+    """Sequence numbers in the order in which an operator behind the join sees them."""
+    graph = Graph("observed", 16)
+    split = graph.split("split", 4)
+    graph.connect(graph.source("source"), split)
+    seen: list[int] = []
+
+    def note(sequence: int, value: float) -> float:
+        seen.append(sequence)
+        return value
+
+    watch = graph.python("watch", note, preserves=True)
+    join = graph.merge("join") if ordered else graph.work("join", 0)
+    for branch in range(4):
+        graph.connect(chain(graph, split.output(branch), 2, (1, 5000, 1, 300)[branch], f"w{branch}_"), join)
+    graph.connect(join, watch)
+    graph.connect(watch, graph.sink("sink"))
+    totals = run_to_end(graph, model, tuples)
+    assert totals.correct, totals
+    return seen
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_merge_restores_the_order_of_the_split(model: str) -> None:
+    assert observed(True, MODELS[model], 3000) == list(range(3000))
+
+
+def test_without_a_merge_branches_overtake_each_other() -> None:
+    seen = observed(False, Dynamic(3), 3000)
+    assert sorted(seen) == list(range(3000))
+    assert seen != sorted(seen)
+
+
+def test_a_merge_that_is_cut_short_accounts_for_the_tuples_it_holds() -> None:
+    graph = Graph("held", 16)
+    split = graph.split("split", 2)
+    graph.connect(graph.source("source"), split)
+    merge = graph.merge("merge")
+    graph.connect(chain(graph, split.output(0), 1, 2_000_000, "slow"), merge)
+    graph.connect(chain(graph, split.output(1), 1, 1, "fast"), merge)
+    graph.connect(merge, graph.sink("sink"))
+    engine = open_engine(graph, Dynamic(2, queue_capacity=50))
+    engine.start()
+    engine.sample(0.05)
+    totals = engine.stop(drain=False, timeout_s=5.0)
+    assert totals.in_flight > 10
+    assert totals.correct, totals

@@ -1,0 +1,83 @@
+"""What a sample says agrees with the account at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.engine import open_engine
+from harness.errors import UserError
+from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.runtime.engine import build_info, latency_bounds_ns, ns_per_flop
+from tests.runtime.shapes import pipeline
+
+
+@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
+def test_samples_add_up_to_the_totals(model: Model) -> None:
+    engine = open_engine(pipeline(4, cost=100), model, tuples=30_000)
+    engine.start()
+    samples = []
+    while not engine.finished():
+        samples.append(engine.sample(0.01))
+    samples.append(engine.sample(0.0))
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert sum(sample.source_tuples for sample in samples) == totals.sent == 30_000
+    assert sum(sample.sink_tuples for sample in samples) == totals.received == 30_000
+    assert sum(sample.submitted_tuples for sample in samples) == 5 * 30_000
+    assert [sum(sample.processed[index] for sample in samples) for index in range(6)] == [30_000] * 6
+    assert [sum(counts) for counts in zip(*(sample.latency_counts for sample in samples), strict=True)] == totals.latency_counts
+    assert sum(totals.latency_counts) >= 30_000 // 32
+    times = [sample.time_s for sample in samples]
+    assert times == sorted(times)
+    assert all(0.0 <= fill <= 1.0 for sample in samples for fill in sample.queue_fill)
+    assert all(0.0 <= share <= 1.0 for sample in samples for share in sample.write_blocked)
+    assert samples[0].threads_active == (2 if model.name == "dynamic" else 0)
+    assert samples[0].queued_ports == (0 if model.name == "manual" else 5)
+
+
+def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> None:
+    graph = pipeline(3)
+    graph.operators["work1"] = graph.operators["work1"].__class__("work1", "work", 1, 1, 200_000)
+    engine = open_engine(graph, Dedicated())
+    engine.start()
+    engine.sample(0.3)
+    sample = engine.sample(0.3)
+    engine.stop(drain=False, timeout_s=5.0)
+    before, at, after = (sample.queue_fill[index] for index in (0, 1, 2))
+    assert before > 0.5 and at > 0.5 and after < 0.5
+    assert sample.write_blocked[0] > 0 and sample.write_blocked[2] == 0
+
+
+def test_a_thread_without_work_sleeps() -> None:
+    """ASLEEP: a pool that waits for one slow operator uses little of the machine, and says how often it slept."""
+    engine = open_engine(pipeline(3, cost=50_000_000), Dynamic(8), tuples=4)
+    engine.start()
+    while not engine.finished():
+        engine.sample(0.1)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct
+    assert 0 < totals.scheduling["waits"] and totals.scheduling["searches"] < 100_000
+
+
+def test_latency_bounds_grow_and_are_at_most_a_sixteenth_apart() -> None:
+    bounds = latency_bounds_ns()
+    assert bounds[:18] == list(range(18))
+    assert all(low < high for low, high in zip(bounds, bounds[1:], strict=False))
+    assert all((high - low) / (low + 1) <= 1 / 16 for low, high in zip(bounds[16:], bounds[17:], strict=False))
+    assert bounds[-1] > 10**12
+
+
+def test_the_latency_of_a_slow_chain_is_at_least_its_work() -> None:
+    engine = open_engine(pipeline(2, cost=1_000_000), Manual(), tuples=3)
+    engine.start()
+    totals = engine.stop(drain=True, timeout_s=30.0)
+    assert totals.latency_max_ns >= 1_000_000  # two million multiplies take longer than half a nanosecond each
+
+
+def test_sampling_before_the_start_is_refused() -> None:
+    with pytest.raises(UserError, match="before start"):
+        open_engine(pipeline(), Manual()).sample(0.1)
+
+
+def test_the_build_says_how_it_was_made_and_a_flop_takes_time() -> None:
+    assert "-O" in build_info()["flags"] and build_info()["compiler"]
+    assert 0.05 < ns_per_flop() < 100

@@ -1,0 +1,164 @@
+"""Stopping is bounded and exact, whatever the operators do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from harness.engine import open_engine
+from harness.errors import UserError
+from harness.graph import Graph
+from harness.models import Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import MODELS, chain, pipeline
+
+THREE: list[Model] = [Manual(), Dedicated(), Dynamic(2)]
+
+
+def with_python(function: object, preserves: bool = False) -> Graph:
+    graph = Graph("python", 8)
+    user = graph.python("user", function, preserves=preserves)
+    graph.connect(chain(graph, graph.source("source"), 2), user)
+    graph.connect(chain(graph, user, 1, prefix="after"), graph.sink("sink"))
+    return graph
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_stop_with_drain_processes_everything_that_was_sent(model: str) -> None:
+    engine = open_engine(pipeline(6), MODELS[model])
+    engine.start()
+    engine.sample(0.05)
+    totals = engine.stop(drain=True, timeout_s=20.0)
+    assert totals.drained and totals.correct
+    assert totals.sent == totals.received > 0
+
+
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_stop_while_every_queue_is_full_ends_and_accounts(model: Model) -> None:
+    engine = open_engine(pipeline(8, cost=300_000), model)
+    engine.start()
+    engine.sample(0.1)
+    totals = engine.stop(drain=False, timeout_s=10.0)
+    assert not totals.stuck and totals.correct
+    assert totals.sent == totals.received + totals.in_flight
+
+
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_a_drain_that_takes_too_long_is_given_up_and_accounted(model: Model) -> None:
+    engine = open_engine(pipeline(8, cost=2_000_000), model)
+    engine.start()
+    engine.sample(0.1)
+    totals = engine.stop(drain=True, timeout_s=0.1)
+    assert not totals.stuck and totals.correct
+    assert totals.sent == totals.received + totals.in_flight
+
+
+def test_stop_twice_gives_the_same_account() -> None:
+    engine = open_engine(pipeline(), Dynamic(2), tuples=100)
+    engine.start()
+    first = engine.stop(drain=True, timeout_s=5.0)
+    assert engine.stop(drain=False, timeout_s=5.0) is first
+
+
+def test_an_engine_that_never_started_stops_with_nothing_done() -> None:
+    totals = open_engine(pipeline(), Dynamic(2)).stop(drain=True, timeout_s=5.0)
+    assert (totals.sent, totals.received, totals.drained) == (0, 0, False)
+
+
+def test_an_engine_starts_once() -> None:
+    engine = open_engine(pipeline(), Dynamic(1), tuples=1)
+    engine.start()
+    with pytest.raises(UserError, match="start was called a second time"):
+        engine.start()
+    engine.stop(drain=True, timeout_s=5.0)
+
+
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_an_operator_that_raises_ends_the_run_and_is_named(model: Model) -> None:
+    def fragile(sequence: int, value: float) -> float:
+        if sequence == 777:
+            raise ValueError("no sevens")
+        return value
+
+    engine = open_engine(with_python(fragile), model)
+    engine.start()
+    for _ in range(100):
+        if engine.finished():
+            break
+        engine.sample(0.1)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.error == "operator 'user' raised ValueError: no sevens (tuple 777)"
+    assert not totals.correct and not totals.stuck
+    assert totals.received == 777 if model.name == "manual" else totals.received <= 777
+
+
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_an_operator_that_returns_no_number_is_an_error_not_a_crash(model: Model) -> None:
+    engine = open_engine(with_python(lambda sequence, value: "seven"), model)
+    engine.start()
+    engine.sample(5.0)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.error.startswith("operator 'user' raised TypeError")
+
+
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_an_operator_that_does_not_return_is_named_and_the_rest_stops(model: Model) -> None:
+    gate = threading.Event()
+
+    def block(sequence: int, value: float) -> float:
+        gate.wait()
+        return value
+
+    engine = open_engine(with_python(block), model)
+    engine.start()
+    engine.sample(0.1)
+    totals = engine.stop(drain=True, timeout_s=0.3)
+    assert len(totals.stuck) == 1 and totals.stuck[0].endswith("in operator 'user'")
+    assert not totals.correct
+    gate.set()  # it returns late, after the engine was given up: nothing it touches may be gone
+    del engine
+
+
+@pytest.mark.parametrize("preserves", [True, False])
+def test_python_operators_pass_tuples_on(preserves: bool) -> None:
+    engine = open_engine(with_python(lambda sequence, value: value, preserves), Dynamic(2), tuples=500)
+    engine.start()
+    totals = engine.stop(drain=True, timeout_s=20.0)
+    assert totals.correct and totals.received == 500
+
+
+def test_a_filter_in_python_drops_what_it_drops() -> None:
+    engine = open_engine(with_python(lambda sequence, value: value if sequence % 5 == 0 else None), Dedicated(), tuples=500)
+    engine.start()
+    totals = engine.stop(drain=True, timeout_s=20.0)
+    assert totals.correct and totals.received == 100
+
+
+@pytest.mark.parametrize(
+    "breaking",
+    [
+        pytest.param(lambda sequence, value: None if sequence == 9 else value, id="drops one"),
+        pytest.param(lambda sequence, value: value + 1 if sequence == 9 else value, id="changes one"),
+    ],
+)
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_the_oracle_catches_an_operator_that_breaks_its_promise(breaking: object, model: Model) -> None:
+    engine = open_engine(with_python(breaking, preserves=True), model, tuples=100)
+    engine.start()
+    totals = engine.stop(drain=True, timeout_s=20.0)
+    assert not totals.checksum_ok and not totals.correct
+
+
+def test_an_engine_dropped_while_running_leaves_no_thread_behind() -> None:
+    script = (
+        "import threading, psutil\n"
+        "from harness.engine import open_engine\nfrom harness.models import Dynamic\nfrom tests.runtime.shapes import pipeline\n"
+        "before = psutil.Process().num_threads()\n"
+        "for _ in range(20):\n"
+        "    engine = open_engine(pipeline(), Dynamic(4)); engine.start(); engine.sample(0.005); del engine\n"
+        "print(psutil.Process().num_threads() - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True)
+    assert done.stdout.strip() == "0"
