@@ -88,7 +88,7 @@ class Engine(Protocol):
     def stop(self, drain: bool, timeout_s: float) -> Totals:
         """End the run. With `drain` the sources stop and what is queued is processed first, for at most `timeout_s` seconds.
 
-        Never hangs: threads that have not stopped after `timeout_s` more seconds are named in `Totals.stuck`.
+        Never hangs: threads that have not stopped after `timeout_s` more seconds (2 at least) are named in `Totals.stuck`.
         """
 
 

@@ -52,7 +52,10 @@ cdef extern from *:
     const int MILLRACE_STACK_FACTOR
 
 
-GIVEN_UP = []
+SHORTEST_GRACE_S = 2.0
+"""What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
+
+GIVEN_UP = []  # plans in which a thread is still at large
 
 
 cdef class RuntimeEngine:
@@ -93,6 +96,7 @@ cdef class RuntimeEngine:
             raise UserError("an engine runs once: start was called a second time")
         self.started = True
         self.started_ns = now_ns()
+        self.before = self._read()
         for i in range(run.worker_count):
             worker = &run.workers[i]
             name = self.plan.worker_names[i].encode()
@@ -107,7 +111,6 @@ cdef class RuntimeEngine:
                 end_run(run)
                 self._join(10.0)
                 raise RunFailed(f"the system refuses thread {i + 1} of {run.worker_count}: {os.strerror(error)}")
-        self.before = self._read()
 
     def finished(self):
         return bool(self.plan.run.over.load(memory_order_acquire))
@@ -171,7 +174,7 @@ cdef class RuntimeEngine:
                 with nogil:
                     run.ended.sleep_for(50_000_000, run.over)
             end_run(run)
-        stuck = self._join(timeout_s)
+        stuck = self._join(max(timeout_s, SHORTEST_GRACE_S))
         self.totals = self._account(stuck)
         return self.totals
 
@@ -395,6 +398,6 @@ def ns_per_flop(int rounds=9, unsigned int flop=200_000):
             begin = now_ns()
             value = multiply(value, factor, flop)
             end = now_ns()
-        times.append((end - begin) / flop)
+        times.append(<double> (end - begin) / flop)
         factor = value / 1.5  # 1.0, but the compiler cannot know: the result is used
     return sorted(times)[rounds // 2]

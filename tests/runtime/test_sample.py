@@ -8,7 +8,7 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.models import Dedicated, Dynamic, Manual, Model
 from harness.runtime.engine import build_info, latency_bounds_ns, ns_per_flop
-from tests.runtime.shapes import pipeline
+from tests.runtime.shapes import pipeline, run_to_end
 
 
 @pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
@@ -67,9 +67,7 @@ def test_latency_bounds_grow_and_are_at_most_a_sixteenth_apart() -> None:
 
 
 def test_the_latency_of_a_slow_chain_is_at_least_its_work() -> None:
-    engine = open_engine(pipeline(2, cost=1_000_000), Manual(), tuples=3)
-    engine.start()
-    totals = engine.stop(drain=True, timeout_s=30.0)
+    totals = run_to_end(pipeline(2, cost=1_000_000), Manual(), 3)
     assert totals.latency_max_ns >= 1_000_000  # two million multiplies take longer than half a nanosecond each
 
 

@@ -12,7 +12,7 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import MODELS, chain, pipeline
+from tests.runtime.shapes import MODELS, chain, pipeline, run_to_end
 
 THREE: list[Model] = [Manual(), Dedicated(), Dynamic(2)]
 
@@ -123,16 +123,12 @@ def test_an_operator_that_does_not_return_is_named_and_the_rest_stops(model: Mod
 
 @pytest.mark.parametrize("preserves", [True, False])
 def test_python_operators_pass_tuples_on(preserves: bool) -> None:
-    engine = open_engine(with_python(lambda sequence, value: value, preserves), Dynamic(2), tuples=500)
-    engine.start()
-    totals = engine.stop(drain=True, timeout_s=20.0)
+    totals = run_to_end(with_python(lambda sequence, value: value, preserves), Dynamic(2), 500)
     assert totals.correct and totals.received == 500
 
 
 def test_a_filter_in_python_drops_what_it_drops() -> None:
-    engine = open_engine(with_python(lambda sequence, value: value if sequence % 5 == 0 else None), Dedicated(), tuples=500)
-    engine.start()
-    totals = engine.stop(drain=True, timeout_s=20.0)
+    totals = run_to_end(with_python(lambda sequence, value: value if sequence % 5 == 0 else None), Dedicated(), 500)
     assert totals.correct and totals.received == 100
 
 
@@ -145,9 +141,7 @@ def test_a_filter_in_python_drops_what_it_drops() -> None:
 )
 @pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
 def test_the_oracle_catches_an_operator_that_breaks_its_promise(breaking: object, model: Model) -> None:
-    engine = open_engine(with_python(breaking, preserves=True), model, tuples=100)
-    engine.start()
-    totals = engine.stop(drain=True, timeout_s=20.0)
+    totals = run_to_end(with_python(breaking, preserves=True), model, 100)
     assert not totals.checksum_ok and not totals.correct
 
 
