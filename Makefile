@@ -42,7 +42,7 @@ bench: build
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/cython-lint harness/runtime
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/rules
 	@! grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock

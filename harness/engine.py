@@ -1,7 +1,7 @@
 """The one door to anything that can run a graph.
 
-A run is: `open_engine`, `start`, `sample` once a period, `stop`. Engines differ in what runs the graph (real threads here), never in
-what they report, so measurement and control laws are written once.
+A run is: `open_engine`, `start`, `sample` once a period, `stop`. Engines differ in what runs the graph (real threads here),
+never in what they report, so measurement and control laws are written once.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Totals:
     order_violations: int  # tuples that a sink saw after a later one of the same path (ORDER)
     order_checked: bool  # False if the graph has too many paths to tell them apart
     checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
-    conservation: Sequence[str] = field(default_factory=tuple)  # ports that got more or fewer tuples than were submitted to them
+    conservation: Sequence[str] = field(default_factory=tuple)  # operators that got more or fewer tuples than were sent
     latency_counts: Sequence[int] = field(default_factory=tuple)  # sink latency histogram
     latency_max_ns: int = 0
     stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
@@ -62,11 +62,7 @@ class Totals:
     def correct(self) -> bool:
         """No tuple lost, doubled, reordered or harmed, and no thread or operator failed."""
         return (
-            self.order_violations == 0
-            and self.checksum_ok
-            and not self.conservation
-            and not self.stuck
-            and self.error is None
+            self.order_violations == 0 and self.checksum_ok and not self.conservation and not self.stuck and self.error is None
         )
 
 

@@ -1,16 +1,19 @@
 # dedicated.pyx - a queue before every input port and a thread that executes it and nothing else (P17 s2.2).
 #
-# A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one would take the core from the one it waits
-# for. What such a system spends its time on is the switch between threads, so the rules below make each switch worth many tuples:
+# A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one would take the core from the
+# one it waits for. What such a system spends its time on is the switch between threads, so the rules below make each switch worth
+# many tuples:
 #
-#   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when `wake_at` tuples wait, or else before it goes to
-#              sleep or ends itself (wake_owed), so nothing is ever left lying. Where several threads produce, each wakes at once.
-#   producer   sleeps when the queue is full, on Port::room. The consumer wakes one when half the queue is free, at the latest when it is
-#              empty and the consumer goes to sleep; a producer that was woken and leaves room behind wakes the next.
+#   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when `wake_at` tuples wait, or else before it
+#              goes to sleep or ends itself (wake_owed), so nothing is ever left lying. Where several threads produce, each wakes
+#              at once.
+#   producer   sleeps when the queue is full, on Port::room. The consumer wakes one when half the queue is free, at the latest when
+#              it is empty and the consumer goes to sleep; a producer that was woken and leaves room behind wakes the next.
 #
-# No lost wake-up: every decision to sleep is made by Parking::sleep_while, which looks again after announcing itself (edge ANNOUNCE), and before
-# a consumer sleeps it calls wake_one itself, not by guess. Nobody sleeps for ever: along a stream, a sleeping producer has a full queue
-# before it, so its consumer is awake or sleeps on a full queue further down; the last one is a sink, which never waits for room.
+# No lost wake-up: every decision to sleep is made by Parking::sleep_while, which looks again after announcing itself (edge ANNOUNCE),
+# and before a consumer sleeps it calls wake_one itself, not by guess. Nobody sleeps for ever: along a stream, a sleeping producer
+# has a full queue before it, so its consumer is awake or sleeps on a full queue further down; the last one is a sink, which never
+# waits for room.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire

@@ -7,9 +7,10 @@
 # Where two threads meet, the loser goes elsewhere instead of trying harder: a flag or a list entry that somebody else has is work that
 # somebody else does. Per drain a thread touches the shared free list twice (LOCAL); all else that it writes is its own or the port's.
 #
-# Beyond the paper: a drain hands an operator up to 32 tuples at once (submit.pyx), is bounded by the queue's capacity, so that an ever-full port
-# does not hold its thread for ever (IBM's implementation does that too), and a port whose streams have ended does not go back on the list.
-# Sleepers that have found nothing for a millisecond are woken when tuples are published, so that a quiet graph answers fast.
+# Beyond the paper: a drain hands an operator up to 32 tuples at once (submit.pyx), is bounded by the queue's capacity, so that an
+# ever-full port does not hold its thread for ever (IBM's implementation does that too), and a port whose streams have ended does not
+# go back on the list. Sleepers that have found nothing for a millisecond are woken when tuples are published: a quiet graph answers
+# fast.
 #
 # Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and work stealing (P17 s3, s4.1.4).
 

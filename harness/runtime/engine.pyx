@@ -5,7 +5,7 @@ import resource
 import time
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_release
+from libcpp.atomic cimport memory_order_acquire, memory_order_release
 
 from harness.runtime.dedicated cimport port_body
 from harness.runtime.dynamic cimport scheduler_body
@@ -22,10 +22,12 @@ from harness.runtime.native cimport (
     SourceState,
     Tuple,
     Worker,
+    fill_payload,
     fingerprint,
     now_ns,
+    value_for,
 )
-from harness.runtime.operators cimport PythonCall, multiply
+from harness.runtime.operators cimport multiply
 from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport end_run
 
@@ -163,6 +165,19 @@ cdef class RuntimeEngine:
             "shared": [queues[i] for i in range(run.port_count) if run.ports[i].shared],
         }
 
+    def forge(self, str port, sequences):
+        """Put tuples that no source sent into the queue of `port`, before the start: a fault, so that tests can see the oracle find it."""
+        cdef Run* run = self.plan.run
+        cdef Tuple* forged = <Tuple*> self.plan.block(run.stride)
+        cdef uint32_t queue = self.plan.queue_of_port[[str(name) for name in self.plan.input_ports].index(port)]
+        if self.started:
+            raise UserError("forge was called after start")
+        for sequence in sequences:
+            forged.sequence = sequence
+            forged.value = value_for(sequence)
+            fill_payload(forged, run.payload)
+            run.ports[queue].ring.push(forged, 1, 0)
+
     def stop(self, bint drain, double timeout_s):
         cdef Run* run = self.plan.run
         if self.totals is not None:
@@ -260,7 +275,6 @@ cdef class RuntimeEngine:
         cdef uint64_t expected = 0, seen = 0, damaged = 0, violations = 0
         cdef uint64_t slot_index
         cdef uint32_t i, port
-        cdef int bucket
         state = self._read()
         left_at = [0] * run.operator_count
         held_by = [0] * run.operator_count

@@ -3,10 +3,10 @@
 #
 # The source checks once a batch whether it shall end, and once a tuple where a tuple may take long (manual).
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.native cimport Operator, Run, SourceState, Tuple, Worker, now_ns, slot
+from harness.runtime.native cimport Operator, Run, SourceState, Worker, now_ns, slot
 from harness.runtime.operators cimport make_tuple
 from harness.runtime.submit cimport close_operator, deliver
 

@@ -1,8 +1,8 @@
 # operators.pyx - what each kind of operator does with a batch of tuples.
 #
-# A kernel works on the tuples where they lie and returns the output port to which all of them go on; one that sends tuples different ways,
-# keeps or drops them delivers them itself and returns HANDLED. Its batch is never empty and holds data tuples only. It runs alone (ALONE), so its
-# state needs no atomics.
+# A kernel works on the tuples where they lie and returns the output port to which all of them go on; one that sends tuples
+# different ways, keeps or drops them delivers them itself and returns HANDLED. Its batch is never empty and holds data tuples
+# only. It runs alone (ALONE), so its state needs no atomics.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -29,8 +29,8 @@ from harness.runtime.submit cimport deliver, end_run
 
 cdef double multiply(double value, double factor, unsigned int cost) noexcept nogil:
     """`cost` multiplies, each waiting for the one before: the FLOP of P17 s5."""
-    cdef unsigned int i
-    for i in range(cost):
+    cdef unsigned int _
+    for _ in range(cost):
         value *= factor
     return value
 

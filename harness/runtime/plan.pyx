@@ -39,7 +39,6 @@ from harness.runtime.native cimport (
 from harness.runtime.operators cimport PythonCall, kernel_for
 
 from harness.errors import RunFailed, UserError
-from harness.graph import PortId
 from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_MEMORY, Dedicated, Dynamic, Manual
 
 ctypedef Target* TargetPointer

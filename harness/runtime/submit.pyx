@@ -13,7 +13,7 @@
 # Nesting. A producer that finds a queue full may drain it (dynamic.pyx), and then comes here again for the next queue. Each level is
 # further downstream, so levels are bounded by the longest path of the graph, and so is the stack (plan.pyx sizes it).
 
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acquire, memory_order_acq_rel, memory_order_relaxed, memory_order_release
 

@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#define EXPECT(condition)                                                                  \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      std::fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition);        \
-      std::abort();                                                                        \
-    }                                                                                      \
+#define EXPECT(condition)                                                           \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      std::fprintf(stderr, "%s:%d: expected %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                 \
+    }                                                                               \
   } while (false)
 
 // Runs body(0) .. body(threads - 1) at the same time and waits for all.

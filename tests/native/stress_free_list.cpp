@@ -1,8 +1,7 @@
 // A port is never in two hands at once, none is ever lost, and one thread alone sees them in first-in, first-out order.
-#include "free_list.hpp"
-
 #include <memory>
 
+#include "free_list.hpp"
 #include "stress.hpp"
 
 using namespace millrace;

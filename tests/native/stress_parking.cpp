@@ -1,6 +1,5 @@
 // No wake-up is lost: two threads hand a word back and forth, each asleep until the other has changed it, and a stop wakes everybody.
 #include "parking.hpp"
-
 #include "stress.hpp"
 
 using millrace::Parking;

@@ -1,8 +1,7 @@
 // Every tuple comes out once and in order, whole, whatever the capacity, the batch and the moment of the wrap.
-#include "spsc_ring.hpp"
-
 #include <vector>
 
+#include "spsc_ring.hpp"
 #include "stress.hpp"
 
 using namespace millrace;

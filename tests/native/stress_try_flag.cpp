@@ -1,9 +1,8 @@
 // At most one thread holds the flag, and the next holder sees what the last one did.
-#include "try_flag.hpp"
-
 #include <cstdint>
 
 #include "stress.hpp"
+#include "try_flag.hpp"
 
 int main() {
   constexpr int THREADS = 4;

@@ -52,7 +52,7 @@ def split_and_join(width: int = 5, depth: int = 2, payload: int = 96, ordered: b
 
 
 def diamond() -> Graph:
-    """Fan-out (every tuple goes both ways), several input ports, two sources, two sinks, an operator that spreads round-robin."""
+    """Fan-out (every tuple goes both ways), several input ports, two sources, two sinks, a round-robin operator."""
     graph = Graph("diamond", 40)
     first, second = graph.source("first"), graph.source("second")
     head = graph.work("head", 3)
@@ -74,7 +74,7 @@ def diamond() -> Graph:
 
 
 def split_fan_out() -> Graph:
-    """A splitter called from two sources, and one output that feeds two splitters by call: copies, locks, called fan-in."""
+    """A splitter called from two sources, and an output that feeds two splitters by call: copies, locks, called fan-in."""
     graph = Graph("split fan-out", 8)
     entry = graph.split("entry", 2)
     for name in ("a", "b"):

@@ -1,4 +1,4 @@
-"""ORDER, ONCE, ALONE and ENDS on every shape under every model: the run's own oracle finds nothing, and the counts are the right ones."""
+"""ORDER, ONCE, ALONE and ENDS on every shape under every model: the run's oracle finds nothing, the counts are right."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_run_cut_short_accounts_for_every_tuple_left_behind(model: str) -> Non
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Random acyclic graphs: fan-out, fan-in, several ports, splits and operators of very different cost, several sources and sinks."""
+    """Random acyclic graphs: fan-out, fan-in, several ports, splits, operators of very different cost, several sources."""
     graph = Graph("random", draw(st.sampled_from([0, 7, 96, 200])))
     open_ports = [graph.source(f"source{index}").output(0) for index in range(draw(st.integers(1, 3)))]
     for index in range(draw(st.integers(0, 9))):

@@ -1,4 +1,4 @@
-"""A merge restores the order of its split however unequal the branches are; without one the order is lost, which shows the test can fail."""
+"""A merge restores the order of its split however unequal the branches are; without one it is lost: the test can fail."""
 
 from __future__ import annotations
 

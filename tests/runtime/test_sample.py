@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
+from harness.runtime.engine import build_info, latency_bounds_ns, ns_per_flop
 
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.models import Dedicated, Dynamic, Manual, Model
-from harness.runtime.engine import build_info, latency_bounds_ns, ns_per_flop
 from tests.runtime.shapes import pipeline, run_to_end
 
 
@@ -37,7 +39,7 @@ def test_samples_add_up_to_the_totals(model: Model) -> None:
 def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> None:
     graph = pipeline(3)
     graph.operators["work1"] = graph.operators["work1"].__class__("work1", "work", 1, 1, 200_000)
-    engine = open_engine(graph, Dedicated())
+    engine = open_engine(graph, Dedicated(queue_capacity=20))
     engine.start()
     engine.sample(0.3)
     sample = engine.sample(0.3)
@@ -55,14 +57,15 @@ def test_a_thread_without_work_sleeps() -> None:
         engine.sample(0.1)
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.correct
-    assert 0 < totals.scheduling["waits"] and totals.scheduling["searches"] < 100_000
+    assert totals.scheduling["waits"] > 0
+    assert totals.scheduling["searches"] < 100_000
 
 
 def test_latency_bounds_grow_and_are_at_most_a_sixteenth_apart() -> None:
     bounds = latency_bounds_ns()
     assert bounds[:18] == list(range(18))
-    assert all(low < high for low, high in zip(bounds, bounds[1:], strict=False))
-    assert all((high - low) / (low + 1) <= 1 / 16 for low, high in zip(bounds[16:], bounds[17:], strict=False))
+    assert all(low < high for low, high in itertools.pairwise(bounds))
+    assert all((high - low) / (low + 1) <= 1 / 16 for low, high in itertools.pairwise(bounds[16:]))
     assert bounds[-1] > 10**12
 
 

@@ -148,7 +148,8 @@ def test_the_oracle_catches_an_operator_that_breaks_its_promise(breaking: object
 def test_an_engine_dropped_while_running_leaves_no_thread_behind() -> None:
     script = (
         "import threading, psutil\n"
-        "from harness.engine import open_engine\nfrom harness.models import Dynamic\nfrom tests.runtime.shapes import pipeline\n"
+        "from harness.engine import open_engine\nfrom harness.models import Dynamic\n"
+        "from tests.runtime.shapes import pipeline\n"
         "before = psutil.Process().num_threads()\n"
         "for _ in range(20):\n"
         "    engine = open_engine(pipeline(), Dynamic(4)); engine.start(); engine.sample(0.005); del engine\n"

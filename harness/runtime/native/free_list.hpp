@@ -36,7 +36,7 @@ class FreeList {
     const uint64_t old_link = nodes_[node].next.load(std::memory_order_relaxed);
     nodes_[node].next.store(link(NONE, tag(old_link) + 1), std::memory_order_relaxed);
     for (;;) {
-      uint64_t tail = tail_.load(std::memory_order_acquire);  // SWING
+      uint64_t tail = tail_.load(std::memory_order_acquire);                     // SWING
       uint64_t next = nodes_[index(tail)].next.load(std::memory_order_acquire);  // LINK
       if (tail != tail_.load(std::memory_order_acquire)) continue;
       if (index(next) != NONE) {  // somebody linked a node and has not moved the end yet: do it for them
@@ -64,8 +64,7 @@ class FreeList {
         continue;
       }
       const uint32_t port = nodes_[index(next)].port.load(std::memory_order_relaxed);  // read before the node can be reused
-      if (head_.compare_exchange_weak(head, link(index(next), tag(head) + 1), std::memory_order_acq_rel,
-                                      std::memory_order_relaxed)) {
+      if (head_.compare_exchange_weak(head, link(index(next), tag(head) + 1), std::memory_order_acq_rel, std::memory_order_relaxed)) {
         spare_[port] = index(head);  // the old front is ours now, and goes with the port
         return port;
       }

@@ -45,14 +45,18 @@ class Parking {
   // After the word was changed. Wakes one waiter, if there is any.
   void wake_one() noexcept {
     if (waiters_.fetch_add(0, std::memory_order_seq_cst) == 0) return;  // ANNOUNCE
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     wake_.notify_one();
   }
 
   // After the word or a stop flag was changed. Wakes all waiters.
   void wake_all() noexcept {
     if (waiters_.fetch_add(0, std::memory_order_seq_cst) == 0) return;  // ANNOUNCE
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     wake_.notify_all();
   }
 

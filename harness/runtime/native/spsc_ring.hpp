@@ -90,9 +90,7 @@ class SpscRing {
 
  private:
   Tuple* at(uint64_t index) noexcept { return reinterpret_cast<Tuple*>(slots_ + (index & mask_) * stride_); }
-  void copy(size_t start, Tuple* first, size_t count) noexcept {
-    std::memcpy(slots_ + start * stride_, first, count * stride_);
-  }
+  void copy(size_t start, Tuple* first, size_t count) noexcept { std::memcpy(slots_ + start * stride_, first, count * stride_); }
 
   alignas(CACHE_LINE) char* slots_ = nullptr;  // constant after init: read by both sides, shared in peace
   size_t capacity_ = 0;

@@ -59,47 +59,47 @@ struct Route {
 
 struct Operator {
   alignas(CACHE_LINE) Kernel kernel;
-  double factor;        // of the multiplies: exactly 1.0, read at run time, so that work leaves no trace and cannot be optimised away
-  Operator* next;       // the one operator behind the one output port, if it is executed by a call; else null
-  std::mutex* lock;     // null: the plan has proved that one thread at a time gets here (P17 s5.2)
-  Counter processed;    // data tuples
-  Route* routes;        // by output port
-  uint32_t cost;        // multiplies a tuple
+  double factor;      // of the multiplies: exactly 1.0, read at run time, so that work leaves no trace and cannot be optimised away
+  Operator* next;     // the one operator behind the one output port, if it is executed by a call; else null
+  std::mutex* lock;   // null: the plan has proved that one thread at a time gets here (P17 s5.2)
+  Counter processed;  // data tuples
+  Route* routes;      // by output port
+  uint32_t cost;      // multiplies a tuple
   uint32_t next_path_step;
   uint32_t outputs;
-  uint32_t index;       // in the graph's order
+  uint32_t index;                     // in the graph's order
   alignas(CACHE_LINE) uint32_t turn;  // the output port that is next (round-robin)
-  uint32_t order;       // split: tuples stamped so far
-  uint32_t open_streams;  // incoming streams that have not ended
-  uint64_t copies;      // how many sinks see a tuple from here; 0: it depends on the tuple
-  Counter emitted;      // tuples sent on by operators that may drop or hold them (merge, python)
-  void* own;            // state of its kind (sink, merge, python, source)
+  uint32_t order;                     // split: tuples stamped so far
+  uint32_t open_streams;              // incoming streams that have not ended
+  uint64_t copies;                    // how many sinks see a tuple from here; 0: it depends on the tuple
+  Counter emitted;                    // tuples sent on by operators that may drop or hold them (merge, python)
+  void* own;                          // state of its kind (sink, merge, python, source)
 };
 static_assert(offsetof(Operator, turn) == CACHE_LINE, "what a call needs fits in one line");
 
 struct Port {
   alignas(CACHE_LINE) SpscRing ring;
   Operator* op;
-  uint32_t index;       // among the graph's input ports
-  uint32_t batch;       // tuples a drain hands to the operator at once
-  bool shared;          // more than one thread may produce: the producer flag is needed
-  bool one_sender;      // one thread alone produces: it may put off waking the port's thread
-  uint32_t wake_at;     // dedicated: tuples in the queue at which the port's thread is woken at the latest
-  Parking* arrivals;    // dedicated: where the port's thread waits for tuples; else null
-  Parking* room;        // dedicated: where producers wait for space
+  uint32_t index;     // among the graph's input ports
+  uint32_t batch;     // tuples a drain hands to the operator at once
+  bool shared;        // more than one thread may produce: the producer flag is needed
+  bool one_sender;    // one thread alone produces: it may put off waking the port's thread
+  uint32_t wake_at;   // dedicated: tuples in the queue at which the port's thread is woken at the latest
+  Parking* arrivals;  // dedicated: where the port's thread waits for tuples; else null
+  Parking* room;      // dedicated: where producers wait for space
   alignas(CACHE_LINE) TryFlag producing;
-  Counter pushes;       // batches
-  Counter blocked;      // batches that had to wait: the queue was full or the producer side taken
+  Counter pushes;                  // batches
+  Counter blocked;                 // batches that had to wait: the queue was full or the producer side taken
   std::atomic<uint64_t> given_up;  // tuples that blocked producers dropped because the run was cut short
   alignas(CACHE_LINE) TryFlag consuming;
   uint32_t open_streams;  // streams into this port that have not ended
 };
 
 struct SourceState {
-  uint64_t sent;        // tuples, the sequence number of the next
-  uint64_t limit;       // stop after so many
+  uint64_t sent;   // tuples, the sequence number of the next
+  uint64_t limit;  // stop after so many
   uint64_t fingerprints;
-  Tuple* buffer;        // `batch` slots
+  Tuple* buffer;  // `batch` slots
   uint32_t batch;
 };
 
@@ -114,27 +114,27 @@ struct SinkState {
 };
 
 struct MergeState {
-  char* slots;          // tuples that came early, each at its order modulo the number of slots
+  char* slots;  // tuples that came early, each at its order modulo the number of slots
   uint64_t mask;
   uint8_t* present;
-  uint32_t next;        // the order that comes next
+  uint32_t next;  // the order that comes next
   uint64_t held;
-  bool overrun;         // a tuple came earlier than the bound allows: a bug, told as an error
+  bool overrun;  // a tuple came earlier than the bound allows: a bug, told as an error
 };
 
 struct alignas(CACHE_LINE) Worker {
   std::atomic<bool> stop;  // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
   Run* run;
-  Operator* op;            // of a source's thread
-  Port* port;              // of a dedicated thread
-  Target** owed;           // dedicated: targets whose thread this worker may still have to wake
+  Operator* op;   // of a source's thread
+  Port* port;     // of a dedicated thread
+  Target** owed;  // dedicated: targets whose thread this worker may still have to wake
   uint32_t owed_count;
   uint32_t spins;
   std::atomic<uint32_t> inside;  // index of the operator that may not return (python), + 1; 0 = none
   Counter drains;
-  Counter searches;        // walks over the free list
-  Counter reschedules;     // drains of a full queue by its producer
-  Counter waits;           // times it slept
+  Counter searches;                // walks over the free list
+  Counter reschedules;             // drains of a full queue by its producer
+  Counter waits;                   // times it slept
   uint64_t given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
   Thread thread;
 };
@@ -142,26 +142,26 @@ struct alignas(CACHE_LINE) Worker {
 struct Run {
   size_t stride;
   uint32_t payload;
-  bool one_at_a_time;      // a source carries each tuple to its end before the next one (manual)
+  bool one_at_a_time;  // a source carries each tuple to its end before the next one (manual)
   Operator* operators;
   uint32_t operator_count;
   Port* ports;
-  uint32_t port_count;     // queued ones
+  uint32_t port_count;  // queued ones
   Worker* workers;
   uint32_t worker_count;
   FreeList* free_ports;
   Tuple* final_punctuation;
   WaitForSpace wait_for_space;
-  Published published;     // null: nobody waits for tuples
-  Flush flush;             // null: nothing is put off
-  size_t capacity;         // tuples a queue
+  Published published;                              // null: nobody waits for tuples
+  Flush flush;                                      // null: nothing is put off
+  size_t capacity;                                  // tuples a queue
   alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources shall send no more
   std::atomic<bool> failed;                         // an operator raised
   alignas(CACHE_LINE) std::atomic<uint32_t> open_operators;
   std::atomic<bool> over;  // no operator is open, or one has failed, or the engine has ended the run
   Parking ended;           // where the engine waits for `over`
-  Parking nap;                 // dynamic: scheduler threads that have just found no work
-  Parking idle;                // dynamic: those that have not found any for long, and are woken when some arrives
+  Parking nap;             // dynamic: scheduler threads that have just found no work
+  Parking idle;            // dynamic: those that have not found any for long, and are woken when some arrives
 };
 
 template <class T>

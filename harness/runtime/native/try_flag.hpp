@@ -12,7 +12,7 @@ namespace millrace {
 
 class TryFlag {
  public:
-  bool try_lock() noexcept {  // false = somebody else holds it
+  bool try_lock() noexcept {                                                                            // false = somebody else holds it
     return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);  // HANDOVER
   }
   void unlock() noexcept { held_.store(false, std::memory_order_release); }  // HANDOVER; holder only

@@ -21,16 +21,14 @@ struct Tuple {
   double value;        // what work operators compute on
   uint32_t path : 24;  // which way through the graph it came; sinks check the order of each path
   uint32_t kind : 8;
-  uint32_t order;      // its place among the tuples of the last split, modulo 2^32; what a merge restores
+  uint32_t order;  // its place among the tuples of the last split, modulo 2^32; what a merge restores
 };
 static_assert(sizeof(Tuple) == 32, "a header of 32 bytes leaves 96 of payload in two cache lines");
 
 inline constexpr size_t CACHE_LINE = 64;
 
 // Slots are whole cache lines, so that a slot being filled and its neighbour being read never share one.
-inline size_t slot_stride(size_t payload) noexcept {
-  return (sizeof(Tuple) + payload + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-}
+inline size_t slot_stride(size_t payload) noexcept { return (sizeof(Tuple) + payload + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
 
 inline Tuple* slot(Tuple* first, size_t stride, size_t index) noexcept {
   return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * stride);
