@@ -35,7 +35,7 @@ class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line on stderr, without the usage text."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{self.prog}: {' '.join(message.split())} (see {self.prog} --help)\n")
 
 
 def _top_parser() -> OneLineParser:
@@ -60,11 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words:
         top.print_help(sys.stderr)
         return 2
-    if words[0].startswith("-"):
-        top.parse_args(words)
     name, rest = words[0], words[1:]
+    if name in ("-h", "--help", "--version"):
+        top.parse_args([name])
     if name not in COMMANDS:
-        top.error(f"unknown command {name!r}; commands are: {', '.join(COMMANDS)}")
+        kind = "option" if name.startswith("-") else "command"
+        top.error(f"unknown {kind} {name!r}; commands are: {', '.join(COMMANDS)}")
     module = importlib.import_module(f"harness.cli.{name}")
     parser = OneLineParser(
         prog=f"millrace {name}",

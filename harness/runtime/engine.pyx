@@ -213,6 +213,7 @@ cdef class RuntimeEngine:
         cdef int bucket
         cdef uint64_t sent = 0, received = 0, submitted = 0, count
         cdef SinkState* sink
+        time_s = (now_ns() - self.started_ns) / 1e9  # first: counting takes milliseconds where operators are many
         usage = resource.getrusage(resource.RUSAGE_SELF)
         processed = []
         latency = [0] * BUCKETS
@@ -232,7 +233,7 @@ cdef class RuntimeEngine:
             else:
                 submitted += count
         return {
-            "time_s": (now_ns() - self.started_ns) / 1e9,
+            "time_s": time_s,
             "sent": sent,
             "received": received,
             "submitted": submitted,

@@ -1,0 +1,127 @@
+"""From a run's spec, its observation and the host to a record: one flat dict that fits config/schemas/record.schema.json."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from harness.engine import Sample, Totals
+from harness.graph import Flow
+from harness.measurement.latency import add_histograms, latency_summary
+from harness.measurement.observe import Observation
+from harness.measurement.oracle import explain
+from harness.measurement.spec import RunSpec, arm_name, cell_slug
+
+SCHEMA_VERSION = 1
+
+
+def blank_record(
+    spec: RunSpec, parameters: Mapping[str, str | int], threads: int | None, host: Mapping[str, Any], error: str | None = None
+) -> dict[str, Any]:
+    """The record of a run that did nothing: a failed one if `error` says why.
+
+    `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without.
+    """
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": os.urandom(16).hex(),
+        "experiment": spec.experiment,
+        "cell": spec.cell or cell_slug(spec.topology, parameters),
+        "arm": spec.arm or arm_name(spec.model, threads),
+        "topology": spec.topology,
+        "parameters": dict(parameters),
+        "model": spec.model,
+        "threads": threads,
+        "threads_total": 0,
+        "queue_capacity": spec.queue_capacity or 0,
+        "machine": spec.machine,
+        "simulated": False,
+        "seed": spec.seed,
+        "repeat": spec.repeat,
+        "order_in_block": spec.order_in_block,
+        "duration_s": 0.0,
+        "warmup_s": 0.0,
+        "settled": False,
+        "sink_tuples_per_s": None,
+        "submitted_tuples_per_s": None,
+        "ns_per_hop": None,
+        "hops": 0.0,
+        "tuples_sent": 0,
+        "tuples_received": 0,
+        "tuples_in_flight": 0,
+        "drained": False,
+        "order_violations": 0,
+        "order_checked": False,
+        "checksum_ok": False,
+        "conservation": [],
+        "correct": False,
+        "error": error,
+        "latency_ns": latency_summary((), (), 0),
+        "context_switches": 0,
+        "cpu_seconds": 0.0,
+        "samples": [],
+        "scheduling": {},
+        "host": dict(host),
+        "commit": None,
+        "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+
+
+def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, flow: Flow, bounds_ns: Sequence[int]) -> None:
+    """Enter what was seen of a run that did start. `bounds_ns`: upper bounds of the latency buckets."""
+    assert seen.totals is not None
+    totals, samples = seen.totals, seen.samples
+    bounded = spec.tuples is not None
+    elapsed_s = samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
+    received = totals.received if bounded else sum(sample.sink_tuples for sample in samples)
+    rate = received / elapsed_s if elapsed_s > 0 else None
+    histogram = totals.latency_counts if bounded else add_histograms([sample.latency_counts for sample in samples])
+    record |= {
+        "duration_s": elapsed_s,
+        "warmup_s": seen.warmup_s,
+        "settled": seen.settled,
+        "sink_tuples_per_s": rate,
+        "submitted_tuples_per_s": _rate(sum(sample.submitted_tuples for sample in samples), elapsed_s),
+        "ns_per_hop": 1e9 / (rate * flow.hops) if rate and flow.hops else None,
+        "hops": flow.hops,
+        "latency_ns": latency_summary(histogram, bounds_ns, totals.latency_max_ns),
+        "context_switches": sum(sample.context_switches for sample in samples),
+        "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
+        "samples": [_sample(sample) for sample in samples],
+        "correct": totals.correct and seen.error is None,
+        "error": explain(totals) or seen.error,
+        **_of_totals(totals),
+    }
+
+
+def _of_totals(totals: Totals) -> dict[str, Any]:
+    return {
+        "tuples_sent": totals.sent,
+        "tuples_received": totals.received,
+        "tuples_in_flight": totals.in_flight,
+        "drained": totals.drained,
+        "order_violations": totals.order_violations,
+        "order_checked": totals.order_checked,
+        "checksum_ok": totals.checksum_ok,
+        "conservation": list(totals.conservation),
+        "scheduling": dict(totals.scheduling),
+    }
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {
+        "time_s": sample.time_s,
+        "elapsed_s": sample.elapsed_s,
+        "sink_tuples_per_s": _rate(sample.sink_tuples, sample.elapsed_s) or 0.0,
+        "source_tuples_per_s": _rate(sample.source_tuples, sample.elapsed_s) or 0.0,
+        "submitted_tuples_per_s": _rate(sample.submitted_tuples, sample.elapsed_s) or 0.0,
+        "threads_active": sample.threads_active,
+        "cpu_s": sample.cpu_s,
+        "context_switches": sample.context_switches,
+    }
+
+
+def _rate(tuples: int, elapsed_s: float) -> float | None:
+    return tuples / elapsed_s if elapsed_s > 0 else None

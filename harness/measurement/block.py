@@ -1,0 +1,61 @@
+"""A block: all arms of one cell, each `repeats` times, interleaved in random order.
+
+In each repeat every arm runs once, in an order drawn anew, so that slow drift of the host cannot favour an arm. Each run has a
+process of its own, one at a time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from harness.measurement.lock import measuring_lock, say_on_stderr
+from harness.measurement.run import run_in_fresh_process
+from harness.measurement.spec import RunSpec
+
+Progress = Callable[[int, int, str], None]
+"""Is told: runs done, runs in all, what is going on (`dynamic-2: measuring`). It is called from another thread."""
+
+
+def block_order(specs_by_arm: Mapping[str, RunSpec], repeats: int, seed: int) -> list[RunSpec]:
+    """The runs of a block in their order: for each repeat, a permutation of the arms drawn from `seed`."""
+    draw = random.Random(seed)
+    order: list[RunSpec] = []
+    for repeat in range(repeats):
+        arms = list(specs_by_arm)
+        draw.shuffle(arms)
+        order += [
+            replace(specs_by_arm[arm], arm=arm, repeat=repeat, order_in_block=len(order) + i) for i, arm in enumerate(arms)
+        ]
+    return order
+
+
+def run_block(
+    specs_by_arm: Mapping[str, RunSpec],
+    repeats: int,
+    seed: int,
+    progress: Progress | None = None,
+    notify: Callable[[str], None] = say_on_stderr,
+) -> Iterator[dict[str, Any]]:
+    """Yield the record of each run as it ends. `notify` is told if another measuring process must be waited for."""
+    tell = progress or (lambda done, total, text: None)
+    order = block_order(specs_by_arm, repeats, seed)
+    with measuring_lock(notify):
+        for done, spec in enumerate(order):
+            yield run_in_fresh_process(
+                spec, announce=lambda phase, done=done, spec=spec: tell(done, len(order), f"{spec.arm}: {phase}")
+            )
+    tell(len(order), len(order), "done")
+
+
+def measure_block(
+    specs_by_arm: Mapping[str, RunSpec],
+    repeats: int,
+    seed: int,
+    progress: Progress | None = None,
+    notify: Callable[[str], None] = say_on_stderr,
+) -> list[dict[str, Any]]:
+    """The records of a whole block, in the order in which they were measured."""
+    return list(run_block(specs_by_arm, repeats, seed, progress, notify))

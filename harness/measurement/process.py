@@ -1,0 +1,140 @@
+"""A run in a fresh process, so that no run inherits another's heap, threads or caches.
+
+The child is `python -m harness.measurement.child --parent FD`: spec as JSON on stdin, record as one line of JSON on stdout.
+FD is its end of a socket: the child writes its phases there, and ends at once when our end closes, so that it never outlives
+us. It is in a session of its own: Ctrl-C reaches us alone, and we kill it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.measurement.spec import RunSpec
+
+CHILD = (sys.executable, "-m", "harness.measurement.child")
+MAX_STDERR = 4000  # characters of a failed child's last words that its record keeps
+
+
+def run_in_fresh_process(
+    spec: RunSpec,
+    timeout_s: float | None = None,
+    *,
+    announce: Callable[[str], None] | None = None,
+    command: Sequence[str] = CHILD,
+) -> dict[str, Any]:
+    """Do one run in a child process; returns its record.
+
+    A child that crashes, hangs for `timeout_s` (None: as `RunSpec.timeout_s`), or answers anything but a record gives a
+    *failed* record whose `error` says so in its first line; the child's last words follow. What a good child wrote to stderr is
+    passed on. `announce` is told the phases of the run, from another thread.
+    """
+    import socket
+    import subprocess
+    import threading
+
+    from harness.measurement.records import RecordError, validate_record
+
+    limit_s = spec.timeout_s if timeout_s is None else timeout_s
+    timed_out = False
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            try:
+                child = subprocess.Popen(
+                    [*command, "--parent", str(theirs.fileno())],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    pass_fds=(theirs.fileno(),),
+                    env=_environment(),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return failed_record(spec, f"the measuring process could not be started: {error.strerror}")
+        listener = threading.Thread(target=_listen, args=(ours, announce), daemon=True)
+        with child:
+            try:
+                listener.start()
+                output, words = child.communicate(spec.to_json().encode(), limit_s)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+                child.kill()
+                output, words = child.communicate()
+            finally:
+                child.kill()  # does nothing to a child that has ended
+        listener.join()
+    if timed_out:
+        return failed_record(spec, f"the measuring process was killed after {limit_s:g} s without an answer", words)
+    if child.returncode < 0:
+        return failed_record(spec, f"the measuring process was killed by {_signal_name(-child.returncode)}", words)
+    if child.returncode > 0:
+        return failed_record(spec, f"the measuring process ended with exit code {child.returncode}", words)
+    record = _parse(output)
+    if record is None:
+        return failed_record(spec, f"the measuring process answered no record but {output[:60]!r}", words)
+    record["commit"] = _commit()
+    try:
+        validate_record(record)
+    except RecordError as error:
+        return failed_record(spec, f"the measuring process answered a record that breaks its schema: {error}", words)
+    if words:
+        print(words.decode(errors="replace"), end="", file=sys.stderr)
+    return record
+
+
+def failed_record(spec: RunSpec, error: str, words: bytes = b"") -> dict[str, Any]:
+    """The record of a run that was lost, so that the loss is on record. `words`: what the child wrote to stderr."""
+    import topologies
+    from harness.measurement import host
+    from harness.measurement.assemble import blank_record
+    from harness.models import make_model
+
+    text = words.decode(errors="replace").strip()
+    if text:
+        error += f" ({text.splitlines()[-1].strip()[:200]})\n{text[-MAX_STDERR:]}"
+    parameters = topologies.find(spec.topology).values(spec.parameters)
+    model = make_model(spec.model, threads=spec.threads, queue_capacity=spec.queue_capacity)
+    return blank_record(spec, parameters, getattr(model, "threads", None), host.describe(), error) | {"commit": _commit()}
+
+
+def _commit() -> str | None:
+    from harness.measurement.source import commit
+
+    return commit()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with this project first on the path: we may have been started from anywhere."""
+    root = str(Path(__file__).resolve().parents[2])
+    inherited = os.environ.get("PYTHONPATH")
+    return os.environ | {"PYTHONPATH": root + (os.pathsep + inherited if inherited else "")}
+
+
+def _listen(socket: Any, announce: Callable[[str], None] | None) -> None:
+    """Pass on the child's phases, one a line, until it ends."""
+    with socket.makefile(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if announce is not None:
+                announce(line.strip())
+
+
+def _parse(output: bytes) -> dict[str, Any] | None:
+    """The one JSON object that the output is, or None."""
+    try:
+        record = json.loads(output)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,45 @@
+"""One run and its record. This is the room's front door: `RunSpec`, `run_once`, `run_in_fresh_process`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import harness.engine
+import topologies
+from harness.errors import RunFailed
+from harness.measurement import host
+from harness.measurement.assemble import blank_record, fill_record
+from harness.measurement.observe import observe
+from harness.measurement.process import run_in_fresh_process
+from harness.measurement.spec import RunSpec
+from harness.models import make_model
+
+__all__ = ["RunSpec", "measure", "run_in_fresh_process", "run_once"]
+
+
+def run_once(spec: RunSpec) -> dict[str, Any]:
+    """Do one run in this process; returns its record.
+
+    A run that fails gives a failed record. Raises UserError for a spec that cannot be run.
+    """
+    from harness.measurement.source import commit
+
+    return measure(spec) | {"commit": commit()}
+
+
+def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
+    """As `run_once`, telling its phases, and with `commit` null: whoever starts measuring processes asks for it once."""
+    graph, parameters = topologies.build(spec.topology, spec.parameters, spec.seed)
+    model = make_model(spec.model, threads=spec.threads, queue_capacity=spec.queue_capacity)
+    record = blank_record(spec, parameters, getattr(model, "threads", None), {})
+    try:
+        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples)
+        seen = observe(engine, spec, graph.flow().copies, announce)
+    except (RunFailed, MemoryError) as error:
+        return record | {"error": str(error) or "out of memory", "host": host.describe()}
+    from harness.runtime.engine import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`
+
+    record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
+    fill_record(record, spec, seen, graph.flow(), latency_bounds_ns())
+    return record | {"host": host.describe(seen.disturbance, calibrate=True)}

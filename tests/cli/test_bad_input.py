@@ -1,0 +1,189 @@
+"""A user's mistake is one line on stderr that names the argument or the value, and exit code 2; never a traceback."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = "run pipeline --model manual"
+LONG = "9" * 5000
+
+# A command line, then what its one line on stderr must say. TMP is an empty directory, CONFIG a file with the text in brackets.
+CASES = {
+    # which command
+    "frobnicate": "frobnicate",
+    "--frobnicate run": "--frobnicate",
+    "Run pipeline": "'Run'",
+    "''": "unknown command ''",
+    # run: which topology, with what parameters
+    "run": "TOPOLOGY",
+    "run circle --model manual": "circle",
+    "run ../pipeline --model manual": "../pipeline",
+    "run '' --model manual": "''",
+    f"{RUN} --set": "--set",
+    f"{RUN} --set operators": "'operators'",
+    f"{RUN} --set operators=": "operators",
+    f"{RUN} --set =5": "=5",
+    f"{RUN} --set operators=many": "many",
+    f"{RUN} --set operators=0": "operators",
+    f"{RUN} --set operators=-3": "-3",
+    f"{RUN} --set operators=1.5": "1.5",
+    f"{RUN} --set operators={LONG}": "operators",
+    f"{RUN} --set operators=3 --set operators=4": "operators",
+    f"{RUN} --set wings=2": "wings",
+    f"{RUN} --set payload=-1": "payload",
+    f"{RUN} --set payload=100000000000": "payload",
+    f"{RUN} --set cost=free": "free",
+    f"{RUN} --set cost=nan": "nan",
+    # run: which model
+    "run pipeline": "--model",
+    "run pipeline --model magic": "magic",
+    "run pipeline --model dynamic --threads 0": "--threads",
+    "run pipeline --model dynamic --threads -1": "--threads",
+    "run pipeline --model dynamic --threads 1.5": "'1.5'",
+    "run pipeline --model dynamic --threads 100000": "'100000'",
+    "run pipeline --model dynamic --threads ٣": "'٣'",
+    "run pipeline --model dedicated --threads 2": "threads",
+    f"{RUN} --queue-capacity 10": "queue_capacity",
+    "run pipeline --model dedicated --queue-capacity 0": "--queue-capacity",
+    "run pipeline --model dedicated --queue-capacity 99999999999": "--queue-capacity",
+    f"{RUN} --machine cray": "cray",
+    # run: numbers
+    f"{RUN} --duration nan": "nan",
+    f"{RUN} --duration inf": "inf",
+    f"{RUN} --duration=-1": "--duration",
+    f"{RUN} --duration 0": "--duration",
+    f"{RUN} --duration 1e9": "1e9",
+    f"{RUN} --duration 2s": "'2s'",
+    f"{RUN} --duration 1_0": "'1_0'",
+    f"{RUN} --duration": "--duration",
+    f"{RUN} --warmup never": "must be auto, or from 0 to 86400 seconds, not 'never'",
+    f"{RUN} --warmup=-1": "--warmup",
+    f"{RUN} --warmup nan": "--warmup",
+    f"{RUN} --repeats 0": "--repeats",
+    f"{RUN} --repeats 1001": "--repeats",
+    f"{RUN} --seed=-1": "--seed",
+    f"{RUN} --seed 9223372036854775808": "--seed",
+    f"{RUN} --seed {LONG}": "--seed",
+    f"{RUN} --tuples=-1": "--tuples",
+    f"{RUN} --tuples 1e6": "'1e6'",
+    f"{RUN} --tuples 1000000000000001": "--tuples",
+    # run: files and left-overs
+    f"{RUN} --json TMP": "--json",
+    f"{RUN} --json TMP/none/out.json": "TMP/none",
+    f"{RUN} --json ''": "--json",
+    f"{RUN} --json TMP/{'x' * 300}": "--json",
+    f"{RUN} --json": "--json",
+    f"{RUN} --colour": "--colour",
+    f"{RUN} mix": "mix",
+    # topologies, models, show
+    "topologies extra": "extra",
+    "models extra": "extra",
+    "show": "TOPOLOGY",
+    "show circle -o TMP/a.svg": "circle",
+    "show pipeline": "-o",
+    "show pipeline -o TMP/none/a.svg": "none",
+    "show pipeline -o TMP/a.gif": "a.gif",
+    "show pipeline --set operators=0 -o TMP/a.svg": "operators",
+    "show pipeline --model magic -o TMP/a.svg": "magic",
+    "show pipeline --model dynamic --threads 0 -o TMP/a.svg": "threads",
+    "show pipeline --model dynamic --threads many -o TMP/a.svg": "many",
+    "show pipeline --threads 2 -o TMP/a.svg": "--threads",
+    "show pipeline --seed=-1 -o TMP/a.svg": "--seed",
+    # sweep
+    "sweep nonesuch": "nonesuch",
+    "sweep pldi17_fig9 --config TMP/none.yaml": "none.yaml",
+    "sweep pldi17_fig9 --config TMP": "TMP",
+    "sweep pldi17_fig9 --config CONFIG[nonsense: 1]": "nonsense",
+    "sweep pldi17_fig9 --config CONFIG[: :]": "config.yaml",
+    "sweep pldi17_fig9 --config CONFIG[]": "config.yaml",
+    "sweep pldi17_fig9 --cell nonesuch": "nonesuch",
+    "sweep --cell nonesuch": "--cell",
+    "sweep -o TMP/a.jsonl": "-o",
+    # aggregate, plot, figures
+    "aggregate": "--records",
+    "aggregate --records TMP": "--tables",
+    "aggregate --records TMP/none --tables TMP/t": "none",
+    "aggregate --records TMP --tables TMP/t": "TMP",
+    "aggregate --records TMP --tables TMP/t --set-spark memory=2g": "memory=2g",
+    "plot": "FIGURE",
+    "plot nonesuch --tables TMP -o TMP/a.png": "nonesuch",
+    "plot pldi17_fig9 --tables TMP/none -o TMP/a.png": "none",
+    "plot pldi17_fig9 --tables TMP": "-o",
+    "plot pldi17_fig9 --tables TMP -o TMP/a.gif": "a.gif",
+    "figures --config TMP/none.yaml": "none.yaml",
+    "figures --cores 0": "cores",
+    "figures --cores many": "many",
+    "figures nonesuch": "nonesuch",
+}  # fmt: skip
+
+
+def words_of(line: str, tmp: Path) -> list[str]:
+    """The words of a command line, with TMP and CONFIG[…] filled in."""
+    words = []
+    for word in shlex.split(line.replace("CONFIG[", "'CONFIG[").replace("]", "]'") if "CONFIG[" in line else line):
+        if word.startswith("CONFIG["):
+            config = tmp / "config.yaml"
+            config.write_text(word[7:-1])
+            word = str(config)
+        words.append(word.replace("TMP", str(tmp)))
+    return words
+
+
+def check(code: int, out: str, err: str, expected: str) -> None:
+    """Exit code 2, nothing on stdout, one line on stderr that says what is expected."""
+    assert (code, out) == (2, ""), err
+    assert err.endswith("\n") and err.count("\n") == 1, err
+    assert "Traceback" not in err
+    assert err.startswith("millrace")
+    assert expected in err
+    assert len(err) < 600, "a line that a person can read"
+
+
+@pytest.mark.parametrize("line", CASES, ids=lambda line: line.replace(LONG, "9…9")[:60])
+def test_bad_input_is_one_line_and_exit_code_2(line, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    try:
+        code = main(words_of(line, tmp_path))
+    except SystemExit as end:
+        code = end.code
+    out, err = capsys.readouterr()
+    check(code, out, err, CASES[line].replace("TMP", str(tmp_path)))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    "line", ["frobnicate", "run circle --model manual", f"{RUN} --duration nan", "plot nonesuch --tables . -o a.png"]
+)
+def test_bad_input_is_told_the_same_way_by_the_real_command(line, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *words_of(line, tmp_path)], capture_output=True, text=True, cwd=ROOT
+    )
+    check(done.returncode, done.stdout, done.stderr, CASES.get(line, "nonesuch"))
+
+
+def test_every_command_has_bad_input_of_its_own():
+    assert {line.split()[0] for line in CASES} >= COMMANDS.keys()
+    assert len(CASES) > 50
+
+
+def test_no_command_at_all_shows_the_help_and_is_an_error(capsys):
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert all(command in err for command in COMMANDS)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_file_that_may_not_be_written_is_told_before_anything_runs(tmp_path, capsys):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    assert main([*RUN.split(), "--json", str(tmp_path / "locked" / "out.json")]) == 2
+    check(2, *capsys.readouterr(), "--json")

@@ -1,0 +1,186 @@
+"""`millrace run`: what it asks for, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from harness.cli import main
+from harness.measurement import block, host
+from harness.measurement.assemble import blank_record
+from harness.measurement.records import read_records, validate_record
+from harness.measurement.run import RunSpec
+
+
+class Runs:
+    """Stands in for fresh processes: answers each spec with a record, `changes` entered."""
+
+    def __init__(self) -> None:
+        self.specs: list[RunSpec] = []
+        self.changes: list[dict] = []
+        self.interrupt_at: int | None = None
+        self.host = host.describe() | {"host_warnings": [], "host_fit": True}
+
+    def __call__(self, spec: RunSpec, announce) -> dict:
+        if self.interrupt_at == len(self.specs):
+            raise KeyboardInterrupt
+        announce("measuring")
+        good = {
+            "settled": True,
+            "correct": True,
+            "threads_total": 3,
+            "queue_capacity": 1000,
+            "duration_s": spec.duration_s,
+            "sink_tuples_per_s": 1_234_567.0 + 1000 * len(self.specs),
+            "submitted_tuples_per_s": 12_345_670.0,
+            "ns_per_hop": 81.04,
+            "latency_ns": {"p50": 740, "p90": 1500, "p99": 2_300_000, "max": 5_000_000, "count": 9},
+        }
+        changes = self.changes[len(self.specs)] if len(self.specs) < len(self.changes) else {}
+        self.specs.append(spec)
+        return blank_record(spec, spec.parameters, spec.threads, self.host) | good | changes
+
+
+@pytest.fixture
+def runs(monkeypatch, tmp_path):
+    """The runs that the command line asks for; none is really made."""
+    fake = Runs()
+    monkeypatch.setattr(block, "run_in_fresh_process", fake)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return fake
+
+
+def test_defaults_are_two_seconds_after_an_automatic_warm_up_once(runs):
+    assert main(["run", "pipeline", "--model", "manual"]) == 0
+    (spec,) = runs.specs
+    assert (spec.duration_s, spec.warmup, spec.seed, spec.tuples, spec.machine) == (2.0, "auto", 0, None, "local")
+    assert (spec.model, spec.threads, spec.queue_capacity, spec.arm) == ("manual", None, None, "manual")
+    assert spec.parameters.keys() >= {"operators", "cost", "payload"}, "the topology's defaults are filled in"
+    assert spec.cell.startswith("pipeline,operators=")
+
+
+def test_every_option_reaches_the_run(runs):
+    line = "run pipeline --set operators=5 --set cost=7 --model dynamic --threads 3 --queue-capacity 64 --machine local"
+    line += " --duration 0.5 --warmup 0 --repeats 2 --seed 9 --tuples 77"
+    assert main(line.split()) == 0
+    assert [spec.repeat for spec in runs.specs] == [0, 1]
+    spec = runs.specs[0]
+    assert str(spec.parameters["operators"]) == "5" and str(spec.parameters["cost"]) == "7"
+    assert (spec.threads, spec.queue_capacity, spec.duration_s, spec.warmup) == (3, 64, 0.5, 0.0)
+    assert (spec.seed, spec.tuples, spec.arm) == (9, 77, "dynamic-3")
+
+
+def test_the_table_has_a_line_a_run(runs, capsys):
+    assert main(["run", "pipeline", "--model", "dynamic", "--threads", "2"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0].startswith("pipeline operators=")
+    assert lines[1] == "dynamic-2: 3 thread(s), queues of 1000 tuples"
+    assert lines[3].split("  ")[0] == "run"
+    assert lines[4].split() == ["1", "1,234,567", "12,345,670", "81", "740", "ns", "2.3", "ms", "yes", "yes"]
+    assert len(lines) == 5
+    assert err == "", "no progress where nobody sees it"
+
+
+def test_several_runs_have_a_mean_with_its_interval(runs, capsys):
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("mean: 1,235,567 tuples/s, 95 % interval 1,233,083 .. 1,238,051 (± 0.2 %), of 3 runs")
+
+
+def test_unsettled_runs_are_shown_so_and_stay_out_of_the_mean(runs, capsys):
+    runs.changes = [{"settled": False}]
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "NO" in out.splitlines()[4]
+    assert out.rstrip().endswith("of 2 runs")
+    runs.specs, runs.changes = [], [{"settled": False}] * 3
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("of 3 runs, none of them settled")
+
+
+def test_what_speaks_against_the_host_is_said_once(runs, capsys):
+    warnings = (["9.5 % was stolen"], [], ["it is on fire", "12 % was stolen"])
+    runs.changes = [{"host": runs.host | {"host_warnings": warning}} for warning in warnings]
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("host: ")]
+    assert told == ["host: 9.5 % was stolen (in 2 of 3 runs)", "host: it is on fire (in 1 of 3 runs)"]
+
+
+def test_a_wrong_run_is_exit_code_1_and_one_line_saying_why(runs, capsys):
+    wrong = {"correct": False, "error": "3 tuple(s) reached a sink after a later one\nTraceback", "sink_tuples_per_s": None}
+    runs.changes = [{}, wrong]
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2"]) == 1
+    out, err = capsys.readouterr()
+    assert err == "millrace run: 1 of 2 run(s) failed; run 2: 3 tuple(s) reached a sink after a later one\n"
+    assert out.splitlines()[5].split()[-1] == "NO"
+    assert "needs two correct, settled runs; here: 1" in out
+
+
+def test_json_on_stdout_is_one_record_a_run_and_nothing_else(runs, capsys):
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3", "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    records = [json.loads(line) for line in out.splitlines()]
+    for record in records:
+        validate_record(record)
+    assert [record["repeat"] for record in records] == [0, 1, 2]
+    assert err == ""
+
+
+def test_a_failed_run_is_in_the_json_as_well(runs, capsys):
+    runs.changes = [{"correct": False, "error": "a thread was stuck"}]
+    assert main(["run", "pipeline", "--model", "manual", "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == "a thread was stuck"
+
+
+def test_a_json_file_is_replaced_when_all_runs_are_done(runs, capsys, tmp_path):
+    path = tmp_path / "out.jsonl"
+    path.write_text("before")
+    runs.interrupt_at = 1
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 130
+    assert path.read_text() == "before"
+    runs.interrupt_at = None
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 0
+    records, problems = read_records(path)
+    assert (len(records), problems) == (2, [])
+    assert capsys.readouterr().out.splitlines()[-1] == f"wrote 2 record(s) to {path}"
+
+
+def test_ctrl_c_is_one_line_and_130(runs, capsys):
+    runs.interrupt_at = 0
+    assert main(["run", "pipeline", "--model", "manual"]) == 130
+    assert capsys.readouterr().err == "millrace run: interrupted\n"
+
+
+def test_a_terminal_sees_progress_which_is_taken_away_at_the_end(runs, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert "\rrun 1/2: manual: measuring" in err
+    assert "\rrun 2/2: manual: measuring" in err
+    assert err.endswith(" \r"), "blanks over what was there"
+    assert "\n" not in err
+    assert len(out.splitlines()) == 2
+
+
+def test_a_full_disk_under_stdout_is_told(runs, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(
+        "builtins.print", lambda *_, file=sys.stdout, **__: full() if file is sys.stdout else file.write(f"{_[0]}\n")
+    )
+    assert main(["run", "pipeline", "--model", "manual"]) == 1
+    assert capsys.readouterr().err == "millrace run: cannot write to standard output: No space left on device\n"
+
+
+def test_help_teaches_by_examples(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["run", "--help"])
+    text = capsys.readouterr().out
+    assert end.value.code == 0
+    assert text.count("\n  millrace run ") >= 3
+    listed = "set model threads queue-capacity machine duration warmup repeats seed tuples json"
+    assert all(f"--{option}" in text for option in listed.split())

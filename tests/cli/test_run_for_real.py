@@ -1,0 +1,101 @@
+"""`millrace run` as its users call it: processes, threads, the compiled engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.measurement.records import validate_record
+
+ROOT = Path(__file__).resolve().parents[2]
+MODELS = (["--model", "manual"], ["--model", "dedicated"], ["--model", "dynamic", "--threads", "2"])
+
+pytestmark = pytest.mark.heavy
+
+
+def millrace(*words: str, temp: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *words],
+        capture_output=True, text=True, cwd=ROOT, env=os.environ | {"TMPDIR": str(temp)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda words: words[1])
+@pytest.mark.parametrize("tuples", [0, 1, 5000])
+def test_exactly_so_many_tuples_arrive_under_every_model(model, tuples, tmp_path):
+    done = millrace("run", "pipeline", "--set", "operators=4", *model, "--tuples", str(tuples), "--json", "-", temp=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    record = json.loads(done.stdout)
+    validate_record(record)
+    assert (record["tuples_sent"], record["tuples_received"], record["tuples_in_flight"]) == (tuples, tuples, 0)
+    assert record["correct"] and record["settled"] and record["drained"]
+    assert (record["sink_tuples_per_s"] or 0) > 0 or tuples == 0
+
+
+@pytest.mark.parametrize("topology", ["pipeline", "data-parallel", "mix", "bushy"])
+def test_every_topology_runs_with_its_defaults(topology, tmp_path):
+    done = millrace("run", topology, "--model", "dynamic", "--tuples", "300", "--json", "-", temp=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    record = json.loads(done.stdout)
+    validate_record(record)
+    assert record["correct"] and record["tuples_sent"] == 300 and record["tuples_received"] > 0
+
+
+def test_a_timed_run_has_rates_samples_and_a_host(tmp_path):
+    words = ["run", "pipeline", "--set", "operators=2", "--model", "manual", "--duration", "0.2", "--warmup", "0.1"]
+    done = millrace(*words, "--json", "-", temp=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    record = json.loads(done.stdout)
+    validate_record(record)
+    assert record["sink_tuples_per_s"] > 0 and record["submitted_tuples_per_s"] > record["sink_tuples_per_s"]
+    assert 1 <= len(record["samples"]) <= 4
+    assert record["host"]["compiler"] != "unknown" and record["host"]["ns_per_flop"] > 0
+
+
+def test_the_table_is_short(tmp_path):
+    done = millrace("run", "pipeline", "--model", "manual", "--tuples", "100", "--repeats", "2", temp=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) <= 12
+    assert "mean: " in done.stdout
+
+
+def test_ctrl_c_ends_at_once_with_one_line_and_no_orphan(tmp_path):
+    command = [sys.executable, "-m", "harness", "run", "pipeline", "--model", "dynamic", "--duration", "500"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
+    try:
+        measuring = first_child(run)
+        run.send_signal(signal.SIGINT)
+        out, err = run.communicate(timeout=20)
+    finally:
+        run.kill()
+        run.wait()
+    assert (run.returncode, out, err) == (130, "", "millrace run: interrupted\n")
+    assert not measuring.is_running() or measuring.status() == psutil.STATUS_ZOMBIE
+
+
+def first_child(run: subprocess.Popen) -> psutil.Process:
+    """The measuring process, once it is there."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end and run.poll() is None:
+        for child in psutil.Process(run.pid).children():
+            if "harness.measurement.child" in child.cmdline():
+                return child
+        time.sleep(0.02)
+    raise AssertionError("no measuring process was started")
+
+
+def test_a_reader_that_goes_away_is_not_an_error_message(tmp_path):
+    command = f"'{sys.executable}' -m harness run pipeline --model manual --tuples 5 --repeats 3 --json - | head -n 1"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert json.loads(done.stdout)["repeat"] == 0
+    assert done.stderr == ""

@@ -1,0 +1,214 @@
+"""Records are checked when written and when read, and written whole or not at all."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.errors import RunFailed, UserError
+from harness.measurement.records import (
+    SCHEMA,
+    RecordError,
+    read_records,
+    record_line,
+    validate_record,
+    write_records,
+)
+from harness.measurement.run import RunSpec, run_once
+
+SCHEMA_TREE = json.loads(SCHEMA.read_text())
+
+
+@pytest.fixture
+def record(play):
+    play([(1000.0, 1000.0)])
+    return run_once(RunSpec("pipeline", {"operators": 4}, "dynamic", threads=2))
+
+
+def fields(schema: dict, prefix: tuple = ()) -> list[tuple[tuple, dict]]:
+    """Path and schema of every field that a record has."""
+    found = []
+    for name, field in schema.get("properties", {}).items():
+        path = (*prefix, name)
+        found.append((path, field))
+        found += fields(field, path)
+        if "items" in field:
+            found += fields(field["items"], (*path, 0))
+    return found
+
+
+FIELDS = fields(SCHEMA_TREE)
+
+
+def types(field: dict) -> list[str]:
+    return field["type"] if isinstance(field["type"], list) else [field["type"]]
+
+
+def with_value(record: dict, path: tuple, change) -> dict:
+    """A copy of the record in which `change(parent, key)` was done at `path`."""
+    changed = copy.deepcopy(record)
+    parent = changed
+    for key in path[:-1]:
+        parent = parent[key]
+    change(parent, path[-1])
+    return changed
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def name_of(path: object) -> str:
+    return ".".join(map(str, path)) if isinstance(path, tuple) else ""
+
+
+def test_a_record_passes_and_comes_back_the_same(record, tmp_path):
+    path = tmp_path / "deep" / "er" / "records.jsonl"
+    write_records(path, [record, record])
+    assert read_records(path) == ([record, record], [])
+    assert path.read_text().count("\n") == 2
+    assert names(path.parent) == ["records.jsonl"]
+
+
+def test_every_field_is_described():
+    assert len(FIELDS) > 70
+    for path, field in FIELDS:
+        assert len(field["description"]) > 8, path
+        assert "type" in field, path
+
+
+@pytest.mark.parametrize("path", [path for path, _ in FIELDS], ids=name_of)
+def test_a_record_without_one_of_its_fields_is_refused(record, path):
+    broken = with_value(record, path, lambda parent, key: parent.pop(key))
+    with pytest.raises(RecordError, match=str(path[-1])):
+        validate_record(broken)
+
+
+@pytest.mark.parametrize("path", [path for path, field in FIELDS if "minimum" in field], ids=name_of)
+@pytest.mark.parametrize("value", [-1, "many"])
+def test_a_number_that_is_negative_or_none_is_refused(record, path, value):
+    broken = with_value(record, path, lambda parent, key: parent.__setitem__(key, value))
+    with pytest.raises(RecordError, match=str(path[-1])):
+        validate_record(broken)
+
+
+def test_every_number_but_the_version_has_a_lower_limit():
+    numeric = {path for path, field in FIELDS if {"integer", "number"} & {*types(field)}}
+    limited = {path for path, field in FIELDS if "minimum" in field}
+    assert numeric - limited == {("schema_version",)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"schema_version": 0}, "schema_version is 0; this version reads 1"),
+        ({"schema_version": "1"}, "schema_version is '1'"),
+        ({"colour": "red"}, "colour"),
+        ({"cell": "a/b"}, "cell"),
+        ({"run_id": "1"}, "run_id"),
+        ({"commit": "main"}, "commit"),
+        ({"started_at": "yesterday"}, "started_at"),
+        ({"settled": 1}, "settled"),
+    ],
+)
+def test_what_is_not_a_record_of_this_version_is_refused_by_name(record, changes, words):
+    with pytest.raises(RecordError, match=words):
+        validate_record(record | changes)
+
+
+def test_a_number_that_json_cannot_hold_is_refused(record):
+    with pytest.raises(RecordError, match="record"):
+        record_line(record | {"duration_s": float("inf")})
+
+
+def test_bad_lines_are_returned_with_their_number_and_the_reason(record, tmp_path):
+    good = record_line(record)
+    nan = good.replace('"warmup_s": ', '"warmup_s": NaN, "x": ')
+    lines = [
+        good,
+        good[:100],
+        "",
+        "[1, 2]",
+        "null",
+        nan,
+        record_line(record).replace('"seed": 0', '"seed": -5'),
+        "[" * 100_000,
+        good,
+    ]
+    path = tmp_path / "mixed.jsonl"
+    path.write_bytes("\n".join(lines).encode() + b"\n\xff\xfe\n")
+    records, problems = read_records(path)
+    assert records == [record, record]
+    assert [problem.line for problem in problems] == [2, 4, 5, 6, 7, 8, 10]
+    reasons = [problem.reason for problem in problems]
+    assert all(reasons)
+    assert "not JSON" in reasons[0]
+    assert "object" in reasons[1]
+    assert "NaN" in reasons[3]
+    assert "seed" in reasons[4]
+
+
+def test_a_file_that_cannot_be_read_is_the_users_mistake(tmp_path):
+    for path in (tmp_path / "none.jsonl", tmp_path):
+        with pytest.raises(UserError, match=f"cannot read records from {path}"):
+            read_records(path)
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_names_the_path_and_leaves_what_was_there(record, tmp_path, monkeypatch, call):
+    path = tmp_path / "records.jsonl"
+    path.write_text("before\n")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, full)
+        with pytest.raises(RunFailed, match=f"cannot write {path}: No space left"):
+            write_records(path, [record])
+    assert path.read_text() == "before\n"
+    assert names(tmp_path) == ["records.jsonl"]
+
+
+def test_a_disk_that_fills_while_writing_leaves_nothing_half_written(record, tmp_path, monkeypatch):
+    really_write, calls = os.write, []
+
+    def fills_up(handle, data):
+        calls.append(len(data))
+        if len(calls) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return really_write(handle, bytes(data[:100]))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", fills_up)
+        with pytest.raises(RunFailed, match="No space left"):
+            write_records(tmp_path / "records.jsonl", [record])
+    assert len(calls) == 3
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_device_is_written_to_and_never_replaced(record):
+    before = Path("/dev/full").stat().st_rdev
+    with pytest.raises(RunFailed, match="cannot write /dev/full: No space left"):
+        write_records("/dev/full", [record])
+    assert Path("/dev/full").stat().st_rdev == before
+    write_records(os.devnull, [record])
+
+
+def test_a_link_is_followed(record, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real.jsonl")
+    write_records(tmp_path / "link", [record])
+    assert (tmp_path / "link").is_symlink()
+    assert read_records(tmp_path / "real.jsonl")[0] == [record]
+
+
+def test_an_invalid_record_keeps_the_others_from_being_written(record, tmp_path):
+    with pytest.raises(RecordError):
+        write_records(tmp_path / "records.jsonl", [record, record | {"seed": -1}])
+    assert names(tmp_path) == []

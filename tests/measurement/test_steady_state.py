@@ -1,0 +1,83 @@
+"""Warm-up ends when the run is stationary, and only then."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.measurement.steady import TOLERANCE, WarmUp, Window, settled_within, stationary
+
+COUNTS = st.integers(min_value=1000, max_value=10**9)
+
+
+def feed(warm_up: WarmUp, windows: list) -> int | None:
+    """The number of windows after which the warm-up was over; None if it was not."""
+    return next((number for number, window in enumerate(windows, start=1) if warm_up.step(window)), None)
+
+
+def test_a_steady_run_settles_after_two_windows(sample):
+    warm_up = WarmUp(copies=1, limit_s=60)
+    assert feed(warm_up, [sample(0.1, 1000, 1000)] * 5) == 2
+    assert warm_up.settled
+    assert warm_up.elapsed_s == pytest.approx(0.2)
+
+
+def test_a_filling_pipeline_has_not_settled_though_its_sinks_are_steady(sample):
+    warm_up = WarmUp(copies=1, limit_s=60)
+    assert feed(warm_up, [sample(0.1, 2000, 1000)] * 20) is None
+    assert feed(warm_up, [sample(0.1, 1000, 1000)] * 5) == 2, "neither of the two windows may be one of filling"
+
+
+def test_one_steady_window_between_two_others_does_not_settle_a_run(sample):
+    windows = [sample(0.1, n, n) for n in (1000, 2000, 1000, 2000, 4000)]
+    assert feed(WarmUp(copies=1, limit_s=60), windows) is None
+
+
+def test_the_sources_rate_is_scaled_by_the_copies_that_a_tuple_becomes(sample):
+    assert feed(WarmUp(copies=3, limit_s=60), [sample(0.1, 1000, 3000)] * 3) == 2
+    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.1, 1000, 3000)] * 3) is None
+
+
+def test_sources_are_not_looked_at_where_copies_are_unknown(sample):
+    assert feed(WarmUp(copies=None, limit_s=60), [sample(0.1, 9, 3000)] * 3) == 2
+
+
+def test_a_run_that_never_settles_is_given_up_at_the_limit(sample):
+    warm_up = WarmUp(copies=1, limit_s=1.0)
+    assert feed(warm_up, [sample(0.25, 1000 * n, 1000 * n) for n in (1, 2, 4, 8, 16)]) == 4
+    assert not warm_up.settled
+
+
+def test_silence_is_not_a_steady_state(sample):
+    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.5, 0, 0)] * 10) is None
+
+
+def test_windows_of_few_tuples_may_differ_by_one(sample):
+    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.1, 4, 4), sample(0.1, 5, 4)]) == 2
+    assert feed(WarmUp(copies=1, limit_s=60), [sample(0.1, 6, 4), sample(0.1, 6, 4)]) is None
+
+
+@given(COUNTS, st.floats(0.01, 10), st.integers(1, 8), st.floats(0.8, 1.25))
+def test_two_windows_settle_exactly_if_their_rates_agree_within_the_tolerance(count, elapsed_s, copies, ratio):
+    other = round(count * ratio)
+    first = Window(elapsed_s, count, copies * count)
+    second = Window(elapsed_s, other, copies * other)
+    differ = abs(count - other) > max(TOLERANCE * max(count, other) * (1 + 1e-9), 1)
+    agree = abs(count - other) < TOLERANCE * max(count, other) * (1 - 1e-9)
+    if agree or differ:
+        assert stationary(first, second, copies) == agree
+    assert stationary(first, second, copies) == stationary(second, first, copies)
+
+
+@given(COUNTS, st.floats(0.05, 1), st.floats(1.1, 5))
+def test_only_rates_count_not_the_windows_lengths(count, elapsed_s, stretch):
+    longer = round(count * stretch)
+    assert stationary(Window(elapsed_s, count, count), Window(elapsed_s * longer / count, longer, longer), 1)
+
+
+def test_a_measured_window_is_steady_if_its_halves_agree(sample):
+    assert settled_within([sample(0.1, 1000, 1000)] * 10, copies=1)
+    assert not settled_within([sample(0.1, n, n) for n in range(1000, 2000, 100)], copies=1)
+    assert not settled_within([sample(0.1, 1000, 1000)], copies=1)
+    assert not settled_within([], copies=1)
