@@ -17,6 +17,7 @@ Kinds of operator:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -76,8 +77,8 @@ class Flow:
     """What one tuple of the sources becomes, on average, if every operator passes on what it gets.
 
     `hops`: operators (work, merge, python) that a tuple passes on its way, per tuple at the sinks.
-    `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple. `copies_from`: the same for a tuple that arrives
-    at each operator.
+    `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple. `copies_from`: the same for a tuple that
+    arrives at each operator.
     """
 
     hops: float
@@ -120,8 +121,8 @@ class Graph:
         """Add an operator that calls `function(sequence, value)`; it returns the new value, or None to drop the tuple.
 
         Each call takes the interpreter's lock, so such operators run one at a time whatever the model. An exception ends the
-        run, which then reports it. `preserves` promises that it drops nothing and returns `value` itself; the oracle then checks
-        tuples behind it as strictly as others.
+        run, which then reports it. `preserves` promises that it drops nothing and returns `value` itself; the oracle then
+        checks tuples behind it as strictly as others.
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
@@ -148,8 +149,8 @@ class Graph:
         self.streams.append(Stream(output, input_))
 
     def _add(self, operator: Operator) -> Operator:
-        if not operator.name or not isinstance(operator.name, str):
-            raise GraphError(f"graph {self.name!r}: an operator's name must be a non-empty string, not {operator.name!r}")
+        if not isinstance(operator.name, str) or not operator.name or not operator.name.isprintable():
+            raise GraphError(f"graph {self.name!r}: an operator's name must be non-empty printable text, not {operator.name!r}")
         if operator.name in self.operators:
             raise GraphError(f"graph {self.name!r}: two operators are named {operator.name!r}")
         if operator.kind != "source":
@@ -194,6 +195,13 @@ class Graph:
 
     def topological_order(self) -> list[str]:
         """Operator names, each after all that feed it. Raises GraphError, naming a cycle, if there is one."""
+        order, cycle = self._order_or_cycle()
+        if cycle:
+            raise GraphError(f"graph {self.name!r}: cycle {' -> '.join(cycle)}")
+        return order
+
+    def _order_or_cycle(self) -> tuple[list[str], list[str]]:
+        """A topological order, and the operators of one cycle that keeps others out of it (none: the order is complete)."""
         downstream = self.downstream()
         waiting = dict.fromkeys(self.operators, 0)
         for targets in downstream.values():
@@ -208,37 +216,39 @@ class Graph:
                 waiting[target] -= 1
                 if waiting[target] == 0:
                     ready.append(target)
-        if len(order) < len(self.operators):
-            raise GraphError(f"graph {self.name!r}: cycle {' -> '.join(_cycle(downstream, set(order)))}")
-        return order
+        return order, _cycle(downstream, set(order)) if len(order) < len(self.operators) else []
 
     def flow(self) -> Flow:
         """Average hops and copies of a tuple; splits and round-robin outputs share evenly, fan-out multiplies."""
-        successors = self.successors()
         order = self.topological_order()
+        leaving: dict[str, list[Stream]] = {name: [] for name in order}
+        for stream in self.streams:
+            leaving[stream.source.operator].append(stream)
         rate = {name: 1.0 if self.operators[name].kind == "source" else 0.0 for name in order}
+        arrivals: list[float] = []  # added up exactly: a million small shares must not drift
         for name in order:
-            operator = self.operators[name]
-            for port in range(operator.outputs):
-                for target in successors[PortId(name, port)]:
-                    rate[target.operator] += rate[name] / operator.outputs
-        passed = sum(rate[name] for name in order if self.operators[name].kind in ("work", "merge", "python"))
-        arrived = sum(rate[name] for name in order if self.operators[name].kind == "sink")
+            share = rate[name] / max(self.operators[name].outputs, 1)
+            for stream in leaving[name]:
+                target = stream.target.operator
+                rate[target] += share
+                if self.operators[target].kind == "sink":
+                    arrivals.append(share)
+        passed = math.fsum(rate[name] for name in order if self.operators[name].kind in ("work", "merge", "python"))
+        arrived = math.fsum(arrivals)
         copies: dict[str, int | None] = {}
         for name in reversed(order):
             operator = self.operators[name]
             if operator.kind == "sink":
                 copies[name] = 1
                 continue
-            per_port = {
-                _sum_known([copies[target.operator] for target in successors[PortId(name, port)]])
-                for port in range(operator.outputs)
-            }
-            copies[name] = per_port.pop() if len(per_port) == 1 else None
-            if not operator.preserves:
-                copies[name] = None
+            per_port: list[int | None] = [0] * operator.outputs
+            for stream in leaving[name]:
+                so_far, more = per_port[stream.source.port], copies[stream.target.operator]
+                per_port[stream.source.port] = None if so_far is None or more is None else so_far + more
+            alike = operator.preserves and per_port.count(per_port[0]) == len(per_port)
+            copies[name] = per_port[0] if alike else None
         of_sources = {copies[name] for name in order if self.operators[name].kind == "source"}
-        return Flow(passed / arrived if arrived else 0.0, of_sources.pop() if len(of_sources) == 1 else None, copies)
+        return Flow(round(passed / arrived, 9) if arrived else 0.0, of_sources.pop() if len(of_sources) == 1 else None, copies)
 
     # -- checking -------------------------------------------------------------------------------------------------------------
 
@@ -257,12 +267,8 @@ class Graph:
             if stream in seen:
                 problems.append(f"stream {stream.source} -> {stream.target} is connected twice")
             seen.add(stream)
-        try:
-            self.topological_order()
-        except GraphError as error:
-            problems.append(str(error).split(": ", 1)[1])
-        else:
-            problems += self._merge_problems()
+        _, cycle = self._order_or_cycle()
+        problems += [f"cycle {' -> '.join(cycle)}"] if cycle else self._merge_problems()
         if problems:
             shown = problems[:8] + ([f"and {len(problems) - 8} more"] if len(problems) > 8 else [])
             raise GraphError(f"graph {self.name!r}: " + "; ".join(shown))
@@ -270,18 +276,23 @@ class Graph:
     def _merge_problems(self) -> list[str]:
         """A merge waits for every tuple of its split: all of the split's tuples must reach it, each once."""
         problems: list[str] = []
+        merges = [operator.name for operator in self.operators.values() if operator.kind == "merge"]
+        if not merges:
+            return problems
         downstream = self.downstream()
         upstream: dict[str, list[str]] = {name: [] for name in self.operators}
         for name, targets in downstream.items():
             for target in targets:
                 upstream[target].append(name)
         fan_out = {port.operator for port, targets in self.successors().items() if len(targets) > 1}
-        for merge in (operator.name for operator in self.operators.values() if operator.kind == "merge"):
+        for merge in merges:
             splits: set[str] = set()
             for name in _reach(upstream, merge, stop=lambda name: self.operators[name].kind == "split"):
                 operator = self.operators[name]
                 if operator.kind == "split":
                     splits.add(name)
+                    if name in fan_out:
+                        problems.append(f"merge {merge!r}: an output port of its split {name!r} feeds more than one input port")
                 elif operator.kind in ("source", "merge"):
                     problems.append(f"merge {merge!r}: {name!r} reaches it without passing a split")
                 elif not operator.preserves or operator.outputs > 1 or name in fan_out:
@@ -298,11 +309,6 @@ class Graph:
 def _whole(what: str, value: object, low: int, high: int, unit: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise GraphError(f"{what} must be a whole number from {low} to {high} {unit}, not {value!r}")
-
-
-def _sum_known(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 def _reach(edges: dict[str, list[str]], start: str, stop: Callable[[str], bool]) -> Iterator[str]:

@@ -1,0 +1,83 @@
+"""`millrace show`: draw a topology, with its queues and threads under a model."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import topologies
+from harness.cli.settings import add_settings_argument, parse_settings
+from harness.errors import UserError
+from harness.models import MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, Model, make_model
+
+SUMMARY = "draw a topology with its queues and threads under a model"
+
+DESCRIPTION = """\
+Draw the operators and streams of a topology; with --model, also its queues and the threads that execute each operator.
+Long chains and wide levels are folded, so that graphs of any size can be read.
+
+examples:
+  millrace show bushy -o bushy.svg
+  millrace show mix --set width=4 --set depth=3 --model dynamic --threads 2 -o mix.png
+"""
+
+KINDS = ("svg", "png", "pdf")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `show`."""
+    parser.add_argument("topology", metavar="TOPOLOGY", help="one of: " + ", ".join(topologies.TOPOLOGIES))
+    add_settings_argument(parser)
+    parser.add_argument("--model", choices=list(MODELS), help="threading model (default: draw the graph alone)")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help=f"scheduler threads, of dynamic only: 1 to {MAX_THREADS} (default: one for each CPU)",
+    )
+    parser.add_argument(
+        "--queue-capacity",
+        type=int,
+        metavar="N",
+        help=f"tuples a queue holds, of dynamic and dedicated: 1 to {MAX_QUEUE_CAPACITY}",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of what is placed at random (default: 0)")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=f"file to write, ending in .{', .'.join(KINDS)}")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw. Raises UserError for bad input, RunFailed if the file cannot be written."""
+    path = output_path(args.output)
+    model = _model(args)
+    if args.seed < 0:
+        raise UserError(f"--seed must be 0 or more, not {args.seed}")
+    graph, parameters = topologies.build(args.topology, parse_settings(args.set), args.seed)
+    graph.check()
+    from harness.plots import graph_drawing, style  # matplotlib: not for those who only made a mistake
+
+    style.save(graph_drawing.figure(graph, model, parameters), [path])
+    return 0
+
+
+def output_path(text: str) -> Path:
+    """The file to write. Raises UserError unless its ending is known and its directory there."""
+    path = Path(text)
+    if path.suffix.removeprefix(".").lower() not in KINDS:
+        raise UserError(f"-o must name a file ending in .{', .'.join(KINDS)}, not {text!r}")
+    if path.is_dir():
+        raise UserError(f"-o must name a file, not the directory {text!r}")
+    if not path.parent.is_dir():
+        raise UserError(f"-o {text!r}: there is no directory {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"-o {text!r}: no permission to write in {str(path.parent)!r}")
+    return path
+
+
+def _model(args: argparse.Namespace) -> Model | None:
+    if args.model is not None:
+        return make_model(args.model, threads=args.threads, queue_capacity=args.queue_capacity)
+    for option, value in (("--threads", args.threads), ("--queue-capacity", args.queue_capacity)):
+        if value is not None:
+            raise UserError(f"{option} {value} needs a --model")
+    return None

@@ -1,0 +1,68 @@
+"""`millrace topologies`: the topologies with their parameters."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import topologies
+
+SUMMARY = "list the topologies with their parameters, defaults and units"
+
+DESCRIPTION = """\
+List the topologies that `millrace run` and `millrace show` know, with the parameters that --set changes.
+What is placed at random, such as skewed costs, follows from --seed.
+
+examples:
+  millrace topologies
+  millrace topologies --json | jq '.[].name'
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `topologies`."""
+    parser.add_argument("--json", action="store_true", help="write JSON: an array with one object a topology")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the listing."""
+    print(json.dumps(as_data(), indent=2, ensure_ascii=False) if args.json else as_text(), flush=True)
+    return 0
+
+
+def as_data() -> list[dict]:
+    """The topologies as JSON has them."""
+    return [
+        {
+            "name": topology.name,
+            "summary": topology.summary,
+            "source": topology.source,
+            "parameters": [
+                {
+                    "name": parameter.name,
+                    "default": parameter.default,
+                    "unit": parameter.unit,
+                    "low": parameter.low,
+                    "high": parameter.high,
+                    "words": list(parameter.words),
+                    "meaning": parameter.meaning,
+                }
+                for parameter in topology.takes
+            ],
+        }
+        for topology in topologies.TOPOLOGIES.values()
+    ]
+
+
+def as_text() -> str:
+    """The topologies for people: a table of parameters under each name."""
+    parts = []
+    for topology in topologies.TOPOLOGIES.values():
+        rows = [("parameter", "default", "unit", "range", "meaning")]
+        for parameter in topology.takes:
+            values = ", ".join([f"{parameter.low} .. {parameter.high}", *parameter.words])
+            rows.append((parameter.name, str(parameter.default), parameter.unit, values, parameter.meaning))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        parts.append("\n  ".join([f"{topology.name}: {topology.summary} ({topology.source})", *lines]))
+    return "\n\n".join(parts)

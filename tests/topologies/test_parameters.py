@@ -1,0 +1,160 @@
+"""Parameters of topologies: defaults, text from the command line, and every way to get one wrong."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import topologies
+from harness.errors import UserError
+
+DEFAULTS = {
+    "pipeline": {"operators": 100, "cost": 100, "payload": 128},
+    "data-parallel": {"width": 100, "cost": 100, "payload": 128},
+    "mix": {"width": 10, "depth": 10, "cost": 100, "payload": 128},
+    "bushy": {"width": 3, "depth": 4, "cost": 100, "payload": 128},
+}
+
+
+def test_the_topologies_of_the_papers_are_there():
+    assert sorted(topologies.TOPOLOGIES) == sorted(DEFAULTS)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_what_is_not_given_has_its_default(name):
+    assert topologies.build(name, {}, 0)[1] == DEFAULTS[name]
+
+
+def test_numbers_may_come_as_text():
+    assert topologies.build("mix", {"width": "007", "cost": "skewed", "payload": 0}, 0)[1] == {
+        "width": 7,
+        "depth": 10,
+        "cost": "skewed",
+        "payload": 0,
+    }
+
+
+WIDTH = "parameter width of topology mix must be a whole number from 1 to 100000, not "
+COST = "parameter cost of topology mix must be a whole number from 0 to 1000000000 or skewed, not "
+PAYLOAD = "parameter payload of topology mix must be a whole number from 0 to 67108864, not "
+BAD = [
+    ("mix", {"width": "abc"}, WIDTH + "'abc'"),
+    ("mix", {"width": ""}, WIDTH + "''"),
+    ("mix", {"width": "0"}, WIDTH + "'0'"),
+    ("mix", {"width": "-3"}, WIDTH + "'-3'"),
+    ("mix", {"width": "100001"}, WIDTH + "'100001'"),
+    ("mix", {"width": "1.5"}, WIDTH + "'1.5'"),
+    ("mix", {"width": "1e3"}, WIDTH + "'1e3'"),
+    ("mix", {"width": "1_000"}, WIDTH + "'1_000'"),
+    ("mix", {"width": " 5"}, WIDTH + "' 5'"),
+    ("mix", {"width": "٣"}, WIDTH + "'٣'"),
+    ("mix", {"width": "skewed"}, WIDTH + "'skewed'"),
+    ("mix", {"width": "9" * 5000}, WIDTH + "'" + "9" * 59 + "…"),
+    ("mix", {"width": 0}, WIDTH + "0"),
+    ("mix", {"width": 2.0}, WIDTH + "2.0"),
+    ("mix", {"width": True}, WIDTH + "True"),
+    ("mix", {"width": None}, WIDTH + "None"),
+    ("mix", {"cost": "-1"}, COST + "'-1'"),
+    ("mix", {"cost": "1000000001"}, COST + "'1000000001'"),
+    ("mix", {"cost": "Skewed"}, COST + "'Skewed'"),
+    ("mix", {"payload": "67108865"}, PAYLOAD + "'67108865'"),
+    (
+        "pipeline",
+        {"operators": "9999999"},
+        "parameter operators of topology pipeline must be a whole number from 1 to 9999998, not '9999999'",
+    ),
+    (
+        "data-parallel",
+        {"width": "1000001"},
+        "parameter width of topology data-parallel must be a whole number from 1 to 1000000, not '1000001'",
+    ),
+    (
+        "mix",
+        {"width": "100000", "depth": "100"},
+        "topology mix must have at most 10000000 operators, not more with width=100000, depth=100",
+    ),
+    (
+        "bushy",
+        {"width": "2", "depth": "23"},
+        "topology bushy must have at most 10000000 operators, not more with width=2, depth=23",
+    ),
+    (
+        "bushy",
+        {"width": "1000000", "depth": "4999999"},
+        "topology bushy must have at most 10000000 operators, not more with width=1000000, depth=4999999",
+    ),
+    (
+        "mix",
+        {"widht": "3"},
+        "topology mix has no parameter 'widht' (did you mean width?); its parameters are: width, depth, cost, payload",
+    ),
+    ("pipeline", {"zzz": "3"}, "topology pipeline has no parameter 'zzz'; its parameters are: operators, cost, payload"),
+    (
+        "data_parallel",
+        {},
+        "topology 'data_parallel' is unknown (did you mean data-parallel?); "
+        "topologies are: bushy, data-parallel, mix, pipeline",
+    ),
+    ("?", {}, "topology '?' is unknown; topologies are: bushy, data-parallel, mix, pipeline"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "told"), BAD, ids=range(len(BAD)))
+def test_what_is_wrong_is_told_in_one_line(name, values, told):
+    with pytest.raises(UserError) as caught:
+        topologies.build(name, values, 0)
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(("name", "values"), [("mix", {"width": 100_000, "depth": 99}), ("bushy", {"width": 2, "depth": 22})])
+def test_the_largest_graphs_are_within_bounds(name, values):
+    topology = topologies.TOPOLOGIES[name]
+    assert topology.size(**topology.values(values)) <= topologies.MAX_OPERATORS
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_keep_their_own_rule(name):
+    for parameter in topologies.TOPOLOGIES[name].takes:
+        assert parameter.parse(name, parameter.default) == parameter.default
+        assert parameter.parse(name, str(parameter.low)) == parameter.low
+        assert parameter.parse(name, str(parameter.high)) == parameter.high
+
+
+NEW_MODULE = """
+from harness.graph import Graph
+from topologies import PAYLOAD, Topology
+
+
+def build(payload, seed):
+    graph = Graph("{name}", payload)
+    graph.connect(graph.source("source"), graph.sink("sink"))
+    return graph
+
+
+TOPOLOGY = Topology("{name}", "a source and a sink", "here", (PAYLOAD,), lambda **_: 2, build)
+"""
+
+
+@pytest.fixture
+def new_folder(tmp_path, monkeypatch):
+    """A folder whose modules belong to the package for the time of a test."""
+    monkeypatch.setattr(topologies, "__path__", [*topologies.__path__, str(tmp_path)])
+    known = set(sys.modules)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("topologies.") and name not in known]:
+        del sys.modules[name]
+        delattr(topologies, name.removeprefix("topologies."))
+
+
+def test_a_new_module_is_found_by_itself(new_folder):
+    (new_folder / "added_by_test.py").write_text(NEW_MODULE.format(name="added"))
+    found = topologies._discover()
+    assert list(found) == ["added", "bushy", "data-parallel", "mix", "pipeline"]
+    assert len(found["added"].build(payload=1, seed=0).operators) == 2
+
+
+def test_two_modules_cannot_share_a_name(new_folder):
+    (new_folder / "other_by_test.py").write_text(NEW_MODULE.format(name="mix"))
+    with pytest.raises(ValueError, match="two modules of topologies define the topology 'mix'"):
+        topologies._discover()

@@ -1,0 +1,108 @@
+"""The graphs that the topologies build: how many operators, joined how."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import topologies
+from harness.graph import Graph
+
+SIZES = [
+    # topology, parameters, operators by kind, streams, hops
+    ("pipeline", {}, {"source": 1, "work": 100, "sink": 1}, 101, 100),
+    ("pipeline", {"operators": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),
+    ("pipeline", {"operators": 1000}, {"source": 1, "work": 1000, "sink": 1}, 1001, 1000),
+    ("data-parallel", {}, {"source": 1, "split": 1, "work": 100, "sink": 1}, 201, 1),
+    ("data-parallel", {"width": 1}, {"source": 1, "split": 1, "work": 1, "sink": 1}, 3, 1),
+    ("data-parallel", {"width": 1000}, {"source": 1, "split": 1, "work": 1000, "sink": 1}, 2001, 1),
+    ("mix", {}, {"source": 1, "split": 1, "work": 100, "sink": 1}, 111, 10),
+    ("mix", {"width": 1, "depth": 1}, {"source": 1, "split": 1, "work": 1, "sink": 1}, 3, 1),
+    ("mix", {"width": 10, "depth": 100}, {"source": 1, "split": 1, "work": 1000, "sink": 1}, 1011, 100),
+    ("bushy", {}, {"source": 1, "work": 80, "sink": 1}, 107, 8),
+    ("bushy", {"width": 1, "depth": 1}, {"source": 1, "work": 2, "sink": 1}, 3, 2),
+    ("bushy", {"width": 1, "depth": 9}, {"source": 1, "work": 18, "sink": 1}, 19, 18),
+    ("bushy", {"width": 2, "depth": 3}, {"source": 1, "work": 14, "sink": 1}, 18, 6),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "kinds", "streams", "hops"), SIZES)
+def test_a_topology_has_the_operators_that_its_parameters_ask_for(name, values, kinds, streams, hops):
+    graph, parameters = topologies.build(name, values, 0)
+    graph.check()
+    assert Counter(operator.kind for operator in graph.operators.values()) == kinds
+    assert len(graph.streams) == streams
+    assert (graph.flow().hops, graph.flow().copies) == (hops, 1)
+    assert topologies.TOPOLOGIES[name].size(**parameters) == len(graph.operators)
+    assert graph.name == name
+    names = list(graph.operators)
+    assert (names[0], names[-1]) == ("source", "sink")
+
+
+def test_bushy_has_the_82_operators_of_the_paper():
+    assert len(topologies.build("bushy", {}, 0)[0].operators) == 82  # M19 §4.1
+
+
+def feeds(graph: Graph) -> dict[str, list[str]]:
+    return graph.downstream()
+
+
+def test_a_pipeline_is_one_chain():
+    assert feeds(topologies.build("pipeline", {"operators": 3}, 0)[0]) == {
+        "source": ["work1"],
+        "work1": ["work2"],
+        "work2": ["work3"],
+        "work3": ["sink"],
+        "sink": [],
+    }
+
+
+def test_data_parallel_operators_meet_at_one_port_of_the_sink():
+    graph, _ = topologies.build("data-parallel", {"width": 3}, 0)
+    assert feeds(graph)["split"] == ["work1", "work2", "work3"]
+    assert graph.operators["split"].outputs == 3
+    assert [str(port) for port in graph.predecessors()[graph.operators["sink"].input(0)]] == [
+        "work1[0]",
+        "work2[0]",
+        "work3[0]",
+    ]
+
+
+def test_mix_is_chains_side_by_side():
+    assert feeds(topologies.build("mix", {"width": 2, "depth": 2}, 0)[0]) == {
+        "source": ["split"],
+        "split": ["work1.1", "work2.1"],
+        "work1.1": ["work1.2"],
+        "work1.2": ["sink"],
+        "work2.1": ["work2.2"],
+        "work2.2": ["sink"],
+        "sink": [],
+    }
+
+
+def test_bushy_spreads_in_a_tree_and_joins_in_its_mirror_image():
+    graph, _ = topologies.build("bushy", {"width": 2, "depth": 3}, 0)
+    table = feeds(graph)
+    assert table["source"] == ["spread1.1"]
+    assert table["spread1.1"] == ["spread2.1", "spread2.2"]
+    assert table["spread2.2"] == ["spread3.3", "spread3.4"]
+    assert table["spread3.4"] == ["join3.4"]
+    assert [table[f"join3.{number}"] for number in range(1, 5)] == [["join2.1"], ["join2.1"], ["join2.2"], ["join2.2"]]
+    assert table["join2.1"] == table["join2.2"] == ["join1.1"]
+    assert table["join1.1"] == ["sink"]
+    assert (graph.operators["spread2.1"].outputs, graph.operators["join2.1"].inputs) == (2, 1)
+
+
+@pytest.mark.parametrize("name", topologies.TOPOLOGIES)
+def test_payload_and_cost_reach_the_graph(name):
+    graph, parameters = topologies.build(name, {"payload": "0", "cost": "7"}, 0)
+    assert graph.payload == 0
+    assert {operator.cost for operator in graph.operators.values() if operator.kind == "work"} == {7}
+    assert (parameters["payload"], parameters["cost"]) == (0, 7)
+
+
+def test_a_graph_of_100_000_operators_is_built_and_sound():
+    graph, _ = topologies.build("pipeline", {"operators": 100_000}, 0)
+    graph.check()
+    assert len(graph.operators) == 100_002

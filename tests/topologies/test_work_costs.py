@@ -1,0 +1,61 @@
+"""Balanced and skewed costs: exact counts, placed by the seed alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import topologies
+from topologies.costs import work_costs
+
+CALM = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+
+
+@pytest.mark.parametrize(
+    ("count", "heavy", "medium", "light"),
+    [
+        (1, 0, 0, 1),
+        (2, 0, 1, 1),
+        (4, 0, 1, 3),
+        (5, 1, 2, 2),
+        (10, 1, 3, 6),
+        (15, 2, 5, 8),
+        (80, 8, 24, 48),
+        (100, 10, 30, 60),
+        (1000, 100, 300, 600),
+    ],
+)
+def test_skewed_costs_have_exact_counts(count, heavy, medium, light):
+    costs = work_costs("skewed", count, 0)
+    assert Counter(costs) == +Counter({10_000: heavy, 100: medium, 1: light})
+
+
+@CALM
+@given(st.integers(1, 3000), st.integers(0, 2**63 - 1))
+def test_skewed_shares_are_within_half_an_operator(count, seed):
+    counts = Counter(work_costs("skewed", count, seed))
+    assert abs(counts[10_000] - 0.1 * count) <= 0.5
+    assert abs(counts[100] - 0.3 * count) <= 0.5
+    assert counts.total() == count
+
+
+def test_balanced_costs_are_all_the_same_whatever_the_seed():
+    assert work_costs(250, 4, 1) == work_costs(250, 4, 2) == [250] * 4
+
+
+@pytest.mark.parametrize("name", topologies.TOPOLOGIES)
+def test_the_seed_alone_decides_the_placement(name):
+    def placed(seed: int) -> list[int]:
+        graph, _ = topologies.build(name, {"cost": "skewed"}, seed)
+        return [operator.cost for operator in graph.operators.values() if operator.kind == "work"]
+
+    assert placed(1) == placed(1)
+    assert placed(1) != placed(2)
+    assert sorted(placed(1)) == sorted(placed(2))
+
+
+def test_the_placement_is_the_same_on_every_machine_and_python():
+    assert work_costs("skewed", 10, 0) == [100, 1, 1, 100, 1, 1, 1, 100, 1, 10_000]

@@ -1,0 +1,137 @@
+"""Topologies: what a run can be asked to execute, by name. One module of this package is one topology.
+
+A module that holds `TOPOLOGY = Topology(...)` is found by itself; nothing else needs to know it (`costs` is shared by them).
+Whatever a user can get wrong about a topology is a UserError that names the parameter, the rule and the value.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from harness.errors import UserError
+from harness.graph import MAX_PAYLOAD, Graph
+
+MAX_OPERATORS = 10**7  # of one graph; about 5 GB of Python objects
+
+Value = int | str
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a topology: a whole number from `low` to `high` in `unit`, or one of `words`."""
+
+    name: str
+    default: Value
+    unit: str
+    low: int
+    high: int
+    meaning: str
+    words: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> str:
+        """What a value must be."""
+        return " or ".join([f"a whole number from {self.low} to {self.high}", *self.words])
+
+    def parse(self, topology: str, value: Value) -> Value:
+        """The value meant by a number, or by text from the command line. Raises UserError if it breaks the rule."""
+        if isinstance(value, str):
+            if value in self.words:
+                return value
+            # Longer numbers break the rule as well, and Python refuses to read very long ones.
+            number = int(value) if re.fullmatch("[0-9]{1,19}", value) else None
+        else:
+            number = value if isinstance(value, int) and not isinstance(value, bool) else None
+        if number is None or not self.low <= number <= self.high:
+            raise UserError(f"parameter {self.name} of topology {topology} must be {self.rule}, not {_shown(value)}")
+        return number
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A family of graphs.
+
+    `size(**values)` is the number of operators that `build(**values, seed=...)` makes, or any number above `MAX_OPERATORS` if
+    it is above; it must be quick. `seed` decides what the topology places at random.
+    """
+
+    name: str
+    summary: str
+    source: str  # paper and section
+    takes: tuple[Parameter, ...]
+    size: Callable[..., int]
+    build: Callable[..., Graph]
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters by name."""
+        return {parameter.name: parameter for parameter in self.takes}
+
+    def values(self, given: Mapping[str, Value]) -> dict[str, Value]:
+        """All parameters with their values, defaults filled in. Raises UserError for an unknown name or a wrong value."""
+        parameters = self.parameters
+        for name in given:
+            if name not in parameters:
+                raise UserError(
+                    f"topology {self.name} has no parameter {_shown(name)}{_did_you_mean(name, parameters)}; "
+                    f"its parameters are: {', '.join(parameters)}"
+                )
+        values = {name: each.parse(self.name, given.get(name, each.default)) for name, each in parameters.items()}
+        if self.size(**values) > MAX_OPERATORS:
+            shape = ", ".join(f"{name}={value}" for name, value in values.items() if name not in ("cost", "payload"))
+            raise UserError(f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with {shape}")
+        return values
+
+
+PAYLOAD = Parameter("payload", 128, "bytes", 0, MAX_PAYLOAD, "what a tuple carries besides its header")
+
+
+def find(name: str) -> Topology:
+    """The topology called `name`. Raises UserError for an unknown name."""
+    if name not in TOPOLOGIES:
+        raise UserError(
+            f"topology {_shown(name)} is unknown{_did_you_mean(name, TOPOLOGIES)}; topologies are: {', '.join(TOPOLOGIES)}"
+        )
+    return TOPOLOGIES[name]
+
+
+def build(name: str, values: Mapping[str, Value], seed: int) -> tuple[Graph, dict[str, Value]]:
+    """The graph, and all its parameters with defaults filled in. Values may be text, as given on the command line.
+
+    Raises UserError for an unknown topology or parameter, or for a value that its parameter does not accept.
+    """
+    topology = find(name)
+    complete = topology.values(values)
+    return topology.build(**complete, seed=seed), complete
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # needed on mistakes only; a measuring process must start fast
+
+    close = get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _shown(value: object) -> str:
+    """A value in an error message: one line, not endless."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def _discover() -> dict[str, Topology]:
+    found: dict[str, Topology] = {}
+    for module in pkgutil.iter_modules(__path__):
+        topology = getattr(importlib.import_module(f"{__name__}.{module.name}"), "TOPOLOGY", None)
+        if topology is not None:
+            if topology.name in found:
+                raise ValueError(f"two modules of {__name__} define the topology {topology.name!r}")
+            found[topology.name] = topology
+    return dict(sorted(found.items()))
+
+
+TOPOLOGIES: dict[str, Topology] = _discover()
+"""Every topology by its name, in alphabetical order. Comes last: the modules that it imports use what is defined above."""

@@ -1,0 +1,39 @@
+"""What the work operators of a graph cost: all the same (*balanced*), or *skewed* (M19 §4.1).
+
+Skewed: 10 % of the work operators at 10,000 FLOP a tuple, 30 % at 100, the others at 1, placed at random. The paper says "of
+the operators"; we take the work operators, since sources, splits and sinks do not compute.
+"""
+
+from __future__ import annotations
+
+import random
+
+from harness.graph import MAX_COST
+from topologies import Parameter
+
+SKEWED = "skewed"
+HEAVY, MEDIUM, LIGHT = 10_000, 100, 1  # FLOP a tuple
+
+COST = Parameter(
+    name="cost",
+    default=100,
+    unit="FLOP a tuple",
+    low=0,
+    high=MAX_COST,
+    meaning=f"of each work operator; {SKEWED}: 10 % at 10,000, 30 % at 100, 60 % at 1",
+    words=(SKEWED,),
+)
+
+
+def work_costs(cost: int | str, count: int, seed: int) -> list[int]:
+    """The cost of each of `count` work operators, in FLOP a tuple.
+
+    Skewed counts are rounded to the nearest whole operator, halves upwards. The same seed gives the same placement.
+    """
+    if cost != SKEWED:
+        return [int(cost)] * count
+    heavy = (count + 5) // 10
+    medium = (3 * count + 5) // 10
+    costs = [HEAVY] * heavy + [MEDIUM] * medium + [LIGHT] * (count - heavy - medium)
+    generator = random.Random(seed)
+    return sorted(costs, key=lambda _: generator.random())  # of its methods, Python keeps only random() the same for ever

@@ -1,0 +1,36 @@
+"""Pure pipeline (P17 §5.1, M19 Figure 8(a)): source -> work1 -> work2 -> … -> sink.
+
+`operators` counts the work operators, as P17's "1,000 operator pipeline" does; source and sink come on top.
+"""
+
+from __future__ import annotations
+
+from harness.graph import Graph
+from topologies import MAX_OPERATORS, PAYLOAD, Parameter, Topology
+from topologies.costs import COST, work_costs
+
+
+def build(operators: int, cost: int | str, payload: int, seed: int) -> Graph:
+    """A chain of `operators` work operators."""
+    graph = Graph("pipeline", payload)
+    last = graph.source("source")
+    for number, flop in enumerate(work_costs(cost, operators, seed), start=1):
+        work = graph.work(f"work{number}", flop)
+        graph.connect(last, work)
+        last = work
+    graph.connect(last, graph.sink("sink"))
+    return graph
+
+
+TOPOLOGY = Topology(
+    name="pipeline",
+    summary="a chain of operators: pipeline parallelism only",
+    source="P17 §5.1; M19 Figure 8(a)",
+    takes=(
+        Parameter("operators", 100, "work operators", 1, MAX_OPERATORS - 2, "length of the chain; source and sink not counted"),
+        COST,
+        PAYLOAD,
+    ),
+    size=lambda operators, **_: operators + 2,
+    build=build,
+)
