@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from harness.errors import UserError
+from harness.graph import Operator
 
 DEFAULT_QUEUE_CAPACITY = 1000
 """Tuples a queue holds, as in IBM Streams 4.2, unless all the queues together would pass `QUEUE_MEMORY`."""
@@ -65,10 +66,17 @@ def make_model(name: str, *, threads: int | None = None, queue_capacity: int | N
         raise UserError(f"model {name!r} is unknown; models are: {', '.join(MODELS)}")
     options = {"threads": threads, "queue_capacity": queue_capacity}
     given = {option: value for option, value in options.items() if value is not None}
-    for option in given.keys() - {field.name for field in fields(MODELS[name])}:
+    for option in given:
         owners = [model.name for model in MODELS.values() if option in {field.name for field in fields(model)}]
+        if name in owners:
+            continue
         raise UserError(f"{option} applies to {' and '.join(owners)} only, not to the model {name}")
     return MODELS[name](**given)
+
+
+def has_queue(model: Model | None, operator: Operator) -> bool:
+    """Whether an operator's input ports have queues under a model. A split's never do: it runs on the thread that submits."""
+    return model is not None and not isinstance(model, Manual) and operator.kind not in ("source", "split")
 
 
 def allowed_cpus() -> int:

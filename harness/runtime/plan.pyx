@@ -39,7 +39,7 @@ from harness.runtime.native cimport (
 from harness.runtime.operators cimport PythonCall, kernel_for
 
 from harness.errors import RunFailed, UserError
-from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_MEMORY, Dedicated, Dynamic, Manual
+from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_MEMORY, Dedicated, Dynamic, Manual, has_queue
 
 ctypedef Target* TargetPointer
 
@@ -77,7 +77,7 @@ cdef class Plan:
         number = {operator.name: index for index, operator in enumerate(self.operators)}
         port_number = {port: index for index, port in enumerate(self.input_ports)}
         order = [number[name] for name in graph.topological_order()]
-        queued = [not isinstance(model, Manual) and self.operators[number[port.operator]].kind != "split" for port in self.input_ports]
+        queued = [has_queue(model, self.operators[number[port.operator]]) for port in self.input_ports]
         self.streams = [
             (number[stream.source.operator], stream.source.port, number[stream.target.operator], port_number[stream.target])
             for stream in graph.streams

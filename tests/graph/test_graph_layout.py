@@ -12,7 +12,8 @@ import topologies
 from harness.engine import open_engine
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual
-from harness.plots.graph_drawing import (
+from harness.plots.graph_drawing import node_text, threads_of
+from harness.plots.graph_layout import (
     FIRST_LEVELS,
     FIRST_ROWS,
     LAST_LEVELS,
@@ -23,9 +24,7 @@ from harness.plots.graph_drawing import (
     Layout,
     arrange,
     levels_of,
-    node_text,
     spaced,
-    threads_of,
 )
 
 CALM = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy

@@ -1,0 +1,216 @@
+"""Where the operators of a graph stand in a picture. No drawing here.
+
+Layers from left to right: an operator's *level* is the longest way to it from a source. Within a level operators are ordered by
+the mean place of their neighbours (Sugiyama, Tagawa, Toda, IEEE SMC 11(2), 1981) and placed as near to them as this allows.
+What would not fit is *folded*, so that any graph can be read: levels in the middle of a deep graph, joined operators together,
+and the middle of a wide level. A *node* is an operator, several folded ones, or a bend of a stream that skips levels.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from harness.graph import Graph
+
+MAX_LEVELS, FIRST_LEVELS, LAST_LEVELS = 10, 4, 3  # a deeper graph shows the first and last of its levels; 10: bushy fits
+MAX_ROWS, FIRST_ROWS, LAST_ROWS = 27, 4, 3  # a wider level shows the first and last of its operators; 27: bushy fits
+MAX_BENT = 40  # with more streams that skip levels, they run behind the boxes: a guess, not tuned
+SWEEPS = 4  # over all levels, forth and back
+
+
+@dataclass
+class Node:
+    """`names`: the operators it stands for; none for a bend. `y`: its place in rows, downwards."""
+
+    names: list[str]
+    level: int
+    y: float = 0.0
+
+
+class Link(NamedTuple):
+    """A stream of the picture: from a node's output port to a node's input port, by the bends between them."""
+
+    source: int
+    output: int
+    target: int
+    input: int
+    bends: tuple[int, ...] = ()
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """All nodes that it touches."""
+        return (self.source, *self.bends, self.target)
+
+
+@dataclass
+class Layout:
+    """Nodes, referred to by index; `levels` has those of each level from top to bottom."""
+
+    nodes: list[Node]
+    links: list[Link]
+    levels: list[list[int]] = field(default_factory=list)
+
+
+def arrange(graph: Graph) -> Layout:
+    """Fold, order and place the operators of a graph without cycles."""
+    groups, level_of_group = _fold_levels(graph)
+    layout = _layout(graph, groups, level_of_group)
+    _order(layout)
+    if any(len(level) > MAX_ROWS for level in layout.levels):
+        layout = _layout(graph, *_fold_rows(layout))
+    _add_bends(layout)
+    _order(layout)
+    _place(layout)
+    return layout
+
+
+def levels_of(graph: Graph) -> dict[str, int]:
+    """The longest way to each operator from a source, in streams."""
+    downstream = graph.downstream()
+    level = dict.fromkeys(graph.operators, 0)
+    for name in graph.topological_order():
+        for target in downstream[name]:
+            level[target] = max(level[target], level[name] + 1)
+    return level
+
+
+def _fold_levels(graph: Graph) -> tuple[list[list[str]], list[int]]:
+    """Groups of operators with their levels: those in the middle levels of a deep graph that are joined make one group."""
+    level_of = levels_of(graph)
+    depth = max(level_of.values()) + 1
+    if depth <= MAX_LEVELS:
+        return [[name] for name in graph.operators], list(level_of.values())
+    tail = depth - LAST_LEVELS
+    parent = {name: name for name, level in level_of.items() if FIRST_LEVELS <= level < tail}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for stream in graph.streams:
+        source, target = stream.source.operator, stream.target.operator
+        if source in parent and target in parent:
+            parent[root(target)] = root(source)
+    groups: dict[str, list[str]] = {}
+    levels: list[int] = []
+    for name, level in level_of.items():
+        key = root(name) if name in parent else name
+        if key not in groups:
+            groups[key] = []
+            levels.append(min(level, FIRST_LEVELS) if level < tail else level - tail + FIRST_LEVELS + 1)
+        groups[key].append(name)
+    return list(groups.values()), levels
+
+
+def _fold_rows(layout: Layout) -> tuple[list[list[str]], list[int]]:
+    """The groups of a layout, those in the middle of a wide level put together."""
+    groups: list[list[str]] = []
+    levels: list[int] = []
+    for number, level in enumerate(layout.levels):
+        rows = [[node] for node in level]
+        if len(level) > MAX_ROWS:
+            rows = [*rows[:FIRST_ROWS], level[FIRST_ROWS:-LAST_ROWS], *rows[-LAST_ROWS:]]
+        groups += [[name for node in row for name in layout.nodes[node].names] for row in rows]
+        levels += [number] * len(rows)
+    return groups, levels
+
+
+def _layout(graph: Graph, groups: list[list[str]], level_of_group: list[int]) -> Layout:
+    """A node for each group, in the given order within its level. Streams within a group vanish; between two, one is enough."""
+    nodes = [Node(names, level) for names, level in zip(groups, level_of_group, strict=True)]
+    levels: list[list[int]] = [[] for _ in range(max(level_of_group) + 1)]
+    at: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        levels[node.level].append(index)
+        for name in node.names:
+            at[name] = index
+    links: dict[tuple[int, ...], Link] = {}
+    for stream in graph.streams:
+        source, target = at[stream.source.operator], at[stream.target.operator]
+        if source != target:
+            folded = len(nodes[source].names) > 1, len(nodes[target].names) > 1
+            link = Link(source, 0 if folded[0] else stream.source.port, target, 0 if folded[1] else stream.target.port)
+            links.setdefault((source, target) if any(folded) else link[:4], link)
+    return Layout(nodes, list(links.values()), levels)
+
+
+def _add_bends(layout: Layout) -> None:
+    """Give every stream that skips levels a bend in each of them."""
+
+    def skips(link: Link) -> bool:
+        return layout.nodes[link.target].level - layout.nodes[link.source].level > 1
+
+    if sum(map(skips, layout.links)) > MAX_BENT:
+        return
+    for number, link in enumerate(layout.links):
+        bends = []
+        for level in range(layout.nodes[link.source].level + 1, layout.nodes[link.target].level):
+            bends.append(len(layout.nodes))
+            layout.nodes.append(Node([], level))
+            layout.levels[level].append(bends[-1])
+        layout.links[number] = link._replace(bends=tuple(bends))
+
+
+def _neighbours(layout: Layout) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """The nodes before and behind each node, in the order of the ports that join them."""
+    before: dict[int, list[int]] = defaultdict(list)
+    behind: dict[int, list[int]] = defaultdict(list)
+    for link in layout.links:
+        for source, target in zip(link.stops, link.stops[1:], strict=False):
+            before[target].append(source)
+            behind[source].append(target)
+    return before, behind
+
+
+def _order(layout: Layout) -> None:
+    """Order each level by the mean place of its nodes' neighbours, 0 (top) to 1; what is in order stays as it was."""
+    before, behind = _neighbours(layout)
+    place = {node: (row + 0.5) / len(level) for level in layout.levels for row, node in enumerate(level)}
+    for _ in range(SWEEPS):
+        for neighbours, levels in ((before, layout.levels), (behind, reversed(layout.levels))):
+            for level in levels:
+                wish = {node: _mean((place[other] for other in neighbours[node]), place[node]) for node in level}
+                level.sort(key=wish.__getitem__)
+                place.update((node, (row + 0.5) / len(level)) for row, node in enumerate(level))
+
+
+def _place(layout: Layout) -> None:
+    """Rows: one apart in the widest level; from there outwards, each as near to its neighbours as the order allows."""
+    before, behind = _neighbours(layout)
+    widest = max(range(len(layout.levels)), key=lambda number: len(layout.levels[number]))
+    middle = (len(layout.levels[widest]) - 1) / 2
+    for row, node in enumerate(layout.levels[widest]):
+        layout.nodes[node].y = row - middle
+    leftwards = ((number, behind) for number in range(widest - 1, -1, -1))
+    rightwards = ((number, before) for number in range(widest + 1, len(layout.levels)))
+    for number, neighbours in (*leftwards, *rightwards):
+        level = layout.levels[number]
+        wishes = [_mean((layout.nodes[other].y for other in neighbours[node]), 0.0) for node in level]
+        for node, y in zip(level, spaced(wishes), strict=True):
+            layout.nodes[node].y = y
+
+
+def spaced(wishes: Sequence[float]) -> list[float]:
+    """Places at least 1 apart, in the order given, with the least sum of squared distances from the wishes.
+
+    Isotonic regression of `wish - rank` by pooling neighbours that are out of order (Ayer et al., 1955).
+    """
+    pools: list[tuple[float, int]] = []  # sum and number of the members
+    for rank, wish in enumerate(wishes):
+        total, count = wish - rank, 1
+        while pools and pools[-1][0] * count >= total * pools[-1][1]:
+            more, others = pools.pop()
+            total, count = total + more, count + others
+        pools.append((total, count))
+    means = [total / count for total, count in pools for _ in range(count)]
+    return [mean + rank for rank, mean in enumerate(means)]
+
+
+def _mean(values: Iterable[float], otherwise: float) -> float:
+    known = list(values)
+    return sum(known) / len(known) if known else otherwise
