@@ -1,0 +1,29 @@
+# From experiments to figures.  Settings: config/config.yaml (quick) or --configfile config/paper.yaml.
+#
+#   measure     harness/rules/measure.smk      one job = one block: a cell, all its arms and repeats -> results/raw/*/*.jsonl
+#   aggregate   harness/rules/aggregate.smk    the records of an experiment -> results/tables/*/*.parquet (Spark)
+#   figure      harness/rules/figures.smk      tables -> figures/*.png, *.svg
+#
+# snakemake -c2                              all figures
+# snakemake -c2 figures/pldi17_fig9.png      one figure; only its experiment is measured
+# python -m harness figures                  the same, with a lock, progress, and on with what was interrupted
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+include: "harness/rules/common.smk"
+
+
+report: "harness/rules/captions/workflow.rst"
+
+
+rule all:
+    input:
+        FIGURES,
+
+
+include: "harness/rules/measure.smk"
+include: "harness/rules/aggregate.smk"
+include: "harness/rules/figures.smk"

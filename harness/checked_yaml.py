@@ -1,0 +1,153 @@
+"""YAML files checked against a JSON Schema of config/schemas. What is wrong is one line: file, key, rule, value.
+
+A schema may say a rule in words of its own, under the key `rule` beside the rule.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import UserError
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+SCHEMAS = Path(__file__).resolve().parents[1] / "config" / "schemas"
+
+Place = Sequence[str | int]
+"""Where in a file a value is: keys and indexes from the top."""
+
+TYPES = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "array": "a list",
+    "object": "keys and values",
+}
+
+
+def read_checked(path: Path, schema: str) -> dict[str, Any]:
+    """The mapping in a YAML file that fits the schema of that name. Raises UserError for anything else."""
+    import jsonschema
+
+    values = _read(path)
+    if not isinstance(values, dict):
+        found = "nothing" if values is None else type(values).__name__
+        raise UserError(f"{path}: must hold keys and values, as in KEY: VALUE; found {found}")
+    rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
+    problems = sorted(jsonschema.Draft202012Validator(rules).iter_errors(values), key=_most_telling_first)
+    if problems:
+        raise _explain(path, problems[0])
+    for place, number in _fractions(values, ()):
+        if not math.isfinite(number):
+            raise wrong(path, place, "must be a finite number", number)
+    return values
+
+
+def wrong(path: Path, place: Place, rule: str, value: object, known: Iterable[str] = ()) -> UserError:
+    """The error for a value that breaks a rule; `known`: values that may have been meant."""
+    return UserError(f"{path}: {dotted(place)}: {rule}, not {_shown(value)}{did_you_mean(value, known)}")
+
+
+def dotted(place: Place) -> str:
+    """A place for people: `sizes.quick.sweeps[0]`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` if a known word is close, else nothing."""
+    close = difflib.get_close_matches(str(word), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _read(path: Path) -> Any:
+    import yaml
+
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}" if mark else ""
+        raise UserError(f"{path}{place}: not YAML: {error.problem or error.context}") from error
+    except (yaml.YAMLError, ValueError) as error:  # a ValueError: a date or number that looks like one and is none
+        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    except RecursionError as error:
+        raise UserError(f"{path}: not YAML for us: nested too deeply") from error
+
+
+def _loader() -> type:
+    """A YAML loader that refuses a key given twice, which YAML itself lets pass in silence, and a key that is no text."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
+                    shown = key.value if isinstance(key, yaml.ScalarNode) else key.id
+                    raise yaml.constructor.ConstructorError(None, None, f"key {shown!r} is no text", key.start_mark)
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is given twice", key.start_mark)
+                seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
+    return Loader
+
+
+def _most_telling_first(error: ValidationError) -> tuple:
+    """An unknown key comes first: it is often the reason why another one is missing."""
+    return error.validator != "additionalProperties", [str(step) for step in error.absolute_path]
+
+
+def _explain(path: Path, error: ValidationError) -> UserError:
+    """A broken schema rule in one line."""
+    place, value, rule = tuple(error.absolute_path), error.instance, error.validator_value
+    match error.validator:
+        case "additionalProperties":
+            known = error.schema["properties"]
+            word = next(key for key in value if key not in known)
+            close = did_you_mean(word, known) or f"; keys are: {', '.join(known)}"
+            return UserError(f"{path}: {dotted((*place, word))}: unknown key{close}")
+        case "required":
+            missing = next(key for key in rule if key not in value)
+            return UserError(f"{path}: {dotted((*place, missing))}: missing key")
+        case _ if "rule" in error.schema:
+            return wrong(path, place, f"must be {error.schema['rule']}", value)
+        case "type":
+            return wrong(path, place, f"must be {TYPES[rule]}", value)
+        case "minimum":
+            return wrong(path, place, f"must be {rule} or more", value)
+        case "maximum":
+            return wrong(path, place, f"must be {rule} or less", value)
+        case "minItems" | "minLength" | "minProperties":
+            return wrong(path, place, "must not be empty", value)
+        case "uniqueItems":
+            return wrong(path, place, "must not name anything twice", value)
+    return wrong(path, place, f"must obey the schema's {error.validator}", value)
+
+
+def _shown(value: object) -> str:
+    """A value as it was written, about: one line, not endless."""
+    try:
+        text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    except ValueError:  # a list that holds itself
+        text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _fractions(value: object, place: Place) -> Iterator[tuple[Place, float]]:
+    """The floating-point numbers in a value, with their places."""
+    if isinstance(value, float):
+        yield place, value
+    elif isinstance(value, dict | list):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _fractions(inner, (*place, step))

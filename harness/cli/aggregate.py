@@ -1,0 +1,88 @@
+"""`python -m harness aggregate`: records into tables."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from harness.errors import RunFailed, UserError
+
+SUMMARY = "turn the records of runs into tables (Spark)"
+DESCRIPTION = """\
+Turn the records of runs into tables, with Spark.
+
+Reads every *.jsonl file under --records, however deep, and writes into --tables, as Parquet:
+  throughput   mean, deviation and 95 % interval of each arm of each cell, with failed and unsettled runs counted apart
+  samples      every run as a time series
+  latency      medians of the latency quantiles of each arm
+  speedup      each arm against the manual model and against the best arm of its cell, repeats paired
+  quarantine   lines that are not usable records, each with its file, line number and reason
+
+Spark runs on this machine unless --master, or spark.master in the configuration, says otherwise:
+  local[N]  spark://HOST:PORT  yarn  k8s://URL  sc://HOST:PORT
+On a cluster both directories must mean the same to all its machines: a shared file system, hdfs:, s3a:, …
+
+examples:
+  millrace aggregate --records results/raw --tables results/tables
+  millrace aggregate --records results/raw --tables results/tables --master local[2] --set-spark spark.driver.memory=2g
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--records", required=True, metavar="DIR", help="directory or URL of the records (*.jsonl)")
+    parser.add_argument("--tables", required=True, metavar="DIR", help="directory or URL that the tables go to")
+    parser.add_argument("--master", metavar="MASTER", help="where Spark runs (default: that of --config, else local[*])")
+    parser.add_argument("--config", metavar="FILE", help="take the Spark settings of this configuration, its section spark")
+    parser.add_argument(
+        "--set-spark",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="one Spark setting, over those of --config; may be repeated",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit code 0 if there is at least one usable record, however many are in quarantine."""
+    started = time.monotonic()
+    settings = spark_settings(args.config, args.set_spark, args.master)
+
+    from harness.spark.aggregate import aggregate
+    from harness.spark.session import open_session, resolve
+    from harness.spark.storage import check_records, table_writer
+
+    resolve(settings, os.environ)  # what can be wrong is told before Spark starts, which takes seconds
+    check_records(args.records)
+    with table_writer(args.tables) as writer, open_session(settings) as spark:
+        summary = aggregate(spark, args.records, writer)
+    apart = f"{summary.failed} failed, {summary.unsettled} unsettled, {summary.quarantined} quarantined"
+    print(f"records   {summary.read} read, {apart}")
+    for reason in summary.reasons:
+        print(f"          {reason}")
+    if summary.quarantined > len(summary.reasons) > 0:
+        print(f"          and {summary.quarantined - len(summary.reasons)} more, see the table quarantine")
+    print(f"tables    {', '.join(summary.tables)} in {args.tables}")
+    print(f"time      {time.monotonic() - started:.1f} s")
+    if summary.read == 0:
+        raise UserError(f"--records {args.records!r} holds no line of records")
+    if summary.read == summary.quarantined:
+        raise RunFailed(f"no usable record among {summary.read} in {args.records!r}; first: {summary.reasons[0]}")
+    return 0
+
+
+def spark_settings(config: str | None, assignments: list[str], master: str | None) -> dict[str, str]:
+    """`spark.*` settings of the configuration file, then of the command line. Raises UserError for what is not KEY=VALUE."""
+    settings: dict[str, str] = {}
+    if config is not None:
+        from harness.config import load_config
+
+        settings.update({key: str(value) for key, value in load_config(config).spark.items()})
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise UserError(f"--set-spark must be KEY=VALUE with a key that starts with 'spark.', not {assignment!r}")
+        settings[key] = value
+    if master is not None:
+        settings["spark.master"] = master
+    return settings

@@ -1,0 +1,115 @@
+"""`figures`: the whole workflow."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import RunFailed, UserError
+
+if TYPE_CHECKING:
+    from harness.config import Config
+
+SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
+DESCRIPTION = """\
+Make the figures of a profile: measure its experiments, aggregate the records with Spark, draw. What is up to date is left
+alone. Killed at any moment and started again it goes on where it was; the block that was being measured is measured again.
+
+A TARGET is the name of a figure (pldi17_fig9), or any file that the workflow makes. Without one, all figures are made.
+This calls Snakemake; `snakemake -c2 figures/pldi17_fig9.png` does the same.
+
+examples:
+  millrace figures                                 all figures of the quick profile, in a few minutes
+  millrace figures pldi17_fig9                     one figure; only its experiment is measured
+  millrace figures --config config/paper.yaml      the sizes of the papers, in hours
+  millrace figures --report results/report.html    one HTML file with figures and captions
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `figures`."""
+    parser.add_argument("target", nargs="*", metavar="TARGET", help="figures or files to make (default: all figures)")
+    parser.add_argument("--config", default="config/config.yaml", metavar="FILE", help="the profile (default: %(default)s)")
+    parser.add_argument("--cores", default="all", metavar="N", help="cores for jobs other than measuring (default: all)")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and why")
+    parser.add_argument("--report", metavar="FILE", help="write a report, .html or .zip, when the figures are made")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the workflow; 1 if a job failed. Raises UserError for bad input, RunFailed if another workflow is running here."""
+    from harness.config import ROOT, load_config
+
+    config = load_config(args.config)
+    targets = [file for word in args.target for file in _files(config, word)]
+    if args.cores != "all" and not (args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0):
+        raise UserError(f"--cores must be a whole number of 1 or more, or all, not {args.cores!r}")
+    if args.report is not None and Path(args.report).suffix not in (".html", ".zip"):
+        raise UserError(f"--report must name a file ending in .html or .zip, not {args.report!r}")
+    common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
+    common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default says why
+    if args.dry_run:
+        return _snakemake([*common, "--dry-run", "--quiet", "host", "--", *targets])
+
+    from harness.rules.lock import hold_lock
+    from harness.rules.progress import NAME, Progress, register
+
+    hold_lock()
+    progress = Progress(config)
+    register(progress)
+    common += ["--logger", NAME]
+    code = _snakemake([*common, "--", *targets])
+    if progress.interrupted:
+        raise KeyboardInterrupt
+    if code == 0 and not progress.had_work:
+        print("everything is up to date", file=sys.stderr)
+    if code == 0 and args.report is not None:
+        code = _report(args.report, [*common, "--report", args.report, "--", *targets])
+    if code == 0:
+        print("\n".join(_made(config, targets) + ([args.report] if args.report else [])))
+    return code
+
+
+def _files(config: Config, word: str) -> list[str]:
+    """The files that a target stands for. Raises UserError if the workflow makes no such file."""
+    from harness.checked_yaml import did_you_mean
+
+    names = [experiment.name for experiment in config.experiments]
+    if word in names:
+        return _figure_files(config, word)
+    name = str(Path(word))  # ./figures/x.png is figures/x.png
+    files = [file for each in names for file in _figure_files(config, each)]
+    files += [f"{config.tables(each)}/throughput.parquet" for each in names]
+    files += [config.records(block.experiment, block.cell.name) for block in config.blocks()]
+    if name not in files:
+        close = did_you_mean(word, [*names, *files]) or f"; figures are: {', '.join(names)}"
+        raise UserError(f"TARGET {word!r}: the workflow makes no such figure or file{close}")
+    return [name]
+
+
+def _figure_files(config: Config, name: str) -> list[str]:
+    return [config.figure(name, kind) for kind in ("png", "svg")]
+
+
+def _made(config: Config, targets: list[str]) -> list[str]:
+    return targets or [file for experiment in config.experiments for file in _figure_files(config, experiment.name)]
+
+
+def _report(path: str, words: list[str]) -> int:
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunFailed(f"cannot write {path}: {error.strerror}") from error
+    return _snakemake(words)
+
+
+def _snakemake(words: list[str]) -> int:
+    """Snakemake's command line, in this process: whatever ends this process ends it too, and nothing is left running unseen."""
+    from snakemake.cli import main
+
+    try:
+        main(words)
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0

@@ -1,0 +1,78 @@
+"""`plot`: draw a figure from the tables."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUMMARY = "draw a figure from the tables"
+DESCRIPTION = """\
+Draw one figure from tables that `millrace aggregate` made. What the tables lack is shown as missing.
+
+examples:
+  millrace plot pldi17_fig9 --tables results/tables/pldi17_fig9 -o fig9.png -o fig9.svg
+"""
+
+KINDS = ("png", "svg", "pdf")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `plot`."""
+    from harness.plots import FIGURES
+
+    parser.add_argument("figure", metavar="FIGURE", help=f"one of: {', '.join(FIGURES)}")
+    parser.add_argument("--tables", required=True, metavar="DIR", help="folder with the tables (NAME.parquet)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        action="append",
+        metavar="FILE",
+        help=f"file ({', '.join(KINDS)}); may be repeated",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw. Raises UserError for a figure, table or file type that is not there, RunFailed if a file cannot be written."""
+    import importlib
+
+    from harness.plots import FIGURES
+
+    if args.figure not in FIGURES:
+        raise UserError(f"figure {args.figure!r} is unknown; figures are: {', '.join(FIGURES)}")
+    paths = [Path(name) for name in args.output]
+    for path in paths:
+        if path.suffix.removeprefix(".") not in KINDS:
+            raise UserError(f"-o must name a file ending in {', '.join('.' + kind for kind in KINDS)}, not {str(path)!r}")
+    module = importlib.import_module(f"harness.plots.{args.figure}")
+    tables = {name: read_table(Path(args.tables), name, args.figure) for name in module.TABLES}
+    from harness.plots import style
+
+    style.save(module.figure(tables), paths)
+    return 0
+
+
+def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
+    """The rows of an experiment in a table, in a fixed order. Raises UserError if the table cannot be read or has none."""
+    import pandas as pd
+
+    path = folder / f"{name}.parquet"
+    if not path.exists():
+        raise UserError(f"--tables: no table {path}; `millrace aggregate` makes it")
+    try:
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"--tables: {path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+    if table.empty or "experiment" not in table:
+        raise UserError(f"--tables: {path} is empty")
+    rows = table[table["experiment"] == experiment]
+    if rows.empty:
+        found = ", ".join(sorted(table["experiment"].unique()))
+        raise UserError(f"--tables: {path} has no rows of the experiment {experiment!r}; it has: {found}")
+    return rows.sort_values(["topology", "cell", "model", "arm"], kind="stable").reset_index(drop=True)

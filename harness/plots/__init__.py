@@ -1,0 +1,8 @@
+"""Tables -> figures: one module a figure, one style (`style`). A module holds `TABLES`, the tables it reads, and
+`figure(tables)`.
+
+Draw functions draw on the axes they are given and read no files. `graph_drawing` draws graphs, not tables.
+"""
+
+FIGURES = ("pldi17_fig9", "pldi17_fig10", "crossover")
+"""Figures that `python -m harness plot` draws; each is a module of this package."""

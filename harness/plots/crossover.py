@@ -1,0 +1,154 @@
+"""Crossover maps: which threading model wins over cost x payload, a map a topology, with its margin over the runner-up.
+
+Reads   throughput.parquet   experiment, cell, topology, cost, payload, model, arm, mean [tuples/s], failed
+        speedup.parquet      the same, against = best: ratio to the cell's best arm with its 95 % interval, paired by repeat
+Draws   a tile a cell: winner's colour, winner, margin and interval; hatched where the interval includes 1 (a tie)
+
+A misreading to avoid: a margin is between the two best *models*, each by its best arm; the third may be far behind or close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from harness.plots import provenance, style
+from harness.plots.thread_panels import cost_key, shape_name
+
+TABLES = ("throughput", "speedup")
+TITLE = "Which threading model wins, over tuple cost and payload"
+INTERVAL = "in brackets: 95 % Student-t interval of the ratio winner / runner-up, paired by repeat"
+TILE_INCHES = (1.4, 0.75)
+TINT = 0.42  # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Who wins a cell. `margin`: throughput of the winner over the runner-up's; None without a runner-up or without pairs."""
+
+    winner: str  # arm
+    model: str
+    runner_up: str | None = None  # arm, of another model
+    margin: float | None = None
+    lo: float | None = None
+    hi: float | None = None
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether the data leave open who is faster: the interval includes 1, or there is none."""
+        return self.runner_up is not None and (self.lo is None or self.lo <= 1.0)
+
+
+def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
+    """The verdict on one cell from its rows of both tables; None if no arm has a mean."""
+    ranked = throughput[throughput["mean"].notna()].sort_values(["mean", "arm"], ascending=[False, True])
+    if ranked.empty:
+        return None
+    best = ranked.iloc[0]
+    others = ranked[ranked["model"] != best["model"]]
+    if others.empty:
+        return Verdict(best["arm"], best["model"])
+    second = others.iloc[0]
+    pairs = speedup[(speedup["against"] == "best") & (speedup["arm"] == second["arm"])]
+    if pairs.empty or not pairs.iloc[0]["ratio"] > 0:
+        return Verdict(best["arm"], best["model"], second["arm"])
+    pair = pairs.iloc[0]
+    lo, hi = (None, None) if pd.isna(pair["lo"]) else (1 / float(pair["hi"]), 1 / float(pair["lo"]))
+    return Verdict(best["arm"], best["model"], second["arm"], 1 / float(pair["ratio"]), lo, hi)
+
+
+def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> None:
+    """The map of one topology: cost to the right, payload upwards. Cells that are not in the tables stay blank and say so."""
+    costs = sorted(throughput["cost"].unique(), key=cost_key)
+    payloads = sorted(int(payload) for payload in throughput["payload"].dropna().unique())
+    for x, cost in enumerate(costs):
+        for y, payload in enumerate(payloads):
+            here = throughput[(throughput["cost"] == cost) & (throughput["payload"] == payload)]
+            _tile(ax, x, y, here, speedup[speedup["cell"].isin(here["cell"])])
+    ax.set_xlim(-0.5, len(costs) - 0.5)
+    ax.set_ylim(-0.5, len(payloads) - 0.5)
+    ax.set_xticks(range(len(costs)), [style.whole(int(cost)) if str(cost).isdigit() else str(cost) for cost in costs])
+    ax.set_yticks(range(len(payloads)), [style.whole(payload) for payload in payloads])
+    ax.tick_params(length=0)
+    ax.grid(False)
+    ax.spines[:].set_visible(False)
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    throughput, speedup = tables["throughput"], tables["speedup"]
+    topologies = style.in_order(throughput["topology"], style.TOPOLOGIES)
+    across = 2 if len(topologies) > 1 else 1
+    down = -(-len(topologies) // across)
+    tile_width, tile_height = TILE_INCHES
+    costs, payloads = (max(of[name].nunique() for _, of in throughput.groupby("topology")) for name in ("cost", "payload"))
+    with style.applied():
+        width, height = across * (tile_width * costs + 0.7), down * (tile_height * payloads + 0.75)
+        drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.2))
+        axes = drawing.subplots(down, across, squeeze=False).flat
+        for ax, topology in zip(axes, topologies, strict=False):
+            rows = throughput[throughput["topology"] == topology]
+            draw(ax, rows, speedup[speedup["topology"] == topology])
+            ax.set_title(shape_name(rows.iloc[0]))
+            ax.set_xlabel("cost [FLOP a tuple]")
+            ax.set_ylabel("payload [bytes]")
+        for ax in list(axes):
+            ax.set_axis_off()
+        style.title_with_legend(drawing, TITLE, _legend(throughput))
+        provenance.stamp(drawing, throughput, INTERVAL)
+    return drawing
+
+
+def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFrame) -> None:
+    said = verdict(throughput, speedup) if len(throughput) else None
+    look = style.of_model(said.model) if said else None
+    face = tuple(1 - TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
+    tile = Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=face, edgecolor="#cccccc", linewidth=0.8)
+    ax.add_patch(tile)
+    if said is None:
+        ax.text(
+            x, y, "failed" if len(throughput) else "not measured", ha="center", va="center", fontsize=7.5, color=style.FAINT
+        )
+        return
+    if said.is_tie:
+        tile.set(hatch="///", edgecolor="white")
+    ax.text(x, y, "\n".join([*_words(said), *_reservations(throughput)]), **_text_look(said))
+
+
+def _words(said: Verdict) -> list[str]:
+    if said.runner_up is None:
+        return [said.winner, "alone"]
+    if said.margin is None:
+        return [said.winner, "not paired"]
+    head = f"tie: {said.winner}" if said.is_tie else said.winner
+    interval = "no interval" if said.lo is None else f"[{_factor(said.lo)}, {_factor(said.hi)}]"
+    return [head, f"×{_factor(said.margin)} over {said.runner_up}", interval]
+
+
+def _reservations(throughput: pd.DataFrame) -> list[str]:
+    """Arms of the cell that failed, or whose runs never settled."""
+    failed = throughput[throughput["mean"].isna()]["arm"]
+    unsettled = throughput[throughput["unsettled_used"].astype(bool)]["arm"]
+    return [*(f"{arm} failed" for arm in failed), *(f"{arm} unsettled" for arm in unsettled)]
+
+
+def _factor(ratio: float) -> str:
+    """Three digits: 1.04, 12.3, 140."""
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 100 else style.whole(ratio)
+
+
+def _text_look(said: Verdict) -> dict:
+    backing = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5} if said.is_tie else None
+    return {"ha": "center", "va": "center", "fontsize": 7, "color": style.INK, "linespacing": 1.25, "bbox": backing}
+
+
+def _legend(throughput: pd.DataFrame) -> list[Patch]:
+    models = style.in_order(throughput["model"], list(style.MODELS))
+    patches = [Patch(facecolor=style.of_model(model).color, alpha=TINT, label=model) for model in models]
+    return [*patches, Patch(facecolor="#dddddd", edgecolor="white", hatch="///", label="tie: interval includes 1")]

@@ -1,0 +1,55 @@
+"""What every figure says at its foot: measured or simulated, on what, how often, what the intervals are, of which commit."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.plots import style
+
+
+def sentence(table: pd.DataFrame, interval: str) -> str:
+    """The foot of a figure drawn from rows of the throughput table; `interval` says what its error bars are."""
+    simulated = table["simulated"].astype(bool)
+    how = "Measured" if not simulated.any() else "SIMULATED" if simulated.all() else "Measured and SIMULATED"
+    parts = [f"{how} on {_where(table)}."]
+    counts = sorted({int(count) for count in table["n"].dropna()} - {0})
+    if counts:
+        spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        parts.append(f"Mean of n = {spread} runs, each in a fresh process; {interval}.")
+    lost = [f"{int(table[kind].sum())} {kind}" for kind in ("failed", "unsettled") if table[kind].sum()]
+    if lost:
+        parts.append(f"Runs not in the means unless marked: {', '.join(lost)}.")
+    queues = sorted({int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0})
+    if queues:
+        parts.append(f"Queues of {' or '.join(style.whole(capacity) for capacity in queues)} tuples.")
+    commits = sorted({_short(commit) for commit in table["commit"].dropna()})
+    parts.append(f"Commit {', '.join(commits)}." if commits else "Commit unknown.")
+    return " ".join(parts)
+
+
+def stamp(figure: Figure, table: pd.DataFrame, interval: str) -> None:
+    """Write the sentence at the foot of the figure, wrapped to its width; simulated figures also say so in their top corner."""
+    columns = int(figure.get_figwidth() * 17)  # characters at this size, by trial
+    figure.supxlabel(
+        textwrap.fill(sentence(table, interval), columns), x=0.01, ha="left", fontsize=7.5, color=style.FAINT, linespacing=1.4
+    )
+    if table["simulated"].astype(bool).any():
+        figure.text(
+            0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox={"fc": "#ffe680", "ec": style.INK}
+        )
+
+
+def _where(table: pd.DataFrame) -> str:
+    models = sorted({str(model) for model in table["cpu_model"].dropna()}) or ["an unknown CPU"]
+    allowed = sorted({int(count) for count in table["cpus_allowed"].dropna()}) if "cpus_allowed" in table else []
+    cpus = f", {' or '.join(map(str, allowed))} CPU{'s' if allowed != [1] else ''} allowed" if allowed else ""
+    machines = sorted({str(machine) for machine in table["machine"].dropna()} - {"local"})
+    return " and ".join(machines + models) + cpus
+
+
+def _short(commit: str) -> str:
+    head, plus, dirty = str(commit).partition("+")
+    return head[:10] + plus + dirty

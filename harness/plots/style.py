@@ -1,0 +1,132 @@
+"""One style for all figures: a threading model keeps its colour and marker everywhere. rcParams are set here and nowhere else.
+
+Colours are those of Okabe and Ito (Color Universal Design, 2008), which remain distinct under the common colour-vision
+deficiencies; markers and labels say the same again, so no figure depends on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # files only: no display is needed, and none is opened
+import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, Formatter
+
+from harness.errors import RunFailed
+
+INK = "#222222"
+FAINT = "#767676"  # text of lesser weight; 4.5 : 1 on white
+
+PARAMETERS = {
+    "figure.dpi": 100,
+    "savefig.dpi": 160,
+    "figure.constrained_layout.use": True,
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so figures look the same everywhere
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.labelsize": 9,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 6,
+    "errorbar.capsize": 3,
+    "hatch.linewidth": 0.7,
+    "svg.hashsalt": "millrace",  # the same table gives the same file
+    "svg.fonttype": "path",
+}
+
+
+@dataclass(frozen=True)
+class ModelStyle:
+    """How a threading model looks."""
+
+    color: str
+    marker: str
+    line: str
+
+
+MODELS: dict[str, ModelStyle] = {
+    "manual": ModelStyle("#d55e00", "s", (0, (6, 2))),
+    "dedicated": ModelStyle("#009e73", "^", (0, (2, 1.5))),
+    "dynamic": ModelStyle("#0072b2", "o", "-"),
+    "elastic": ModelStyle("#cc79a7", "D", "-"),
+    "multilevel": ModelStyle("#e69f00", "P", "-"),
+    "coroutine": ModelStyle("#56b4e9", "v", "-"),
+}
+
+TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy")
+"""The order in which topologies appear; others follow by name. Models appear in the order of `MODELS`."""
+
+UNKNOWN_MODEL = ModelStyle(FAINT, "X", ":")
+
+
+def of_model(model: str) -> ModelStyle:
+    """The style of a model; grey for one that has none yet."""
+    return MODELS.get(model, UNKNOWN_MODEL)
+
+
+def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """The different names, those of `order` first."""
+    return sorted(set(names), key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+@contextmanager
+def applied() -> Iterator[None]:
+    """Draw in this style: `with style.applied(): …`."""
+    with plt.rc_context(PARAMETERS):
+        yield
+
+
+def rates() -> Formatter:
+    """Tick labels for rates: 500 k, 2 M."""
+    return EngFormatter(sep=" ")
+
+
+def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> None:
+    """The figure's title with the legend under it, above all panels."""
+    figure.legend(
+        handles=handles, title=title, title_fontsize=11, loc="outside upper center", ncols=len(handles), borderaxespad=0.3
+    )
+
+
+def whole(number: float) -> str:
+    """A whole number for people: 10,000."""
+    return f"{number:,.0f}"
+
+
+def save(figure: Figure, paths: list[Path]) -> None:
+    """Write the figure to each path, in the format that the path's ending names, and close it.
+
+    Raises RunFailed if a file cannot be written.
+    """
+    with applied():
+        for path in paths:
+            temporary = path.with_name(f".{path.name}.tmp")
+            kind = path.suffix.removeprefix(".")
+            metadata = {"Date": None} if kind == "svg" else None  # the same table gives the same file
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                figure.savefig(temporary, format=kind, metadata=metadata)
+                temporary.replace(path)
+            except OSError as error:
+                raise RunFailed(f"cannot write {path}: {error.strerror}") from error
+            finally:
+                with suppress(OSError):
+                    temporary.unlink()
+    plt.close(figure)

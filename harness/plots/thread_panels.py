@@ -1,0 +1,155 @@
+"""Throughput against scheduler threads, a panel a cell: the form of P17 Figures 9 and 10.
+
+A misreading to avoid: the horizontal lines have no thread axis. Manual uses the sources' threads only; dedicated uses one
+thread for each input port, whatever the level says.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+from harness.plots import provenance, style
+
+INTERVAL = "bars and bands: 95 % Student-t interval over the runs"
+PANEL_INCHES = (3.0, 2.5)
+MIN_WIDTH = 6.6  # inches; the title needs them
+
+
+def draw(ax: Axes, table: pd.DataFrame) -> None:
+    """One cell: models with thread levels as lines with error bars, the others as horizontal lines with a band.
+
+    `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], failed, unsettled_used. An arm without a mean (all
+    its runs failed) is a cross on the axis; one whose runs never settled has an open marker.
+    """
+    levels = sorted({int(level) for level in table["threads"].dropna()}) or [1]
+    for model, rows in table.groupby("model", sort=False):
+        if rows["threads"].notna().any():
+            _line(ax, model, rows.sort_values("threads"))
+        else:
+            _reference(ax, model, rows.iloc[0], levels)
+    ax.set_xscale("log", base=2)
+    ax.set_xlim(levels[0] / 1.35, levels[-1] * 1.35)
+    ax.xaxis.set_major_locator(FixedLocator(_ticks(levels)))
+    ax.xaxis.set_major_formatter(FixedFormatter([str(level) for level in _ticks(levels)]))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(style.rates())
+    highest = table[["mean", "hi"]].max().max()
+    ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
+    _name_failures(ax, table)
+
+
+def figure(table: pd.DataFrame, title: str) -> Figure:
+    """A row of panels a topology, a panel a cell, in the order of their costs. `table`: throughput rows of one experiment."""
+    topologies = style.in_order(table["topology"], style.TOPOLOGIES)
+    rows = [_by_cost(table[table["topology"] == topology]) for topology in topologies]
+    columns = max(len(cells) for cells in rows)
+    width, height = PANEL_INCHES
+    with style.applied():
+        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(rows) + 1.2))
+        axes = drawing.subplots(len(rows), columns, squeeze=False)
+        for line, cells in zip(axes, rows, strict=True):
+            for ax, cell in zip(line, cells, strict=False):
+                draw(ax, cell)
+                ax.set_title(_name(cell.iloc[0]))
+                ax.set_xlabel("scheduler threads")
+            for ax in line[len(cells) :]:
+                ax.set_axis_off()
+            line[0].set_ylabel("throughput at the sinks\n[tuples/s]")
+        style.title_with_legend(drawing, title, _legend(table))
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
+    look = style.of_model(model)
+    good = rows[rows["mean"].notna()]
+    x, y = good["threads"].astype(int), good["mean"].astype(float)
+    lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN (one run: no interval) draws no bar
+    ax.errorbar(x, y, yerr=lengths, color=look.color, ls=look.line, label=model, zorder=3)
+    for _, row in good.iterrows():
+        ax.plot(row["threads"], row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
+    bad = rows[rows["mean"].isna()]
+    if len(bad):
+        ax.plot(bad["threads"].astype(int), [0] * len(bad), ls="", marker="x", color=look.color, clip_on=False, zorder=5)
+
+
+def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
+    look = style.of_model(model)
+    if pd.isna(row["mean"]):
+        return  # named by _name_failures; a line has no place to put a cross
+    ax.axhline(row["mean"], color=look.color, ls=look.line, label=model, zorder=2)
+    if pd.notna(row["lo"]):
+        ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
+    ax.plot(levels[-1] * 1.2, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
+
+
+def _marker(look: style.ModelStyle, is_open: bool) -> dict:
+    return {"marker": look.marker, "color": look.color, "markerfacecolor": "white" if is_open else look.color}
+
+
+def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
+    lines = []
+    for _, row in table.iterrows():
+        if pd.isna(row["mean"]):
+            lines.append(f"{row['arm']}: failed")
+        elif row["failed"]:
+            runs = row["failed"] + row["n"] + (0 if row["unsettled_used"] else row["unsettled"])
+            lines.append(f"{row['arm']}: {int(row['failed'])} of {int(runs)} failed")
+    if lines:
+        ax.text(0.03, 0.03, "\n".join(lines), transform=ax.transAxes, fontsize=7, color=style.INK, va="bottom", zorder=6)
+
+
+def _legend(table: pd.DataFrame) -> list[Line2D]:
+    handles = []
+    for model in style.in_order(table["model"], list(style.MODELS)):
+        look = style.of_model(model)
+        handles.append(Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=model))
+    if table["unsettled_used"].any():
+        handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="never settled"))
+    if table["mean"].isna().any():
+        handles.append(Line2D([], [], color=style.INK, ls="", marker="x", label="failed"))
+    return handles
+
+
+def _by_cost(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """The cells of a topology, cheapest first; costs that are words come last."""
+    cells = [cell for _, cell in table.groupby("cell", sort=False)]
+    return sorted(cells, key=lambda cell: (cost_key(cell["cost"].iloc[0]), cell["cell"].iloc[0]))
+
+
+def cost_key(cost: str) -> tuple[bool, int, str]:
+    """Sorts costs: numbers by value, then words."""
+    return (not str(cost).isdigit(), int(cost) if str(cost).isdigit() else 0, str(cost))
+
+
+def cost_name(cost: str) -> str:
+    """A cost for people: `cost 10,000 FLOP`, `cost skewed`."""
+    return f"cost {style.whole(int(cost))} FLOP" if str(cost).isdigit() else f"cost {cost}"
+
+
+def shape_name(row: pd.Series) -> str:
+    """A topology with its size: `pipeline, 100 operators`; `mix, width 10, depth 100`."""
+    sizes = [f"{name} {style.whole(row[name])}" for name in ("width", "depth") if pd.notna(row.get(name))]
+    if pd.notna(row.get("operators")) and not sizes:
+        sizes = [f"{style.whole(row['operators'])} operators"]
+    return ", ".join([row["topology"], *sizes])
+
+
+def _name(row: pd.Series) -> str:
+    return f"{shape_name(row)}\n{cost_name(row['cost'])}"
+
+
+def _ticks(levels: list[int]) -> list[int]:
+    """The levels that get a label: the ends, and from below all that leave room on a logarithmic axis."""
+    shown = [levels[0]]
+    room = (levels[-1] / levels[0]) ** (1 / 8)  # the factor between two of nine even labels
+    for level in levels[1:]:
+        while level == levels[-1] and len(shown) > 1 and level < room * shown[-1]:
+            shown.pop()
+        if level == levels[-1] or level >= room * shown[-1]:
+            shown.append(level)
+    return shown

@@ -1,0 +1,5 @@
+"""The workflow: rules for Snakemake (*.smk), captions for its report, and what Snakemake itself does not offer.
+
+lock       one workflow at a time in a working directory      stale    records of cells that the config no longer has
+progress   what a person sees while the workflow runs
+"""

@@ -1,0 +1,26 @@
+# Aggregating: the records of one experiment into its tables.
+
+
+rule aggregate:
+    """All tables of one experiment, by Spark. Where Spark runs is a setting of the config (spark.master)."""
+    input:
+        AGGREGATION,
+        records=lambda wildcards: [
+            CONFIG.records(wildcards.experiment, cell.name) for cell in EXPERIMENTS[wildcards.experiment].cells
+        ],
+    output:
+        throughput=directory(f"{CONFIG.tables('{experiment}')}/throughput.parquet"),
+        samples=directory(f"{CONFIG.tables('{experiment}')}/samples.parquet"),
+        latency=directory(f"{CONFIG.tables('{experiment}')}/latency.parquet"),
+        speedup=directory(f"{CONFIG.tables('{experiment}')}/speedup.parquet"),
+        quarantine=directory(f"{CONFIG.tables('{experiment}')}/quarantine.parquet"),
+    log:
+        f"{CONFIG.results}/logs/tables/{{experiment}}.log",
+    benchmark:
+        f"{CONFIG.results}/logs/tables/{{experiment}}.benchmark.tsv"
+    threads: workflow.cores
+    params:
+        records=lambda wildcards, input: Path(input.records[0]).parent,
+        tables=lambda wildcards, output: Path(output.throughput).parent,
+    shell:
+        'millrace aggregate --records {params.records:q} --tables {params.tables:q} --config "$CONFIG" > {log:q} 2>&1'

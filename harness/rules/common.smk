@@ -1,0 +1,67 @@
+# What all rules share: the config, the command line, and what happens before the first job.
+
+import inspect
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+ROOT = Path(workflow.basedir)
+sys.path.insert(0, str(ROOT))
+
+from harness.config import DEFAULT_CONFIG, load_config
+from harness.errors import RunFailed, UserError
+from harness.rules.lock import hold_lock
+from harness.rules.stale import retire_stale_records
+from topologies import TOPOLOGIES
+
+# A file given with --configfile replaces the default one as a whole: a profile is complete in itself.
+CONFIG_FILE = os.path.relpath([ROOT / DEFAULT_CONFIG, *workflow.overwrite_configfiles][-1])
+
+try:
+    CONFIG = load_config(CONFIG_FILE)
+except UserError as error:
+    raise WorkflowError(str(error))
+if workflow.config_settings.config:
+    raise WorkflowError("--config is not supported: measuring processes read the file, so change that (--configfile)")
+
+EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
+BLOCKS = {(block.experiment, block.cell.name): block for block in CONFIG.blocks()}
+FIGURES = [CONFIG.figure(name, kind) for name in EXPERIMENTS for kind in ("png", "svg")]
+
+# Code whose change makes results out of date, relative, so that a checkout can be moved.
+RUNTIME = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/runtime/*.so"))]
+TOPOLOGY = {name: os.path.relpath(inspect.getsourcefile(topology.build)) for name, topology in TOPOLOGIES.items()}
+AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]
+DRAWING = [
+    os.path.relpath(ROOT / f"harness/plots/{name}.py") for name in ("{experiment}", "thread_panels", "provenance", "style")
+]
+CAPTIONS = ROOT / "harness/rules/captions"
+
+# Jobs call `millrace COMMAND --config "$CONFIG"`: the command line of this checkout, in the Python that runs Snakemake. It is defined
+# here and not in `params`, because where Python or the checkout lie must not make results out of date. `exec` makes the command a
+# direct child of Snakemake, so that it notices when Snakemake is gone.
+shell.prefix(
+    (
+        f"export PYTHONPATH={shlex.quote(str(ROOT))}${{PYTHONPATH:+:$PYTHONPATH}} CONFIG={shlex.quote(CONFIG_FILE)}; "
+        f'millrace() {{ exec {shlex.quote(sys.executable)} -m harness "$@"; }}; '
+    )
+    .replace("{", "{{")
+    .replace("}", "}}")
+)
+
+
+wildcard_constraints:
+    experiment="|".join(map(re.escape, EXPERIMENTS)),
+    cell="|".join(re.escape(cell) for _, cell in BLOCKS),
+
+
+onstart:
+    try:
+        hold_lock()
+        retire_stale_records(CONFIG)
+    except RunFailed as error:
+        raise WorkflowError(str(error))

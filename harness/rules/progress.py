@@ -1,0 +1,129 @@
+"""What a person sees while the workflow runs: a line a finished job, with how much is left; failures with the end of their log.
+
+Snakemake's logger plugin interface: `logger_plugin(config)` makes the plugin, which `register` announces under the name `NAME`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+
+from harness.config import Config, clock
+
+NAME = "millrace"
+ESTIMATES_S = {"aggregate": 12.0, "figure": 4.0}
+"""Seconds that a job of a rule takes, until the first has been seen: Spark's start-up and matplotlib's, on a 2-core VM."""
+
+WORDS = {"measure": "measured", "aggregate": "made the tables of", "figure": "drew"}
+LOG_LINES = 12  # of a failed job's log that are shown
+SOME_JOB_FAILED = "At least one job did not complete successfully"
+INTERRUPTED = "Terminating processes on user request"
+
+
+class Progress:
+    """The state of one workflow run, fed with Snakemake's log records."""
+
+    def __init__(self, config: Config) -> None:
+        blocks = list(config.blocks())
+        self.interrupted = False
+        self._estimates_s = ESTIMATES_S | {"measure": sum(block.estimated_s for block in blocks) / len(blocks)}
+        self._left: Counter[str] = Counter()
+        self._total = 0  # jobs; 0: all was up to date
+        self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, what it makes, when
+        self._spent_s: Counter[str] = Counter()
+        self._finished: Counter[str] = Counter()
+        self._started = 0.0
+        self._is_terminal = sys.stderr.isatty()
+
+    def take(self, record: logging.LogRecord) -> None:
+        """One log record of Snakemake."""
+        match getattr(record, "event", None):
+            case LogEvent.RUN_INFO:
+                self._plan(record)
+            case LogEvent.JOB_INFO:
+                self._begin(record)
+            case LogEvent.JOB_FINISHED:
+                self._finish(record)
+            case LogEvent.JOB_ERROR:
+                self._fail(record)
+            case LogEvent.ERROR if record.exception == "RuleException" or SOME_JOB_FAILED in str(record.msg):
+                pass  # _fail has told it
+            case _ if record.levelno >= logging.WARNING:
+                self._say(" ".join(str(record.msg).removeprefix("WorkflowError:").split()))
+            case _:
+                self.interrupted |= INTERRUPTED in str(record.msg)
+
+    @property
+    def had_work(self) -> bool:
+        """Whether anything was out of date."""
+        return self._total > 0
+
+    def _plan(self, record: logging.LogRecord) -> None:
+        self._left = Counter({rule: count for rule, count in record.stats.items() if rule in WORDS})
+        self._total = self._left.total()
+        self._started = record.created
+        jobs = ", ".join(f"{count} x {rule}" for rule, count in self._left.items())
+        self._say(f"to do: {jobs}; about {clock(self._remaining_s())}")
+
+    def _begin(self, record: logging.LogRecord) -> None:
+        wildcards = dict(record.wildcards or {})
+        what = " ".join(str(wildcards[name]) for name in ("experiment", "cell") if name in wildcards)
+        self._began[record.jobid] = (record.rule_name, what, record.created)
+        if self._is_terminal and record.rule_name in WORDS:
+            print(f"\r\033[K  {record.rule_name} {what} ...", end="", file=sys.stderr, flush=True)
+
+    def _finish(self, record: logging.LogRecord) -> None:
+        rule, what, began = self._began.pop(record.job_id, ("", "", 0.0))
+        if rule not in WORDS:
+            return
+        self._left[rule] -= 1
+        self._finished[rule] += 1
+        self._spent_s[rule] += record.created - began
+        done = self._total - self._left.total()
+        self._say(
+            f"[{done:>{len(str(self._total))}}/{self._total}] {WORDS[rule]} {what} in {clock(record.created - began)}; "
+            f"{clock(record.created - self._started)} so far, about {clock(self._remaining_s())} left"
+        )
+
+    def _fail(self, record: logging.LogRecord) -> None:
+        rule, what, _ = self._began.pop(record.jobid, (record.rule_name, "", 0.0))
+        self._say(f"{rule} {what} failed; log: {', '.join(record.log)}")
+        for name in record.log:
+            log = Path(name)
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+            for line in lines[-LOG_LINES:]:
+                self._say(f"    {line}")
+
+    def _remaining_s(self) -> float:
+        """From the mean time of the jobs of each rule so far."""
+        return sum(
+            count * (self._spent_s[rule] / self._finished[rule] if self._finished[rule] else self._estimates_s[rule])
+            for rule, count in self._left.items()
+        )
+
+    def _say(self, text: str) -> None:
+        print(f"\r\033[K{text}" if self._is_terminal else text, file=sys.stderr, flush=True)
+
+
+def register(progress: Progress) -> None:
+    """Make `--logger NAME` of Snakemake, in this process, feed `progress` in place of Snakemake's own messages."""
+
+    class LogHandler(LogHandlerBase):
+        writes_to_stream = True
+        writes_to_file = False
+        has_filter = True
+        has_formatter = True
+        needs_rulegraph = False
+
+        def emit(self, record: logging.LogRecord) -> None:
+            progress.take(record)
+
+    LoggerPluginRegistry().plugins.pop(NAME, None)  # of an earlier run in this process
+    LoggerPluginRegistry().register_plugin(NAME, SimpleNamespace(LogHandler=LogHandler))

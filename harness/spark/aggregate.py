@@ -1,0 +1,82 @@
+"""results/raw/**.jsonl -> results/tables/*.parquet: the records are read once, all tables are made of them.
+
+Run  python -m harness aggregate --records results/raw --tables results/tables
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from harness.spark.failures import spark_failures
+from harness.spark.latency import latency
+from harness.spark.quarantine import quarantine
+from harness.spark.records import parse, read_lines, runs
+from harness.spark.samples import samples
+from harness.spark.schemas import ARM, CELL, TABLES
+from harness.spark.selection import mark_used
+from harness.spark.speedup import speedup
+from harness.spark.storage import TableWriter, as_source, local_path
+from harness.spark.throughput import throughput
+
+REASONS_TOLD = 3
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an aggregation saw."""
+
+    read: int  # lines: records of every kind, and what should have been one
+    failed: int  # runs with a wrong result or an error
+    unsettled: int  # correct runs that were not stationary
+    quarantined: int  # lines that are not usable records
+    reasons: tuple[str, ...]  # of the first of those: "FILE line N: reason"
+    tables: tuple[str, ...]  # names, as written
+
+
+def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
+    """The tables of parsed `records`, by name, rows in a fixed order. Files in quarantine are named relative to `root`."""
+    usable = runs(records)
+    marked = mark_used(usable.drop("samples"))
+    return {
+        "throughput": throughput(marked).orderBy(*ARM),
+        "samples": samples(usable.orderBy(*ARM, "repeat", "run_id")),  # runs are few; each keeps its samples' order
+        "latency": latency(marked).orderBy("experiment", "cell", "arm", "machine", "p50", "p99"),
+        "speedup": speedup(marked).orderBy(*CELL, "arm", "model", "threads", "against"),
+        "quarantine": quarantine(records, root).orderBy("file", "line"),
+    }
+
+
+def aggregate(spark: SparkSession, place: str, writer: TableWriter) -> Summary:
+    """Reads the records under the directory or URL `place`, and writes every table.
+
+    Raises RunFailed if Spark fails on the way.
+    """
+    root = local_path(place)
+    with spark_failures("the aggregation failed"):
+        records = parse(read_lines(spark, as_source(place))).localCheckpoint()  # read once; short plans from here on
+        tables = make_tables(records, place if root is None else str(root))
+        for name, table in tables.items():
+            writer.write(name, table)
+        return summarise(records, tables["quarantine"])
+
+
+def summarise(records: DataFrame, quarantined: DataFrame) -> Summary:
+    """Counts of parsed `records` and of their table `quarantined`."""
+    counts = (
+        mark_used(runs(records))
+        .agg(F.count("*").alias("runs"), F.count_if("failed").alias("failed"), F.count_if("unsettled").alias("unsettled"))
+        .first()
+    )
+    rejected = quarantined.count()
+    first = quarantined.limit(REASONS_TOLD).collect()
+    return Summary(
+        read=counts.runs + rejected,
+        failed=counts.failed,
+        unsettled=counts.unsettled,
+        quarantined=rejected,
+        reasons=tuple(f"{row.file} line {row.line}: {row.reason}" for row in first),
+        tables=tuple(TABLES),
+    )

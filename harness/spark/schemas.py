@@ -1,0 +1,196 @@
+"""The shape of a record, and of every table made from records. Fields, units and meanings: config/schemas/record.schema.json.
+
+In `RECORD` a field that is not nullable must be there and not null; Spark does not enforce this when it reads, `quarantine`
+does.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+SCHEMA_VERSION = 1  # of the records that these jobs read
+
+TEXT, WHOLE, SMALL, REAL, FLAG = StringType(), LongType(), IntegerType(), DoubleType(), BooleanType()
+
+
+def _struct(required: dict[str, DataType], optional: dict[str, DataType] | None = None) -> StructType:
+    return StructType(
+        [StructField(name, kind, nullable=False) for name, kind in required.items()]
+        + [StructField(name, kind, nullable=True) for name, kind in (optional or {}).items()]
+    )
+
+
+def _table(**columns: DataType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+SAMPLE = _struct(
+    {
+        "time_s": REAL,
+        "elapsed_s": REAL,
+        "sink_tuples_per_s": REAL,
+        "source_tuples_per_s": REAL,
+        "submitted_tuples_per_s": REAL,
+        "threads_active": SMALL,
+        "cpu_s": REAL,
+        "context_switches": WHOLE,
+    }
+)
+
+LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
+
+HOST = _struct({}, {"cpu_model": TEXT})  # what the tables show of it; the rest stays in the records
+
+RECORD = _struct(
+    {
+        "schema_version": SMALL,
+        "run_id": TEXT,
+        "experiment": TEXT,
+        "cell": TEXT,
+        "arm": TEXT,
+        "topology": TEXT,
+        "parameters": MapType(TEXT, TEXT),  # integers and words in a record, all read as text
+        "model": TEXT,
+        "threads_total": SMALL,
+        "queue_capacity": WHOLE,
+        "machine": TEXT,
+        "simulated": FLAG,
+        "seed": WHOLE,
+        "repeat": SMALL,
+        "order_in_block": SMALL,
+        "duration_s": REAL,
+        "warmup_s": REAL,
+        "settled": FLAG,
+        "hops": REAL,
+        "tuples_sent": WHOLE,
+        "tuples_received": WHOLE,
+        "tuples_in_flight": WHOLE,
+        "drained": FLAG,
+        "order_violations": WHOLE,
+        "order_checked": FLAG,
+        "checksum_ok": FLAG,
+        "conservation": ArrayType(TEXT),
+        "correct": FLAG,
+        "latency_ns": LATENCY,
+        "context_switches": WHOLE,
+        "cpu_seconds": REAL,
+        "samples": ArrayType(SAMPLE),
+        "scheduling": MapType(TEXT, WHOLE),
+        "host": HOST,
+        "started_at": TEXT,
+    },
+    {
+        "threads": SMALL,
+        "sink_tuples_per_s": REAL,
+        "submitted_tuples_per_s": REAL,
+        "ns_per_hop": REAL,
+        "error": TEXT,
+        "commit": TEXT,
+    },
+)
+
+PARAMETERS: dict[str, DataType] = {"operators": SMALL, "width": SMALL, "depth": SMALL, "cost": TEXT, "payload": SMALL}
+"""Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed"."""
+
+CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated")
+"""Columns that say which cell a run belongs to, on which machine."""
+
+ARM = (*CELL, "model", "arm", "threads", "queue_capacity")
+"""Columns that say which arm of which cell a run belongs to; runs of one arm differ by `repeat` only."""
+
+TABLES: dict[str, StructType] = {
+    "throughput": _table(
+        experiment=TEXT,
+        cell=TEXT,
+        topology=TEXT,
+        **PARAMETERS,
+        model=TEXT,
+        arm=TEXT,
+        threads=SMALL,
+        queue_capacity=WHOLE,
+        machine=TEXT,
+        simulated=FLAG,
+        n=WHOLE,
+        failed=WHOLE,
+        unsettled=WHOLE,
+        unsettled_used=FLAG,
+        mean=REAL,
+        sd=REAL,
+        lo=REAL,
+        hi=REAL,
+        submitted_mean=REAL,
+        submitted_sd=REAL,
+        submitted_lo=REAL,
+        submitted_hi=REAL,
+        ns_per_hop_mean=REAL,
+        context_switches_mean=REAL,
+        cpu_seconds_mean=REAL,
+        cpu_model=TEXT,
+        commit=TEXT,
+    ),
+    "samples": _table(
+        experiment=TEXT,
+        cell=TEXT,
+        arm=TEXT,
+        machine=TEXT,
+        simulated=FLAG,
+        run_id=TEXT,
+        repeat=SMALL,
+        failed=FLAG,
+        settled=FLAG,
+        index=SMALL,
+        time_s=REAL,
+        elapsed_s=REAL,
+        sink_tuples_per_s=REAL,
+        source_tuples_per_s=REAL,
+        submitted_tuples_per_s=REAL,
+        threads_active=SMALL,
+    ),
+    "latency": _table(
+        experiment=TEXT,
+        cell=TEXT,
+        arm=TEXT,
+        machine=TEXT,
+        simulated=FLAG,
+        n=WHOLE,
+        p50=REAL,
+        p90=REAL,
+        p99=REAL,
+        max=REAL,
+    ),
+    "speedup": _table(
+        experiment=TEXT,
+        cell=TEXT,
+        topology=TEXT,
+        **PARAMETERS,
+        machine=TEXT,
+        simulated=FLAG,
+        arm=TEXT,
+        model=TEXT,
+        threads=SMALL,
+        against=TEXT,
+        ratio=REAL,
+        lo=REAL,
+        hi=REAL,
+        n=WHOLE,
+    ),
+    "quarantine": _table(file=TEXT, line=WHOLE, reason=TEXT, text=TEXT),
+}
+
+
+def conform(frame: DataFrame, table: str) -> DataFrame:
+    """`frame` with exactly the columns of `table`, in their order and types. Fails if one is missing."""
+    columns = [f"CAST(`{field.name}` AS {field.dataType.simpleString()}) AS `{field.name}`" for field in TABLES[table]]
+    return frame.selectExpr(*columns)

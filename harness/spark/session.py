@@ -1,0 +1,167 @@
+"""The Spark session, from `spark.*` settings alone: `spark.master` decides whether this machine or a cluster does the work.
+
+What the user sets wins over what is here. Quietness is part of the job: Spark's own words go nowhere (log4j2.properties), and
+its failures come back as one line (failures.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import RunFailed, UserError
+from harness.spark.failures import quiet_py4j, spark_failures
+from harness.spark.jvm import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+JVM_OPTIONS = (
+    f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
+    # A small heap, and most of a short job is start-up: with these two, 60 records take 20 s of CPU time instead of 40, and a
+    # million samples 33 instead of 55. For much more, spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 takes one back.
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+)
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.app.name": "millrace",
+    "spark.master": "local[*]",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "8",  # records are small data; adaptive execution merges what is still too fine
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",  # the default wipes every partition of a table that one job rewrites
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # no search of the call site at each column function
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+LOOPBACK: Mapping[str, str] = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+MASTER = re.compile(
+    r"local(\[(\*|[1-9]\d*)(,\s*[1-9]\d*)?\])?"
+    r"|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"
+    r"|spark://(?P<masters>[^\s/,]+:\d+(,[^\s/,]+:\d+)*)"
+    r"|yarn|k8s://\S+|sc://\S+"
+)
+MASTERS = "local, local[N], local[*], spark://HOST:PORT, yarn, k8s://URL or sc://HOST:PORT"
+MEMORY = re.compile(r"\d+[kmgt]?b?", re.IGNORECASE)
+CONNECT_TIMEOUT_S = 5.0  # Spark itself tries for a minute before it says that a master is not there
+
+
+@contextlib.contextmanager
+def open_session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A Spark session for the length of a `with` block.
+
+    `settings` are `spark.*` keys with their values as Spark wants them, over `DEFAULTS`; without `spark.master` the
+    environment's SPARK_REMOTE is obeyed. Sets JAVA_HOME, SPARK_HOME, PYSPARK_PYTHON and, where everything stays on this
+    machine, SPARK_LOCAL_IP in the environment of this process, because Spark's launcher reads them there.
+
+    Raises UserError for a setting that cannot be, RunFailed if there is no Java, no such master, or Spark does not start.
+    """
+    spark = start(resolve(settings or {}, os.environ))
+    try:
+        yield spark
+    finally:
+        with quiet_py4j(), contextlib.suppress(Exception):  # its JVM may be gone, which the user has been told already
+            spark.stop()
+
+
+def resolve(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """`settings` over the defaults. Raises UserError for a key, a master or a memory size that Spark does not know."""
+    for key, value in settings.items():
+        if not key.startswith("spark."):
+            raise UserError(f"Spark setting {key!r}: a key must start with 'spark.'")
+        if key in ("spark.driver.memory", "spark.executor.memory") and not MEMORY.fullmatch(value):
+            raise UserError(f"{key} must be a size such as 512m or 2g, not {value!r}")
+    remote = environment.get("SPARK_REMOTE")
+    chosen = {**DEFAULTS, **({"spark.master": remote} if remote else {}), **settings}
+    master = chosen["spark.master"]
+    if not MASTER.fullmatch(master):
+        raise UserError(f"spark.master must be {MASTERS}, not {master!r}")
+    if master == "yarn" and not environment.keys() & {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}:
+        raise UserError("spark.master yarn needs HADOOP_CONF_DIR or YARN_CONF_DIR in the environment")
+    if stays_here(master):
+        chosen = {**LOOPBACK, **chosen}
+    if not master.startswith("sc://"):
+        chosen["spark.api.mode"] = "classic"
+        chosen["spark.driver.defaultJavaOptions"] = " ".join(
+            [*JVM_OPTIONS, settings.get("spark.driver.defaultJavaOptions", "")]
+        ).strip()
+    return chosen
+
+
+def stays_here(master: str) -> bool:
+    """Whether driver, master and executors all run on this machine, as far as the master's name tells."""
+    return master.startswith("local") or all(
+        host.rpartition(":")[0] in ("localhost", "127.0.0.1", "[::1]") for host in _hosts(master) or [""]
+    )
+
+
+def start(settings: Mapping[str, str]) -> SparkSession:
+    """The session for resolved `settings`."""
+    from pyspark.sql import SparkSession
+
+    master = settings["spark.master"]
+    builder = SparkSession.builder
+    if master.startswith("sc://"):
+        for key, value in settings.items():
+            if key.startswith("spark.sql."):  # the server has started long ago: only a session's own settings still apply
+                builder = builder.config(key, value)
+        with spark_failures(f"cannot reach Spark Connect at {master}"):
+            return builder.remote(master).getOrCreate()
+    _find_master(master)
+    _prepare_environment(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    with spark_failures(f"cannot start Spark with the master {master}"), _own_interrupt():
+        return builder.getOrCreate()
+
+
+@contextlib.contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Keeps the handler of Ctrl-C: Spark's own talks to the JVM in the middle of another talk, which fails with tracebacks."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+def _hosts(master: str) -> list[str]:
+    match = MASTER.fullmatch(master)
+    return match["masters"].split(",") if match and match["masters"] else []
+
+
+def _find_master(master: str) -> None:
+    """Fails at once, and plainly, if none of a standalone cluster's masters listens."""
+    failures = []
+    for address in _hosts(master):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT_S).close()
+            return
+        except (OSError, OverflowError, UnicodeError) as error:
+            failures.append(f"{address}: {getattr(error, 'strerror', None) or error}")
+    if failures:
+        raise RunFailed(f"no Spark master listens at {master} ({'; '.join(failures)})")
+
+
+def _prepare_environment(master: str) -> None:
+    import pyspark
+
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)  # the jars must be those of this pyspark
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.pop("SPARK_REMOTE", None)  # else Spark refuses any other master
+    if stays_here(master):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -1,0 +1,133 @@
+"""Where records are read and tables are written: a local directory, or whatever else Spark can write (hdfs:, s3a:, …).
+
+Local tables appear whole or not at all: they are written to a staging directory beside their place and renamed when all of them
+are there. Elsewhere a rename is not one step, so tables are overwritten in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import DataFrame
+
+from harness.errors import RunFailed, UserError
+
+STAGING = ".staging"
+COMPRESSION = "zstd"
+
+
+def local_path(place: str) -> Path | None:
+    """The absolute path that `place` means on this machine; None if it is a URL of another file system."""
+    if place.startswith("file:"):
+        return Path(unquote(urlsplit(place).path))
+    return None if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", place) else Path(place).absolute()
+
+
+def as_source(place: str) -> str:
+    """`place` as Spark's reader wants it: a local one whatever file system is Spark's default, and no character a pattern."""
+    path = local_path(place)
+    return place if path is None else "file://" + re.sub(r"([\\*?\[\]{}^])", r"\\\1", str(path))
+
+
+def check_records(place: str) -> None:
+    """Raises UserError unless a local `place` is a directory that can be read and holds a line of records, however deep."""
+    path = local_path(place)
+    if path is None:
+        return
+    if not path.exists():
+        raise UserError(f"--records must be a directory, and there is none at {place!r}")
+    if not path.is_dir():
+        raise UserError(f"--records must be a directory, not a file: {place!r}")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise UserError(f"--records {place!r} may not be read by this user")
+    files = [file for file in path.rglob("*.jsonl") if not file.is_dir()]
+    if not files:
+        raise UserError(f"--records {place!r} holds no file *.jsonl")
+    for file in files:
+        if not os.access(file, os.R_OK):
+            raise UserError(f"--records {place!r}: {str(file)!r} is missing or may not be read by this user")
+        if any(part.startswith("_") and "=" not in part for part in file.relative_to(path).parts):
+            raise UserError(f"--records {place!r}: Spark passes over names that begin with _: rename {str(file)!r}")
+        if ":" in file.name:
+            raise UserError(f"--records {place!r}: Spark cannot read a name with a colon: rename {str(file)!r}")
+    if not any(file.stat().st_size for file in files):
+        raise UserError(f"--records {place!r} holds empty files only ({len(files)})")
+
+
+@contextlib.contextmanager
+def table_writer(place: str) -> Iterator[TableWriter]:
+    """A writer of tables into `place`, which is made if needed; what was written takes its place when the block ends well.
+
+    Raises UserError if the directory cannot be made or written, RunFailed if another aggregation is writing there.
+    """
+    path = local_path(place)
+    if path is None:
+        yield TableWriter(place.rstrip("/"))
+        return
+    with _locked(path, place):
+        staging = path / STAGING
+        shutil.rmtree(staging, ignore_errors=True)  # of a job that was killed
+        try:
+            staging.mkdir()
+        except OSError as error:
+            raise UserError(f"--tables {place!r} cannot be written: {error.strerror}") from error
+        try:
+            writer = TableWriter(f"file://{staging}")
+            yield writer
+            try:
+                for name in writer.written:
+                    _replace(staging / name, path / name)
+            except OSError as error:
+                raise RunFailed(f"cannot put the tables into {place!r}: {error.strerror}") from error
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+class TableWriter:
+    """Writes frames as Parquet directories, one below the other's name."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory  # URL
+        self.written: list[str] = []  # directories, in order
+
+    def write(self, name: str, frame: DataFrame) -> None:
+        """`frame` as NAME.parquet, its rows in order over few files."""
+        target = f"{name}.parquet"
+        frame.write.mode("overwrite").option("compression", COMPRESSION).parquet(f"{self.directory}/{target}")
+        self.written.append(target)
+
+
+@contextlib.contextmanager
+def _locked(directory: Path, place: str) -> Iterator[None]:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise UserError(f"--tables {place!r} cannot be a directory: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunFailed(f"another aggregation is writing to {place!r}") from None
+        except OSError:
+            pass  # some network file systems have no locks: two at once are then the user's affair
+        yield
+    finally:
+        os.close(handle)  # and with it the lock, also when the process is killed
+
+
+def _replace(new: Path, old: Path) -> None:
+    """Puts the directory `new` in the place of `old`. Killed in between, there is no table, never half of one."""
+    aside = new.with_name(f"old-{new.name}")
+    if old.is_dir() and not old.is_symlink():
+        old.rename(aside)
+    elif old.exists() or old.is_symlink():
+        old.unlink()
+    new.rename(old)

@@ -1,0 +1,51 @@
+"""Runs -> throughput: how fast each arm of each cell is, with its interval."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from harness.spark.interval import half_width
+from harness.spark.schemas import ARM, conform
+
+
+def throughput(runs: DataFrame) -> DataFrame:
+    """One row per arm of a cell, over its repeats.
+
+    mean, sd, lo, hi [tuples/s at the sinks] and submitted_* [tuples/s over all operators] with 95 % Student-t intervals (null
+    for fewer than two runs); ns_per_hop_mean [ns], context_switches_mean, cpu_seconds_mean [s of the measured window]. n runs
+    used, failed (wrong or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm
+    settled. cpu_model and commit are those of the earliest run. `runs` as from `selection.mark_used`.
+    """
+    used = F.col("used")
+    started = F.struct("started_at", "run_id")
+
+    def of_used(name: str) -> Column:
+        return F.when(used, F.col(name))
+
+    table = runs.groupBy(*ARM).agg(
+        F.count_if(used).alias("n"),
+        F.count_if("failed").alias("failed"),
+        F.count_if("unsettled").alias("unsettled"),
+        F.coalesce(F.bool_or(used & F.col("unsettled")), F.lit(False)).alias("unsettled_used"),
+        *_moments(of_used("sink_tuples_per_s"), ""),
+        *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
+        F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
+        F.avg(of_used("context_switches")).alias("context_switches_mean"),
+        F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
+        F.min_by("host.cpu_model", started).alias("cpu_model"),
+        F.min_by("commit", started).alias("commit"),
+    )
+    for prefix in ("", "submitted_"):
+        mean, half = F.col(f"{prefix}mean"), half_width(F.col(f"{prefix}count"), F.col(f"{prefix}sd"))
+        table = table.withColumns({f"{prefix}lo": mean - half, f"{prefix}hi": mean + half})
+    return conform(table, "throughput")
+
+
+def _moments(rate: Column, prefix: str) -> list[Column]:
+    """Of the rates that are there: how many, their mean and sample standard deviation (null for one)."""
+    return [
+        F.count(rate).alias(f"{prefix}count"),
+        F.avg(rate).alias(f"{prefix}mean"),
+        F.stddev_samp(rate).alias(f"{prefix}sd"),
+    ]

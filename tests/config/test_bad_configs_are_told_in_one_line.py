@@ -1,0 +1,160 @@
+"""Whatever is wrong in a config or an experiment: one line with the file, the key, the rule and the value."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.cli import main
+from harness.config import load_config
+from harness.errors import UserError
+
+SWEEP = {"topology": "pipeline", "parameters": {"operators": 3, "cost": 1}}
+
+BAD_CONFIGS = {
+    "a misspelt key": ({"repeats": ..., "repeat": 3}, "config.yaml: repeat: unknown key; did you mean 'repeats'?"),
+    "a key that is like no other": ({"zzz": 1}, "config.yaml: zzz: unknown key; keys are: profile, experiments,"),
+    "a missing key": ({"duration_s": ...}, "config.yaml: duration_s: missing key"),
+    "a word for a number": ({"repeats": "three"}, "config.yaml: repeats: must be a whole number, not 'three'"),
+    "a fraction for a whole number": ({"repeats": 2.5}, "config.yaml: repeats: must be a whole number, not 2.5"),
+    "yes for a number": ({"repeats": True}, "config.yaml: repeats: must be a whole number, not true"),
+    "too small": ({"repeats": 0}, "config.yaml: repeats: must be 1 or more, not 0"),
+    "too large": ({"duration_s": 1e6}, "config.yaml: duration_s: must be 3600 or less, not 1000000.0"),
+    "infinite": ({"duration_s": float("inf")}, "config.yaml: duration_s: must be 3600 or less, not Infinity"),
+    "not a number": ({"duration_s": float("nan")}, "config.yaml: duration_s: must be a finite number, not NaN"),
+    "a negative seed": ({"seed": -1}, "config.yaml: seed: must be 0 or more, not -1"),
+    "another word than auto": ({"warmup": "soon"}, "config.yaml: warmup: must be auto, or seconds from 0 to 3600, not 'soon'"),
+    "queues of nothing": (
+        {"queue_capacity": 0},
+        "config.yaml: queue_capacity: must be null, or a whole number from 1 to 1048576",
+    ),
+    "no experiments": ({"experiments": []}, "config.yaml: experiments: must not be empty, not []"),
+    "an experiment twice": ({"experiments": ["one", "one"]}, "config.yaml: experiments: must not name anything twice"),
+    "an experiment that is not there": ({"experiments": ["ones"]}, "experiments[0]: must name a file in"),
+    "an experiment outside the folder": ({"experiments": ["../one"]}, "experiments[0]: must be a word of letters"),
+    "an unknown machine": (
+        {"machine": "locl"},
+        "config.yaml: machine: must be one of local, not 'locl'; did you mean 'local'?",
+    ),
+    "results elsewhere": ({"results": "../other"}, "config.yaml: results: must not leave the working directory"),
+    "results that look like an option": ({"results": "-x"}, "config.yaml: results: must be a relative path"),
+    "results at an absolute path": ({"results": "/tmp/x"}, "config.yaml: results: must be a relative path"),
+    "a Spark setting that is none": ({"spark": {"master": "local"}}, "config.yaml: spark: must be a Spark setting"),
+    "a list for a Spark setting": (
+        {"spark": {"spark.master": ["a"]}},
+        "config.yaml: spark.spark.master: must be a text, a number",
+    ),
+    "a profile that no size is for": (
+        {"profile": "large"},
+        "one.yaml: sizes: has no size for the profile 'large'; sizes are: tiny",
+    ),
+}
+
+BAD_SIZES = {
+    "a misspelt key": ({"sweep": []}, "one.yaml: sizes.tiny.sweep: unknown key; did you mean 'sweeps'?"),
+    "no arms": ({"arms": []}, "one.yaml: sizes.tiny.arms: must not be empty"),
+    "an unknown topology": (
+        {"sweeps": [{"topology": "pipline"}]},
+        "one.yaml: sizes.tiny.sweeps[0]: topology 'pipline' is unknown (did you mean pipeline?)",
+    ),
+    "an unknown parameter": (
+        {"sweeps": [{"topology": "pipeline", "parameters": {"cots": 1}}]},
+        "one.yaml: sizes.tiny.sweeps[0]: topology pipeline has no parameter 'cots' (did you mean cost?)",
+    ),
+    "a parameter out of range": (
+        {"sweeps": [SWEEP, {"topology": "pipeline", "parameters": {"operators": 0}}]},
+        "one.yaml: sizes.tiny.sweeps[1]: parameter operators of topology pipeline must be a whole number from 1 to",
+    ),
+    "a parameter of the wrong type": (
+        {"sweeps": [{"topology": "pipeline", "parameters": {"cost": 1.5}}]},
+        "sizes.tiny.sweeps[0].parameters.cost: must be a whole number or a word, or a list of different ones, not 1.5",
+    ),
+    "a value twice": (
+        {"sweeps": [{"topology": "pipeline", "parameters": {"cost": [1, 1]}}]},
+        "sizes.tiny.sweeps[0].parameters.cost: must be a whole number or a word, or a list of different ones, not [1, 1]",
+    ),
+    "a cell twice": (
+        {"sweeps": [SWEEP, SWEEP]},
+        "sizes.tiny.sweeps[1]: must not repeat a cell, not 'pipeline,operators=3,cost=1",
+    ),
+    "an unknown model": (
+        {"arms": [{"model": "manuel"}]},
+        "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, not 'manuel'; did you mean 'manual'?",
+    ),
+    "threads for a model without": (
+        {"arms": [{"model": "manual", "threads": 2}]},
+        "sizes.tiny.arms[0].threads: threads applies to dynamic only, not to the model manual",
+    ),
+    "no threads at all": (
+        {"arms": [{"model": "dynamic", "threads": 0}]},
+        "arms[0].threads: must be a whole number from 1 to 1024, the word machine, or a list of different ones, not 0",
+    ),
+    "an arm twice": (
+        {"arms": [{"model": "dynamic", "threads": 1}, {"model": "dynamic", "threads": [2, 1]}]},
+        "sizes.tiny.arms[1]: must not repeat an arm, not 'dynamic-1'",
+    ),
+}
+
+BAD_TEXTS = {
+    "empty": ("", "must hold keys and values, as in KEY: VALUE; found nothing"),
+    "a list": ("- a\n- b\n", "must hold keys and values, as in KEY: VALUE; found list"),
+    "not YAML": ("profile: [quick\nrepeats: 3\n", "line 2: not YAML: "),
+    "tabs": ("profile:\n\tquick\n", "line 2: not YAML: "),
+    "a key given twice": ("repeats: 1\nrepeats: 2\n", "line 2: not YAML: key 'repeats' is given twice"),
+    "a key that is no text": ("profile: a\n1: 2\n", "line 2: not YAML: key '1' is no text"),
+    "a list as a key": ("? [a, b]\n: c\n", "line 1: not YAML: key 'sequence' is no text"),
+    "a date that is none": ("profile: 2020-13-45\n", "not YAML: month must be in 1..12"),
+    "a number too long to read": (f"repeats: {'9' * 5000}\n", "not YAML: Exceeds the limit"),
+    "nested without end": ("experiments: " + "[" * 3000 + "\n", "config.yaml"),
+    "a list that holds itself": ("profile: a\nrepeats: 1\nduration_s: 1\nexperiments: &a [*a]\n", "experiments[0]: must be"),
+    "a control character": ("profile: \x07\n", "not YAML: "),
+}
+
+
+def refusal(path: object) -> str:
+    with pytest.raises(UserError) as caught:
+        load_config(path)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize("case", BAD_CONFIGS)
+def test_a_bad_config_is_refused(profile, case):
+    changes, words = BAD_CONFIGS[case]
+    assert words in refusal(profile(config=changes))
+
+
+@pytest.mark.parametrize("case", BAD_SIZES)
+def test_a_bad_experiment_is_refused(profile, case):
+    changes, words = BAD_SIZES[case]
+    assert words in refusal(profile(size=changes))
+
+
+@pytest.mark.parametrize("case", BAD_TEXTS)
+def test_a_file_that_is_no_config_is_refused(tmp_path, case):
+    text, words = BAD_TEXTS[case]
+    path = tmp_path / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert words in refusal(path)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"profile: \xff\n")
+    assert "config.yaml: must be UTF-8 text" in refusal(path)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    assert refusal(tmp_path / "none.yaml").endswith("none.yaml: cannot be read: No such file or directory")
+
+
+def test_a_missing_title_is_refused(profile):
+    assert "one.yaml: title: missing key" in refusal(profile(experiment={"title": ...}))
+
+
+@pytest.mark.parametrize("command", [["sweep", "--dry-run"], ["figures"]])
+def test_a_bad_config_ends_a_command_with_exit_code_2_and_one_line(profile, capsys, command):
+    assert main([*command, "--config", str(profile(config={"repeats": 0}))]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "repeats: must be 1 or more, not 0" in error

@@ -1,0 +1,116 @@
+"""Sweeps and arms become cells and blocks, with names that are unique, stable and fit for files."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from harness import config as config_module
+from harness.config import ROOT, clock, load_config
+
+
+def test_lists_become_their_cartesian_product(profile):
+    sweep = {"topology": "mix", "parameters": {"width": [2, 3], "depth": 4, "cost": [1, "skewed"]}}
+    config = load_config(profile(size={"sweeps": [sweep]}))
+    assert [cell.name for cell in config.experiment("one").cells] == [
+        "mix,width=2,depth=4,cost=1,payload=128",
+        "mix,width=2,depth=4,cost=skewed,payload=128",
+        "mix,width=3,depth=4,cost=1,payload=128",
+        "mix,width=3,depth=4,cost=skewed,payload=128",
+    ]
+
+
+def test_threads_become_an_arm_each(profile):
+    arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": [1, 4]}]
+    experiment = load_config(profile(size={"arms": arms})).experiment("one")
+    assert [(arm.name, arm.model, arm.threads) for arm in experiment.arms] == [
+        ("manual", "manual", None),
+        ("dedicated", "dedicated", None),
+        ("dynamic-1", "dynamic", 1),
+        ("dynamic-4", "dynamic", 4),
+    ]
+
+
+@pytest.mark.parametrize(("cpus", "levels"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8])])
+def test_machine_means_powers_of_two_and_the_number_of_cpus(profile, monkeypatch, cpus, levels):
+    monkeypatch.setattr(config_module, "allowed_cpus", lambda: cpus)
+    experiment = load_config(profile(size={"arms": [{"model": "dynamic", "threads": "machine"}]})).experiment("one")
+    assert [arm.threads for arm in experiment.arms] == levels
+
+
+def test_a_block_asks_each_arm_the_same_question(profile):
+    block = load_config(profile(config={"queue_capacity": 64, "warmup": 0.5, "seed": 7})).experiment("one").blocks()[0]
+    specs = block.specs()
+    assert list(specs) == ["manual", "dynamic-1", "dynamic-2"]
+    for arm, spec in specs.items():
+        assert (spec.experiment, spec.cell, spec.arm) == ("one", "pipeline,operators=3,cost=1,payload=128", arm)
+        assert dict(spec.parameters) == {"operators": 3, "cost": 1, "payload": 128}
+        assert (spec.duration_s, spec.warmup, spec.seed, spec.machine) == (0.1, 0.5, 7, "local")
+    assert specs["manual"].queue_capacity is None  # it has no queues
+    assert specs["dynamic-2"].queue_capacity == 64
+
+
+def test_what_is_left_out_has_the_defaults_that_the_schema_names(profile):
+    config = load_config(profile())
+    schema = yaml.safe_load((ROOT / "config/schemas/config.schema.json").read_text(encoding="utf-8"))
+    for key, rules in schema["properties"].items():
+        if "default" in rules:
+            assert getattr(config, key) == rules["default"], key
+
+
+def test_spark_settings_are_text(profile):
+    config = load_config(profile(config={"spark": {"spark.ui.enabled": False, "spark.executor.cores": 2}}))
+    assert config.spark == {"spark.master": "local[*]", "spark.ui.enabled": "false", "spark.executor.cores": "2"}
+
+
+@pytest.mark.parametrize(
+    "change", [{"repeats": 3}, {"duration_s": 0.2}, {"warmup": 1}, {"seed": 2}, {"queue_capacity": 9}], ids=str
+)
+def test_settings_differ_if_records_would(profile, change):
+    before = load_config(profile()).experiment("one").blocks()[0].settings
+    assert load_config(profile(config=change)).experiment("one").blocks()[0].settings != before
+
+
+def test_blocks_have_different_but_repeatable_orders(profile):
+    first, second = (load_config(profile()) for _ in range(2))
+    seeds = [block.order_seed for block in first.blocks()]
+    assert len(set(seeds)) == len(seeds)
+    assert seeds == [block.order_seed for block in second.blocks()]
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])
+def test_the_profiles_name_every_block_once_and_fit_for_files(name):
+    blocks = list(load_config(ROOT / "config" / name).blocks())
+    names = [block.name for block in blocks]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_.=,/-]+", each) and len(each) < 200 for each in names)
+
+
+def test_the_profiles_do_not_share_folders():
+    quick, paper = (load_config(ROOT / "config" / name) for name in ("config.yaml", "paper.yaml"))
+    assert quick.results != paper.results
+    assert quick.figures != paper.figures
+
+
+def test_the_quick_profile_fits_the_time_promised():
+    blocks = list(load_config(ROOT / "config/config.yaml").blocks())
+    assert all(block.repeats >= 3 for block in blocks)  # two repeats have an interval of 13 standard errors
+    assert sum(block.runs for block in blocks) <= 290
+    assert sum(block.estimated_s for block in blocks) <= 7 * 60  # of the 8 minutes; tables and drawing take the rest
+
+
+def test_the_paper_profile_has_the_papers_sizes():
+    config = load_config(ROOT / "config/paper.yaml")
+    assert (config.repeats, config.duration_s) == (5, 5.0)
+    parameters = {experiment.name: [cell.parameters for cell in experiment.cells] for experiment in config.experiments}
+    assert [cell["operators"] for cell in parameters["pldi17_fig9"][:3]] == [1000] * 3
+    assert [(cell["width"], cell["depth"]) for cell in parameters["pldi17_fig10"]] == [(10, 100)] * 3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (59.4, "59 s"), (60, "1 min 00 s"), (380, "6 min 20 s"), (7500, "2 h 05 min")]
+)
+def test_a_stretch_of_time_reads_well(seconds, text):
+    assert clock(seconds) == text

@@ -1,0 +1,91 @@
+"""`plot`: from tables on disk to files, and one line for whatever is missing."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from harness.cli import main
+from tests.plots.made_tables import contest, scaling
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """A folder with the tables of all figures, in several files each, as Spark writes them."""
+    throughput, speedup = contest({"pipeline": ([1, 100], [128])})
+    fig9 = scaling("pldi17_fig9", {"pipeline": [1], "data-parallel": [1]}, [1, 2])
+    fig10 = scaling("pldi17_fig10", {"mix": [1]}, [1, 2])
+    for name, parts in {"throughput": [throughput, fig9, fig10], "speedup": [speedup]}.items():
+        folder = tmp_path / f"{name}.parquet"
+        folder.mkdir()
+        for number, part in enumerate(parts):
+            part.to_parquet(folder / f"part-{number}.parquet")
+        (folder / "_SUCCESS").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize("figure", ["pldi17_fig9", "pldi17_fig10", "crossover"])
+def test_a_figure_is_drawn_in_every_format_asked_for(tables, tmp_path, figure):
+    files = [tmp_path / "new" / f"{figure}.{kind}" for kind in ("png", "svg", "pdf")]
+    assert main(["plot", figure, "--tables", str(tables), *(word for file in files for word in ("-o", str(file)))]) == 0
+    png, svg, pdf = (file.read_bytes() for file in files)
+    assert png.startswith(b"\x89PNG")
+    assert b"<svg" in svg
+    assert pdf.startswith(b"%PDF")
+
+
+def test_only_rows_of_the_figures_experiment_are_drawn(tables, monkeypatch, tmp_path):
+    from harness.plots import pldi17_fig10
+
+    seen = []
+    draw = pldi17_fig10.figure
+    monkeypatch.setattr(pldi17_fig10, "figure", lambda given: seen.append(given["throughput"]) or draw(given))
+    assert main(["plot", "pldi17_fig10", "--tables", str(tables), "-o", str(tmp_path / "x.svg")]) == 0
+    assert set(seen[0]["experiment"]) == {"pldi17_fig10"}
+
+
+def refusal(capsys, *words):
+    assert main(["plot", *map(str, words)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def test_an_unknown_figure_is_answered_with_the_known_ones(tables, capsys):
+    error = refusal(capsys, "fig11", "--tables", tables, "-o", "x.png")
+    assert "figure 'fig11' is unknown; figures are: pldi17_fig9, pldi17_fig10, crossover" in error
+
+
+def test_a_missing_table_is_named(tmp_path, capsys):
+    assert "no table" in refusal(capsys, "crossover", "--tables", tmp_path, "-o", tmp_path / "x.png")
+
+
+def test_an_empty_table_is_named(tables, capsys, tmp_path):
+    for part in (tables / "speedup.parquet").iterdir():
+        part.unlink()
+    pd.DataFrame({"experiment": pd.Series([], dtype=str)}).to_parquet(tables / "speedup.parquet" / "part-0.parquet")
+    assert "speedup.parquet is empty" in refusal(capsys, "crossover", "--tables", tables, "-o", tmp_path / "x.png")
+
+
+def test_a_table_without_any_file_is_named(tables, capsys, tmp_path):
+    for part in (tables / "speedup.parquet").iterdir():
+        part.unlink()
+    assert "speedup.parquet" in refusal(capsys, "crossover", "--tables", tables, "-o", tmp_path / "x.png")
+
+
+def test_a_table_without_the_experiment_says_which_it_has(tables, capsys, tmp_path):
+    for part in (tables / "throughput.parquet").glob("part-[12].parquet"):
+        part.unlink()
+    error = refusal(capsys, "pldi17_fig9", "--tables", tables, "-o", tmp_path / "x.png")
+    assert "has no rows of the experiment 'pldi17_fig9'; it has: crossover" in error
+
+
+def test_a_table_that_is_no_parquet_is_named(tables, capsys, tmp_path):
+    (tables / "throughput.parquet" / "part-0.parquet").write_text("alien")
+    error = refusal(capsys, "crossover", "--tables", tables, "-o", tmp_path / "x.png")
+    assert "throughput.parquet cannot be read as Parquet" in error
+
+
+def test_a_format_that_cannot_be_drawn_is_refused(tables, capsys):
+    error = refusal(capsys, "crossover", "--tables", tables, "-o", "x.gif")
+    assert "-o must name a file ending in .png, .svg, .pdf, not 'x.gif'" in error

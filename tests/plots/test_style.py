@@ -1,0 +1,86 @@
+"""One style: a model looks the same everywhere, and nothing but `style` decides how."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from matplotlib.colors import to_rgb
+
+from harness.errors import RunFailed
+from harness.models import MODELS
+from harness.plots import FIGURES, crossover, provenance, style, thread_panels
+from tests.plots.made_tables import contest, frame, scaling
+
+PLOTS = Path(style.__file__).parent
+
+
+def test_every_model_has_a_style_of_its_own():
+    assert set(MODELS) <= set(style.MODELS)
+    assert len({look.color for look in style.MODELS.values()}) == len(style.MODELS)
+    assert len({look.marker for look in style.MODELS.values()}) == len(style.MODELS)
+
+
+@pytest.mark.parametrize("pair", list(combinations(("manual", "dedicated", "dynamic"), 2)), ids="-".join)
+def test_models_differ_in_lightness_or_blue_for_eyes_that_confuse_red_and_green(pair):
+    seen = [((0.7 * red + 0.3 * green), blue) for red, green, blue in (to_rgb(style.of_model(model).color) for model in pair)]
+    assert max(abs(a - b) for a, b in zip(*seen, strict=True)) > 0.15
+
+
+def test_a_model_without_a_style_is_grey_and_not_an_error():
+    assert style.of_model("something new") is style.UNKNOWN_MODEL
+
+
+def test_only_the_style_sets_rcparams():
+    for path in PLOTS.glob("*.py"):
+        if path.name != "style.py":
+            assert not re.search(r"rcParams|rc_context|plt\.style", path.read_text(encoding="utf-8")), path
+
+
+def test_drawing_leaves_the_settings_of_others_alone():
+    before = dict(mpl.rcParams)
+    style.plt.close(thread_panels.figure(scaling("e", {"mix": [1]}, [1, 2]), "a title"))
+    assert dict(mpl.rcParams) == before
+
+
+def test_every_figure_says_which_tables_it_reads():
+    for name in FIGURES:
+        module = __import__(f"harness.plots.{name}", fromlist=["TABLES"])
+        assert set(module.TABLES) <= {"throughput", "speedup", "samples", "latency"}
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_same_table_gives_the_same_file(tmp_path, kind):
+    throughput, speedup = contest({"pipeline": ([1, 100], [8])})
+    files = [tmp_path / f"{name}.{kind}" for name in "ab"]
+    for file in files:
+        style.save(crossover.figure({"throughput": throughput, "speedup": speedup}), [file])
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"a.{kind}", f"b.{kind}"]  # nothing temporary is left
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    figure = style.plt.figure()
+    with pytest.raises(RunFailed, match=f"cannot write {blocked}/figure.png"):
+        style.save(figure, [blocked / "figure.png"])
+
+
+def test_the_foot_counts_what_is_not_in_the_means():
+    table = scaling("e", {"mix": [1]}, [1, 2])
+    table.loc[0, ["failed", "n"]] = [1, 2]
+    table.loc[1, ["unsettled", "n"]] = [2, 1]
+    foot = provenance.sentence(table, "bars: an interval")
+    assert "Mean of n = 1 to 3 runs, each in a fresh process; bars: an interval." in foot
+    assert "Runs not in the means unless marked: 1 failed, 2 unsettled." in foot
+
+
+def test_the_foot_admits_what_it_does_not_know():
+    table = scaling("e", {"mix": [1]}, [1]).assign(cpu_model=None, commit=None)
+    foot = provenance.sentence(frame(table.to_dict("records")), "bars: an interval")
+    assert foot.startswith("Measured on an unknown CPU.")
+    assert foot.endswith("Commit unknown.")

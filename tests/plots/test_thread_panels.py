@@ -1,0 +1,175 @@
+"""P17 Figures 9 and 10: what is drawn for which rows of the throughput table."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
+
+from harness.plots import pldi17_fig9, pldi17_fig10, style, thread_panels
+from tests.plots.made_tables import arm_row, frame, scaling
+
+LEVELS = [1, 2, 4]
+ARMS = ("manual", "dedicated", "dynamic_1", "dynamic_2", "dynamic_4")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def ax():
+    return plt.figure().subplots()
+
+
+def one_cell(**changes):
+    """manual at 100, dedicated at 300, dynamic-1, -2 and -4 at 200, 400 and 350 tuples/s; `changes` by arm."""
+    rates = {"manual": 100.0, "dedicated": 300.0, "dynamic-1": 200.0, "dynamic-2": 400.0, "dynamic-4": 350.0}
+    rows = []
+    for arm, rate in rates.items():
+        model, _, threads = arm.partition("-")
+        own = {"mean": rate, **changes.get(arm.replace("-", "_"), {})}
+        rows.append(arm_row("e", "pipeline", 100, model, own.pop("mean"), threads=int(threads) if threads else None, **own))
+    return frame(rows)
+
+
+def line_of(ax, model):
+    return next(line for line in ax.lines if line.get_color() == style.of_model(model).color and len(line.get_xdata()) > 1)
+
+
+def markers_of(ax, model):
+    return [
+        line
+        for line in ax.lines
+        if line.get_color() == style.of_model(model).color and line.get_marker() == style.of_model(model).marker
+    ]
+
+
+def test_dynamic_is_a_line_over_its_thread_levels(ax):
+    thread_panels.draw(ax, one_cell())
+    line = line_of(ax, "dynamic")
+    assert list(line.get_xdata()) == LEVELS
+    assert list(line.get_ydata()) == [200.0, 400.0, 350.0]
+
+
+def test_every_level_has_an_error_bar_of_its_interval(ax):
+    thread_panels.draw(ax, one_cell(dynamic_2={"half": 25.0}))
+    (bars,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    ends = {path.vertices[0][0]: (path.vertices[0][1], path.vertices[1][1]) for path in bars.get_paths()}
+    assert ends == {1: (180.0, 220.0), 2: (375.0, 425.0), 4: (315.0, 385.0)}
+
+
+def test_models_without_levels_are_horizontal_lines_with_a_band(ax):
+    thread_panels.draw(ax, one_cell())
+    for model, rate in (("manual", 100.0), ("dedicated", 300.0)):
+        assert set(line_of(ax, model).get_ydata()) == {rate}
+    bands = sorted((patch.get_y(), patch.get_y() + patch.get_height()) for patch in ax.patches if isinstance(patch, Rectangle))
+    assert bands == [(90.0, 110.0), (270.0, 330.0)]
+
+
+def test_the_y_axis_starts_at_0_and_holds_every_interval(ax):
+    thread_panels.draw(ax, one_cell(dynamic_4={"half": 900.0}))
+    low, high = ax.get_ylim()
+    assert low == 0
+    assert high > 350.0 + 900.0
+
+
+def test_the_x_axis_names_the_levels(ax):
+    thread_panels.draw(ax, one_cell())
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "2", "4"]
+
+
+def test_many_levels_are_not_all_named_but_the_ends_are(ax):
+    levels = [1, 2, 4, 8, 16, 32, 64, 88, 128, 176]
+    thread_panels.draw(ax, scaling("e", {"pipeline": [1]}, levels))
+    named = [int(text.get_text()) for text in ax.get_xticklabels()]
+    assert named[0] == 1
+    assert named[-1] == 176
+    assert all(later / earlier > 1.8 for earlier, later in pairwise(named))
+
+
+def test_a_point_that_never_settled_is_open(ax):
+    thread_panels.draw(ax, one_cell(dynamic_2={"unsettled_used": True, "unsettled": 3}, manual={"unsettled_used": True}))
+    faces = {tuple(line.get_xdata()): to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "dynamic")}
+    assert faces[(2.0,)] == "#ffffff"
+    assert faces[(1.0,)] == faces[(4.0,)] == style.of_model("dynamic").color
+    assert [to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "manual")] == ["#ffffff"]
+    assert [to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "dedicated")] != ["#ffffff"]
+
+
+def test_an_arm_that_failed_is_a_cross_on_the_axis_and_named(ax):
+    thread_panels.draw(ax, one_cell(dynamic_4={"mean": None}))
+    (cross,) = [line for line in ax.lines if line.get_marker() == "x"]
+    assert (list(cross.get_xdata()), list(cross.get_ydata())) == ([4], [0])
+    assert list(line_of(ax, "dynamic").get_xdata()) == [1, 2]  # nothing is invented for level 4
+    assert "dynamic-4: failed" in [text.get_text() for text in ax.texts]
+
+
+def test_a_reference_that_failed_is_named_and_has_no_line(ax):
+    thread_panels.draw(ax, one_cell(dedicated={"mean": None}))
+    assert not markers_of(ax, "dedicated")
+    assert "dedicated: failed" in [text.get_text() for text in ax.texts]
+
+
+def test_some_failed_runs_are_counted(ax):
+    thread_panels.draw(ax, one_cell(manual={"failed": 1, "n": 1, "unsettled": 1}))
+    assert "manual: 1 of 3 failed" in [text.get_text() for text in ax.texts]
+
+
+def test_one_run_has_no_interval_and_no_band(ax):
+    alone = {"half": None, "lo": None, "hi": None, "n": 1}
+    thread_panels.draw(ax, one_cell(**dict.fromkeys(ARMS, alone)))
+    assert not [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    (bars,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    assert not [path for path in bars.get_paths() if all(map(math.isfinite, path.vertices.flat))]
+    assert ax.get_ylim()[1] > 400.0
+
+
+def test_a_cell_where_everything_failed_is_still_drawn(ax):
+    thread_panels.draw(ax, one_cell(**{arm: {"mean": None} for arm in ARMS}))
+    assert ax.get_ylim() == (0, 1)
+
+
+def test_figure_9_has_a_row_a_topology_and_a_panel_a_cost():
+    table = scaling("pldi17_fig9", {"data-parallel": [10000, 1, 1000], "pipeline": [1000, 100, 1]}, LEVELS)
+    figure = pldi17_fig9.figure({"throughput": table})
+    assert [ax.get_title() for ax in figure.axes] == [
+        "pipeline, 100 operators\ncost 1 FLOP",
+        "pipeline, 100 operators\ncost 100 FLOP",
+        "pipeline, 100 operators\ncost 1,000 FLOP",
+        "data-parallel, width 100\ncost 1 FLOP",
+        "data-parallel, width 100\ncost 1,000 FLOP",
+        "data-parallel, width 100\ncost 10,000 FLOP",
+    ]
+    assert {ax.get_xlabel() for ax in figure.axes} == {"scheduler threads"}
+    assert figure.axes[0].get_ylabel() == "throughput at the sinks\n[tuples/s]"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["manual", "dedicated", "dynamic"]
+
+
+def test_figure_10_says_what_it_is_made_of():
+    table = scaling("pldi17_fig10", {"mix": [1, 100]}, LEVELS).assign(cpus_allowed=6)
+    figure = pldi17_fig10.figure({"throughput": table})
+    foot = " ".join(figure.get_supxlabel().split())
+    assert foot.startswith("Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh process;")
+    assert "95 % Student-t interval" in foot
+    assert "Queues of 128 tuples." in foot
+    assert "Commit 0123456789+dirty." in foot
+    assert len(figure.axes) == 2
+
+
+def test_topologies_of_different_length_leave_no_empty_axes():
+    table = scaling("e", {"pipeline": [1, 100, 1000], "mix": [1]}, LEVELS)
+    figure = thread_panels.figure(table, "a title")
+    assert sum(ax.axison for ax in figure.axes) == 4
+
+
+def test_costs_are_in_the_order_of_their_numbers_and_words_come_last():
+    assert sorted(["skewed", "1000", "20", "3"], key=thread_panels.cost_key) == ["3", "20", "1000", "skewed"]

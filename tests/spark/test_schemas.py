@@ -1,0 +1,48 @@
+"""The schema that Spark reads with is the schema that records are written with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.spark.schemas import LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, TABLES
+
+ROOT = Path(__file__).resolve().parents[2]
+JSON_SCHEMA = json.loads((ROOT / "config" / "schemas" / "record.schema.json").read_text(encoding="utf-8"))
+JSON_TYPES = {"string": "string", "integer": "int bigint", "number": "double", "boolean": "boolean"}
+
+
+def described() -> list:
+    fields = JSON_SCHEMA["properties"]
+    return [
+        pytest.param(RECORD, JSON_SCHEMA, id="record"),
+        pytest.param(SAMPLE, fields["samples"]["items"], id="sample"),
+        pytest.param(LATENCY, fields["latency_ns"], id="latency"),
+    ]
+
+
+@pytest.mark.parametrize(("struct", "schema"), described())
+def test_fields_are_those_of_the_json_schema(struct, schema):
+    assert sorted(struct.names) == sorted(schema["properties"])
+
+
+@pytest.mark.parametrize(("struct", "schema"), described())
+def test_types_and_nullability_are_those_of_the_json_schema(struct, schema):
+    for field in struct:
+        kinds = schema["properties"][field.name]["type"]
+        kinds = kinds if isinstance(kinds, list) else [kinds]
+        assert field.nullable == ("null" in kinds or field.name not in schema["required"]), field.name
+        (kind,) = [kind for kind in kinds if kind != "null"]
+        if kind in JSON_TYPES:
+            assert field.dataType.simpleString() in JSON_TYPES[kind].split(), field.name
+
+
+def test_the_version_is_that_of_the_json_schema():
+    assert JSON_SCHEMA["properties"]["schema_version"]["const"] == SCHEMA_VERSION
+
+
+def test_a_table_has_each_column_once():
+    for name, table in TABLES.items():
+        assert len(set(table.names)) == len(table.names), name

@@ -1,0 +1,190 @@
+"""Each table from a few runs by hand, against literal rows."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
+
+
+def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of, make_record, assert_rows):
+    from harness.spark.throughput import throughput
+
+    rates = [(10, 100, "x", "2025-01-03"), (12, 120, "y", "2025-01-01"), (14, 140, "z", "2025-01-02")]
+    runs = runs_of(
+        *[
+            make_record(repeat=repeat, sink_tuples_per_s=sink, submitted_tuples_per_s=all_, commit=commit, started_at=day)
+            for repeat, (sink, all_, commit, day) in enumerate(rates)
+        ],
+        make_record(model="dynamic", arm="dynamic-2", threads=2, parameters={"width": 3, "cost": "skewed"}, commit=None),
+    )
+    shared = {
+        "experiment": "fig",
+        "cell": "pipeline,operators=4",
+        "topology": "pipeline",
+        "machine": "local",
+        "simulated": False,
+    }
+    means = {"ns_per_hop_mean": 2.5e7, "context_switches_mean": 3.0, "cpu_seconds_mean": 0.9, "cpu_model": "a CPU"}
+    all_used = {"failed": 0, "unsettled": 0, "unsettled_used": False}
+    manual = {"model": "manual", "arm": "manual", "threads": None, "queue_capacity": 0, "commit": "y"}
+    dynamic = {"model": "dynamic", "arm": "dynamic-2", "threads": 2, "queue_capacity": 8, "commit": None}
+    assert_rows(
+        throughput(runs),
+        [
+            {
+                **shared, **means, **all_used, **manual,
+                "operators": 4, "width": None, "depth": None, "cost": "100", "payload": 128, "n": 3,
+                "mean": 12.0, "sd": 2.0, "lo": 7.031724, "hi": 16.968276,
+                "submitted_mean": 120.0, "submitted_sd": 20.0, "submitted_lo": 70.31724, "submitted_hi": 169.68276,
+            },
+            {
+                **shared, **means, **all_used, **dynamic,
+                "operators": None, "width": 3, "depth": None, "cost": "skewed", "payload": None, "n": 1,
+                "mean": 10.0, "sd": None, "lo": None, "hi": None,
+                "submitted_mean": 50.0, "submitted_sd": None, "submitted_lo": None, "submitted_hi": None,
+            },
+        ],
+    )  # fmt: skip
+
+
+def test_failed_and_unsettled_runs_are_counted_apart_and_not_averaged(runs_of, make_record, assert_rows):
+    from harness.spark.throughput import throughput
+
+    def repeats(arm, *runs):
+        return [make_record(arm=arm, repeat=repeat, **fields) for repeat, fields in enumerate(runs)]
+
+    good, wrong = {"sink_tuples_per_s": 10.0}, {"sink_tuples_per_s": 1e6, "correct": False}
+    raised = {"sink_tuples_per_s": None, "submitted_tuples_per_s": None, "ns_per_hop": None, "settled": False, "error": "boom"}
+    unsettled = {"sink_tuples_per_s": 30.0, "settled": False}
+    too_short = {"sink_tuples_per_s": None}
+    runs = runs_of(
+        *repeats("mixed", good, wrong, raised, unsettled, too_short),
+        *repeats("never settled", unsettled, raised, unsettled),
+        *repeats("all failed", wrong, raised),
+    )
+    assert_rows(
+        throughput(runs),
+        [
+            {"arm": "mixed", "n": 1, "failed": 2, "unsettled": 2, "unsettled_used": False, "mean": 10.0},
+            {"arm": "never settled", "n": 2, "failed": 1, "unsettled": 2, "unsettled_used": True, "mean": 30.0},
+            {"arm": "all failed", "n": 0, "failed": 2, "unsettled": 0, "unsettled_used": False, "mean": None},
+        ],
+    )
+
+
+def test_samples_are_rows_in_their_order_of_failed_runs_too(runs_of, make_record, sample, assert_rows, parse_lines):
+    from harness.spark.records import runs
+    from harness.spark.samples import samples
+
+    records = parse_lines(
+        make_record(
+            run_id="a", repeat=4, samples=[sample(time_s=1.0, threads_active=1), sample(time_s=2.0, sink_tuples_per_s=7)]
+        ),
+        make_record(run_id="b", samples=[]),
+        make_record(run_id="c", correct=False, settled=False, samples=[sample(elapsed_s=0.25, source_tuples_per_s=3.5)]),
+    )
+    shared = {"experiment": "fig", "cell": "pipeline,operators=4", "arm": "manual", "submitted_tuples_per_s": 50.0}
+    steady = {"run_id": "a", "repeat": 4, "failed": False, "settled": True, "elapsed_s": 0.5, "source_tuples_per_s": 11.0}
+    failed = {"run_id": "c", "repeat": 0, "failed": True, "settled": False, "elapsed_s": 0.25, "source_tuples_per_s": 3.5}
+    assert_rows(
+        samples(runs(records)),
+        [
+            {**shared, **steady, "index": 0, "time_s": 1.0, "sink_tuples_per_s": 12.0, "threads_active": 1},
+            {**shared, **steady, "index": 1, "time_s": 2.0, "sink_tuples_per_s": 7.0, "threads_active": 2},
+            {**shared, **failed, "index": 0, "time_s": 1.0, "sink_tuples_per_s": 12.0, "threads_active": 2},
+        ],
+    )
+
+
+def test_latency_is_the_median_of_the_runs_and_the_largest_maximum(runs_of, make_record, assert_rows):
+    from harness.spark.latency import latency
+
+    def run(repeat, p50, longest, **fields):
+        quantiles = {"p50": p50, "p90": 2 * p50, "p99": 3 * p50, "max": longest, "count": 9}
+        return make_record(repeat=repeat, latency_ns=quantiles, **fields)
+
+    nothing = {"p50": None, "p90": None, "p99": None, "max": None, "count": 0}
+    runs = runs_of(
+        run(0, 100, 5000),
+        run(1, 500, 9000),
+        run(2, 200, 6000),
+        run(3, 9999, 99999, correct=False),
+        make_record(repeat=4, latency_ns=nothing),
+        make_record(arm="silent", latency_ns=nothing),
+    )
+    shared = {"experiment": "fig", "cell": "pipeline,operators=4"}
+    assert_rows(
+        latency(runs),
+        [
+            {**shared, "arm": "manual", "n": 3, "p50": 200.0, "p90": 400.0, "p99": 600.0, "max": 9000.0},
+            {**shared, "arm": "silent", "n": 0, "p50": None, "p90": None, "p99": None, "max": None},
+        ],
+    )
+
+
+def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, assert_rows):
+    from harness.spark.speedup import speedup
+
+    def arm(model, rates, threads=None, **fields):
+        name = model if threads is None else f"{model}-{threads}"
+        return [
+            make_record(model=model, arm=name, threads=threads, repeat=repeat, sink_tuples_per_s=rate, **fields)
+            for repeat, rate in enumerate(rates)
+        ]
+
+    runs = runs_of(
+        *arm("manual", [1.0, 2.0, 4.0]),
+        *arm("dynamic", [2.0, 8.0, 8.0, 100.0], 2),  # the manual model has no fourth repeat: it does not pair
+        *arm("dedicated", [0.0, 1.0]),  # stood still in the first: no ratio
+        *arm("manual", [1.0], cell="no other arm"),
+        *arm("dynamic", [3.0], 1, cell="no manual arm"),
+    )
+    one = {"ratio": 1.0, "lo": 1.0, "hi": 1.0}
+    single = {"n": 1, "lo": None, "hi": None}
+    here = {"cell": "pipeline,operators=4"}
+    assert_rows(
+        speedup(runs),
+        [
+            {**here, "arm": "manual", "threads": None, "against": "manual", **one, "n": 3},
+            {
+                **here,
+                "arm": "manual",
+                "threads": None,
+                "against": "best",
+                "ratio": 0.396850,
+                "lo": 0.146853,
+                "hi": 1.072431,
+                "n": 3,
+            },
+            {
+                **here,
+                "arm": "dynamic-2",
+                "threads": 2,
+                "against": "manual",
+                "ratio": 2.519842,
+                "lo": 0.932461,
+                "hi": 6.809510,
+                "n": 3,
+            },
+            {**here, "arm": "dynamic-2", "threads": 2, "against": "best", **one, "n": 4},
+            {**here, "arm": "dedicated", "threads": None, "against": "manual", "ratio": 0.5, **single},
+            {**here, "arm": "dedicated", "threads": None, "against": "best", "ratio": 0.125, **single},
+            {"cell": "no other arm", "arm": "manual", "threads": None, "against": "manual", "ratio": 1.0, **single},
+            {"cell": "no other arm", "arm": "manual", "threads": None, "against": "best", "ratio": 1.0, **single},
+            {"cell": "no manual arm", "arm": "dynamic-1", "threads": 1, "against": "best", "ratio": 1.0, **single},
+        ],
+    )
+
+
+def test_the_comparison_of_rows_sees_a_difference_and_takes_no_frame(spark, assert_rows):
+    from pyspark.errors import PySparkAssertionError
+
+    frame = spark.createDataFrame([(1, 2.0), (2, None)], "a int, b double")
+    assert_rows(frame, [{"a": 2, "b": None}, {"a": 1, "b": 2.0}])
+    for wrong in ([{"a": 1, "b": 2.0}], [{"a": 1, "b": 2.1}, {"a": 2, "b": None}], [{"a": 1, "b": None}, {"a": 2, "b": 2.0}]):
+        with pytest.raises(PySparkAssertionError):
+            assert_rows(frame, wrong)
+    for empty in (frame, []):
+        with pytest.raises(AssertionError):
+            assert_rows(frame, empty)

@@ -1,0 +1,84 @@
+"""What a person reads while the workflow runs, from Snakemake's log records."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from harness.config import load_config
+from harness.rules.progress import Progress
+from tests.workflow.conftest import sweep, write_profile
+
+
+@pytest.fixture
+def progress(tmp_path):
+    return Progress(load_config(write_profile(tmp_path, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]})))
+
+
+def record(event, at=0.0, level=logging.INFO, message="", **fields):
+    made = logging.makeLogRecord({"msg": message, "levelno": level, **fields})
+    made.created = at
+    if event is not None:
+        made.event = event
+    return made
+
+
+def started(job, rule, at, **wildcards):
+    return record(LogEvent.JOB_INFO, at, jobid=job, rule_name=rule, wildcards=wildcards)
+
+
+def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
+    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"measure": 2, "aggregate": 1, "figure": 1, "all": 1, "total": 5}))
+    progress.take(started(1, "measure", 0.0, experiment="one", cell="a,b=1"))
+    progress.take(record(LogEvent.JOB_FINISHED, 30.0, job_id=1))
+    progress.take(record(LogEvent.PROGRESS, 30.0, done=1, total=5))
+    assert capsys.readouterr().err.splitlines() == [
+        "to do: 2 x measure, 1 x aggregate, 1 x figure; about 30 s",
+        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 46 s left",  # another block, and the estimates of the others
+    ]
+    assert progress.had_work
+
+
+def test_the_rule_that_only_collects_is_no_job(progress, capsys):
+    progress.take(record(LogEvent.RUN_INFO, stats={"figure": 1, "all": 1, "total": 2}))
+    progress.take(started(1, "all", 1.0))
+    progress.take(record(LogEvent.JOB_FINISHED, 2.0, job_id=1))
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_failed_job_is_told_with_the_end_of_its_log(progress, capsys, tmp_path):
+    log = tmp_path / "job.log"
+    log.write_text("".join(f"line {number}\n" for number in range(100)), encoding="utf-8")
+    progress.take(started(1, "aggregate", 0.0, experiment="one"))
+    progress.take(record(LogEvent.JOB_ERROR, 1.0, logging.ERROR, jobid=1, rule_name="aggregate", log=[str(log)]))
+    progress.take(record(LogEvent.ERROR, 1.0, logging.ERROR, "RuleException: …", exception="RuleException"))
+    progress.take(
+        record(
+            LogEvent.ERROR,
+            1.0,
+            logging.ERROR,
+            "WorkflowError:\nAt least one job did not complete successfully.",
+            exception="WorkflowError",
+        )
+    )
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"aggregate one failed; log: {log}"
+    assert lines[-1] == "    line 99"
+    assert len(lines) == 13
+
+
+def test_other_errors_and_warnings_are_passed_on_in_one_line(progress, capsys):
+    message = "WorkflowError:\nCannot write\n    the file"
+    progress.take(record(LogEvent.ERROR, 0.0, logging.ERROR, message, exception="WorkflowError"))
+    progress.take(record(None, 0.0, logging.WARNING, "something odd"))
+    progress.take(record(None, 0.0, logging.INFO, "Building DAG of jobs..."))
+    assert capsys.readouterr().err.splitlines() == ["Cannot write the file", "something odd"]
+
+
+def test_an_interruption_is_noticed(progress):
+    assert not progress.interrupted
+    progress.take(record(None, 0.0, logging.INFO, "Terminating processes on user request, this might take some time."))
+    assert progress.interrupted
+    assert not progress.had_work

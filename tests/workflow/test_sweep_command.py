@@ -1,0 +1,157 @@
+"""`sweep`: which blocks it measures, what it leaves alone, what it says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.cli import sweep as command
+from harness.measurement.records import read_records
+from tests.workflow.conftest import sweep, write_profile
+
+CELLS = ["pipeline,operators=3,cost=1,payload=128", "pipeline,operators=3,cost=10,payload=128"]
+ONE = {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.jsonl"))
+
+
+def test_dry_run_lists_blocks_and_counts_runs_and_measures_nothing(here, measured_by_fake, capsys):
+    write_profile(here, ONE | {"two": [sweep("bushy", cost=1)]})
+    assert main(["sweep", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"one/{CELLS[0]}: 3 arms x 2 repeats (manual, dynamic-1, dynamic-2); about 7 s"
+    assert lines[-1] == "3 blocks, 18 runs; to measure: 3 blocks, 18 runs, about 21 s"
+    assert len(lines) == 4
+    assert not measured_by_fake
+    assert not files(here)
+
+
+def test_dry_run_knows_what_is_measured(here, measured_by_fake, capsys):
+    write_profile(here, ONE)
+    main(["sweep", "one", "--cell", CELLS[0]])
+    main(["sweep", "one", "--dry-run"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("; measured")
+    assert lines[-1] == "2 blocks, 12 runs; to measure: 1 blocks, 6 runs, about 7 s"
+
+
+def test_all_blocks_of_an_experiment_go_to_its_folder(here, measured_by_fake):
+    write_profile(here, ONE)
+    assert main(["sweep", "one"]) == 0
+    assert files(here) == sorted(f"results/raw/one/{cell}.jsonl" for cell in CELLS)
+    records, problems = read_records(here / f"results/raw/one/{CELLS[1]}.jsonl")
+    assert not problems
+    assert {(record["arm"], record["repeat"]) for record in records} == {
+        (arm, repeat) for arm in ("manual", "dynamic-1", "dynamic-2") for repeat in (0, 1)
+    }
+    assert {(record["experiment"], record["cell"]) for record in records} == {("one", CELLS[1])}
+
+
+def test_one_cell_goes_to_the_file_asked_for(here, measured_by_fake):
+    write_profile(here, ONE)
+    assert main(["sweep", "one", "--cell", CELLS[0], "-o", "deep/block.jsonl"]) == 0
+    assert files(here) == ["deep/block.jsonl"]
+    assert len(measured_by_fake) == 6
+
+
+def test_blocks_that_are_there_are_skipped(here, measured_by_fake, capsys):
+    write_profile(here, ONE)
+    main(["sweep", "one", "--cell", CELLS[0]])
+    measured_by_fake.clear()
+    assert main(["sweep", "one"]) == 0
+    assert {spec.cell for spec in measured_by_fake} == {CELLS[1]}
+    assert "1 of 2 blocks are there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change", [{"repeats": 3}, {"duration_s": 0.5}, {"seed": 2}], ids=str)
+def test_blocks_of_other_settings_are_measured_again_and_that_is_said(here, measured_by_fake, capsys, change):
+    write_profile(here, ONE)
+    main(["sweep", "one", "--cell", CELLS[0]])
+    measured_by_fake.clear()
+    write_profile(here, ONE, **change)
+    assert main(["sweep", "one"]) == 0
+    assert {spec.cell for spec in measured_by_fake} == set(CELLS)
+    assert f"results/raw/one/{CELLS[0]}.jsonl: replaced, it was measured under other settings" in capsys.readouterr().err
+
+
+def test_a_damaged_block_is_measured_again(here, measured_by_fake):
+    write_profile(here, ONE)
+    main(["sweep", "one"])
+    path = here / f"results/raw/one/{CELLS[0]}.jsonl"
+    path.write_text(path.read_text(encoding="utf-8")[:-100], encoding="utf-8")
+    measured_by_fake.clear()
+    main(["sweep", "one"])
+    assert {spec.cell for spec in measured_by_fake} == {CELLS[0]}
+
+
+def test_failed_runs_are_recorded_and_told_and_do_not_end_the_sweep(here, measured_by_fake, capsys):
+    write_profile(here, {"one": [sweep("pipeline", operators=3, cost=[13, 1])]})
+    assert main(["sweep", "one"]) == 0
+    assert len(files(here)) == 2
+    error = capsys.readouterr().err
+    assert "manual #1: run failed: an operator raised ValueError: unlucky\n" in error
+    assert "its traceback" not in error
+
+
+def test_without_a_terminal_each_run_is_a_line(here, measured_by_fake, capsys):
+    write_profile(here, ONE)
+    main(["sweep", "one"])
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 12
+    assert [line.split()[0] for line in lines] == [f"[{number}/12]" for number in range(1, 13)]
+    assert all("tuples/s, " in line and line.endswith("left") for line in lines)
+    assert not any("\r" in line or "\033" in line for line in lines)
+
+
+def test_nothing_is_written_of_a_block_that_was_interrupted(here, measured_by_fake, monkeypatch, capsys):
+    write_profile(here, ONE)
+
+    def interrupt(self, block, record):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command.Progress, "finished", interrupt)
+    assert main(["sweep", "one"]) == 130
+    assert not files(here)
+    assert capsys.readouterr().err.endswith("millrace sweep: interrupted\n")
+
+
+def test_a_sweep_whose_parent_is_gone_gives_up(here, measured_by_fake, monkeypatch, capsys):
+    write_profile(here, ONE)
+    parents = iter([100, 100, 100, 1])
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    assert main(["sweep", "one", "--stop-with-parent"]) == 1
+    assert len(measured_by_fake) == 3
+    assert not files(here)
+    assert "given up, the process that started this one is gone" in capsys.readouterr().err
+
+
+def test_a_runtime_that_is_not_built_is_told(here, measured_by_fake, monkeypatch, capsys):
+    write_profile(here, ONE)
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    assert main(["sweep", "one"]) == 2
+    assert capsys.readouterr().err == "millrace sweep: the runtime is not built; `make build` builds it\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["onw"], "no experiment is named 'onw'; did you mean 'one'?; experiments are: one, two"),
+        (["one", "--cell", CELLS[0][:-1]], f"no cell is named '{CELLS[0][:-1]}'; did you mean '{CELLS[0]}'?"),
+        (["one", "two", "--cell", CELLS[0]], "--cell needs exactly one EXPERIMENT, not 2"),
+        (["--cell", CELLS[0]], "--cell needs exactly one EXPERIMENT, not 2"),
+        (["one", "two", "-o", "folder"], "-o needs exactly one EXPERIMENT, not 2"),
+        (["--config", "none.yaml"], "none.yaml: cannot be read: No such file or directory"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(here, measured_by_fake, capsys, words, answer):
+    write_profile(here, ONE | {"two": [sweep("bushy", cost=1)]})
+    assert main(["sweep", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert answer in error
+    assert not measured_by_fake

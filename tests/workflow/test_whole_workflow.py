@@ -1,0 +1,224 @@
+"""Snakemake for real, on tiny profiles: figures, report, what is redone, kill -9, direct calls; and how rules are written."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from harness.config import ROOT
+from tests.workflow.conftest import call, start, sweep, write_profile
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
+
+FIG10 = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 2, 3])]}
+CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
+SNAKEMAKE = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config/config.yaml")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A directory where `figures --report` has run once, and what it said."""
+    folder = tmp_path_factory.mktemp("made")
+    write_profile(
+        folder,
+        {"crossover": [sweep("pipeline", operators=2, cost=[1, 2])]},
+        arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}],
+    )
+    return folder, call(folder, "harness", "figures", "--report", "results/report.html")
+
+
+def modified(folder: Path) -> dict[str, int]:
+    """When each result was last written [ns]."""
+    return {
+        str(path.relative_to(folder)): path.stat().st_mtime_ns
+        for place in ("results/raw", "results/tables", "figures")
+        for path in (folder / place).rglob("*")
+        if path.is_file()
+    }
+
+
+def test_figures_are_made_and_named_on_stdout(made):
+    folder, done = made
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["figures/crossover.png", "figures/crossover.svg", "results/report.html"]
+    assert (folder / "figures/crossover.png").read_bytes().startswith(b"\x89PNG")
+    assert "Which threading model wins" in (folder / "results/report.html").read_text(encoding="utf-8")
+
+
+def test_progress_counts_jobs_on_stderr(made):
+    _, done = made
+    assert "to do: 2 x measure, 1 x aggregate, 1 x figure; about " in done.stderr
+    assert "[4/4] drew crossover in " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_logs_mirror_the_outputs(made):
+    folder, _ = made
+    stems = {
+        str(path.relative_to(folder / "results/raw").with_suffix("")) for path in (folder / "results/raw").rglob("*.jsonl")
+    }
+    logs = {
+        str(path.relative_to(folder / "results/logs/raw").with_suffix(""))
+        for path in (folder / "results/logs/raw").rglob("*.log")
+    }
+    assert stems == logs
+    assert len(stems) == 2
+
+
+def test_no_two_runs_were_measured_at_the_same_time(made):
+    folder, _ = made
+    runs = []
+    for path in (folder / "results/raw").rglob("*.jsonl"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            began = datetime.fromisoformat(record["started_at"])
+            runs.append((began, began + timedelta(seconds=record["warmup_s"] + record["duration_s"])))
+    runs.sort()
+    assert len(runs) == 8
+    assert all(end <= began for (_, end), (began, _) in pairwise(runs))
+
+
+class Links(HTMLParser):
+    """Collects what a page would load from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("script", "link", "img", "iframe"):
+            self.found += [value for name, value in attributes if name in ("src", "href") and not value.startswith("data:")]
+
+
+def test_the_report_is_one_file_with_figure_and_caption(made):
+    folder, _ = made
+    page = (folder / "results/report.html").read_text(encoding="utf-8")
+    links = Links()
+    links.feed(page)
+    assert links.found == []
+    figure = base64.b64encode((folder / "figures/crossover.svg").read_bytes()).decode()
+    assert figure[:200] in page
+    assert "A hatched tile is a tie" in page
+
+
+def test_a_second_call_redoes_nothing(made):
+    folder, _ = made
+    before = modified(folder)
+    again = call(folder, "harness", "figures")
+    assert again.returncode == 0
+    assert again.stderr == "everything is up to date\n"
+    assert modified(folder) == before
+
+
+def test_other_settings_make_the_records_out_of_date(made):
+    folder, _ = made
+    config = folder / "config/config.yaml"
+    text = config.read_text(encoding="utf-8")
+    other = folder / "config/other.yaml"
+    other.write_text(text.replace("repeats: 2", "repeats: 3"), encoding="utf-8")
+    plan = call(folder, "harness", "figures", "--config", "config/other.yaml", "--dry-run").stdout
+    assert re.search(r"measure +2\b", plan)
+    assert "Params have changed since last execution" in plan
+
+
+def test_settings_of_spark_alone_do_not_measure_again(made):
+    folder, _ = made
+    text = (folder / "config/config.yaml").read_text(encoding="utf-8")
+    (folder / "config/spark.yaml").write_text(text + "spark: {spark.master: 'local[1]'}\n", encoding="utf-8")
+    plan = call(folder, "harness", "figures", "--config", "config/spark.yaml", "--dry-run").stdout
+    assert "rule measure" not in plan
+
+
+def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
+    write_profile(tmp_path, FIG10 | CROSSOVER, arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}])
+    raw = tmp_path / "results/raw/pldi17_fig10"
+    finished: dict[Path, bytes] = {}
+    for _ in range(2):
+        workflow = start(tmp_path, "harness", "figures", "pldi17_fig10")
+        line = next(line for line in workflow.stderr if "measured" in line)
+        os.kill(workflow.pid, signal.SIGKILL)  # the workflow only: what it has started must notice by itself
+        workflow.communicate()
+        path = raw / (re.search(r"measured pldi17_fig10 (\S+) in", line)[1] + ".jsonl")
+        finished[path] = path.read_bytes()
+    assert len(finished) == 2  # the second call did not measure again what the first had finished
+
+    done = call(tmp_path, *SNAKEMAKE, "-c2", "figures/pldi17_fig10.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "figures/pldi17_fig10.png").exists()
+    assert len(list(raw.glob("*.jsonl"))) == 3
+    assert all(path.read_bytes() == content for path, content in finished.items())
+    assert not (tmp_path / "results/raw/crossover").exists()  # only what the target needs is measured
+
+
+def wait_for(workflow, condition) -> None:
+    while not condition():
+        assert workflow.poll() is None, workflow.communicate()
+        time.sleep(0.02)
+
+
+def test_a_job_that_fails_is_told_and_the_exit_code_is_1(tmp_path):
+    write_profile(tmp_path, CROSSOVER, spark={"spark.master": "spark://127.0.0.1:1"})
+    done = call(tmp_path, "harness", "figures")
+    assert done.returncode == 1
+    assert "aggregate crossover failed; log: results/logs/tables/crossover.log" in done.stderr
+    assert "no Spark master listens at spark://127.0.0.1:1" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "figures").exists()
+
+
+def test_a_second_workflow_is_refused_whichever_way_it_is_called(tmp_path):
+    write_profile(tmp_path, CROSSOVER, repeats=50)
+    first = start(tmp_path, "harness", "figures")
+    try:
+        wait_for(first, (tmp_path / "results/logs/raw/crossover").exists)
+        for words in (("harness", "figures"), (*SNAKEMAKE, "-c1")):
+            second = call(tmp_path, *words)
+            assert second.returncode == 1
+            assert f"another workflow is running here (process {first.pid}" in second.stderr
+    finally:
+        os.killpg(first.pid, signal.SIGINT)
+        _, error = first.communicate()
+    assert first.returncode == 130
+    assert error.endswith("millrace figures: interrupted\n")
+    assert not list((tmp_path / "results").rglob("*.jsonl"))
+
+
+def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
+    write_profile(tmp_path, CROSSOVER, repeats=0)
+    done = call(tmp_path, *SNAKEMAKE, "-n")
+    assert done.returncode == 1
+    assert "config/config.yaml: repeats: must be 1 or more, not 0" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_the_profile_of_the_papers_can_be_planned(tmp_path):
+    done = call(tmp_path, "harness", "figures", "--config", str(ROOT / "config/paper.yaml"), "--dry-run", "pldi17_fig10")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"measure +3\b", done.stdout)
+    assert "results/paper/raw/pldi17_fig10/mix,width=10,depth=100,cost=1000,payload=128.jsonl" in done.stdout
+
+
+def test_the_workflow_is_formatted():
+    sources = [str(ROOT / "Snakefile"), *map(str, (ROOT / "harness/rules").glob("*.smk"))]
+    done = subprocess.run(
+        [Path(sys.executable).with_name("snakefmt"), "--check", *sources], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_linter_finds_nothing_but_missing_containers(tmp_path):
+    done = call(tmp_path, "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--lint")
+    lints = re.findall(r"^    \* (.*)$", done.stderr, re.MULTILINE)
+    assert lints == ["Specify a conda environment or container for each rule.:"] * 3
