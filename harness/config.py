@@ -25,7 +25,7 @@ from harness.models import MODELS, allowed_cpus, make_model
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_CONFIG = Path("config/config.yaml")
 
-RUN_OVERHEAD_S = 1.0
+RUN_OVERHEAD_S = 0.7
 """Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
 
 

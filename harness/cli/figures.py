@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", nargs="*", metavar="TARGET", help="figures or files to make (default: all figures)")
     parser.add_argument("--config", default="config/config.yaml", metavar="FILE", help="the profile (default: %(default)s)")
     parser.add_argument("--cores", default="all", metavar="N", help="cores for jobs other than measuring (default: all)")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and why")
+    parser.add_argument("--dry-run", action="store_true", help="count what would be done, and say why")
     parser.add_argument("--report", metavar="FILE", help="write a report, .html or .zip, when the figures are made")
 
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
     common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default says why
     if args.dry_run:
-        return _snakemake([*common, "--dry-run", "--quiet", "host", "--", *targets])
+        return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", "--", *targets])
 
     from harness.rules.lock import hold_lock
     from harness.rules.progress import NAME, Progress, register

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import RunFailed, UserError
+from harness.errors import UserError
 
 if TYPE_CHECKING:
     from harness.config import Block, Config
@@ -39,11 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cell", metavar="CELL", help="measure this cell only, even if it was measured before")
     parser.add_argument("-o", "--output", metavar="PATH", help="file of the block (with --cell) or folder of all (without)")
     parser.add_argument("--dry-run", action="store_true", help="list the blocks, the number of runs and the estimated time")
-    parser.add_argument(
-        "--stop-with-parent",
-        action="store_true",
-        help="give up after the run in flight if whoever started this process is gone",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,13 +62,12 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if find_spec("harness.runtime.engine") is None:
         raise UserError("the runtime is not built; `make build` builds it")
-    parent = os.getppid() if args.stop_with_parent else None
     if args.cell is None:
         plan = list(_missing(plan))
     progress = Progress(plan)
     try:
         for block, path in plan:
-            _measure(block, path, progress, parent)
+            _measure(block, path, progress)
     finally:
         progress.close()
     return 0
@@ -135,7 +129,7 @@ def _is_of(block: Block, record: dict[str, Any]) -> bool:
     )
 
 
-def _measure(block: Block, path: Path, progress: Progress, parent: int | None) -> None:
+def _measure(block: Block, path: Path, progress: Progress) -> None:
     from harness.measurement.block import run_block
     from harness.measurement.records import write_records
 
@@ -144,8 +138,6 @@ def _measure(block: Block, path: Path, progress: Progress, parent: int | None) -
     for record in measuring:
         records.append(record)
         progress.finished(block, record)
-        if parent is not None and os.getppid() != parent:
-            raise RunFailed(f"{block.name}: given up, the process that started this one is gone")
     write_records(path, records)
 
 
@@ -164,7 +156,7 @@ class Progress:
     def phase(self, done: int, total: int, text: str) -> None:
         """What the run in flight is doing; terminals only."""
         if self._is_terminal and text != "done":
-            self._overwrite(f"{self._head()} {text}{self._last}")
+            self._overwrite(f"{self._head()} {self._remaining()} left; {text}{self._last}")
 
     def note(self, text: str) -> None:
         """A line that stays."""
@@ -200,7 +192,7 @@ class Progress:
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            width = os.get_terminal_size(sys.stderr.fileno()).columns
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some terminals do not say
             print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
 
 

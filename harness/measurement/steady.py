@@ -53,9 +53,10 @@ def settled_within(samples: Sequence[Sample], copies: int | None, tolerance: flo
 
 
 class WarmUp:
-    """Is fed the windows of a warm-up; says when it is over and whether the run has settled.
+    """Is fed the samples of a warm-up; says when it is over and whether the run has settled.
 
-    Each sample is one window. It is over when two windows in a row are stationary, or when `limit_s` seconds have been seen.
+    It is over when two windows in a row are stationary, or when `limit_s` seconds have been seen. A window is one sample, or
+    the last third of the samples so far: that grows until it is longer than the bursts in which a deep graph moves its tuples.
     """
 
     def __init__(self, copies: int | None, limit_s: float, tolerance: float = TOLERANCE) -> None:
@@ -64,12 +65,16 @@ class WarmUp:
         self._copies = copies
         self._limit_s = limit_s
         self._tolerance = tolerance
-        self._previous: Window | None = None
+        self._samples: list[Sample] = []
 
     def step(self, sample: Sample) -> bool:
-        """Take the next window; returns whether the warm-up is over."""
-        window = Window.of([sample])
-        self.elapsed_s += window.elapsed_s
-        self.settled = self._previous is not None and stationary(self._previous, window, self._copies, self._tolerance)
-        self._previous = window
+        """Take the next sample; returns whether the warm-up is over."""
+        self._samples.append(sample)
+        self.elapsed_s += sample.elapsed_s
+        self.settled = any(self._stationary(length) for length in {1, len(self._samples) // 3} - {0})
         return self.settled or self.elapsed_s >= self._limit_s
+
+    def _stationary(self, length: int) -> bool:
+        """Whether the last two windows of `length` samples are."""
+        before, last = self._samples[-2 * length : -length], self._samples[-length:]
+        return stationary(Window.of(before), Window.of(last), self._copies, self._tolerance)

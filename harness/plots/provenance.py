@@ -44,7 +44,7 @@ def stamp(figure: Figure, table: pd.DataFrame, interval: str) -> None:
 
 def _where(table: pd.DataFrame) -> str:
     models = sorted({str(model) for model in table["cpu_model"].dropna()}) or ["an unknown CPU"]
-    allowed = sorted({int(count) for count in table["cpus_allowed"].dropna()}) if "cpus_allowed" in table else []
+    allowed = sorted({int(count) for count in table["cpus_allowed"].dropna()})
     cpus = f", {' or '.join(map(str, allowed))} CPU{'s' if allowed != [1] else ''} allowed" if allowed else ""
     machines = sorted({str(machine) for machine in table["machine"].dropna()} - {"local"})
     return " and ".join(machines + models) + cpus

@@ -1,5 +1,5 @@
 """The workflow: rules for Snakemake (*.smk), captions for its report, and what Snakemake itself does not offer.
 
-lock       one workflow at a time in a working directory      stale    records of cells that the config no longer has
-progress   what a person sees while the workflow runs
+lock       one workflow at a time in a working directory      job        a job's process, which ends with its workflow
+progress   what a person sees while the workflow runs         stale      records of cells that the config no longer has
 """

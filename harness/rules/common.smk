@@ -43,11 +43,11 @@ CAPTIONS = ROOT / "harness/rules/captions"
 
 # Jobs call `millrace COMMAND --config "$CONFIG"`: the command line of this checkout, in the Python that runs Snakemake. It is defined
 # here and not in `params`, because where Python or the checkout lie must not make results out of date. `exec` makes the command a
-# direct child of Snakemake, so that it notices when Snakemake is gone.
+# direct child of Snakemake, as job.py wants it.
 shell.prefix(
     (
         f"export PYTHONPATH={shlex.quote(str(ROOT))}${{PYTHONPATH:+:$PYTHONPATH}} CONFIG={shlex.quote(CONFIG_FILE)}; "
-        f'millrace() {{ exec {shlex.quote(sys.executable)} -m harness "$@"; }}; '
+        f'millrace() {{ exec {shlex.quote(sys.executable)} -m harness.rules.job {os.getpid()} "$@"; }}; '
     )
     .replace("{", "{{")
     .replace("}", "}}")

@@ -18,4 +18,4 @@ rule measure:
         settings=lambda wildcards: BLOCKS[wildcards.experiment, wildcards.cell].settings,
     shell:
         'millrace sweep {wildcards.experiment:q} --cell {wildcards.cell:q} --config "$CONFIG" '
-        "--output {output:q} --stop-with-parent > {log:q} 2>&1"
+        "--output {output:q} > {log:q} 2>&1"

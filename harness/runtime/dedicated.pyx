@@ -5,8 +5,8 @@
 # many tuples:
 #
 #   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when `wake_at` tuples wait, or else before it
-#              goes to sleep or ends itself (wake_owed), so nothing is ever left lying. Where several threads produce, each wakes
-#              at once.
+#              goes to sleep or ends itself (wake_owed), so nothing is ever left lying. Where several threads send the same
+#              way, under an operator's lock, each wakes at once.
 #   producer   sleeps when the queue is full, on Port::room. The consumer wakes one when half the queue is free, at the latest when
 #              it is empty and the consumer goes to sleep; a producer that was woken and leaves room behind wakes the next.
 #
@@ -61,11 +61,10 @@ cdef void wait_for_room(Worker* worker, Port* port) noexcept nogil:
 
 cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
     cdef Port* port = target.port
-    if not port.one_sender:
-        port.arrivals.wake_one()
-        if port.room.somebody_guess() and port.ring.size_guess() < port.ring.capacity():
-            port.room.wake_one()
-    elif port.ring.size_guess() >= port.wake_at:
+    cdef size_t waiting = port.ring.size_guess()
+    if port.shared and waiting < port.ring.capacity() and port.room.somebody_guess():
+        port.room.wake_one()
+    if waiting >= port.wake_at or not target.lazy_wake:
         port.arrivals.wake_one()
     elif not target.wake_owed:
         target.wake_owed = True

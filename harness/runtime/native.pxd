@@ -110,6 +110,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Operator* op
         Port* port
         uint32_t path_step
+        bool lazy_wake
         bool wake_owed
 
     cdef cppclass Route:
@@ -141,7 +142,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t index
         uint32_t batch
         bool shared
-        bool one_sender
         uint32_t wake_at
         Parking* arrivals
         Parking* room

@@ -49,6 +49,9 @@ MAX_BATCH = 32
 BATCH_FLOP = 16384
 """Work in a batch, about: an expensive operator passes its tuples on one by one, so that others can start (a guess, not tuned)."""
 
+WAKE_FLOP = 8 * BATCH_FLOP
+"""Dedicated: work of a sender, about, after which it wakes the thread that it sends to (a guess: 0.1 ms, many times a wake-up)."""
+
 BATCH_BYTES = 256 * 1024
 """Memory of a batch, at most: half of a usual second-level cache."""
 
@@ -97,7 +100,10 @@ cdef class Plan:
         self._size_queues(model)
         context, locked = _contexts(self.operators, order, incoming, queued)
         paths, steps = _paths(self.operators, order, incoming)
-        self._make_operators(outgoing, incoming, queued, steps, locked, copies)
+        # a source's context is its thread; under the dedicated model so is that of a port
+        threads = ("source", "port") if isinstance(model, Dedicated) else ()
+        lazy = [kind in threads for kind, _ in context]
+        self._make_operators(outgoing, incoming, queued, steps, locked, lazy, copies)
         self._make_ports(incoming, queued, context, model)
         self._make_own_state(order, outgoing, incoming, queued, paths, limit)
         self._make_workers(order, outgoing, queued, model)
@@ -138,7 +144,7 @@ cdef class Plan:
         if self.memory == NULL:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {self.run.port_count} queues of {capacity} tuples")
 
-    def _make_operators(self, outgoing, incoming, queued, steps, locked, copies):
+    def _make_operators(self, outgoing, incoming, queued, steps, locked, lazy, copies):
         cdef uint32_t route = 0, target = 0, i, port
         cdef Operator* op
         self.run.operator_count = <uint32_t> len(self.operators)
@@ -165,6 +171,7 @@ cdef class Plan:
                 for stream in outgoing[i][port]:
                     self.targets[target].op = &self.run.operators[<uint32_t> stream[2]]
                     self.targets[target].path_step = steps[stream]
+                    self.targets[target].lazy_wake = lazy[i]
                     if queued[stream[3]]:
                         self.targets[target].port = &self.run.ports[<uint32_t> self.queue_of_port[stream[3]]]
                     else:
@@ -202,14 +209,11 @@ cdef class Plan:
             port.open_streams = <uint32_t> len(feeding[index])
             producers = {context[upstream] for upstream in feeding[index]}
             port.shared = len(producers) > 1
-            # a source's context is its thread; under the dedicated model so is that of a port
-            kinds = {kind for kind, _ in producers}
-            port.one_sender = not port.shared and (kinds == {"source"} or (kinds == {"port"} and isinstance(model, Dedicated)))
             if isinstance(model, Dedicated):
                 port.arrivals = new Parking()
                 port.room = new Parking()
-                senders = min(_batch(self.operators[upstream].cost, self.run.stride) for upstream in feeding[index])
-                port.wake_at = <uint32_t> max(1, min(self.run.capacity // 4, 8 * min(senders, port.batch)))
+                slowest = max(self.operators[upstream].cost for upstream in feeding[index])
+                port.wake_at = <uint32_t> max(1, min(self.run.capacity // 4, WAKE_FLOP // max(slowest, 1)))
 
     def _make_own_state(self, order, outgoing, incoming, queued, paths, limit):
         """The state of sources, sinks, merges and Python operators."""
@@ -309,7 +313,7 @@ cdef class Plan:
             for streams in outgoing[frontier.pop()]:
                 for stream in streams:
                     if queued[stream[3]]:
-                        begin += self.run.ports[<uint32_t> self.queue_of_port[stream[3]]].one_sender
+                        begin += 1
                     elif stream[2] not in seen:
                         seen.add(stream[2])
                         frontier.append(stream[2])

@@ -51,7 +51,7 @@ SAMPLE = _struct(
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
 
-HOST = _struct({}, {"cpu_model": TEXT})  # what the tables show of it; the rest stays in the records
+HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL})  # what the tables show of it; the rest stays in the records
 
 RECORD = _struct(
     {
@@ -138,6 +138,7 @@ TABLES: dict[str, StructType] = {
         context_switches_mean=REAL,
         cpu_seconds_mean=REAL,
         cpu_model=TEXT,
+        cpus_allowed=SMALL,
         commit=TEXT,
     ),
     "samples": _table(

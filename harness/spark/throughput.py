@@ -15,7 +15,7 @@ def throughput(runs: DataFrame) -> DataFrame:
     mean, sd, lo, hi [tuples/s at the sinks] and submitted_* [tuples/s over all operators] with 95 % Student-t intervals (null
     for fewer than two runs); ns_per_hop_mean [ns], context_switches_mean, cpu_seconds_mean [s of the measured window]. n runs
     used, failed (wrong or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm
-    settled. cpu_model and commit are those of the earliest run. `runs` as from `selection.mark_used`.
+    settled. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as from `selection.mark_used`.
     """
     used = F.col("used")
     started = F.struct("started_at", "run_id")
@@ -34,6 +34,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
         F.min_by("host.cpu_model", started).alias("cpu_model"),
+        F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
     )
     for prefix in ("", "submitted_"):

@@ -81,3 +81,11 @@ def test_a_measured_window_is_steady_if_its_halves_agree(sample):
     assert not settled_within([sample(0.1, n, n) for n in range(1000, 2000, 100)], copies=1)
     assert not settled_within([sample(0.1, 1000, 1000)], copies=1)
     assert not settled_within([], copies=1)
+
+
+def test_a_run_that_comes_in_bursts_settles_once_a_window_is_longer_than_they_are(sample):
+    """Bursts of three samples' length: neighbouring samples never agree, thirds of the warm-up do in the end."""
+    warm_up = WarmUp(copies=1, limit_s=60)
+    bursts = [sample(0.1, rate, rate) for rate in (3000, 200, 100)] * 10
+    assert 6 <= feed(warm_up, bursts) <= 20
+    assert warm_up.settled

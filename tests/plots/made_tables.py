@@ -39,6 +39,7 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "lo": None if half is None else mean - half,
         "hi": None if half is None else mean + half,
         "cpu_model": "Invented CPU @ 1 GHz",
+        "cpus_allowed": 6,
         "commit": "0123456789abcdef0123456789abcdef01234567+dirty",
         **other,
     }

@@ -80,7 +80,7 @@ def test_the_foot_counts_what_is_not_in_the_means():
 
 
 def test_the_foot_admits_what_it_does_not_know():
-    table = scaling("e", {"mix": [1]}, [1]).assign(cpu_model=None, commit=None)
+    table = scaling("e", {"mix": [1]}, [1]).assign(cpu_model=None, cpus_allowed=None, commit=None)
     foot = provenance.sentence(frame(table.to_dict("records")), "bars: an interval")
     assert foot.startswith("Measured on an unknown CPU.")
     assert foot.endswith("Commit unknown.")

@@ -155,7 +155,7 @@ def test_figure_9_has_a_row_a_topology_and_a_panel_a_cost():
 
 
 def test_figure_10_says_what_it_is_made_of():
-    table = scaling("pldi17_fig10", {"mix": [1, 100]}, LEVELS).assign(cpus_allowed=6)
+    table = scaling("pldi17_fig10", {"mix": [1, 100]}, LEVELS)
     figure = pldi17_fig10.figure({"throughput": table})
     foot = " ".join(figure.get_supxlabel().split())
     assert foot.startswith("Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh process;")

@@ -25,7 +25,8 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
         "machine": "local",
         "simulated": False,
     }
-    means = {"ns_per_hop_mean": 2.5e7, "context_switches_mean": 3.0, "cpu_seconds_mean": 0.9, "cpu_model": "a CPU"}
+    means = {"ns_per_hop_mean": 2.5e7, "context_switches_mean": 3.0, "cpu_seconds_mean": 0.9}
+    host = {"cpu_model": "a CPU", "cpus_allowed": 6}
     all_used = {"failed": 0, "unsettled": 0, "unsettled_used": False}
     manual = {"model": "manual", "arm": "manual", "threads": None, "queue_capacity": 0, "commit": "y"}
     dynamic = {"model": "dynamic", "arm": "dynamic-2", "threads": 2, "queue_capacity": 8, "commit": None}
@@ -33,13 +34,13 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
         throughput(runs),
         [
             {
-                **shared, **means, **all_used, **manual,
+                **shared, **means, **host, **all_used, **manual,
                 "operators": 4, "width": None, "depth": None, "cost": "100", "payload": 128, "n": 3,
                 "mean": 12.0, "sd": 2.0, "lo": 7.031724, "hi": 16.968276,
                 "submitted_mean": 120.0, "submitted_sd": 20.0, "submitted_lo": 70.31724, "submitted_hi": 169.68276,
             },
             {
-                **shared, **means, **all_used, **dynamic,
+                **shared, **means, **host, **all_used, **dynamic,
                 "operators": None, "width": 3, "depth": None, "cost": "skewed", "payload": None, "n": 1,
                 "mean": 10.0, "sd": None, "lo": None, "hi": None,
                 "submitted_mean": 50.0, "submitted_sd": None, "submitted_lo": None, "submitted_hi": None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -24,8 +23,8 @@ def test_dry_run_lists_blocks_and_counts_runs_and_measures_nothing(here, measure
     write_profile(here, ONE | {"two": [sweep("bushy", cost=1)]})
     assert main(["sweep", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"one/{CELLS[0]}: 3 arms x 2 repeats (manual, dynamic-1, dynamic-2); about 7 s"
-    assert lines[-1] == "3 blocks, 18 runs; to measure: 3 blocks, 18 runs, about 21 s"
+    assert lines[0] == f"one/{CELLS[0]}: 3 arms x 2 repeats (manual, dynamic-1, dynamic-2); about 5 s"
+    assert lines[-1] == "3 blocks, 18 runs; to measure: 3 blocks, 18 runs, about 15 s"
     assert len(lines) == 4
     assert not measured_by_fake
     assert not files(here)
@@ -37,7 +36,7 @@ def test_dry_run_knows_what_is_measured(here, measured_by_fake, capsys):
     main(["sweep", "one", "--dry-run"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("; measured")
-    assert lines[-1] == "2 blocks, 12 runs; to measure: 1 blocks, 6 runs, about 7 s"
+    assert lines[-1] == "2 blocks, 12 runs; to measure: 1 blocks, 6 runs, about 5 s"
 
 
 def test_all_blocks_of_an_experiment_go_to_its_folder(here, measured_by_fake):
@@ -118,16 +117,6 @@ def test_nothing_is_written_of_a_block_that_was_interrupted(here, measured_by_fa
     assert main(["sweep", "one"]) == 130
     assert not files(here)
     assert capsys.readouterr().err.endswith("millrace sweep: interrupted\n")
-
-
-def test_a_sweep_whose_parent_is_gone_gives_up(here, measured_by_fake, monkeypatch, capsys):
-    write_profile(here, ONE)
-    parents = iter([100, 100, 100, 1])
-    monkeypatch.setattr(os, "getppid", lambda: next(parents))
-    assert main(["sweep", "one", "--stop-with-parent"]) == 1
-    assert len(measured_by_fake) == 3
-    assert not files(here)
-    assert "given up, the process that started this one is gone" in capsys.readouterr().err
 
 
 def test_a_runtime_that_is_not_built_is_told(here, measured_by_fake, monkeypatch, capsys):

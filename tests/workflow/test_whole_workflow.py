@@ -129,8 +129,8 @@ def test_other_settings_make_the_records_out_of_date(made):
     other = folder / "config/other.yaml"
     other.write_text(text.replace("repeats: 2", "repeats: 3"), encoding="utf-8")
     plan = call(folder, "harness", "figures", "--config", "config/other.yaml", "--dry-run").stdout
-    assert re.search(r"measure +2\b", plan)
-    assert "Params have changed since last execution" in plan
+    assert re.search(r"^measure +2$", plan, re.MULTILINE)
+    assert re.search(r"params have changed since last execution:\s+measure$", plan, re.MULTILINE)
 
 
 def test_settings_of_spark_alone_do_not_measure_again(made):
@@ -138,7 +138,7 @@ def test_settings_of_spark_alone_do_not_measure_again(made):
     text = (folder / "config/config.yaml").read_text(encoding="utf-8")
     (folder / "config/spark.yaml").write_text(text + "spark: {spark.master: 'local[1]'}\n", encoding="utf-8")
     plan = call(folder, "harness", "figures", "--config", "config/spark.yaml", "--dry-run").stdout
-    assert "rule measure" not in plan
+    assert "measure" not in plan
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
@@ -153,6 +153,11 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
         path = raw / (re.search(r"measured pldi17_fig10 (\S+) in", line)[1] + ".jsonl")
         finished[path] = path.read_bytes()
     assert len(finished) == 2  # the second call did not measure again what the first had finished
+
+    workflow = start(tmp_path, "harness", "figures", "pldi17_fig10")
+    wait_for(workflow, (tmp_path / "results/tables/pldi17_fig10/.staging").exists)
+    os.kill(workflow.pid, signal.SIGKILL)  # Spark is writing
+    workflow.communicate()
 
     done = call(tmp_path, *SNAKEMAKE, "-c2", "figures/pldi17_fig10.png")
     assert done.returncode == 0, done.stderr
@@ -206,8 +211,7 @@ def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
 def test_the_profile_of_the_papers_can_be_planned(tmp_path):
     done = call(tmp_path, "harness", "figures", "--config", str(ROOT / "config/paper.yaml"), "--dry-run", "pldi17_fig10")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"measure +3\b", done.stdout)
-    assert "results/paper/raw/pldi17_fig10/mix,width=10,depth=100,cost=1000,payload=128.jsonl" in done.stdout
+    assert re.search(r"^measure +3$", done.stdout, re.MULTILINE)
 
 
 def test_the_workflow_is_formatted():

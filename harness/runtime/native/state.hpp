@@ -48,7 +48,8 @@ struct Target {
   Operator* op;
   Port* port;          // null: the operator is executed by a call
   uint32_t path_step;  // added to the path of a tuple that goes this way
-  bool wake_owed;      // dedicated: the sender has published tuples here and still has to wake the port's thread
+  bool lazy_wake;      // dedicated: one thread alone sends this way, so it may put off waking the port's thread
+  bool wake_owed;      // dedicated: it has put it off, and still has to
 };
 
 struct Route {
@@ -83,7 +84,6 @@ struct Port {
   uint32_t index;     // among the graph's input ports
   uint32_t batch;     // tuples a drain hands to the operator at once
   bool shared;        // more than one thread may produce: the producer flag is needed
-  bool one_sender;    // one thread alone produces: it may put off waking the port's thread
   uint32_t wake_at;   // dedicated: tuples in the queue at which the port's thread is woken at the latest
   Parking* arrivals;  // dedicated: where the port's thread waits for tuples; else null
   Parking* room;      // dedicated: where producers wait for space

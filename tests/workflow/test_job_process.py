@@ -1,0 +1,49 @@
+"""A job's process ends with the workflow that started it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from harness.config import ROOT
+
+JOB = """
+import os, sys, time
+from harness.rules.job import end_with
+end_with(int(sys.argv[1]))
+print("watching", flush=True)
+time.sleep(50)
+"""
+STARTER = """
+import os, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", sys.argv[1], str(os.getpid())])
+time.sleep(50)
+"""
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(ROOT)}
+
+
+def test_it_ends_when_the_workflow_is_killed():
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER, JOB], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert starter.stdout.readline() == "watching\n"
+    starter.kill()
+    _, error = starter.communicate()  # returns when the job has closed its end of the pipes
+    assert error == "ended: the workflow that started this job is gone\n"
+
+
+def test_it_runs_the_command_while_the_workflow_lives():
+    words = [sys.executable, "-m", "harness.rules.job", str(os.getpid()), "sweep", "--config", "none.yaml"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment())
+    assert done.returncode == 2
+    assert done.stderr == "millrace sweep: none.yaml: cannot be read: No such file or directory\n"
+
+
+def test_it_does_not_begin_if_the_workflow_is_gone_already():
+    done = subprocess.run([sys.executable, "-c", JOB, "1"], capture_output=True, text=True, env=environment())
+    assert done.returncode == 1
+    assert "the workflow that started this job is gone" in done.stderr
