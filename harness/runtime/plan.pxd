@@ -22,4 +22,4 @@ cdef class Plan:
     cdef list blocks                        # addresses and sizes of other memory from the system
     cdef list worker_stacks                 # bytes, by worker
     cdef char* block(self, size_t size) except NULL
-    cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, uint32_t begin) except? 0
+    cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, lazy, uint32_t begin) except? 0

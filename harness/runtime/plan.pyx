@@ -106,7 +106,7 @@ cdef class Plan:
         self._make_operators(outgoing, incoming, queued, steps, locked, lazy, copies)
         self._make_ports(incoming, queued, context, model)
         self._make_own_state(order, outgoing, incoming, queued, paths, limit)
-        self._make_workers(order, outgoing, queued, model)
+        self._make_workers(order, outgoing, queued, lazy, model)
 
     cdef char* block(self, size_t size) except NULL:
         """Zeroed memory that lives as long as the plan."""
@@ -257,7 +257,7 @@ cdef class Plan:
                 self.owners.append(call)
                 op.own = <void*> call
 
-    def _make_workers(self, order, outgoing, queued, model):
+    def _make_workers(self, order, outgoing, queued, lazy, model):
         """One thread for each source, and what the model adds."""
         cdef Worker* worker
         cdef uint32_t next_worker = 0, i, owed = 0
@@ -286,7 +286,7 @@ cdef class Plan:
             worker.op = &run.operators[<uint32_t> index]
             self.worker_names.append(f"source {self.operators[index].name}")
             self.worker_stacks.append(base + FRAME_BYTES * max(calls[index], nested))
-            owed = self._lend_owed(worker, index, outgoing, queued, owed)
+            owed = self._lend_owed(worker, index, outgoing, queued, lazy, owed)
             next_worker += 1
         for i in range(pool):
             worker = &run.workers[next_worker]
@@ -295,7 +295,7 @@ cdef class Plan:
                 operator_index = worker.port.op.index
                 self.worker_names.append(f"port thread of {self.operators[operator_index].name}")
                 self.worker_stacks.append(base + FRAME_BYTES * calls[operator_index])
-                owed = self._lend_owed(worker, operator_index, outgoing, queued, owed)
+                owed = self._lend_owed(worker, operator_index, outgoing, queued, lazy, owed)
             else:
                 self.worker_names.append(f"scheduler thread {i}")
                 self.worker_stacks.append(base + FRAME_BYTES * nested)
@@ -303,8 +303,8 @@ cdef class Plan:
         for i in range(run.worker_count):
             run.workers[i].run = run
 
-    cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, uint32_t begin) except? 0:
-        """Room for the targets that a thread may have to wake: those of the operators in its region."""
+    cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, lazy, uint32_t begin) except? 0:
+        """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""
         if self.owed == NULL:
             return begin
         worker.owed = &self.owed[begin]
@@ -313,7 +313,7 @@ cdef class Plan:
             for streams in outgoing[frontier.pop()]:
                 for stream in streams:
                     if queued[stream[3]]:
-                        begin += 1
+                        begin += lazy[stream[0]]
                     elif stream[2] not in seen:
                         seen.add(stream[2])
                         frontier.append(stream[2])

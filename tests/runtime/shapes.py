@@ -91,6 +91,18 @@ def split_fan_out() -> Graph:
     return graph
 
 
+def shared_splitters() -> Graph:
+    """A splitter of many outputs that several port threads call, each with a call of its own region behind it."""
+    graph = Graph("shared splitters", 8)
+    split = graph.split("split", 30)
+    for name in ("a", "b", "c"):
+        graph.connect(chain(graph, graph.source(name), 1, prefix=f"{name}_work"), split)
+    sink = graph.sink("sink")
+    for port in range(30):
+        graph.connect(split.output(port), sink)
+    return graph
+
+
 GRAPHS = {
     "pipeline": pipeline,
     "one operator": lambda: pipeline(1),
@@ -102,6 +114,7 @@ GRAPHS = {
     "merge, skewed": lambda: split_and_join(7, 3, ordered=True, skew=True),
     "diamond": diamond,
     "split fan-out": split_fan_out,
+    "shared splitters": shared_splitters,
     "no payload": lambda: pipeline(3, payload=0),
     "payload of 5 bytes": lambda: pipeline(3, payload=5),
 }

@@ -22,7 +22,7 @@ def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(shape: str
     assert totals.error is None and not totals.stuck
     assert totals.drained
     assert totals.sent == sources * tuples
-    expected = {"diamond": 3 * tuples, "split fan-out": 4 * tuples}.get(shape, tuples)
+    expected = {"diamond": 3 * tuples, "split fan-out": 4 * tuples, "shared splitters": 3 * tuples}.get(shape, tuples)
     assert totals.received == expected
     assert totals.in_flight == 0
     assert totals.order_checked and totals.order_violations == 0
