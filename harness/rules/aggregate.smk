@@ -18,7 +18,8 @@ rule aggregate:
         f"{CONFIG.results}/logs/tables/{{experiment}}.log",
     benchmark:
         f"{CONFIG.results}/logs/tables/{{experiment}}.benchmark.tsv"
-    threads: workflow.cores
+    # One core, so that experiments are aggregated side by side; never beside a measurement, which takes all cores.
+    threads: 1
     params:
         records=lambda wildcards, input: Path(input.records[0]).parent,
         tables=lambda wildcards, output: Path(output.throughput).parent,

@@ -10,6 +10,8 @@ rule measure:
         CONFIG.records("{experiment}", "{cell}"),
     log:
         f"{CONFIG.results}/logs/raw/{{experiment}}/{{cell}}.log",
+    # first of all, so that the tables are then made side by side
+    priority: 1
     # All cores: no other job runs at the same time, whatever -c says. Snakemake exports OMP_NUM_THREADS (and its like for OpenBLAS,
     # MKL, …) = threads; the runtime uses none of these libraries, its threads are those of the arms.
     threads: workflow.cores
