@@ -4,6 +4,7 @@ import os
 import resource
 import time
 
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_release
 
@@ -56,8 +57,6 @@ cdef extern from *:
 
 SHORTEST_GRACE_S = 2.0
 """What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
-
-GIVEN_UP = []  # plans in which a thread is still at large
 
 
 cdef class RuntimeEngine:
@@ -262,7 +261,7 @@ cdef class RuntimeEngine:
                 where = f" in operator {self.plan.operators[inside - 1].name!r}" if inside > 0 else ""
                 stuck.append(f"{self.plan.worker_names[i]}{where}")
                 run.workers[i].thread.abandon()
-                GIVEN_UP.append(self.plan)  # it may come back, and whatever it touches then must still be there
+                Py_INCREF(self.plan)  # for ever: the thread may come back, even while the interpreter is torn down
         return stuck
 
     # -- the account --------------------------------------------------------------------------------------------------------------
