@@ -1,13 +1,6 @@
 """Graph + model -> the flat arrays that threads run on: which ports have queues, which locks and flags can be left out, who executes what.
 
-What the plan proves, so that tuples need not pay for it:
-
-* Who can get where. Every operator is executed in a *context*: the thread of a source, the consumer side of a queued port, or the lock
-  of an operator that more than one context reaches. An operator with one context needs no lock, a queue fed from one context needs no
-  producer flag (P17 §5.2 elides locks the same way).
-* Which way a tuple came. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other end): streams into
-  a port add different amounts to a tuple's path, and sinks check the order of each path. More than 2^20 paths are not told apart.
-* How deep calls and nested drains can go: along the graph's longest path, so the stack of each thread is sized by that.
+What it proves about the graph, so that tuples need not pay for it, is in `analysis.py`.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -40,6 +33,7 @@ from harness.runtime.operators cimport PythonCall, kernel_for
 
 from harness.errors import RunFailed, UserError
 from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_MEMORY, Dedicated, Dynamic, Manual, has_queue
+from harness.runtime.analysis import contexts_of, depths_of, paths_of
 
 ctypedef Target* TargetPointer
 
@@ -55,9 +49,8 @@ WAKE_FLOP = 8 * BATCH_FLOP
 BATCH_BYTES = 256 * 1024
 """Memory of a batch, at most: half of a usual second-level cache."""
 
-MAX_PATHS = 2**20
 FRAME_BYTES = 1024
-"""Stack for one level of nesting; tests/runtime/test_depth.py fails if it is too little."""
+"""Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
 
 STACK_BYTES = 256 * 1024
 PYTHON_STACK_BYTES = 2 * 2**20
@@ -98,8 +91,8 @@ cdef class Plan:
         self.run.one_at_a_time = isinstance(model, Manual)
         self._number_queues(queued)
         self._size_queues(model)
-        context, locked = _contexts(self.operators, order, incoming, queued)
-        paths, steps = _paths(self.operators, order, incoming)
+        context, locked = contexts_of(self.operators, order, incoming, queued)
+        paths, steps = paths_of(self.operators, order, incoming)
         # a source's context is its thread; under the dedicated model so is that of a port
         threads = ("source", "port") if isinstance(model, Dedicated) else ()
         lazy = [kind in threads for kind, _ in context]
@@ -278,7 +271,7 @@ cdef class Plan:
                 run.free_ports.push(i)
         run.worker_count = <uint32_t> (len(sources) + pool)
         run.workers = make_array[Worker](run.worker_count)
-        calls, longest = _depths(order, outgoing, queued)
+        calls, longest = depths_of(order, outgoing, queued)
         base = PYTHON_STACK_BYTES if self.owners else STACK_BYTES
         nested = max(longest) if isinstance(model, Dynamic) else 0
         for index in sources:
@@ -359,50 +352,6 @@ cdef class Plan:
 def _batch(cost, stride):
     """Tuples handed over at once for an operator of `cost` FLOP and slots of `stride` bytes."""
     return max(1, min(MAX_BATCH, BATCH_FLOP // max(cost, 1), BATCH_BYTES // stride))
-
-
-def _contexts(operators, order, incoming, queued):
-    """By operator: the one context that executes it, and whether it is its own lock's."""
-    context = [None] * len(operators)
-    locked = [False] * len(operators)
-    for index in order:
-        reached = {("port", stream[3]) if queued[stream[3]] else context[stream[0]] for stream in incoming[index]}
-        if not reached:
-            context[index] = ("source", index)
-        elif len(reached) == 1:
-            context[index] = reached.pop()
-        else:
-            locked[index] = True
-            context[index] = ("lock", index)
-    return context, locked
-
-
-def _paths(operators, order, incoming):
-    """By operator: how many paths lead to it from the sources (None: too many); and by stream: what it adds to a tuple's path."""
-    paths = [None] * len(operators)
-    steps = {}
-    for index in order:
-        kind = operators[index].kind
-        total = 0
-        for stream in incoming[index]:
-            before = paths[stream[0]]
-            steps[stream] = 0 if total is None or kind == "merge" else total
-            total = None if total is None or before is None or total + before > MAX_PATHS else total + before
-        paths[index] = 1 if kind in ("source", "merge") else total
-        if paths[index] is None:
-            for stream in incoming[index]:
-                steps[stream] = 0
-    return paths, steps
-
-
-def _depths(order, outgoing, queued):
-    """By operator: operators on the longest way of calls that starts with it, and on the longest way of any kind."""
-    calls, longest = {}, {}
-    for index in reversed(order):
-        streams = [stream for port in outgoing[index] for stream in port]
-        calls[index] = 1 + max((calls[stream[2]] for stream in streams if not queued[stream[3]]), default=0)
-        longest[index] = 1 + max((longest[stream[2]] for stream in streams), default=0)
-    return calls, [longest[index] for index in sorted(longest)]
 
 
 def _called_cost(Plan plan, index, outgoing, queued):

@@ -7,6 +7,7 @@ import pytest
 
 from harness.engine import open_engine
 from harness.errors import UserError
+from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline, run_to_end
 
@@ -50,3 +51,20 @@ def test_memory_is_taken_only_as_queues_fill_and_never_beyond_them() -> None:
     engine.sample(0.5)
     engine.stop(drain=False, timeout_s=10.0)
     assert process.memory_info().rss - before < 1.2 * 2001 * 1024 * 128 + 60 * 2**20
+
+
+@pytest.mark.parametrize(("stages", "checked"), [(20, True), (21, False)])
+def test_order_is_checked_on_up_to_a_million_paths_and_the_account_says_if_not(stages: int, checked: bool) -> None:
+    """Each stage doubles the number of ways to the sink."""
+    graph = Graph("ladder", 8)
+    before = graph.source("source")
+    for stage in range(stages):
+        fork, join = graph.work(f"fork{stage}", 1, outputs=2), graph.work(f"join{stage}", 1)
+        graph.connect(before, fork)
+        for port in range(2):
+            graph.connect(fork.output(port), join)
+        before = join
+    graph.connect(before, graph.sink("sink"))
+    totals = run_to_end(graph, Dynamic(2), 500)
+    assert totals.correct and totals.received == 500
+    assert totals.order_checked == checked

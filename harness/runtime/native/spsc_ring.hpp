@@ -11,7 +11,7 @@
 //
 // Both sides look at the other's index only when their last look does not suffice, and publish once a batch, so that the index lines
 // move between cores once a batch instead of once a tuple. Progress: wait-free.
-// Source: Lamport, TOPLAS 5(2), 1983; cached indices as in Giacomoni et al., FastForward, PPoPP 2008; batches: docs/design.md.
+// Source: Lamport, TOPLAS 5(2), 1983; remembered indices and batches as in MCRingBuffer (Lee, Bu, Chandranmenon, IPDPS 2010).
 // Checked by: tests/native/stress_spsc_ring.cpp, tests/runtime/test_native.py
 #pragma once
 

@@ -81,7 +81,7 @@ static_assert(offsetof(Operator, turn) == CACHE_LINE, "what a call needs fits in
 struct Port {
   alignas(CACHE_LINE) SpscRing ring;
   Operator* op;
-  uint32_t index;     // among the graph's input ports
+  uint32_t index;     // among the queued ports: its name on the free list
   uint32_t batch;     // tuples a drain hands to the operator at once
   bool shared;        // more than one thread may produce: the producer flag is needed
   uint32_t wake_at;   // dedicated: tuples in the queue at which the port's thread is woken at the latest

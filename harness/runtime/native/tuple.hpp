@@ -45,7 +45,7 @@ inline double value_for(uint64_t sequence) noexcept { return 1.0 + static_cast<d
 // A number for each tuple such that the sum over a set tells the set: lost and doubled tuples do not cancel out.
 inline uint64_t fingerprint(uint64_t sequence) noexcept {
   uint64_t mixed = (sequence + 1) * GOLDEN;
-  mixed = (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93;  // a multiplier of the mixer in Pelle Evensen's rrmxmx
+  mixed = (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93;  // the multiplier of degski's 64-bit mixer
   return mixed ^ (mixed >> 32);
 }
 
