@@ -1,33 +1,53 @@
-"""Operator graphs: what to run, with nothing said about threads.
+"""Operator graphs: what to run, and what its author wants of threads; how many there are is a run's to say.
 
 A `Graph` holds operators and the streams between their ports. An output port may feed several input ports (*fan-out*: each gets
 every tuple) and an input port may be fed by several output ports (*fan-in*: their tuples interleave, each stream stays FIFO).
 Kinds of operator:
 
-  source   makes tuples as fast as it is allowed to; no input port, a thread of its own (P17 §2.3)
-  work     `cost` dependent floating-point multiplies a tuple (P17 §5); more than one output port: tuples go round-robin
-  split    sends each tuple to the next of its output ports; runs on the thread that submits to it, as the splitter of SPL's
-           @parallel does (P17 §2.1), so no model puts a queue before it
+  source   makes tuples: as fast as it is allowed to, at a rate, or in bursts of rates; a window punctuation after every so
+           many; no input port, a thread of its own (P17 §2.3)
+  work     `cost` dependent floating-point multiplies a tuple (P17 §5), or bursts of costs, or busy for a time (C-Stream's busy
+           operator); more than one output port: tuples go round-robin
+  filter   passes on a share of the tuples, chosen by a hash of their sequence numbers
+  split    sends each tuple to the next of its output ports, or by its key; runs on the thread that submits to it, as the
+           splitter of SPL's @parallel does (P17 §2.1), so no model puts a queue before it
   merge    restores the order in which the split upstream of it saw the tuples (C-Stream §4.2)
   python   a Python callable, `function(sequence, value) -> value`, or None to drop the tuple
+  native   a compiled function (`harness.native_function`)
   sink     counts, checks and stamps the latency of what arrives
+  control  the control port of another operator: absorbs what arrives, and so may close a cycle
+
+An author's wishes: a *threaded port* has a queue and a thread of its own under every model (P17 §2.2); an operator added while
+a `Threading` annotation was in force is executed as that says (`harness.annotations`). `harness.models` resolves both.
 
 `Graph.check()` reports everything that is wrong, and where.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 from harness.errors import UserError
+from harness.graph_flow import Flow, flow_of
 
-KINDS = ("source", "work", "split", "merge", "python", "sink")
+KINDS = ("source", "work", "filter", "split", "merge", "python", "native", "sink", "control")
+MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
 MAX_COST = 10**9  # FLOP a tuple: about a second on a slow core
+MAX_BUSY_US = 1e6  # µs a tuple: a second
 MAX_PAYLOAD = 64 * 2**20  # bytes a tuple
 MAX_PORTS = 10**6  # of one operator
+MAX_TUPLES = 10**15  # that a burst or a window may span
+MAX_BURSTS = 1000  # in the cycle of a work operator or source
+MIN_RATE, MAX_RATE = 1e-6, 1e9  # tuples/s; the slowest sends one in twelve days
+MIN_BURST_S, MAX_BURST_S = 1e-3, 1e6  # seconds of a burst of rate
+MAX_KEYS = 10**9
+MAX_THREADS = 1024  # scheduler threads
+MAX_QUEUE_CAPACITY = 2**20  # tuples
+DEFAULT_THREADED_CAPACITY = 1000  # tuples, as the queues of IBM Streams 4.2
 
 
 class GraphError(UserError):
@@ -52,16 +72,60 @@ class Stream(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Threading:
+    """An author's wish for the operators of a composite (SPL's @threading). Raises GraphError for what cannot be wished.
+
+    `threads`: scheduler threads that the pool should have at least; `elastic`: whether their number may change. Both are of the
+    model dynamic only; None: not said.
+    """
+
+    model: str
+    threads: int | None = None
+    elastic: bool | None = None
+
+    def __post_init__(self) -> None:
+        models = ("manual", "dedicated", "dynamic")
+        if self.model == "automatic":
+            raise GraphError("threading: model 'automatic' is none of ours: name manual, dedicated or dynamic")
+        if self.model not in models:
+            raise GraphError(f"threading: model must be one of {', '.join(models)}, not {self.model!r}")
+        for option, value in (("threads", self.threads), ("elastic", self.elastic)):
+            if value is not None and self.model != "dynamic":
+                raise GraphError(f"threading: {option} applies to the model dynamic only, not to {self.model}")
+        if self.threads is not None:
+            _whole("threading: threads", self.threads, 1, MAX_THREADS, "threads")
+        if self.elastic is not None and not isinstance(self.elastic, bool):
+            raise GraphError(f"threading: elastic must be True or False, not {self.elastic!r}")
+
+
+IN_FORCE: ContextVar[Threading | None] = ContextVar("threading annotation in force", default=None)
+"""The annotation that operators get when they are added. `harness.annotations` sets it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator. `cost` in FLOP a tuple (work only); `inputs` and `outputs` count ports."""
+    """One operator. `inputs` and `outputs` count ports; fields that a kind does not have keep their defaults."""
 
     name: str
     kind: str
     inputs: int
     outputs: int
-    cost: int = 0
-    function: Callable[[int, float], float | None] | None = None
+    cost: int = 0  # work: FLOP a tuple
+    function: Callable[[int, float], float | None] | None = None  # python
     preserves: bool = True  # passes on every tuple, its value unchanged; the run's oracle relies on it, and so checks it
+    busy_us: float = 0.0  # work: busy time a tuple [µs], instead of cost
+    costs: tuple[tuple[int, int], ...] = ()  # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
+    rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
+    rates: tuple[
+        tuple[float, float | None], ...
+    ] = ()  # source: bursts (seconds, tuples/s; None: full speed; 0: silence), cyclic
+    window: int = 0  # source: a window punctuation after every so many tuples; 0: none
+    selectivity: float = 1.0  # filter: share of tuples passed on
+    keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
+    native: object | None = None  # native: a harness.native_function.NativeFunction
+    reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
+    controls: str = ""  # control: the operator whose control port this is
+    threading: Threading | None = None  # annotation in force where the operator was added
 
     def input(self, port: int) -> PortId:
         """The id of input port `port`."""
@@ -72,22 +136,11 @@ class Operator:
         return PortId(self.name, port)
 
 
-@dataclass(frozen=True)
-class Flow:
-    """What one tuple of the sources becomes, on average, if every operator passes on what it gets.
-
-    `hops`: operators (work, merge, python) that a tuple passes on its way, per tuple at the sinks.
-    `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple. `copies_from`: the same for a tuple that
-    arrives at each operator.
-    """
-
-    hops: float
-    copies: int | None
-    copies_from: dict[str, int | None]
-
-
 class Graph:
-    """Operators joined by streams; tuples carry `payload` bytes (0 .. 64 MiB) besides their header."""
+    """Operators joined by streams; tuples carry `payload` bytes (0 .. 64 MiB) besides their header.
+
+    `threaded`: the input ports that are threaded by hand, with the capacity of their queues in tuples.
+    """
 
     def __init__(self, name: str, payload: int = 128) -> None:
         _whole("payload", payload, 0, MAX_PAYLOAD, "bytes")
@@ -95,68 +148,188 @@ class Graph:
         self.payload = payload
         self.operators: dict[str, Operator] = {}
         self.streams: list[Stream] = []
+        self.threaded: dict[PortId, int] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def _content(self) -> tuple[object, ...]:
+        return self.name, self.payload, list(self.operators.values()), self.streams, self.threaded
 
     # -- building -------------------------------------------------------------------------------------------------------------
 
-    def source(self, name: str) -> Operator:
-        """Add a source with one output port."""
-        return self._add(Operator(name, "source", 0, 1))
+    def source(
+        self, name: str, rate: float | None = None, rates: Sequence[tuple[float, float | None]] = (), window: int = 0
+    ) -> Operator:
+        """Add a source with one output port.
 
-    def work(self, name: str, cost: int, inputs: int = 1, outputs: int = 1) -> Operator:
-        """Add an operator that computes for `cost` FLOP a tuple; with several outputs it sends tuples round-robin."""
-        _whole(f"cost of operator {name!r}", cost, 0, MAX_COST, "FLOP")
-        return self._add(Operator(name, "work", inputs, outputs, cost))
+        `rate`: tuples/s, whatever happens downstream. `rates`: bursts (seconds, tuples/s), over and over; None instead of the
+        tuples/s: full speed, 0: silence. Neither: as fast as it is allowed to. `window`: a window punctuation after every so
+        many tuples, 0 for none.
+        """
+        of = f"of source {name!r}"
+        if rate is not None and rates:
+            raise GraphError(f"source {name!r}: rate and rates exclude each other")
+        if rate is not None:
+            rate = _number(f"rate {of}", rate, MIN_RATE, MAX_RATE, "tuples/s")
+        bursts = tuple(
+            (
+                _number(f"rates[{place}] {of}: length", seconds, MIN_BURST_S, MAX_BURST_S, "seconds"),
+                tuples_per_s
+                if tuples_per_s is None
+                else _number(
+                    f"rates[{place}] {of}", tuples_per_s, MIN_RATE, MAX_RATE, "tuples/s, or 0 for silence", or_zero=True
+                ),
+            )
+            for place, (seconds, tuples_per_s) in _pairs(f"rates {of}", rates, "(seconds, tuples/s)")
+        )
+        if bursts and all(tuples_per_s == 0 for _, tuples_per_s in bursts):
+            raise GraphError(f"rates {of} must send something, not be silence alone")
+        _whole(f"window {of}", window, 0, MAX_TUPLES, "tuples")
+        return self._add(Operator(name, "source", 0, 1, rate=rate, rates=bursts, window=window))
 
-    def split(self, name: str, outputs: int) -> Operator:
-        """Add a round-robin splitter with `outputs` output ports."""
-        return self._add(Operator(name, "split", 1, outputs))
+    def work(
+        self,
+        name: str,
+        cost: int = 0,
+        inputs: int = 1,
+        outputs: int = 1,
+        busy_us: float = 0.0,
+        costs: Sequence[tuple[int, int]] = (),
+    ) -> Operator:
+        """Add an operator that computes for `cost` FLOP a tuple; with several outputs it sends tuples round-robin.
+
+        Instead of `cost`: `busy_us`, the time in µs that a tuple keeps it busy, or `costs`, bursts (tuples, FLOP) by the
+        tuples' sequence numbers, over and over.
+        """
+        of = f"of operator {name!r}"
+        _whole(f"cost {of}", cost, 0, MAX_COST, "FLOP")
+        busy_us = _number(f"busy_us {of}", busy_us, 0.0, MAX_BUSY_US, "µs")
+        bursts = tuple(_pairs(f"costs {of}", costs, "(tuples, FLOP)"))
+        for place, (tuples, flop) in bursts:
+            _whole(f"costs[{place}] {of}: length", tuples, 1, MAX_TUPLES, "tuples")
+            _whole(f"costs[{place}] {of}", flop, 0, MAX_COST, "FLOP")
+        given = [word for word, value in (("cost", cost), ("busy_us", busy_us), ("costs", bursts)) if value]
+        if len(given) > 1:
+            raise GraphError(f"operator {name!r}: {' and '.join(given)} exclude each other")
+        costs = tuple((tuples, flop) for _, (tuples, flop) in bursts)
+        return self._add(Operator(name, "work", inputs, outputs, cost, busy_us=busy_us, costs=costs))
+
+    def filter(self, name: str, selectivity: float) -> Operator:
+        """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of their sequence numbers."""
+        selectivity = _number(f"selectivity of filter {name!r}", selectivity, 0.0, 1.0, "of the tuples")
+        return self._add(Operator(name, "filter", 1, 1, preserves=selectivity == 1.0, selectivity=selectivity))
+
+    def split(self, name: str, outputs: int, keys: int = 0) -> Operator:
+        """Add a splitter with `outputs` output ports: round-robin, or by a tuple's key if there are `keys` of them."""
+        _whole(f"keys of split {name!r}", keys, 0, MAX_KEYS, "keys")
+        return self._add(Operator(name, "split", 1, outputs, keys=keys))
 
     def merge(self, name: str) -> Operator:
         """Add a merge that restores the order in which the split upstream saw the tuples."""
         return self._add(Operator(name, "merge", 1, 1))
 
     def python(
-        self, name: str, function: Callable[[int, float], float | None], inputs: int = 1, preserves: bool = False
+        self,
+        name: str,
+        function: Callable[[int, float], float | None],
+        inputs: int = 1,
+        preserves: bool = False,
+        reentrant: bool = False,
     ) -> Operator:
         """Add an operator that calls `function(sequence, value)`; it returns the new value, or None to drop the tuple.
 
         Each call takes the interpreter's lock, so such operators run one at a time whatever the model. An exception ends the
         run, which then reports it. `preserves` promises that it drops nothing and returns `value` itself; the oracle then
-        checks tuples behind it as strictly as others.
+        checks tuples behind it as strictly as others. `reentrant` promises that it locks its own state: its input ports may
+        then be executed at the same time, as an operator needs that waits on one port for what comes on another.
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
-        return self._add(Operator(name, "python", inputs, 1, function=function, preserves=preserves))
+        return self._add(
+            Operator(name, "python", inputs, 1, function=function, preserves=bool(preserves), reentrant=bool(reentrant))
+        )
+
+    def native(
+        self, name: str, function: object, inputs: int = 1, preserves: bool = False, reentrant: bool = False
+    ) -> Operator:
+        """Add an operator that calls a compiled function; `preserves` and `reentrant` as in `python`.
+
+        Raises what `NativeFunction.of` raises for a function that it cannot call.
+        """
+        from harness.native_function import NativeFunction
+
+        native = NativeFunction.of(function)
+        return self._add(
+            Operator(name, "native", inputs, 1, preserves=bool(preserves), native=native, reentrant=bool(reentrant))
+        )
 
     def sink(self, name: str, inputs: int = 1) -> Operator:
         """Add a sink."""
         return self._add(Operator(name, "sink", inputs, 0))
 
+    def control(self, operator: Operator) -> PortId:
+        """Give an operator of the kinds work, filter, python or native a control port; returns the port.
+
+        It is an operator of its own named `NAME.control`, annotated like the operator that it controls.
+        """
+        if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
+            raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {_named(operator)}")
+        if operator.kind not in ("work", "filter", "python", "native"):
+            raise GraphError(f"operator {operator.name!r}: a {operator.kind} cannot have a control port")
+        name = f"{operator.name}.control"
+        if name in self.operators and self.operators[name].kind == "control":
+            raise GraphError(f"operator {operator.name!r} has a control port already")
+        return self._put(Operator(name, "control", 1, 0, controls=operator.name, threading=operator.threading)).input(0)
+
+    def threaded_port(self, port: Operator | PortId, capacity: int = DEFAULT_THREADED_CAPACITY) -> None:
+        """Put a queue of `capacity` tuples with a thread of its own before an input port, under every model.
+
+        This is what developers place by hand (P17 §2.2). An operator stands for its input port 0.
+        """
+        port = self._port(port, "inputs", "input")
+        _whole(f"capacity of threaded port {port}", capacity, 1, MAX_QUEUE_CAPACITY, "tuples")
+        if port in self.threaded:
+            raise GraphError(f"input port {port} is threaded twice")
+        self.threaded[port] = capacity
+
     def connect(self, source: Operator | PortId, target: Operator | PortId) -> None:
         """Add a stream from an output port to an input port; an operator stands for its port 0.
 
-        Raises GraphError if the port does not exist or the two are connected already.
+        Raises GraphError if a port does not exist.
         """
-        output = source if isinstance(source, PortId) else PortId(source.name, 0)
-        input_ = target if isinstance(target, PortId) else PortId(target.name, 0)
-        for port, count, side in ((output, "outputs", "output"), (input_, "inputs", "input")):
-            operator = self.operators.get(port.operator)
-            if operator is None:
-                raise GraphError(f"graph {self.name!r}: no operator is named {port.operator!r}")
-            ports = getattr(operator, count)
-            if not 0 <= port.port < ports:
-                raise GraphError(f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist")
-        self.streams.append(Stream(output, input_))
+        self.streams.append(Stream(self._port(source, "outputs", "output"), self._port(target, "inputs", "input")))
+
+    def _port(self, place: Operator | PortId, count: str, side: str) -> PortId:
+        """The port meant. Raises GraphError if it does not exist."""
+        if not isinstance(place, PortId | Operator):
+            raise GraphError(f"graph {self.name!r}: a port is given by its operator or its PortId, not {_named(place)}")
+        port = place if isinstance(place, PortId) else PortId(place.name, 0)
+        operator = self.operators.get(port.operator)
+        if operator is None:
+            raise GraphError(f"graph {self.name!r}: no operator is named {port.operator!r}")
+        ports = getattr(operator, count)
+        if not 0 <= port.port < ports:
+            raise GraphError(f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist")
+        return port
 
     def _add(self, operator: Operator) -> Operator:
+        annotation = IN_FORCE.get()
+        return self._put(operator if annotation is None else replace(operator, threading=annotation))
+
+    def _put(self, operator: Operator) -> Operator:
         if not isinstance(operator.name, str) or not operator.name or not operator.name.isprintable():
             raise GraphError(f"graph {self.name!r}: an operator's name must be non-empty printable text, not {operator.name!r}")
         if operator.name in self.operators:
             raise GraphError(f"graph {self.name!r}: two operators are named {operator.name!r}")
         if operator.kind != "source":
             _whole(f"inputs of operator {operator.name!r}", operator.inputs, 1, MAX_PORTS, "ports")
-        if operator.kind != "sink":
+        if operator.kind not in ("sink", "control"):
             _whole(f"outputs of operator {operator.name!r}", operator.outputs, 1, MAX_PORTS, "ports")
+        if len(self.operators) >= MAX_OPERATORS:
+            raise GraphError(f"graph {self.name!r}: must have at most {MAX_OPERATORS} operators")
         self.operators[operator.name] = operator
         return operator
 
@@ -164,18 +337,14 @@ class Graph:
 
     def successors(self) -> dict[PortId, list[PortId]]:
         """Input ports fed by each output port; every output port has an entry."""
-        table: dict[PortId, list[PortId]] = {
-            PortId(operator.name, port): [] for operator in self.operators.values() for port in range(operator.outputs)
-        }
+        table: dict[PortId, list[PortId]] = {port: [] for port in self.output_ports()}
         for stream in self.streams:
             table[stream.source].append(stream.target)
         return table
 
     def predecessors(self) -> dict[PortId, list[PortId]]:
         """Output ports that feed each input port; every input port has an entry."""
-        table: dict[PortId, list[PortId]] = {
-            PortId(operator.name, port): [] for operator in self.operators.values() for port in range(operator.inputs)
-        }
+        table: dict[PortId, list[PortId]] = {port: [] for port in self.input_ports()}
         for stream in self.streams:
             table[stream.target].append(stream.source)
         return table
@@ -184,6 +353,12 @@ class Graph:
         """All input ports, in the order in which their operators were added."""
         for operator in self.operators.values():
             for port in range(operator.inputs):
+                yield PortId(operator.name, port)
+
+    def output_ports(self) -> Iterator[PortId]:
+        """All output ports, in the order in which their operators were added."""
+        for operator in self.operators.values():
+            for port in range(operator.outputs):
                 yield PortId(operator.name, port)
 
     def downstream(self) -> dict[str, list[str]]:
@@ -195,148 +370,114 @@ class Graph:
 
     def topological_order(self) -> list[str]:
         """Operator names, each after all that feed it. Raises GraphError, naming a cycle, if there is one."""
-        order, cycle = self._order_or_cycle()
-        if cycle:
-            raise GraphError(f"graph {self.name!r}: cycle {' -> '.join(cycle)}")
-        return order
+        names = list(self.operators)
+        return [names[index] for index in self.numbered_order()[0]]
 
-    def _order_or_cycle(self) -> tuple[list[str], list[str]]:
-        """A topological order, and the operators of one cycle that keeps others out of it (none: the order is complete)."""
-        downstream = self.downstream()
-        waiting = dict.fromkeys(self.operators, 0)
-        for targets in downstream.values():
-            for target in targets:
-                waiting[target] += 1
-        ready = [name for name, count in waiting.items() if count == 0]
-        order: list[str] = []
+    def numbered_order(self) -> tuple[list[int], list[list[tuple[int, int]]]]:
+        """`topological_order` by the operators' numbers; and what each operator feeds: its output port, the other's number.
+
+        Numbers follow the order in which operators were added. Raises GraphError, naming a cycle, if there is one.
+        """
+        from harness.graph_checks import describe_cycle
+
+        order, leaving = self._order()
+        if len(order) < len(self.operators):
+            raise GraphError(f"graph {self.name!r}: {describe_cycle(_cycle(list(self.operators), order, leaving))}")
+        return order, leaving
+
+    def cycle(self) -> list[str]:
+        """The operators of a cycle, the first one again at its end; none: the graph has no cycle."""
+        order, leaving = self._order()
+        return _cycle(list(self.operators), order, leaving) if len(order) < len(self.operators) else []
+
+    def _order(self) -> tuple[list[int], list[list[tuple[int, int]]]]:
+        """A topological order of what no cycle keeps from having one; and what each operator feeds."""
+        number = {name: index for index, name in enumerate(self.operators)}
+        leaving: list[list[tuple[int, int]]] = [[] for _ in number]
+        waiting = [0] * len(number)
+        for (source, port), (name, _) in self.streams:
+            target = number[name]
+            leaving[number[source]].append((port, target))
+            waiting[target] += 1
+        ready = [index for index, count in enumerate(waiting) if count == 0]
+        order: list[int] = []
         while ready:
-            name = ready.pop()
-            order.append(name)
-            for target in downstream[name]:
+            index = ready.pop()
+            order.append(index)
+            for _, target in leaving[index]:
                 waiting[target] -= 1
                 if waiting[target] == 0:
                     ready.append(target)
-        return order, _cycle(downstream, set(order)) if len(order) < len(self.operators) else []
+        return order, leaving
 
     def flow(self) -> Flow:
-        """Average hops and copies of a tuple; splits and round-robin outputs share evenly, fan-out multiplies."""
-        order = self.topological_order()
-        leaving: dict[str, list[Stream]] = {name: [] for name in order}
-        for stream in self.streams:
-            leaving[stream.source.operator].append(stream)
-        rate = {name: 1.0 if self.operators[name].kind == "source" else 0.0 for name in order}
-        arrivals: list[float] = []  # added up exactly: a million small shares must not drift
-        for name in order:
-            share = rate[name] / max(self.operators[name].outputs, 1)
-            for stream in leaving[name]:
-                target = stream.target.operator
-                rate[target] += share
-                if self.operators[target].kind == "sink":
-                    arrivals.append(share)
-        passed = math.fsum(rate[name] for name in order if self.operators[name].kind in ("work", "merge", "python"))
-        arrived = math.fsum(arrivals)
-        copies: dict[str, int | None] = {}
-        for name in reversed(order):
-            operator = self.operators[name]
-            if operator.kind == "sink":
-                copies[name] = 1
-                continue
-            per_port: list[int | None] = [0] * operator.outputs
-            for stream in leaving[name]:
-                so_far, more = per_port[stream.source.port], copies[stream.target.operator]
-                per_port[stream.source.port] = None if so_far is None or more is None else so_far + more
-            alike = operator.preserves and per_port.count(per_port[0]) == len(per_port)
-            copies[name] = per_port[0] if alike else None
-        of_sources = {copies[name] for name in order if self.operators[name].kind == "source"}
-        return Flow(round(passed / arrived, 9) if arrived else 0.0, of_sources.pop() if len(of_sources) == 1 else None, copies)
+        """Average hops and copies of a tuple. Raises GraphError for a graph with a cycle."""
+        return flow_of(self)
 
     # -- checking -------------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raise GraphError listing every rule that the graph breaks, with the operator or port that breaks it."""
-        problems: list[str] = []
-        kinds = {operator.kind for operator in self.operators.values()}
-        if "source" not in kinds:
-            problems.append("no source: a graph needs an operator without input ports")
-        if "sink" not in kinds:
-            problems.append("no sink: a graph needs an operator without output ports")
-        problems += [f"output port {port} feeds nothing" for port, targets in self.successors().items() if not targets]
-        problems += [f"input port {port} is fed by nothing" for port, origins in self.predecessors().items() if not origins]
-        seen: set[Stream] = set()
-        for stream in self.streams:
-            if stream in seen:
-                problems.append(f"stream {stream.source} -> {stream.target} is connected twice")
-            seen.add(stream)
-        _, cycle = self._order_or_cycle()
-        problems += [f"cycle {' -> '.join(cycle)}"] if cycle else self._merge_problems()
-        if problems:
-            shown = problems[:8] + ([f"and {len(problems) - 8} more"] if len(problems) > 8 else [])
-            raise GraphError(f"graph {self.name!r}: " + "; ".join(shown))
+        """Raise GraphError listing the rules that the graph breaks, with the operator or port that breaks each."""
+        from harness.graph_checks import problems_of
 
-    def _merge_problems(self) -> list[str]:
-        """A merge waits for every tuple of its split: all of the split's tuples must reach it, each once."""
-        problems: list[str] = []
-        merges = [operator.name for operator in self.operators.values() if operator.kind == "merge"]
-        if not merges:
-            return problems
-        downstream = self.downstream()
-        upstream: dict[str, list[str]] = {name: [] for name in self.operators}
-        for name, targets in downstream.items():
-            for target in targets:
-                upstream[target].append(name)
-        fan_out = {port.operator for port, targets in self.successors().items() if len(targets) > 1}
-        for merge in merges:
-            splits: set[str] = set()
-            for name in _reach(upstream, merge, stop=lambda name: self.operators[name].kind == "split"):
-                operator = self.operators[name]
-                if operator.kind == "split":
-                    splits.add(name)
-                    if name in fan_out:
-                        problems.append(f"merge {merge!r}: an output port of its split {name!r} feeds more than one input port")
-                elif operator.kind in ("source", "merge"):
-                    problems.append(f"merge {merge!r}: {name!r} reaches it without passing a split")
-                elif not operator.preserves or operator.outputs > 1 or name in fan_out:
-                    problems.append(f"merge {merge!r}: {name!r}, between it and its split, may drop, double or divert tuples")
-            if len(splits) > 1:
-                problems.append(f"merge {merge!r}: more than one split feeds it ({', '.join(sorted(splits))})")
-            for split in splits:
-                for name in _reach(downstream, split, stop=lambda name: self.operators[name].kind in ("merge", "sink")):
-                    if name != merge and self.operators[name].kind in ("merge", "sink"):
-                        problems.append(f"merge {merge!r}: tuples of its split {split!r} also go to {name!r}")
-        return problems
+        problems = problems_of(self)
+        shown = list(islice(problems, 8))
+        if shown:
+            more = sum(1 for _ in problems)
+            raise GraphError(f"graph {self.name!r}: " + "; ".join(shown + [f"and {more} more"] * bool(more)))
+
+
+# -- values -------------------------------------------------------------------------------------------------------------------
 
 
 def _whole(what: str, value: object, low: int, high: int, unit: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise GraphError(f"{what} must be a whole number from {low} to {high} {unit}, not {value!r}")
+        raise GraphError(f"{what} must be a whole number from {low} to {high} {unit}, not {_shown(value)}")
 
 
-def _reach(edges: dict[str, list[str]], start: str, stop: Callable[[str], bool]) -> Iterator[str]:
-    """Operators reachable from `start` (itself not among them), not looking beyond those where `stop` holds."""
-    seen: set[str] = set()
-    frontier = list(edges[start])
-    while frontier:
-        name = frontier.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        yield name
-        if not stop(name):
-            frontier.extend(edges[name])
+def _number(what: str, value: object, low: float, high: float, unit: str, or_zero: bool = False) -> float:
+    """The number as a float. Raises GraphError if it is none or out of range (as what is not a number is)."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and (low <= value <= high or (or_zero and value == 0))
+    if not fits:
+        raise GraphError(f"{what} must be from {low:g} to {high:g} {unit}, not {_shown(value)}")
+    return float(value)
 
 
-def _cycle(downstream: dict[str, list[str]], outside: set[str]) -> list[str]:
-    """One cycle among the operators that are not in `outside`: every one of them lies on a cycle or behind one."""
-    upstream: dict[str, str] = {}
-    for name, targets in downstream.items():
-        if name not in outside:
-            for target in targets:
-                upstream.setdefault(target, name)
-    name = next(name for name in downstream if name not in outside)
-    walked: dict[str, None] = {}
-    while name not in walked:
-        walked[name] = None
-        name = upstream[name]
-    names = list(walked)
-    loop = [name, *reversed(names[names.index(name) :])]
-    return loop if len(loop) <= 12 else [*loop[:6], "…", *loop[-5:]]
+def _pairs(what: str, bursts: object, pair: str) -> Iterator[tuple[int, tuple[object, object]]]:
+    """The bursts, numbered."""
+    if not isinstance(bursts, list | tuple) or len(bursts) > MAX_BURSTS:
+        raise GraphError(f"{what} must be a list of at most {MAX_BURSTS} pairs {pair}, not {_shown(bursts)}")
+    for place, burst in enumerate(bursts):
+        if not isinstance(burst, list | tuple) or len(burst) != 2:
+            raise GraphError(f"{what} must be pairs {pair}, not {_shown(burst)}")
+        yield place, tuple(burst)
+
+
+def _shown(value: object) -> str:
+    """A value in an error message: one line, not endless."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write very long ones
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _named(value: object) -> str:
+    """An operator by its name, anything else as it is."""
+    return repr(value.name) if isinstance(value, Operator) else _shown(value)
+
+
+def _cycle(names: list[str], order: list[int], leaving: list[list[tuple[int, int]]]) -> list[str]:
+    """One cycle among the operators that are not in `order`: every one of them lies on a cycle or behind one."""
+    outside = set(order)
+    upstream: dict[int, int] = {}
+    for index in range(len(names)):
+        if index not in outside:
+            for _, target in leaving[index]:
+                upstream.setdefault(target, index)
+    index = next(index for index in range(len(names)) if index not in outside)
+    walked: dict[int, int] = {}  # with their places
+    while index not in walked:
+        walked[index] = len(walked)
+        index = upstream[index]
+    loop = list(walked)[walked[index] :]
+    return [names[index], *(names[index] for index in reversed(loop))]

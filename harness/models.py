@@ -1,25 +1,24 @@
 """The threading models that a run may choose (P17 §2.2), each with its options.
 
-A model says which input ports have a queue and which threads execute them; `harness/runtime/` and every other engine obey it.
+A model says which input ports have a queue and which threads execute them. The graph's author may say otherwise for some,
+by threaded ports and annotations; `port_queues` and `pool_of` resolve both, and `harness/runtime/` and other engines obey.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import ClassVar
 
 from harness.errors import UserError
-from harness.graph import Operator
+from harness.graph import MAX_QUEUE_CAPACITY, MAX_THREADS, Graph, Threading
 
 DEFAULT_QUEUE_CAPACITY = 1000
 """Tuples a queue holds, as in IBM Streams 4.2, unless all the queues together would pass `QUEUE_MEMORY`."""
 
 QUEUE_MEMORY = 2 * 2**30
 """Bytes that the queues of a graph may take together when the capacity is not given. A guess, not tuned."""
-
-MAX_THREADS = 1024
-MAX_QUEUE_CAPACITY = 2**20
 
 
 @dataclass(frozen=True)
@@ -47,9 +46,12 @@ class Dynamic:
     name: ClassVar[str] = "dynamic"
     threads: int | None = None  # scheduler threads; None: one for each CPU that the process may use
     queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in memory
+    queued: str = "all"  # scheduled ports that begin with their queue switched on: all, or none (as M19 begins)
 
     def __post_init__(self) -> None:
         _check_capacity(self.queue_capacity)
+        if self.queued not in ("all", "none"):
+            raise UserError(f"queued must be all or none, not {self.queued!r}")
         if self.threads is None:
             object.__setattr__(self, "threads", allowed_cpus())
         elif not 1 <= self.threads <= MAX_THREADS:
@@ -74,9 +76,77 @@ def make_model(name: str, *, threads: int | None = None, queue_capacity: int | N
     return MODELS[name](**given)
 
 
-def has_queue(model: Model | None, operator: Operator) -> bool:
-    """Whether an operator's input ports have queues under a model. A split's never do: it runs on the thread that submits."""
-    return model is not None and not isinstance(model, Manual) and operator.kind not in ("source", "split")
+class Queue(StrEnum):
+    """How tuples get into an input port."""
+
+    CALLED = "called"  # by a function call of whoever submits
+    THREADED = "threaded"  # through a queue with a thread of its own
+    SCHEDULED = "scheduled"  # through a queue that scheduler threads empty
+
+
+@dataclass(frozen=True)
+class PortQueue:
+    """The queue before an input port; `capacity` in tuples, None: the engine chooses."""
+
+    kind: Queue
+    capacity: int | None = None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The scheduler threads of a run; 0 if there is nothing to schedule."""
+
+    threads: int
+    elastic: bool
+
+
+_CALLED = PortQueue(Queue.CALLED)
+
+
+def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
+    """The queue before each input port of a graph, in the order of `Graph.input_ports`.
+
+    A port threaded by hand stays so under every model. A split runs on the thread that submits to it. Others go by their
+    operator's annotation, and without one by the run's model.
+    """
+    capacity = getattr(model, "queue_capacity", None)
+    by_model = {
+        Manual.name: _CALLED,
+        Dedicated.name: PortQueue(Queue.THREADED, capacity),
+        Dynamic.name: PortQueue(Queue.SCHEDULED, capacity),
+    }
+    default = by_model[model.name]
+    queues: list[PortQueue] = []
+    for operator in graph.operators.values():
+        if operator.kind == "split":
+            queues.append(_CALLED)
+        elif operator.inputs:
+            queues += [by_model[operator.threading.model] if operator.threading else default] * operator.inputs
+    if graph.threaded:
+        for place, port in enumerate(graph.input_ports()):
+            if port in graph.threaded:
+                queues[place] = PortQueue(Queue.THREADED, graph.threaded[port])
+    return queues
+
+
+def pool_of(graph: Graph, model: Model) -> Pool:
+    """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all.
+
+    The pool is elastic only if all agree, and the model dynamic itself is not. Raises UserError if it would be: there is
+    no control law yet.
+    """
+    if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)):
+        return Pool(0, False)
+    wishes: set[Threading] = {operator.threading for operator in graph.operators.values() if operator.threading is not None}
+    wishes = {wish for wish in wishes if wish.model == Dynamic.name}
+    asked = [wish.threads for wish in wishes if wish.threads is not None]
+    if isinstance(model, Dynamic):
+        asked.append(model.threads)
+    elif all(wish.elastic for wish in wishes):
+        raise UserError(
+            f"graph {graph.name!r}: elastic=True: this version has no control law; give threads and leave elastic out"
+        )
+    return Pool(max(asked, default=0) or allowed_cpus(), False)
 
 
 def allowed_cpus() -> int:

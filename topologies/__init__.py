@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from harness.errors import UserError
-from harness.graph import MAX_PAYLOAD, Graph
-
-MAX_OPERATORS = 10**7  # of one graph; about 5 GB of Python objects
+from harness.graph import MAX_OPERATORS, MAX_PAYLOAD, Graph
 
 Value = int | str
 

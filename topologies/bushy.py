@@ -12,11 +12,11 @@ the trees is a work operator: there is neither a split nor a merge, so all of th
 
 from __future__ import annotations
 
-from harness.graph import MAX_PORTS, Graph, Operator, PortId
-from topologies import MAX_OPERATORS, PAYLOAD, Parameter, Topology
+from harness.graph import MAX_OPERATORS, MAX_PORTS, Graph, Operator, PortId
+from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, work_costs
 
-MAX_DEPTH = (MAX_OPERATORS - 2) // 2  # with a width of 1, two chains; a width of 2 ends at 22 levels
+MAX_DEPTH = (MAX_OPERATORS - 2) // 2  # with a width of 1, two chains; a width of 2 ends at 18 levels
 
 
 def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> Graph:

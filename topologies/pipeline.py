@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from harness.graph import Graph
-from topologies import MAX_OPERATORS, PAYLOAD, Parameter, Topology
+from harness.graph import MAX_OPERATORS, Graph
+from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, work_costs
 
 

@@ -58,6 +58,8 @@ def as_text() -> str:
     for name, model in MODELS.items():
         rows = [("option", "default", "unit", "range", "meaning")]
         for field in fields(model):
+            if field.name not in OPTIONS:  # for control laws, not for people
+                continue
             rows.append((f"--{field.name.replace('_', '-')}", *OPTIONS[field.name]))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

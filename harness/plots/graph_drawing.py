@@ -18,8 +18,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
-from harness.graph import Graph
-from harness.models import DEFAULT_QUEUE_CAPACITY, Dedicated, Dynamic, Manual, Model, has_queue
+from harness.graph import Graph, Operator, PortId
+from harness.models import DEFAULT_QUEUE_CAPACITY, Manual, Model, PortQueue, Queue, pool_of, port_queues
 from harness.plots import style
 from harness.plots.graph_layout import Layout, Link, Node, arrange
 
@@ -62,26 +62,26 @@ def figure(graph: Graph, model: Model | None = None, parameters: Mapping[str, in
 
 def threads_of(graph: Graph, model: Model) -> dict[str, tuple[str, ...]]:
     """The threads that may execute each operator: `t1`, `t2`, … of sources, then of ports; `pool`: any of it."""
-    feeding: dict[str, list[str]] = defaultdict(list)
-    for stream in graph.streams:
-        feeding[stream.target.operator].append(stream.source.operator)
-    found: dict[str, tuple[str, ...]] = {}
-    number = 0
-    for operator in graph.operators.values():
-        if operator.kind == "source":
+    found: dict[str, dict[str, None]] = {name: {} for name in graph.operators}
+    sources = [operator.name for operator in graph.operators.values() if operator.kind == "source"]
+    for number, name in enumerate(sources, start=1):
+        found[name][f"t{number}"] = None
+    number = len(sources)
+    called: dict[str, list[PortId]] = defaultdict(list)  # by operator
+    for port, queue in zip(graph.input_ports(), port_queues(graph, model), strict=True):
+        if queue.kind is Queue.CALLED:
+            called[port.operator].append(port)
+        elif queue.kind is Queue.SCHEDULED:
+            found[port.operator][POOL] = None
+        else:
             number += 1
-            found[operator.name] = (f"t{number}",)
-    for operator in graph.operators.values():
-        if has_queue(model, operator):
-            if isinstance(model, Dynamic):
-                found[operator.name] = (POOL,)
-            else:
-                found[operator.name] = tuple(f"t{number + 1 + port}" for port in range(operator.inputs))
-                number += operator.inputs
+            found[port.operator][f"t{number}"] = None
+    feeding = graph.predecessors()
     for name in graph.topological_order():
-        if name not in found:
-            found[name] = tuple(dict.fromkeys(thread for origin in feeding[name] for thread in found[origin]))
-    return found
+        for port in called[name]:
+            for origin in feeding[port]:
+                found[name].update(found[origin.operator])
+    return {name: tuple(threads) for name, threads in found.items()}
 
 
 # -- words --------------------------------------------------------------------------------------------------------------------
@@ -92,16 +92,27 @@ def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]
     operators = [graph.operators[name] for name in node.names]
     threads = tuple(dict.fromkeys(thread for name in node.names for thread in executors.get(name, ())))
     if len(operators) > 1:
-        parts = [_cost_text([operator.cost for operator in operators if operator.kind == "work"]), _threads_text(threads)]
+        plain = all(operator.kind != "work" or not (operator.busy_us or operator.costs) for operator in operators)
+        costs = [operator.cost for operator in operators if operator.kind == "work"] if plain else []
+        parts = [_cost_text(costs), _threads_text(threads)]
         return f"… {len(operators):,} more …", " · ".join(filter(None, parts))
-    operator = operators[0]
-    if operator.kind == "work":
-        kind = f"{operator.cost:,} FLOP"
-    elif operator.kind == "split":
-        kind = f"1 to {operator.outputs:,}"
-    else:
-        kind = "" if operator.name == operator.kind else operator.kind
-    return _shortened(operator.name), " · ".join(filter(None, (kind, _threads_text(threads))))
+    return _shortened(operators[0].name), " · ".join(filter(None, (_kind_text(operators[0]), _threads_text(threads))))
+
+
+def _kind_text(operator: Operator) -> str:
+    """What an operator does, in a few words."""
+    match operator.kind:
+        case "work" if operator.busy_us:
+            return f"{operator.busy_us:,g} µs"
+        case "work":
+            return _cost_text([flop for _, flop in operator.costs]) if operator.costs else f"{operator.cost:,} FLOP"
+        case "split":
+            return f"1 to {operator.outputs:,}" + (f" by {operator.keys:,} keys" if operator.keys else "")
+        case "filter":
+            return f"passes {100 * operator.selectivity:g} %"
+        case "source" if operator.rate or operator.rates:
+            return f"{operator.rate:,g} tuples/s" if operator.rate else "bursts"
+    return "" if operator.name == operator.kind else operator.kind
 
 
 def _cost_text(costs: list[int]) -> str:
@@ -128,17 +139,20 @@ def _shortened(name: str) -> str:
 def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | str]) -> list[str]:
     """The title and what stands under it."""
     sources = sum(operator.kind == "source" for operator in graph.operators.values())
-    queues = sum(operator.inputs for operator in graph.operators.values() if has_queue(model, operator))
     settings = ", ".join(f"{name}={value}" for name, value in parameters.items())
     size = f"{_count(len(graph.operators), 'operator')}, {_count(len(graph.streams), 'stream')}"
     lines = [graph.name, f"{settings}: {size}" if settings else size]
     if model is None:
         return lines
+    kinds = [queue.kind for queue in port_queues(graph, model)]
+    queues = len(kinds) - kinds.count(Queue.CALLED)
     own = "the thread of the source" if sources == 1 else f"the threads of {sources:,} sources"
-    if isinstance(model, Dynamic):
-        own = f"{_count(model.threads or 0, 'scheduler thread')} and {own}"
-    elif isinstance(model, Dedicated):
-        own = f"{_count(queues, 'dedicated thread')} and {own}"
+    threads = []
+    if Queue.SCHEDULED in kinds:
+        threads.append(_count(pool_of(graph, model).threads, "scheduler thread"))
+    if Queue.THREADED in kinds:
+        threads.append(_count(kinds.count(Queue.THREADED), "dedicated thread"))
+    own = " and ".join([", ".join(threads), own] if threads else [own])
     return [*lines, f"{model.name}: {own}; {_count(queues, 'queue') if queues else 'no queues'}"]
 
 
@@ -165,6 +179,10 @@ class _Picture:
     def __init__(self, graph: Graph, model: Model | None, layout: Layout, executors: Mapping[str, tuple[str, ...]]) -> None:
         self.graph = graph
         self.model = model
+        self.queues: dict[PortId, PortQueue] = {}
+        if model is not None:
+            found = zip(graph.input_ports(), port_queues(graph, model), strict=True)
+            self.queues = {port: queue for port, queue in found if queue.kind is not Queue.CALLED}
         self.layout = layout
         self.executors = executors
         self.sources = sum(operator.kind == "source" for operator in graph.operators.values())
@@ -220,7 +238,7 @@ class _Picture:
         self.left: list[float] = []
         x = 0.0
         for level, width in enumerate(self.widths):
-            queued = any(self._is_queued(node) for node in self.layout.levels[level])
+            queued = any(self._queued_ports(node) for node in self.layout.levels[level])
             if level:
                 x += min(GAP + GAP_OF_FAN * climb[level], MAX_GAP) + (QUEUE_WIDTH if queued else 0.0)
             self.left.append(x)
@@ -236,8 +254,14 @@ class _Picture:
         """Sources and sinks are: the ends of the graph."""
         return all(self.graph.operators[name].kind in ("source", "sink") for name in self.layout.nodes[index].names)
 
-    def _is_queued(self, index: int) -> bool:
-        return any(has_queue(self.model, self.graph.operators[name]) for name in self.layout.nodes[index].names)
+    def _queued_ports(self, index: int) -> list[int]:
+        """Of the input ports at which streams arrive in the picture, those with a queue; folded operators share them."""
+        names = self.layout.nodes[index].names
+        if len(names) == 1:
+            return [port for port in self.inputs[index] if PortId(names[0], port) in self.queues]
+        operators = [self.graph.operators[name] for name in names]
+        queued = any(operator.input(port) in self.queues for operator in operators for port in range(operator.inputs))
+        return self.inputs[index] if queued else []
 
     def _edges(self, index: int) -> tuple[float, float]:
         """Left and right edge of a node's box, without queues and stacked sheets."""
@@ -255,7 +279,7 @@ class _Picture:
         x = self._edges(link.source)[1] + (2 * STACK if len(self.layout.nodes[link.source].names) > 1 else 0.0)
         y = self._port(link.source, link.output, self.outputs[link.source])
         vertices, codes = [(x, y)], [Path.MOVETO]
-        tip = self._edges(link.target)[0] - (QUEUE_WIDTH if self._is_queued(link.target) else 0.0)
+        tip = self._edges(link.target)[0] - (QUEUE_WIDTH if link.input in self._queued_ports(link.target) else 0.0)
         ends = [(*self._edges(bend), self.y[bend]) for bend in link.bends]
         ends.append((tip - ARROW, tip - ARROW, self._port(link.target, link.input, self.inputs[link.target])))
         for left, right, there in ends:
@@ -278,9 +302,8 @@ class _Picture:
         rounding = BOX_HEIGHT / 2 if self._is_round(index) else 0.04
         for sheet in (2, 1, 0) if len(node.names) > 1 else (0,):
             self._draw_box(left + sheet * STACK, y - sheet * STACK, right - left, BOX_HEIGHT, color, rounding)
-        if self._is_queued(index):
-            for port in self.inputs[index]:
-                self._draw_queue(left - QUEUE_WIDTH, self._port(index, port, self.inputs[index]), len(self.inputs[index]))
+        for port in self._queued_ports(index):
+            self._draw_queue(left - QUEUE_WIDTH, self._port(index, port, self.inputs[index]), len(self.inputs[index]))
         name, more = self.texts[index]
         middle = (left + right) / 2
         self._text(middle, y - (0.075 if more else 0.0), name, NAME, "center")
@@ -338,30 +361,40 @@ class _Picture:
             else:
                 own, calls = f"t1 to t{self.sources}: the threads of the sources", "; they call everything downstream"
             colors = [_thread_color(number + 1) for number in range(min(self.sources, len(THREAD_COLORS)))]
-            lines.append((self._swatch(*colors), own + (calls if isinstance(self.model, Manual) else "")))
-        if isinstance(self.model, Dynamic):
-            pool = (
-                "the only scheduler thread" if self.model.threads == 1 else f"any of {self.model.threads:,} scheduler threads"
-            )
+            lines.append((self._swatch(*colors), own + (calls if isinstance(self.model, Manual) and not self.queues else "")))
+        kinds = {queue.kind for queue in self.queues.values()}
+        if Queue.SCHEDULED in kinds:
+            threads = pool_of(self.graph, self.model).threads
+            pool = "the only scheduler thread" if threads == 1 else f"any of {threads:,} scheduler threads"
             lines.append((self._swatch(POOL_COLOR), f"{POOL}: {pool}"))
-        if isinstance(self.model, Dedicated):
-            lines.append((self._swatch(*THREAD_COLORS), f"t{self.sources + 1} and on: a thread for each queue"))
+        if Queue.THREADED in kinds:
+            each = "queue" if Queue.SCHEDULED not in kinds else "threaded port"
+            lines.append((self._swatch(*THREAD_COLORS), f"t{self.sources + 1} and on: a thread for each {each}"))
         if any(len(set(self.executors.get(name, ()))) > 1 for name in self.executors):
             lines.append((self._swatch(SEVERAL_COLOR), "several threads may execute it"))
         operators = self.graph.operators.values()
-        if isinstance(self.model, Dynamic | Dedicated):
-            given = self.model.queue_capacity
-            holds = f"{given:,}" if given else f"{DEFAULT_QUEUE_CAPACITY:,}, fewer if memory is short"
+        if self.queues:
             lines.append(
-                (lambda x, y: self._draw_queue(x - QUEUE_WIDTH / 2, y), f"queue before an input port; tuples it holds: {holds}")
+                (
+                    lambda x, y: self._draw_queue(x - QUEUE_WIDTH / 2, y),
+                    f"queue before an input port; tuples it holds: {self._holds()}",
+                )
             )
-            if any(operator.kind == "split" for operator in operators):
+            if any(operator.kind == "split" and operator.input(0) not in self.queues for operator in operators):
                 lines.append((self._blank, "a split has no queue: it runs on the thread that submits to it"))
         if any(operator.kind == "work" and operator.outputs > 1 for operator in operators):
             lines.append((self._blank, "an operator with several output ports sends tuples to them in turn"))
         if any(len(node.names) > 1 for node in self.layout.nodes):
             lines.append((self._sheets, "operators that are folded together"))
         return lines
+
+    def _holds(self) -> str:
+        """What the queues hold, in words."""
+        given = {queue.capacity for queue in self.queues.values()}
+        by_default = f"{DEFAULT_QUEUE_CAPACITY:,}, fewer if memory is short"
+        known = sorted(capacity for capacity in given if capacity is not None)
+        words = ([by_default] if None in given else []) + [f"{capacity:,}" for capacity in known]
+        return " or ".join(words) if len(words) <= 3 else f"from {known[0]:,} to {known[-1]:,}"
 
     def _swatch(self, *colors: Color) -> Callable[[float, float], None]:
         def draw(x: float, y: float) -> None:

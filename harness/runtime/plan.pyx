@@ -32,7 +32,7 @@ from harness.runtime.native cimport (
 from harness.runtime.operators cimport PythonCall, kernel_for
 
 from harness.errors import RunFailed, UserError
-from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_MEMORY, Dedicated, Dynamic, Manual, has_queue
+from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_MEMORY, Dedicated, Dynamic, Manual, Queue, port_queues
 from harness.runtime.analysis import contexts_of, depths_of, paths_of
 
 ctypedef Target* TargetPointer
@@ -73,7 +73,7 @@ cdef class Plan:
         number = {operator.name: index for index, operator in enumerate(self.operators)}
         port_number = {port: index for index, port in enumerate(self.input_ports)}
         order = [number[name] for name in graph.topological_order()]
-        queued = [has_queue(model, self.operators[number[port.operator]]) for port in self.input_ports]
+        queued = [queue.kind is not Queue.CALLED for queue in port_queues(graph, model)]
         self.streams = [
             (number[stream.source.operator], stream.source.port, number[stream.target.operator], port_number[stream.target])
             for stream in graph.streams
@@ -84,6 +84,8 @@ cdef class Plan:
             incoming[stream[2]].append(stream)
             outgoing[stream[0]][stream[1]].append(stream)
         copies = graph.flow().copies_from
+        if not all(operator.preserves for operator in self.operators):
+            copies = dict.fromkeys(copies)  # what is dropped is not accounted for yet
         self.copies_known = all(copies[operator.name] is not None for operator in self.operators)
 
         self.run.stride = slot_stride(graph.payload)

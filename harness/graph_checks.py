@@ -1,0 +1,101 @@
+"""The rules that a whole graph must obey, for `Graph.check`: each broken one is a line that names the operator or port."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from harness.graph import PortId, Stream
+
+if TYPE_CHECKING:
+    from harness.graph import Graph
+
+MAX_MERGE_PROBLEMS = 100
+"""Where a merge is wrong, its whole neighbourhood must be walked; so the search ends after so many."""
+
+
+def problems_of(graph: Graph) -> Iterator[str]:
+    """Every rule that the graph breaks, with its place."""
+    kinds = {operator.kind for operator in graph.operators.values()}
+    if "source" not in kinds:
+        yield "no source: a graph needs an operator without input ports"
+    if "sink" not in kinds:
+        yield "no sink: a graph needs an operator without output ports"
+    feeding = {stream.source for stream in graph.streams}
+    if len(feeding) < sum(operator.outputs for operator in graph.operators.values()):
+        yield from (f"output port {port} feeds nothing" for port in graph.output_ports() if port not in feeding)
+    fed = {stream.target for stream in graph.streams}
+    if len(fed) < sum(operator.inputs for operator in graph.operators.values()):
+        yield from (f"input port {port} is fed by nothing" for port in graph.input_ports() if port not in fed)
+    if len(set(graph.streams)) < len(graph.streams):
+        seen: set[Stream] = set()
+        for stream in graph.streams:
+            if stream in seen:
+                yield f"stream {stream.source} -> {stream.target} is connected twice"
+            seen.add(stream)
+    cycle = graph.cycle()
+    if cycle:
+        yield describe_cycle(cycle)
+    elif "merge" in kinds:
+        yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
+
+
+def describe_cycle(names: list[str]) -> str:
+    """A cycle for people."""
+    shown = names if len(names) <= 12 else [*names[:6], "…", *names[-5:]]
+    return f"cycle {' -> '.join(shown)} (only a control port may close one)"
+
+
+def _merge_problems(graph: Graph) -> Iterator[str]:
+    """A merge waits for every tuple of its split: all of the split's tuples must reach it, each once.
+
+    What goes to a control port besides is nobody's loss: it ends there.
+    """
+    kind = {operator.name: operator.kind for operator in graph.operators.values()}
+    downstream: dict[str, list[str]] = {name: [] for name in graph.operators}
+    upstream: dict[str, list[str]] = {name: [] for name in graph.operators}
+    targets: dict[PortId, int] = {}  # of each output port, control ports not counted
+    for source, target in graph.streams:
+        if kind[target.operator] != "control":
+            downstream[source.operator].append(target.operator)
+            upstream[target.operator].append(source.operator)
+            targets[source] = targets.get(source, 0) + 1
+    fan_out = {port.operator for port, count in targets.items() if count > 1}
+    absorbed = {port.operator: port for port in graph.output_ports() if port not in targets}
+    for merge in (name for name in graph.operators if kind[name] == "merge"):
+        splits: set[str] = set()
+        for name in _reach(upstream, merge, stop=lambda name: kind[name] == "split"):
+            operator = graph.operators[name]
+            if operator.kind == "split":
+                splits.add(name)
+                if name in fan_out:
+                    yield f"merge {merge!r}: an output port of its split {name!r} feeds more than one input port"
+            elif operator.kind in ("source", "merge"):
+                yield f"merge {merge!r}: {name!r} reaches it without passing a split"
+            elif not operator.preserves or operator.outputs > 1 or name in fan_out:
+                yield f"merge {merge!r}: {name!r}, between it and its split, may drop, double or divert tuples"
+        if len(splits) > 1:
+            yield f"merge {merge!r}: more than one split feeds it ({', '.join(sorted(splits))})"
+        for split in sorted(splits):
+            for name in (split, *_reach(downstream, split, stop=lambda name: kind[name] in ("merge", "sink"))):
+                if name == merge:
+                    continue
+                if kind[name] in ("merge", "sink"):
+                    yield f"merge {merge!r}: tuples of its split {split!r} also go to {name!r}"
+                elif name in absorbed:
+                    yield f"merge {merge!r}: output port {absorbed[name]} keeps tuples of its split {split!r} from it"
+
+
+def _reach(edges: dict[str, list[str]], start: str, stop: Callable[[str], bool]) -> Iterator[str]:
+    """Operators reachable from `start` (itself not among them), not looking beyond those where `stop` holds."""
+    seen: set[str] = set()
+    frontier = list(edges[start])
+    while frontier:
+        name = frontier.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        yield name
+        if not stop(name):
+            frontier.extend(edges[name])

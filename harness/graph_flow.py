@@ -1,0 +1,81 @@
+"""What becomes of a tuple on its way through a graph: how many operators it passes, how many copies arrive."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.graph import Graph, Operator
+
+HOPS = frozenset(("work", "filter", "merge", "python", "native"))
+"""Kinds of operator that count as a hop: those that do something with a tuple."""
+
+MAX_COPIES = 2**53
+"""More copies than that are told as None: nobody can count them, and a chain of fan-outs makes numbers of any length."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What one tuple of the sources becomes, on average, if users' functions pass on what they get.
+
+    `hops`: operators (work, filter, merge, python, native) that a tuple passes on its way, per tuple at the sinks.
+    `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
+    `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink or a control
+    port, one that is dropped counted as if it went on; None if it depends on the tuple.
+    """
+
+    hops: float
+    copies: int | None
+    copies_from: dict[str, int | None]
+
+
+def flow_of(graph: Graph) -> Flow:
+    """The flow of a graph without a cycle; splits and round-robin outputs share evenly, fan-out multiplies."""
+    operators = list(graph.operators.values())
+    order, leaving = graph.numbered_order()
+    ends: list[int | None] = [None] * len(operators)
+    at_sinks: list[int | None] = [None] * len(operators)
+    for index in reversed(order):
+        operator = operators[index]
+        if operator.outputs == 0:
+            ends[index] = 1
+            at_sinks[index] = int(operator.kind == "sink")
+        else:
+            ends[index] = _copies(operator, leaving[index], ends)
+            at_sinks[index] = _copies(operator, leaving[index], at_sinks) if operator.preserves else None
+    of_sources = {at_sinks[index] for index, operator in enumerate(operators) if operator.kind == "source"}
+    names = list(graph.operators)
+    return Flow(
+        _hops(operators, order, leaving),
+        of_sources.pop() if len(of_sources) == 1 else None,
+        {names[index]: ends[index] for index in order},
+    )
+
+
+def _hops(operators: list[Operator], order: list[int], leaving: list[list[tuple[int, int]]]) -> float:
+    rate = [1.0 if operator.kind == "source" else 0.0 for operator in operators]
+    arrivals: list[float] = []  # added up exactly: a million small shares must not drift
+    for index in order:
+        operator = operators[index]
+        share = rate[index] * operator.selectivity / (operator.outputs or 1)
+        for _, target in leaving[index]:
+            rate[target] += share
+            if operators[target].kind == "sink":
+                arrivals.append(share)
+    try:
+        passed = math.fsum(rate[index] for index in order if operators[index].kind in HOPS)
+        arrived = math.fsum(arrivals)
+    except OverflowError:
+        return 0.0
+    return round(passed / arrived, 9) if 0.0 < arrived < math.inf and passed < math.inf else 0.0
+
+
+def _copies(operator: Operator, leaving: list[tuple[int, int]], of: list[int | None]) -> int | None:
+    """Copies of a tuple that arrives at an operator, from those `of` the operators that it feeds."""
+    per_port: list[int | None] = [0] * operator.outputs
+    for port, target in leaving:
+        so_far, more = per_port[port], of[target]
+        per_port[port] = None if so_far is None or more is None or so_far + more > MAX_COPIES else so_far + more
+    return per_port[0] if per_port.count(per_port[0]) == len(per_port) else None

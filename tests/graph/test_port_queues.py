@@ -1,0 +1,133 @@
+"""Which ports have queues and how many scheduler threads there are: threaded ports first, then annotations, then the model."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import models
+from harness.errors import UserError
+from harness.graph import IN_FORCE, Graph, GraphError, Threading
+from harness.models import Dedicated, Dynamic, Manual, Pool, PortQueue, Queue, pool_of, port_queues
+
+CALLED, THREADED, SCHEDULED = PortQueue(Queue.CALLED), PortQueue(Queue.THREADED), PortQueue(Queue.SCHEDULED)
+MODELS = (Manual(), Dedicated(), Dynamic(threads=2))
+
+
+def annotated(*annotations: Threading | None) -> Graph:
+    """source -> split -> a work operator under each annotation -> sink."""
+    graph = Graph("annotated")
+    split, sink = graph.split("split", len(annotations)), graph.sink("sink")
+    graph.connect(graph.source("source"), split)
+    for number, annotation in enumerate(annotations):
+        token = IN_FORCE.set(annotation)
+        work = graph.work(f"w{number}")
+        IN_FORCE.reset(token)
+        graph.connect(split.output(number), work)
+        graph.connect(work, sink)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("model", "queue"), list(zip(MODELS, (CALLED, THREADED, SCHEDULED), strict=True)), ids=lambda x: str(x)
+)
+def test_the_model_decides_where_the_author_says_nothing(model, queue):
+    assert port_queues(annotated(None), model) == [CALLED, queue, queue]  # split, sink, work
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_an_annotation_comes_before_the_model(model):
+    graph = annotated(Threading("manual"), Threading("dedicated"), Threading("dynamic"))
+    assert port_queues(graph, model)[2:] == [CALLED, THREADED, SCHEDULED]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_threaded_port_comes_before_everything(model):
+    graph = annotated(Threading("manual"), Threading("dynamic"))
+    for name in ("split", "w0", "w1"):
+        graph.threaded_port(graph.operators[name], 7)
+    seven = PortQueue(Queue.THREADED, 7)
+    queues = port_queues(graph, model)
+    assert [queues[0], *queues[2:]] == [seven, seven, seven]
+
+
+def test_queues_hold_what_the_run_says():
+    graph = annotated(Threading("dedicated"), Threading("dynamic"))
+    assert [queue.capacity for queue in port_queues(graph, Dedicated(queue_capacity=5))] == [None, 5, 5, 5]
+    assert [queue.capacity for queue in port_queues(graph, Dynamic(threads=1, queue_capacity=6))] == [None, 6, 6, 6]
+    assert [queue.capacity for queue in port_queues(graph, Manual())] == [None, None, None, None]
+
+
+def test_every_port_of_an_operator_is_annotated_and_can_be_threaded_alone():
+    graph = Graph("ports")
+    work = graph.work("work", inputs=3)
+    graph.threaded_port(work.input(1), 9)
+    assert port_queues(graph, Manual()) == [CALLED, PortQueue(Queue.THREADED, 9), CALLED]
+
+
+def test_a_control_port_is_executed_as_its_operator_is():
+    graph = annotated(Threading("dedicated"))
+    graph.control(graph.operators["w0"])
+    assert port_queues(graph, Manual())[-1] == THREADED
+
+
+@pytest.mark.parametrize(
+    ("annotations", "model", "threads"),
+    [
+        ((None,), Manual(), 0),
+        ((None,), Dedicated(), 0),
+        ((None,), Dynamic(threads=3), 3),
+        ((Threading("dynamic"),), Manual(), 5),
+        ((Threading("dynamic", 2),), Manual(), 2),
+        ((Threading("dynamic", 2), Threading("dynamic", 4), Threading("dynamic")), Dedicated(), 4),
+        ((Threading("dynamic", 2),), Dynamic(threads=3), 3),
+        ((Threading("dynamic", 4),), Dynamic(threads=3), 4),
+        ((Threading("dynamic", 4, False),), Manual(), 4),
+        ((Threading("dynamic", 4, True), Threading("dynamic", 4, False)), Manual(), 4),
+        ((Threading("dynamic", 4, True), Threading("dynamic", 4)), Manual(), 4),
+    ],
+)
+def test_the_pool_has_the_highest_number_asked_for(monkeypatch, annotations, model, threads):
+    monkeypatch.setattr(models, "allowed_cpus", lambda: 5)
+    assert pool_of(annotated(*annotations), model) == Pool(threads, elastic=False)
+
+
+def test_there_is_no_pool_if_every_port_is_manual_dedicated_or_threaded():
+    graph = annotated(Threading("manual"), Threading("dedicated"), Threading("dynamic", 4))
+    graph.threaded_port(graph.operators["w2"])
+    assert pool_of(graph, Manual()) == Pool(0, elastic=False)
+
+
+def test_an_elastic_pool_is_refused_as_long_as_there_is_no_law():
+    with pytest.raises(UserError, match="this version has no control law"):
+        pool_of(annotated(Threading("dynamic", 2, True), Threading("dynamic", None, True)), Manual())
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (("automatic",), "threading: model 'automatic' is none of ours: name manual, dedicated or dynamic"),
+        (("magic",), "threading: model must be one of manual, dedicated, dynamic, not 'magic'"),
+        ((None,), "threading: model must be one of manual, dedicated, dynamic, not None"),
+        (("manual", 2), "threading: threads applies to the model dynamic only, not to manual"),
+        (("dedicated", None, True), "threading: elastic applies to the model dynamic only, not to dedicated"),
+        (("dynamic", 0), "threading: threads must be a whole number from 1 to 1024 threads, not 0"),
+        (("dynamic", 1025), "threading: threads must be a whole number from 1 to 1024 threads, not 1025"),
+        (("dynamic", 2**31), "not 2147483648"),
+        (("dynamic", 2.0), "not 2.0"),
+        (("dynamic", True), "not True"),
+        (("dynamic", "2"), "not '2'"),
+        (("dynamic", 2, "yes"), "threading: elastic must be True or False, not 'yes'"),
+        (("dynamic", 2, 1), "threading: elastic must be True or False, not 1"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_told(values, told):
+    with pytest.raises(GraphError) as caught:
+        Threading(*values)
+    assert told in str(caught.value)
+
+
+def test_queued_is_all_or_none():
+    assert Dynamic(threads=1).queued == "all"
+    assert Dynamic(threads=1, queued="none").queued == "none"
+    with pytest.raises(UserError, match="queued must be all or none, not 'some'"):
+        Dynamic(threads=1, queued="some")
