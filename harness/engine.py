@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.errors import UserError
-from harness.graph import Graph
+from harness.graph import Graph, PortId
 from harness.models import Model
 
 MACHINES = ("local",)
@@ -29,7 +29,7 @@ class Sample:
     processed: Sequence[int]  # tuples through each operator (a source's own count for sources)
     queue_fill: Sequence[float]  # tuples queued at each input port over its capacity, at the period's end; 0 without a queue
     write_blocked: Sequence[float]  # share of pushes to each input port that found its queue full or its producer side taken
-    threads_active: int  # scheduler threads running
+    threads_active: int  # scheduler threads that are not suspended
     threads_requested: int  # scheduler threads asked for
     threads_unsuspendable: int  # told to suspend a period ago and still not asleep (P17 §4.2.3)
     queued_ports: int  # input ports with a queue
@@ -37,6 +37,7 @@ class Sample:
     system_cpu: float  # busy share of the CPUs that the process may use, 0 .. 1, by all processes
     context_switches: int  # of this process, voluntary and not
     latency_counts: Sequence[int]  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
+    operator_cost: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,27 @@ class Engine(Protocol):
 
     queue_capacity: int  # tuples a queue, as chosen; 0 if nothing is queued
     threads: int  # threads that execute operators, sources' own included
+    minimum_threads: int  # the lowest level of the pool (FREE): one more than the most input ports of an operator that may block
 
     def start(self) -> None:
         """Start the threads. Raises RunFailed if the system refuses memory or a thread."""
 
     def sample(self, period_s: float) -> Sample:
         """Let one period pass, real or virtual, and read the counters. Returns early if the run ends by itself."""
+
+    def set_threads(self, level: int) -> None:
+        """Let `level` scheduler threads run (from 1 to 1,024), at once; the others sleep as soon as their operator lets them.
+
+        A level below `minimum_threads` is raised to it. Raises UserError if the graph has no scheduled port, or for a level out
+        of range.
+        """
+
+    def set_queued(self, ports: Sequence[PortId], queued: bool) -> None:
+        """Switch the queues of scheduled input ports on or off; each takes effect with the next tuple sent there.
+
+        Without its queue a port is executed by a function call of whoever sends (M19 §3.1). ORDER and ONCE hold throughout.
+        Raises UserError for a port that does not exist or is not scheduled; then nothing is changed.
+        """
 
     def finished(self) -> bool:
         """Whether every port has seen its final punctuation, or an operator has failed."""
@@ -88,8 +104,12 @@ class Engine(Protocol):
         """
 
 
-def open_engine(graph: Graph, model: Model, machine: str = "local", *, tuples: int | None = None) -> Engine:
+def open_engine(
+    graph: Graph, model: Model, machine: str = "local", *, tuples: int | None = None, profile: bool = False
+) -> Engine:
     """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
+
+    With `profile` it measures what each operator costs (`Sample.operator_cost`).
 
     Raises UserError for an unknown machine, GraphError for a graph that cannot run.
     """
@@ -100,4 +120,4 @@ def open_engine(graph: Graph, model: Model, machine: str = "local", *, tuples: i
     graph.check()
     from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
 
-    return RuntimeEngine(graph, model, tuples)
+    return RuntimeEngine(graph, model, tuples, profile)

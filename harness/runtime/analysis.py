@@ -2,10 +2,11 @@
 
 * Who can get where. Every operator is executed in a *context*: the thread of a source, the consumer side of a queued port, or
   the lock of an operator that more than one context reaches. An operator with one context needs no lock, a queue fed from one
-  context needs no producer flag (P17 §5.2 elides locks the same way).
+  context needs no producer flag (P17 §5.2 elides locks the same way). A port whose queue may be switched off counts as queued:
+  without its queue it is executed in the contexts of those that feed it, which only joins contexts, so what holds here holds then.
 * Which way a tuple came. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other end):
-  streams into a port add different amounts to a tuple's path, and sinks check the order of each path. More than 2^20 paths are
-  not told apart.
+  streams into a port add different amounts to a tuple's path, and sinks check the order of each path. Branches between a split
+  and the merge that restores its order are one path. More than 2^20 paths are not told apart.
 * How deep calls and nested drains can go: along the graph's longest path, so the stack of each thread is sized by that.
 
 A stream is a tuple (source operator, output port, target operator, input port), all by index; `order` is topological.
@@ -16,45 +17,96 @@ from __future__ import annotations
 MAX_PATHS = 2**20
 
 
-def contexts_of(operators, order, incoming, queued):
+def contexts_of(order, incoming, queued):
     """By operator: the one context that executes it, and whether it is its own lock's."""
-    context = [None] * len(operators)
-    locked = [False] * len(operators)
+    context = [None] * len(incoming)
+    locked = [False] * len(incoming)
     for index in order:
-        reached = {("port", stream[3]) if queued[stream[3]] else context[stream[0]] for stream in incoming[index]}
-        if not reached:
+        streams = incoming[index]
+        if not streams:
             context[index] = ("source", index)
-        elif len(reached) == 1:
-            context[index] = reached.pop()
-        else:
-            locked[index] = True
-            context[index] = ("lock", index)
+            continue
+        source, _, _, port = streams[0]
+        first = ("port", port) if queued[port] else context[source]
+        if len(streams) > 1:
+            for source, _, _, port in streams:
+                if (("port", port) if queued[port] else context[source]) != first:
+                    locked[index] = True
+                    first = ("lock", index)
+                    break
+        context[index] = first
     return context, locked
 
 
 def paths_of(operators, order, incoming):
-    """By operator: how many paths lead to it from the sources (None: too many); by stream: what it adds to a tuple's path."""
+    """By operator: how many paths lead to it from the sources (None: too many); by stream: what it adds to a tuple's path (not 0)."""
     paths = [None] * len(operators)
     steps = {}
+    ordered = _between_splits_and_merges(operators, incoming)
     for index in order:
-        kind = operators[index].kind
-        total = 0
-        for stream in incoming[index]:
-            before = paths[stream[0]]
-            steps[stream] = 0 if total is None or kind == "merge" else total
-            total = None if total is None or before is None or total + before > MAX_PATHS else total + before
-        paths[index] = 1 if kind in ("source", "merge") else total
-        if paths[index] is None:
-            for stream in incoming[index]:
-                steps[stream] = 0
+        streams = incoming[index]
+        if not streams:
+            paths[index] = 1
+        elif index in ordered or len(streams) == 1:
+            paths[index] = paths[streams[0][0]]
+        else:
+            total = 0
+            for stream in streams:
+                before = paths[stream[0]]
+                if total is None or before is None or total + before > MAX_PATHS:
+                    total = None
+                    break
+                if total > 0:
+                    steps[stream] = total
+                total += before
+            paths[index] = total
+            if total is None:
+                for stream in streams:
+                    steps.pop(stream, None)
     return paths, steps
+
+
+def _between_splits_and_merges(operators, incoming):
+    """Operators from which the tuples of a split go nowhere but to the merge that restores their order, and those merges."""
+    between = set()
+    for index, operator in enumerate(operators):
+        if operator.kind != "merge":
+            continue
+        between.add(index)
+        frontier = [index]
+        while frontier:
+            for stream in incoming[frontier.pop()]:
+                if operators[stream[0]].kind != "split" and stream[0] not in between:
+                    between.add(stream[0])
+                    frontier.append(stream[0])
+    return between
 
 
 def depths_of(order, outgoing, queued):
     """By operator: operators on the longest way of calls that starts with it, and on the longest way of any kind."""
-    calls, longest = {}, {}
+    calls = [1] * len(outgoing)
+    longest = [1] * len(outgoing)
     for index in reversed(order):
-        streams = [stream for port in outgoing[index] for stream in port]
-        calls[index] = 1 + max((calls[stream[2]] for stream in streams if not queued[stream[3]]), default=0)
-        longest[index] = 1 + max((longest[stream[2]] for stream in streams), default=0)
-    return calls, [longest[index] for index in sorted(longest)]
+        by_call = by_any = 0
+        for streams in outgoing[index]:
+            for _, _, target, port in streams:
+                if longest[target] > by_any:
+                    by_any = longest[target]
+                if not queued[port] and calls[target] > by_call:
+                    by_call = calls[target]
+        calls[index] += by_call
+        longest[index] += by_any
+    return calls, longest
+
+
+def queues_before(merge, operators, incoming, queued):
+    """Input ports with a queue between a merge and its split."""
+    queues, frontier, seen = set(), [merge], {merge}
+    while frontier:
+        for stream in incoming[frontier.pop()]:
+            if queued[stream[3]]:
+                queues.add(stream[3])
+            if stream[0] not in seen and operators[stream[0]].kind != "split":
+                seen.add(stream[0])
+                frontier.append(stream[0])
+    return queues

@@ -1,4 +1,5 @@
-# dedicated.pyx - a queue before every input port and a thread that executes it and nothing else (P17 s2.2).
+# dedicated.pyx - threaded ports: an input port with a queue and a thread that executes it and nothing else (P17 s2.2). Every port has one under
+# the dedicated model; under the others those that the user has asked for.
 #
 # A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one would take the core from the
 # one it waits for. What such a system spends its time on is the switch between threads, so the rules below make each switch worth
@@ -16,7 +17,7 @@
 # waits for room.
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acquire
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
 from harness.runtime.native cimport Port, Target, Tuple, Worker, spin
 from harness.runtime.submit cimport take
@@ -29,8 +30,9 @@ cdef void* port_body(void* argument) noexcept nogil:
     cdef uint64_t tail
     cdef uint32_t count
     while port.open_streams > 0 and not worker.stop.load(memory_order_acquire):
-        count = <uint32_t> port.ring.front(port.batch, &first)
+        count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
+            worker.at.store(0, memory_order_relaxed)
             wake_owed(worker)
             port.room.wake_one()
             tail = port.ring.tail().load(memory_order_acquire)
@@ -44,19 +46,25 @@ cdef void* port_body(void* argument) noexcept nogil:
         if port.room.somebody_guess() and port.ring.size_guess() * 2 <= port.ring.capacity():
             port.room.wake_one()
     wake_owed(worker)
+    worker.at.store(0, memory_order_relaxed)
     worker.thread.finish()
     return NULL
 
 
-cdef void wait_for_room(Worker* worker, Port* port) noexcept nogil:
+cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept nogil:
     cdef uint64_t head = port.ring.head().load(memory_order_acquire)
+    cdef uint32_t at = worker.at.load(memory_order_relaxed)
     if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
-        spin(&worker.spins)  # not full: another producer is copying its tuples in, which is soon done
+        spin(round_)  # not full: another producer is copying its tuples in, which is soon done
         return
     wake_owed(worker)
     port.arrivals.wake_one()
+    if worker.pooled:
+        worker.run.ready.wake_one()
     worker.waits.add(1)
+    worker.at.store(0, memory_order_relaxed)
     port.room.sleep_while(port.ring.head(), head, worker.stop)
+    worker.at.store(at, memory_order_relaxed)
 
 
 cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:

@@ -1,7 +1,11 @@
-# dynamic.pxd - scheduler threads that execute any port; see dynamic.pyx.
+# dynamic.pxd - scheduler threads; see dynamic.pyx.
 
-from harness.runtime.native cimport Port, Target, Worker
+from libc.stdint cimport uint32_t, uint64_t
+
+from harness.runtime.native cimport Port, Worker
 
 cdef void* scheduler_body(void* argument) noexcept nogil
-cdef void reschedule(Worker* worker, Port* port) noexcept nogil
-cdef void tuples_published(Worker* worker, Target* target) noexcept nogil
+cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil
+cdef void release(Worker* worker, Port* port) noexcept nogil
+cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogil
+cdef void tuples_published(Worker* worker, Port* port) noexcept nogil

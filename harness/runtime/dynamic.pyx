@@ -1,124 +1,149 @@
-# dynamic.pyx - scheduler threads that execute any input port (P17 s4.1).
+# dynamic.pyx - scheduler threads that execute any scheduled input port (P17 s4.1).
 #
-# Next port   front of the free list -> its consumer flag -> tuples in its queue? drain it, put it at the back. Else put it back, take the
-#             next, until the first one comes round again (find_work). Nothing found: back off, from a yield to 10 ms of sleep.
+# Next port   front of the list of ready ports -> its consumer flag -> drain it -> at the back of the list if tuples are left. No port is
+#             ready: a few yields, then sleep until one is (ready_ports.hpp).
 # Full queue  the producer does not wait for a scheduler thread: it drains a quarter of that queue itself, and tries again (reschedule).
+# Suspended   a scheduler thread whose level was taken away sleeps as soon as it is done with a batch (P17 s4.1.2, s4.2.3).
+#
+# READY: a port with tuples is on the list, or in the hands of somebody who will look at it again. Port::ready is 1 from the push that made
+# it so until the thread that took it from the list has found it empty. Edge READY: the producer publishes, then exchanges 1; that thread
+# exchanges 0, then looks at the queue. Both are read-modify-writes of one word, so the later one sees what came before the earlier
+# one: either the thread sees the tuples, or the producer sees 0 and puts the port on the list. A port that is taken from the list while
+# a blocked producer drains it is left to that producer, who looks again when it lets go (release), by the same argument.
 #
 # Where two threads meet, the loser goes elsewhere instead of trying harder: a flag or a list entry that somebody else has is work that
-# somebody else does. Per drain a thread touches the shared free list twice (LOCAL); all else that it writes is its own or the port's.
+# somebody else does. Per drain a thread touches the shared list twice (LOCAL); all else that it writes is its own or the port's.
 #
-# Beyond the paper: a drain hands an operator up to 32 tuples at once (submit.pyx), is bounded by the queue's capacity, so that an
-# ever-full port does not hold its thread for ever (IBM's implementation does that too), and a port whose streams have ended does not
-# go back on the list. Sleepers that have found nothing for a millisecond are woken when tuples are published: a quiet graph answers
-# fast.
+# Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as long as there are empty ports, and an idle
+# thread polls. A drain hands an operator up to 32 tuples at once (submit.pyx), and is bounded, so that an ever-full port does not
+# hold its thread for ever (IBM's implementation does that too).
+#
+# Who wakes a sleeper. A source's thread does for each port that it makes ready. A scheduler thread that is about to look for a port itself
+# need not: one tuple a time is carried through the graph by one thread. It does when it has more to do first, or has found that
+# more than one port is ready.
 #
 # Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and work stealing (P17 s3, s4.1.4).
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acquire
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport NO_PORT, Port, Run, Target, Tuple, Worker, spin, yield_thread
+from harness.runtime.native cimport AWAKE, IDLE, NO_PORT, SUSPENDED, Port, Run, Tuple, Worker, spin, yield_thread
 from harness.runtime.submit cimport take
 
 cdef enum:
-    YIELDS = 4                 # misses that only yield: a sleep below the timer slack of 50 us would take 50 us anyway
-    SHORTEST_NS = 100_000
-    DEEP_NS = 1_000_000        # from here on a sleeper is woken when tuples arrive
-    LONGEST_NS = 10_000_000    # P17 s4.1.3
+    YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
 cdef void* scheduler_body(void* argument) noexcept nogil:
     """P17 Figure 4, schedule()."""
     cdef Worker* worker = <Worker*> argument
     cdef Run* run = worker.run
-    cdef Port* port = find_work_blocking(worker)
-    cdef bint ended
+    cdef Port* port = next_port(worker)
     while port != NULL:
         worker.drains.add(1)
-        drain(worker, port, run.capacity + 1)
-        ended = port.open_streams == 0
+        drain(worker, port, port.ring.capacity() + 1, True)
+        worker.at.store(0, memory_order_relaxed)
         port.consuming.unlock()
-        if not ended:
-            run.free_ports.push(port.index)
-        port = find_work_blocking(worker)
+        if port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1
+            run.ready.push(port.index)
+        else:
+            port.ready.exchange(0, memory_order_acq_rel)  # READY
+            look_again(worker, port)
+        port = next_port(worker)
     worker.thread.finish()
     return NULL
 
 
-cdef void drain(Worker* worker, Port* port, uint64_t most) noexcept nogil:
-    """Execute the port on about `most` tuples of its queue, fewer if it runs empty. The caller holds the consumer flag."""
+cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil:
+    """Execute the port on about `most` tuples of its queue, fewer if it runs empty or, `yielding`, if the thread is suspended.
+
+    The caller holds the consumer flag.
+    """
     cdef Tuple* first
     cdef uint32_t count
     cdef uint64_t done = 0
     while done < most:
-        count = <uint32_t> port.ring.front(port.batch, &first)
+        count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
             return
+        if done > 0:
+            worker.run.ready.wake_one()
         take(worker, port, first, count)
         port.ring.release(count)  # only now: a tuple in execution still takes its slot (BOUND)
         done += count
-        if worker.stop.load(memory_order_acquire):
+        if worker.stop.load(memory_order_acquire) or yielding and worker.suspended.load(memory_order_relaxed):
             return
 
 
-cdef Port* find_work_blocking(Worker* worker) noexcept nogil:
-    """P17 Figure 5: a port with tuples, its consumer flag held; NULL when the run is over."""
+cdef void release(Worker* worker, Port* port) noexcept nogil:
+    """Let go of a port that did not come from the list."""
+    port.consuming.unlock()
+    look_again(worker, port)
+
+
+cdef void look_again(Worker* worker, Port* port) noexcept nogil:
+    """A port that nobody is responsible for any more, unless somebody holds its consumer flag, who will do the same."""
+    if port.ring.size_guess() > 0 and not port.consuming.held() and port.ready.exchange(1, memory_order_acq_rel) == 0:  # READY
+        worker.run.ready.push(port.index)
+        worker.run.ready.wake_one()
+
+
+cdef Port* next_port(Worker* worker) noexcept nogil:
+    """P17 Figure 5, findWork: a port from the list, its consumer flag held; NULL when the run is over."""
     cdef Run* run = worker.run
     cdef Port* port
-    cdef int64_t delay_ns = SHORTEST_NS
-    cdef uint32_t misses = 0
+    cdef uint32_t index, misses = 0
     while not worker.stop.load(memory_order_acquire):
-        port = find_work(worker)
-        if port != NULL:
-            return port
+        worker.searches.add(1)
+        if worker.suspended.load(memory_order_acquire):
+            suspend(worker)
+            continue
+        index = run.ready.pop()
+        if index != NO_PORT:
+            port = &run.ports[index]
+            if port.consuming.try_lock():
+                run.ready.wake_one()
+                return port
+            port.ready.exchange(0, memory_order_acq_rel)  # READY
+            look_again(worker, port)
+            continue
         misses += 1
         if misses <= YIELDS:
             yield_thread()
             continue
         worker.waits.add(1)
-        if delay_ns < DEEP_NS:
-            run.nap.sleep_for(delay_ns, worker.stop)
-        else:
-            run.idle.sleep_for(delay_ns, worker.stop)
-        delay_ns = min(delay_ns * 10, LONGEST_NS)
+        worker.rest.store(IDLE, memory_order_release)
+        run.ready.sleep(worker.stop, worker.suspended)
+        worker.rest.store(AWAKE, memory_order_relaxed)
     return NULL
 
 
-cdef Port* find_work(Worker* worker) noexcept nogil:
-    """P17 Figure 5, findWorkNonBlocking(): one walk over the free list, given up where other threads interfere."""
-    cdef Run* run = worker.run
-    cdef uint32_t first = run.free_ports.pop()
-    cdef uint32_t index = first
-    cdef Port* port
-    worker.searches.add(1)
-    while index != NO_PORT:
-        port = &run.ports[index]
-        # Looking at the size first spares an empty port's flag; a tuple that arrives just now is found on the next walk.
-        if port.ring.size_guess() > 0 and port.consuming.try_lock():
-            if port.ring.size_guess() > 0:
-                return port
-            port.consuming.unlock()
-        run.free_ports.push(index)
-        index = run.free_ports.pop()
-        if index == first:
-            run.free_ports.push(index)
-            return NULL
-    return NULL
+cdef void suspend(Worker* worker) noexcept nogil:
+    worker.run.ready.wake_one()  # it may have been woken for a port that it now leaves to others
+    worker.waits.add(1)
+    worker.rest.store(SUSPENDED, memory_order_release)
+    worker.pause.sleep_while(worker.suspended, 1, worker.stop)
+    worker.rest.store(AWAKE, memory_order_relaxed)
 
 
-cdef void reschedule(Worker* worker, Port* port) noexcept nogil:
+cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogil:
     """P17 Figure 6, reSchedule(), one round of its loop: drain the queue that is in the way, if nobody else does."""
+    cdef uint32_t at = worker.at.load(memory_order_relaxed)
+    worker.at.store(0, memory_order_relaxed)
     if port.consuming.try_lock():
         if port.ring.size_guess() > 0:
             worker.reschedules.add(1)
-            drain(worker, port, worker.run.capacity // 4 + 1)
-            port.consuming.unlock()
-            return
-        port.consuming.unlock()
-    spin(&worker.spins)
+            drain(worker, port, port.ring.capacity() // 4 + 1, False)
+            round_[0] = 0
+        release(worker, port)
+        worker.run.ready.wake_one()
+    else:
+        spin(round_)
+    worker.at.store(at, memory_order_relaxed)
 
 
-cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
-    cdef Run* run = worker.run
-    if run.idle.somebody_guess():  # may be missed: the sleeper comes by itself within 10 ms
-        run.idle.wake_one()
+cdef void tuples_published(Worker* worker, Port* port) noexcept nogil:
+    if port.ready.exchange(1, memory_order_acq_rel) == 0:  # READY
+        worker.run.ready.push(port.index)
+        if not worker.pooled:
+            worker.run.ready.wake_one()

@@ -1,4 +1,4 @@
-"""Python's face of the runtime: start the threads of a plan, read their counters, end the run, draw up the account."""
+"""Python's face of the runtime: start the threads of a plan, read their counters, change it while it runs, end the run."""
 
 import os
 import resource
@@ -6,18 +6,16 @@ import time
 
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acquire, memory_order_release
+from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
 from harness.runtime.dedicated cimport port_body
-from harness.runtime.dynamic cimport scheduler_body
 from harness.runtime.manual cimport source_body
+from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
-    DATA,
+    WANTED_CALLED,
     Histogram,
-    MergeState,
     Operator,
-    Port,
     Run,
     SinkState,
     SourceState,
@@ -25,15 +23,20 @@ from harness.runtime.native cimport (
     Worker,
     fill_payload,
     fingerprint,
+    multiply,
+    multiply_batch,
     now_ns,
+    slot,
     value_for,
 )
-from harness.runtime.operators cimport multiply
 from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport end_run
 
-from harness.engine import Sample, Totals
+from harness.engine import Sample
 from harness.errors import RunFailed, UserError
+from harness.runtime.account import account_of
+from harness.runtime.pool import Pool
+from harness.runtime.profiler import Profiler
 
 cdef extern from *:
     """
@@ -44,15 +47,9 @@ cdef extern from *:
     #else
     #define MILLRACE_COMPILER "unknown"
     #endif
-    #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    #define MILLRACE_STACK_FACTOR 8
-    #else
-    #define MILLRACE_STACK_FACTOR 1
-    #endif
     """
     const char* MILLRACE_COMPILER
     const char* MILLRACE_FLAGS
-    const int MILLRACE_STACK_FACTOR
 
 
 SHORTEST_GRACE_S = 2.0
@@ -69,24 +66,36 @@ cdef class RuntimeEngine:
     model : harness.models.Model
     tuples : int or None
         How many tuples each source sends; None: until it is stopped.
+    profile : bool
+        Whether a sampling thread measures what operators cost (profiler.pyx).
     """
 
     cdef Plan plan
-    cdef readonly int threads
+    cdef readonly object pool
     cdef readonly int queue_capacity
-    cdef object graph
-    cdef object model
+    cdef object profiler
     cdef object totals
+    cdef dict queue_named  # by PortId: its queue
     cdef bint started
     cdef int64_t started_ns
     cdef dict before  # the counters at the end of the last sample
 
-    def __cinit__(self, graph, model, tuples=None):
-        self.plan = Plan(graph, model, tuples)
-        self.graph = graph
-        self.model = model
-        self.threads = self.plan.run.worker_count
-        self.queue_capacity = <int> self.plan.run.capacity
+    def __cinit__(self, graph, model, tuples=None, bint profile=False):
+        self.plan = Plan(graph, model, tuples, ns_per_flop)
+        self.pool = Pool(self.plan)
+        self.profiler = Profiler(self.plan) if profile else None
+        self.queue_capacity = self.plan.capacity
+
+    @property
+    def threads(self):
+        """Threads that execute operators: of sources, of threaded ports, and the pool's level."""
+        level = self.pool.requested if self.started else self.plan.pool_threads
+        return self.plan.first_scheduler + level
+
+    @property
+    def minimum_threads(self):
+        """The lowest level of the pool (FREE)."""
+        return self.plan.minimum_threads
 
     def start(self):
         cdef Run* run = self.plan.run
@@ -98,28 +107,66 @@ cdef class RuntimeEngine:
         self.started = True
         self.started_ns = now_ns()
         self.before = self._read()
-        for i in range(run.worker_count):
-            worker = &run.workers[i]
-            name = self.plan.worker_names[i].encode()
-            stack = self.plan.worker_stacks[i] * MILLRACE_STACK_FACTOR
-            if worker.op != NULL:
-                error = worker.thread.start(source_body, worker, stack, name)
-            elif worker.port != NULL:
-                error = worker.thread.start(port_body, worker, stack, name)
-            else:
-                error = worker.thread.start(scheduler_body, worker, stack, name)
-            if error != 0:
-                end_run(run)
-                self._join(10.0)
-                raise RunFailed(f"the system refuses thread {i + 1} of {run.worker_count}: {os.strerror(error)}")
+        try:
+            if self.plan.pool_threads > 0:
+                self.pool.set_level(self.plan.pool_threads)
+            if self.profiler is not None:
+                self.profiler.start()
+            for i in range(self.plan.first_scheduler):
+                worker = &run.workers[i]
+                name = self.plan.worker_name(i).encode()
+                body = source_body if worker.op != NULL else port_body
+                error = worker.thread.start(body, worker, self.plan.worker_stacks[i], name)
+                if error != 0:
+                    raise RunFailed(f"the system refuses thread {i + 1} of {self.threads}: {os.strerror(error)}")
+        except (OSError, RunFailed) as refusal:
+            end_run(run)
+            self._join(10.0)
+            raise RunFailed(str(refusal)) from None
 
     def finished(self):
         return bool(self.plan.run.over.load(memory_order_acquire))
+
+    def set_threads(self, int level):
+        if self.plan.pool_threads == 0:
+            raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
+        if not self.started:
+            raise UserError("set_threads was called before start")
+        if not self.plan.run.over.load(memory_order_acquire):
+            self.pool.set_level(level)
+
+    def set_queued(self, ports, bint queued):
+        cdef Run* run = self.plan.run
+        if self.queue_named is None:
+            self.queue_named = dict(zip(self.plan.input_ports, self.plan.queue_of_port, strict=True))
+        chosen = []
+        for port in ports:
+            if port not in self.queue_named:
+                raise UserError(f"set_queued: no input port is named {port}")
+            queue = self.queue_named[port]
+            if queue is None or not run.ports[<uint32_t> queue].scheduled:
+                raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
+            chosen.append(queue)
+        for queue in chosen:
+            want(&run.ports[<uint32_t> queue], not queued)
+        self.plan.set_batches()
+
+    def queued(self):
+        """The scheduled ports whose queue is switched on, in the graph's order."""
+        cdef Run* run = self.plan.run
+        return [
+            port
+            for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
+            if queue is not None
+            and run.ports[<uint32_t> queue].scheduled
+            and not run.ports[<uint32_t> queue].mode.load(memory_order_relaxed) & WANTED_CALLED
+        ]
 
     def sample(self, double period_s):
         cdef Run* run = self.plan.run
         cdef int64_t deadline = now_ns() + <int64_t> (period_s * 1e9)
         cdef int64_t left = deadline - now_ns()
+        cdef uint32_t i
         if not self.started:
             raise UserError("sample was called before start")
         while left > 0 and not run.over.load(memory_order_acquire):
@@ -128,10 +175,12 @@ cdef class RuntimeEngine:
             left = deadline - now_ns()
         before, now = self.before, self._read()
         self.before = now
-        plan = self.plan
-        capacity = run.capacity
-        queue_of_port = plan.queue_of_port
+        if not run.over.load(memory_order_acquire):
+            self.pool.review()
+        queue_of_port = self.plan.queue_of_port
         busy, total = (after - earlier for after, earlier in zip(now["system"], before["system"], strict=True))
+        seen = self.profiler.counts() if self.profiler is not None else []
+        looks = sum(seen)
         return Sample(
             time_s=now["time_s"],
             elapsed_s=now["time_s"] - before["time_s"],
@@ -139,18 +188,19 @@ cdef class RuntimeEngine:
             sink_tuples=now["received"] - before["received"],
             submitted_tuples=now["submitted"] - before["submitted"],
             processed=[after - earlier for after, earlier in zip(now["processed"], before["processed"], strict=True)],
-            queue_fill=[0.0 if queue is None else self._fill(queue) / capacity for queue in queue_of_port],
+            queue_fill=[0.0 if queue is None else self._fill(queue) for queue in queue_of_port],
             write_blocked=[
                 0.0 if queue is None else _share(now["blocked"][queue], before["blocked"][queue]) for queue in queue_of_port
             ],
-            threads_active=self._pool(),
-            threads_requested=self._pool(),
-            threads_unsuspendable=0,
-            queued_ports=run.port_count,
+            threads_active=self.pool.active,
+            threads_requested=self.pool.requested,
+            threads_unsuspendable=self.pool.unsuspendable,
+            queued_ports=sum([not run.ports[i].mode.load(memory_order_relaxed) & WANTED_CALLED for i in range(run.port_count)]),
             cpu_s=now["cpu_s"] - before["cpu_s"],
             system_cpu=busy / total if total > 0 else 0.0,
             context_switches=now["switches"] - before["switches"],
             latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
+            operator_cost=[count / looks for count in seen] if looks > 0 else [],
         )
 
     def layout(self):
@@ -167,7 +217,7 @@ cdef class RuntimeEngine:
     def forge(self, str port, sequences):
         """Put tuples that no source sent into the queue of `port`, before the start: a fault, so that tests can see the oracle find it."""
         cdef Run* run = self.plan.run
-        cdef Tuple* forged = <Tuple*> self.plan.block(run.stride)
+        cdef Tuple* forged = <Tuple*> self.plan.states.block(run.stride)
         cdef uint32_t queue = self.plan.queue_of_port[[str(name) for name in self.plan.input_ports].index(port)]
         if self.started:
             raise UserError("forge was called after start")
@@ -175,7 +225,9 @@ cdef class RuntimeEngine:
             forged.sequence = sequence
             forged.value = value_for(sequence)
             fill_payload(forged, run.payload)
-            run.ports[queue].ring.push(forged, 1, 0)
+            run.ports[queue].ring.push(forged, 1, run.stride, 0)
+        if run.ports[queue].scheduled and run.ports[queue].ready.exchange(1, memory_order_acq_rel) == 0:
+            run.ready.push(queue)
 
     def stop(self, bint drain, double timeout_s):
         cdef Run* run = self.plan.run
@@ -187,9 +239,11 @@ cdef class RuntimeEngine:
             while drain and not self.finished() and time.monotonic() < deadline:
                 with nogil:
                     run.ended.sleep_for(50_000_000, run.over)
+                if not self.finished():
+                    self.pool.review()
             end_run(run)
         stuck = self._join(max(timeout_s, SHORTEST_GRACE_S))
-        self.totals = self._account(stuck)
+        self.totals = account_of(self.plan, self.started, stuck, self._read())
         return self.totals
 
     def __dealloc__(self):
@@ -199,11 +253,8 @@ cdef class RuntimeEngine:
 
     # -- reading ------------------------------------------------------------------------------------------------------------------
 
-    cdef int _pool(self):
-        return self.model.threads if self.model.name == "dynamic" else 0
-
-    cdef uint64_t _fill(self, uint32_t queue):
-        return self.plan.run.ports[queue].ring.size_guess()
+    cdef double _fill(self, uint32_t queue):
+        return self.plan.run.ports[queue].ring.size_guess() / <double> self.plan.run.ports[queue].ring.capacity()
 
     cdef dict _read(self):
         """All counters since the start."""
@@ -227,9 +278,9 @@ cdef class RuntimeEngine:
                 sink = <SinkState*> run.operators[i].own
                 for bucket in range(BUCKETS):
                     latency[bucket] += sink.latency.count(bucket)
-            elif kind in ("merge", "python"):
+            elif kind in ("filter", "merge", "python", "native"):
                 submitted += run.operators[i].emitted.read()
-            else:
+            elif kind != "control":
                 submitted += count
         return {
             "time_s": time_s,
@@ -247,9 +298,11 @@ cdef class RuntimeEngine:
     def _join(self, double timeout_s):
         """Wait for the threads to end; the names of those that did not, with the operator that holds them."""
         cdef Run* run = self.plan.run
-        cdef uint32_t i, inside
+        cdef uint32_t i, at
         cdef int64_t deadline = now_ns() + <int64_t> (timeout_s * 1e9)
         stuck = []
+        if self.profiler is not None:
+            self.profiler.stop()
         for i in range(run.worker_count):
             while not run.workers[i].thread.done() and now_ns() < deadline:
                 time.sleep(0.0005)  # gives the interpreter's lock to Python operators meanwhile
@@ -257,119 +310,12 @@ cdef class RuntimeEngine:
                 with nogil:
                     run.workers[i].thread.join()
             else:
-                inside = run.workers[i].inside.load(memory_order_acquire)
-                where = f" in operator {self.plan.operators[inside - 1].name!r}" if inside > 0 else ""
-                stuck.append(f"{self.plan.worker_names[i]}{where}")
+                at = run.workers[i].at.load(memory_order_acquire)
+                where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
+                stuck.append(f"{self.plan.worker_name(i)}{where}")
                 run.workers[i].thread.abandon()
                 Py_INCREF(self.plan)  # for ever: the thread may come back, even while the interpreter is torn down
         return stuck
-
-    # -- the account --------------------------------------------------------------------------------------------------------------
-
-    def _account(self, stuck):
-        """Compare what was sent with what arrived and what was left behind, tuple by tuple (ONCE) and operator by operator."""
-        cdef Run* run = self.plan.run
-        cdef Operator* op
-        cdef SinkState* sink
-        cdef MergeState* merge
-        cdef uint64_t expected = 0, seen = 0, damaged = 0, violations = 0
-        cdef uint64_t slot_index
-        cdef uint32_t i, port
-        state = self._read()
-        left_at = [0] * run.operator_count
-        held_by = [0] * run.operator_count
-        order_checked = True
-        longest = 0
-        error = next((owner.error for owner in self.plan.owners if owner.error), None)
-        if not stuck:
-            for port in range(run.port_count):
-                left_at[run.ports[port].op.index] += self._left_behind(port, &seen)
-            for i in range(run.worker_count):
-                seen += run.workers[i].given_up_fingerprints
-            for i in range(run.operator_count):
-                op = &run.operators[i]
-                kind = self.plan.operators[i].kind
-                if kind == "source":
-                    expected += (<SourceState*> op.own).fingerprints * op.copies
-                elif kind == "sink":
-                    sink = <SinkState*> op.own
-                    seen += sink.fingerprints
-                    damaged += sink.damaged
-                    violations += sink.violations
-                    order_checked = order_checked and sink.paths > 0
-                    longest = max(longest, sink.latency.longest())
-                elif kind == "merge":
-                    merge = <MergeState*> op.own
-                    held_by[i] = merge.held
-                    for slot_index in range(merge.mask + 1):
-                        if merge.held > 0 and merge.present[slot_index]:
-                            seen += fingerprint((<Tuple*> (merge.slots + slot_index * run.stride)).sequence) * op.copies
-                    if merge.overrun:
-                        error = f"merge {self.plan.operators[i].name!r}: a tuple overtook more others than the queues can hold"
-        return Totals(
-            sent=state["sent"],
-            received=state["received"],
-            in_flight=sum(left_at) + sum(held_by),
-            processed=state["processed"],
-            drained=self.started and run.open_operators.load(memory_order_acquire) == 0,
-            order_violations=violations,
-            order_checked=order_checked,
-            checksum_ok=damaged == 0 and (not self.plan.copies_known or seen == expected) and not stuck,
-            conservation=[] if stuck or error else self._conservation(state["processed"], left_at, held_by),
-            latency_counts=state["latency"],
-            latency_max_ns=longest,
-            stuck=stuck,
-            error=error,
-            scheduling=self._scheduling(),
-        )
-
-    cdef uint64_t _left_behind(self, uint32_t index, uint64_t* fingerprints):
-        """Data tuples in a queue and given up before it; adds the fingerprints of those in the queue."""
-        cdef Port* port = &self.plan.run.ports[index]
-        cdef uint64_t i, count = port.given_up.load(memory_order_acquire)
-        cdef Tuple* tuple_
-        for i in range(port.ring.size_guess()):
-            tuple_ = port.ring.left_behind(i)
-            if tuple_.kind == DATA:
-                count += 1
-                fingerprints[0] += fingerprint(tuple_.sequence) * port.op.copies
-        return count
-
-    def _conservation(self, processed, left_at, held_by):
-        """Operators that executed or have waiting more or fewer tuples than were submitted to them."""
-        arriving = [0] * len(processed)
-        for source, output, target, _ in self.plan.streams:
-            operator = self.plan.operators[source]
-            count = processed[source]
-            if operator.kind in ("merge", "python"):
-                count = self.plan.run.operators[<uint32_t> source].emitted.read()
-            elif operator.outputs > 1:
-                count = count // operator.outputs + (output < count % operator.outputs)
-            arriving[target] += count
-        problems = []
-        for index, operator in enumerate(self.plan.operators):
-            if operator.kind == "source":
-                continue
-            accounted = processed[index] + left_at[index]
-            if arriving[index] != accounted:
-                problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-            if operator.kind == "merge" and processed[index] != held_by[index] + self.plan.run.operators[<uint32_t> index].emitted.read():
-                problems.append(f"merge {operator.name!r} did not pass on what it got")
-        return problems
-
-    def _scheduling(self):
-        cdef Run* run = self.plan.run
-        cdef uint32_t i
-        sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0}
-        for i in range(run.worker_count):
-            sums["drains"] += run.workers[i].drains.read()
-            sums["searches"] += run.workers[i].searches.read()
-            sums["reschedules"] += run.workers[i].reschedules.read()
-            sums["waits"] += run.workers[i].waits.read()
-        for i in range(run.port_count):
-            sums["pushes"] += run.ports[i].pushes.read()
-            sums["blocked_pushes"] += run.ports[i].blocked.read()
-        return sums
 
 
 def _share(now, before):
@@ -400,6 +346,23 @@ def latency_bounds_ns():
 def build_info():
     """How the runtime was compiled: {"compiler": …, "flags": …}."""
     return {"compiler": MILLRACE_COMPILER.decode(), "flags": MILLRACE_FLAGS.decode()}
+
+
+def kernel_ns(unsigned int cost, int rounds=9, unsigned int tuples=20_000):
+    """Nanoseconds that an operator of `cost` FLOP takes for a tuple, in batches as large as they come: the median of `rounds`."""
+    cdef char[32 * 64] memory
+    cdef Tuple* first = <Tuple*> memory
+    cdef unsigned int i
+    cdef int64_t begin
+    for i in range(32):
+        slot(first, 64, i).value = 1.5
+    times = []
+    for _ in range(rounds):
+        begin = now_ns()
+        for i in range(max(1, tuples // 32)):
+            multiply_batch(first, 64, 32, slot(first, 64, 31).value / 1.5, cost)
+        times.append(<double> (now_ns() - begin) / (max(1, tuples // 32) * 32))
+    return sorted(times)[rounds // 2]
 
 
 def ns_per_flop(int rounds=9, unsigned int flop=200_000):

@@ -1,14 +1,17 @@
 # manual.pyx - a source's own thread: makes tuples and submits them. Under the manual model that is all there is: everything downstream of
 # the source is executed by calls from here (P17 s2.2). The other models give sources the same thread; it ends at the first queue.
 #
-# The source checks once a batch whether it shall end, and once a tuple where a tuple may take long (manual).
+# A source submits up to 32 tuples at once, fewer where the region that it calls is expensive (plan.pyx), and looks once a batch whether
+# it shall end.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.native cimport Operator, Run, SourceState, Worker, now_ns, slot
+from harness.runtime.dedicated cimport wake_owed
+from harness.runtime.native cimport WINDOW, Operator, Run, SourceState, Tuple, Worker, now_ns, slot
 from harness.runtime.operators cimport make_tuple
-from harness.runtime.submit cimport close_operator, deliver
+from harness.runtime.pacing cimport due
+from harness.runtime.submit cimport close_operator, deliver, pass_mark
 
 
 cdef void* source_body(void* argument) noexcept nogil:
@@ -16,37 +19,46 @@ cdef void* source_body(void* argument) noexcept nogil:
     cdef Run* run = worker.run
     cdef Operator* op = worker.op
     cdef SourceState* source = <SourceState*> op.own
+    cdef Tuple* tuple_
+    cdef uint64_t most
     cdef uint32_t i, count
-    while not shall_end(worker):
-        count = <uint32_t> min(<uint64_t> source.batch, source.limit - source.sent)
-        if count == 0:
+    while not (run.finishing.load(memory_order_relaxed) or worker.stop.load(memory_order_acquire)):
+        most = min(<uint64_t> source.batch.load(memory_order_relaxed), source.limit - source.sent)
+        if source.window > 0:
+            most = min(most, source.window - source.sent % source.window)
+        if most == 0:
             break
-        if run.one_at_a_time:
-            each_to_its_end(worker, source, count)
+        worker.at.store(op.index + 1, memory_order_relaxed)
+        if source.paces != NULL:
+            count = due(worker, source, <uint32_t> most)
+            if count == 0:
+                continue
         else:
-            for i in range(count):
-                make_tuple(source, slot(source.buffer, run.stride, i), run.payload)
+            count = <uint32_t> most
+            for i in range(1, count):
                 slot(source.buffer, run.stride, i).born_ns = 0
             source.buffer.born_ns = now_ns()  # one clock reading a batch: its first tuple is the sample
-            op.processed.add(count)
-            deliver(worker, op.routes, source.buffer, count)
+        tuple_ = source.buffer
+        for i in range(count):
+            make_tuple(source, tuple_, run.payload)
+            tuple_ = slot(tuple_, run.stride, 1)
+        op.processed.add(count)
+        deliver(worker, op.routes, source.buffer, count)
+        if source.window > 0 and source.sent % source.window == 0:
+            send_window(worker, op, source)
     close_operator(worker, op)
-    if run.flush != NULL:
-        run.flush(worker)
+    wake_owed(worker)
+    worker.at.store(0, memory_order_relaxed)
     worker.thread.finish()
     return NULL
 
 
-cdef void each_to_its_end(Worker* worker, SourceState* source, uint32_t count) noexcept nogil:
-    cdef uint32_t i
-    for i in range(count):
-        make_tuple(source, source.buffer, worker.run.payload)
-        source.buffer.born_ns = now_ns() if i == 0 else 0
-        worker.op.processed.add(1)
-        deliver(worker, worker.op.routes, source.buffer, 1)
-        if shall_end(worker):
-            return
-
-
-cdef inline bint shall_end(Worker* worker) noexcept nogil:
-    return worker.run.finishing.load(memory_order_relaxed) or worker.stop.load(memory_order_acquire)
+cdef void send_window(Worker* worker, Operator* op, SourceState* source) noexcept nogil:
+    cdef Tuple* mark = source.buffer
+    source.windows += 1
+    mark.sequence = source.sent
+    mark.path = 0
+    mark.order = 0
+    mark.value = 0.0
+    mark.kind = WINDOW
+    pass_mark(worker, op, mark)

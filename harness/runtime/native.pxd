@@ -13,7 +13,7 @@ cdef extern from "<mutex>" namespace "std" nogil:
 
 
 cdef extern from "tuple.hpp" namespace "millrace" nogil:
-    enum: DATA, FINAL, CACHE_LINE
+    enum: DATA, FINAL, WINDOW, CACHE_LINE
     cdef cppclass Tuple:
         uint64_t sequence
         int64_t born_ns
@@ -23,16 +23,25 @@ cdef extern from "tuple.hpp" namespace "millrace" nogil:
         uint32_t order
     size_t slot_stride(size_t payload) noexcept
     Tuple* slot(Tuple* first, size_t stride, size_t index) noexcept
+    char* payload_of(Tuple* tuple) noexcept
     double value_for(uint64_t sequence) noexcept
     uint64_t fingerprint(uint64_t sequence) noexcept
     void fill_payload(Tuple* tuple, size_t payload) noexcept
-    bool payload_intact(Tuple* tuple, size_t payload) noexcept
+    bool payload_intact(Tuple* tuple, size_t payload, uint64_t mixed) noexcept
+    uint64_t key_of(uint64_t sequence, uint64_t keys) noexcept
+    uint32_t way_of(uint64_t key, uint32_t ways) noexcept
+
+
+cdef extern from "flop.hpp" namespace "millrace" nogil:
+    double multiply(double value, double factor, uint32_t cost) noexcept
+    void multiply_batch(Tuple* first, size_t stride, uint32_t count, double factor, uint32_t cost) noexcept
 
 
 cdef extern from "try_flag.hpp" namespace "millrace" nogil:
     cdef cppclass TryFlag:
         bool try_lock() noexcept
         void unlock() noexcept
+        bool held() noexcept
 
 
 cdef extern from "counter.hpp" namespace "millrace" nogil:
@@ -42,10 +51,9 @@ cdef extern from "counter.hpp" namespace "millrace" nogil:
 
 
 cdef extern from "spsc_ring.hpp" namespace "millrace" nogil:
-    size_t slots_for(size_t capacity) noexcept
     cdef cppclass SpscRing:
         void init(char* memory, size_t capacity, size_t stride) noexcept
-        size_t push(Tuple* first, size_t count, uint32_t path_step) noexcept
+        size_t push(Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept
         size_t front(size_t most, Tuple** first) noexcept
         void release(size_t count) noexcept
         size_t size_guess() noexcept
@@ -55,12 +63,16 @@ cdef extern from "spsc_ring.hpp" namespace "millrace" nogil:
         Tuple* left_behind(size_t index) noexcept
 
 
-cdef extern from "free_list.hpp" namespace "millrace" nogil:
-    enum: NO_PORT "millrace::FreeList::NONE"
-    cdef cppclass FreeList:
-        FreeList(uint32_t ports) except +
+cdef extern from "ready_ports.hpp" namespace "millrace" nogil:
+    enum: NO_PORT "millrace::ReadyPorts::NONE"
+    cdef cppclass ReadyPorts:
+        ReadyPorts(uint32_t ports) except +
         void push(uint32_t port) noexcept
         uint32_t pop() noexcept
+        bool empty() noexcept
+        void wake_one() noexcept
+        void sleep(const atomic[bool]& stop, const atomic[uint64_t]& suspended) noexcept
+        void wake_all() noexcept
 
 
 cdef extern from "parking.hpp" namespace "millrace" nogil:
@@ -85,6 +97,7 @@ cdef extern from "histogram.hpp" namespace "millrace" nogil:
 cdef extern from "thread.hpp" namespace "millrace" nogil:
     int64_t now_ns() noexcept
     void yield_thread() noexcept
+    void sharpen_timer() noexcept
     void spin(uint32_t* round) noexcept
     cdef cppclass Thread:
         int start(void* (*body)(void*) noexcept nogil, void* argument, size_t stack_bytes, const char* name) noexcept
@@ -100,11 +113,10 @@ cdef extern from "memory.hpp" namespace "millrace" nogil:
 
 
 cdef extern from "state.hpp" namespace "millrace" nogil:
-    enum: HANDLED
+    enum: HANDLED, WANTED_CALLED, NOW_CALLED, AWAKE, IDLE, SUSPENDED
     ctypedef int32_t (*Kernel)(Operator*, Worker*, Tuple*, uint32_t) noexcept nogil
-    ctypedef void (*WaitForSpace)(Worker*, Port*) noexcept nogil
-    ctypedef void (*Published)(Worker*, Target*) noexcept nogil
-    ctypedef void (*Flush)(Worker*) noexcept nogil
+    ctypedef bool (*MarkKernel)(Operator*, Worker*, Tuple*) noexcept nogil
+    ctypedef int32_t (*NativeFunction)(uint64_t, double*, char*, uint64_t, double, void*) noexcept nogil
 
     cdef cppclass Target:
         Operator* op
@@ -117,11 +129,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Target* targets
         uint32_t count
         char* scratch
+        Counter sent
 
     cdef cppclass Operator:
         Kernel kernel
         double factor
-        Operator* next
+        atomic[Operator*] next
         mutex* lock
         Counter processed
         Route* routes
@@ -129,92 +142,136 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t next_path_step
         uint32_t outputs
         uint32_t index
+        MarkKernel mark
         uint32_t turn
         uint32_t order
         uint32_t open_streams
         uint64_t copies
+        uint64_t dropped
         Counter emitted
+        Operator* control
         void* own
 
     cdef cppclass Port:
         SpscRing ring
         Operator* op
         uint32_t index
-        uint32_t batch
         bool shared
+        bool scheduled
         uint32_t wake_at
         Parking* arrivals
         Parking* room
+        mutex* call_lock
+        Operator* caller
+        atomic[uint32_t] mode
+        atomic[uint32_t] batch
         TryFlag producing
+        atomic[uint32_t] ready
         Counter pushes
         Counter blocked
         atomic[uint64_t] given_up
         TryFlag consuming
         uint32_t open_streams
 
+    cdef cppclass Pace:
+        int64_t length_ns
+        double gap_ns
+
     cdef cppclass SourceState:
         uint64_t sent
         uint64_t limit
         uint64_t fingerprints
+        uint64_t window
+        uint64_t windows
         Tuple* buffer
-        uint32_t batch
+        uint32_t room
+        atomic[uint32_t] batch
+        Pace* paces
+        uint32_t pace_count
+        uint32_t pace
+        int64_t pace_began_ns
+        uint64_t pace_sent
+
+    cdef cppclass BurstState:
+        uint64_t* ends
+        uint32_t* costs
+        uint32_t count
+
+    cdef cppclass FilterState:
+        uint64_t threshold
+        bool all
+
+    cdef cppclass SplitState:
+        uint64_t keys
+        uint64_t marks
+
+    cdef cppclass NativeState:
+        NativeFunction function
+        void* state
+        bool drops
+        int32_t error
+        uint64_t failed_at
 
     cdef cppclass SinkState:
         uint64_t* next_of_path
         uint32_t paths
         bool check_value
+        bool absorbs
         uint64_t fingerprints
         uint64_t violations
         uint64_t damaged
+        Counter windows
+        atomic[double] latest
         Histogram latency
 
     cdef cppclass MergeState:
         char* slots
         uint64_t mask
         uint8_t* present
+        uint32_t* marks
+        Tuple* mark
         uint32_t next
         uint64_t held
+        uint64_t waiting_marks
+        double last_mark
         bool overrun
 
     cdef cppclass Worker:
         atomic[bool] stop
+        bool pooled
+        atomic[uint64_t] suspended
+        atomic[uint32_t] rest
+        atomic[uint32_t] at
         Run* run
         Operator* op
         Port* port
         Target** owed
         uint32_t owed_count
-        uint32_t spins
-        atomic[uint32_t] inside
+        uint32_t misses
         Counter drains
         Counter searches
         Counter reschedules
         Counter waits
         uint64_t given_up_fingerprints
+        Parking pause
         Thread thread
 
     cdef cppclass Run:
         size_t stride
         uint32_t payload
-        bool one_at_a_time
         Operator* operators
         uint32_t operator_count
         Port* ports
         uint32_t port_count
         Worker* workers
         uint32_t worker_count
-        FreeList* free_ports
+        ReadyPorts* ready
         Tuple* final_punctuation
-        WaitForSpace wait_for_space
-        Published published
-        Flush flush
-        size_t capacity
         atomic[bool] finishing
         atomic[bool] failed
         atomic[uint32_t] open_operators
         atomic[bool] over
         Parking ended
-        Parking nap
-        Parking idle
 
     T* make_array[T](size_t count) except +
     void delete_array[T](T* array) noexcept

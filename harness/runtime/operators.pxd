@@ -2,14 +2,16 @@
 
 from libc.stdint cimport uint64_t
 
-from harness.runtime.native cimport Kernel, Operator, SourceState, Tuple
+from harness.runtime.native cimport Kernel, MarkKernel, SourceState, Tuple
 
-cdef Kernel kernel_for(str kind, unsigned int outputs) except *
+cdef Kernel kernel_for(object operator) except? NULL
+cdef MarkKernel mark_kernel_for(str kind) noexcept
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil
-cdef double multiply(double value, double factor, unsigned int cost) noexcept nogil
 
 
 cdef class PythonCall:
     cdef object function
     cdef str name
+    cdef bint drops
+    cdef bint controlled
     cdef readonly str error

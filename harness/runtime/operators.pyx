@@ -2,37 +2,40 @@
 #
 # A kernel works on the tuples where they lie and returns the output port to which all of them go on; one that sends tuples
 # different ways, keeps or drops them delivers them itself and returns HANDLED. Its batch is never empty and holds data tuples
-# only. It runs alone (ALONE), so its state needs no atomics.
+# only. It runs alone (ALONE), so its state needs no atomics. A mark kernel does the same for a window punctuation, which then goes out
+# of every output port.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+from libcpp cimport bool
 from libcpp.atomic cimport memory_order_relaxed, memory_order_release
 
 from harness.runtime.native cimport (
     HANDLED,
+    BurstState,
+    FilterState,
     Kernel,
+    MarkKernel,
     MergeState,
+    NativeState,
     Operator,
     SinkState,
     SourceState,
+    SplitState,
     Tuple,
     Worker,
     fill_payload,
     fingerprint,
+    key_of,
+    multiply_batch,
     now_ns,
     payload_intact,
+    payload_of,
     slot,
     value_for,
+    way_of,
 )
-from harness.runtime.submit cimport deliver, end_run
-
-
-cdef double multiply(double value, double factor, unsigned int cost) noexcept nogil:
-    """`cost` multiplies, each waiting for the one before: the FLOP of P17 s5."""
-    cdef unsigned int _
-    for _ in range(cost):
-        value *= factor
-    return value
+from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
 
 
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil:
@@ -47,12 +50,11 @@ cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) n
     source.sent += 1
 
 
+# -- work ---------------------------------------------------------------------------------------------------------------------------
+
+
 cdef int32_t work(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    cdef uint32_t i
-    cdef Tuple* tuple_
-    for i in range(count):
-        tuple_ = slot(first, worker.run.stride, i)
-        tuple_.value = multiply(tuple_.value, op.factor, op.cost)
+    multiply_batch(first, worker.run.stride, count, op.factor, op.cost)
     return 0
 
 
@@ -61,12 +63,62 @@ cdef int32_t work_round_robin(Operator* op, Worker* worker, Tuple* first, uint32
     return round_robin(op, worker, first, count)
 
 
-cdef int32_t round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    cdef uint32_t i, turn
+cdef int32_t work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """What a tuple costs depends on its sequence number: `bursty cost` of the ElasticLoadBalance tests."""
+    cdef BurstState* bursts = <BurstState*> op.own
+    cdef uint64_t place
+    cdef uint32_t i, stretch
+    cdef Tuple* tuple_
     for i in range(count):
-        turn = op.turn
-        op.turn = turn + 1 if turn + 1 < op.outputs else 0
-        deliver(worker, &op.routes[turn], slot(first, worker.run.stride, i), 1)
+        tuple_ = slot(first, worker.run.stride, i)
+        place = tuple_.sequence % bursts.ends[bursts.count - 1]
+        stretch = 0
+        while place >= bursts.ends[stretch]:
+            stretch += 1
+        multiply_batch(tuple_, worker.run.stride, 1, op.factor, bursts.costs[stretch])
+    return 0 if op.outputs == 1 else round_robin(op, worker, first, count)
+
+
+cdef int32_t filter_(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """Passes on a share of the tuples, the same ones in every run. Those that pass stay in runs: neighbours go on together."""
+    cdef FilterState* state = <FilterState*> op.own
+    cdef size_t stride = worker.run.stride
+    cdef uint32_t i, start = 0
+    cdef uint64_t mixed
+    for i in range(count):
+        mixed = fingerprint(slot(first, stride, i).sequence)
+        if state.all or mixed * <uint64_t> 0xD6E8FEB86659FD93 < state.threshold:
+            continue
+        op.dropped += mixed * op.copies
+        if i > start:
+            pass_on(op, worker, slot(first, stride, start), i - start)
+        start = i + 1
+    if count > start:
+        pass_on(op, worker, slot(first, stride, start), count - start)
+    return HANDLED
+
+
+cdef void pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    op.emitted.add(count)
+    deliver(worker, op.routes, first, count)
+
+
+# -- one of several ways ------------------------------------------------------------------------------------------------------------
+
+
+cdef int32_t round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """Each tuple goes to the next output port; those of a batch that go the same way are sent there together."""
+    cdef uint32_t i, begin = op.turn, outputs = op.outputs
+    cdef uint32_t ways = min(count, outputs)
+    op.turn = (begin + count) % outputs
+    for i in range(ways):
+        deliver_every(
+            worker,
+            &op.routes[begin + i if begin + i < outputs else begin + i - outputs],
+            slot(first, worker.run.stride, i),
+            (count - i + outputs - 1) // outputs,
+            outputs,
+        )
     return HANDLED
 
 
@@ -77,6 +129,33 @@ cdef int32_t split(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
         slot(first, worker.run.stride, i).order = op.order
         op.order += 1
     return round_robin(op, worker, first, count)
+
+
+cdef int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """All tuples of a key go the same way, so that a replica sees all of the keys that it has (C-Stream s4.2)."""
+    cdef SplitState* state = <SplitState*> op.own
+    cdef uint32_t i, way
+    cdef Tuple* tuple_
+    for i in range(count):
+        tuple_ = slot(first, worker.run.stride, i)
+        tuple_.order = op.order
+        op.order += 1
+        way = way_of(key_of(tuple_.sequence, state.keys), op.outputs)
+        op.routes[way].sent.add(1)
+        deliver(worker, &op.routes[way], tuple_, 1)
+    return HANDLED
+
+
+cdef bool mark_split(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
+    """It goes every way, with its place among the tuples and a number by which the merge knows that it is the same one."""
+    cdef SplitState* state = <SplitState*> op.own
+    state.marks += 1
+    mark.order = op.order
+    mark.value = <double> state.marks
+    return True
+
+
+# -- merge --------------------------------------------------------------------------------------------------------------------------
 
 
 cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
@@ -91,22 +170,13 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
     cdef Tuple* tuple_
     for i in range(count):
         tuple_ = slot(first, stride, i)
-        tuple_.path = 0  # from here on there is one order again
         if tuple_.order == state.next:
             state.next += 1
-            if state.held == 0 or not state.present[state.next & state.mask]:
+            if state.waiting_marks == 0 and (state.held == 0 or not state.present[state.next & state.mask]):
                 continue
             pass_on(op, worker, slot(first, stride, start), i + 1 - start)
             start = i + 1
-            while state.held > 0 and state.present[state.next & state.mask]:
-                place = state.next & <uint32_t> state.mask
-                ready = 0  # tuples that lie side by side and are next, up to the end of the slots
-                while ready < 32 and place + ready <= state.mask and state.present[place + ready]:
-                    state.present[place + ready] = 0
-                    ready += 1
-                state.next += ready
-                state.held -= ready
-                pass_on(op, worker, <Tuple*> (state.slots + place * stride), ready)
+            pass_on_waiting(op, worker, state)
         else:
             if i > start:
                 pass_on(op, worker, slot(first, stride, start), i - start)
@@ -125,16 +195,56 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
     return HANDLED
 
 
-cdef void pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    op.emitted.add(count)
-    deliver(worker, op.routes, first, count)
+cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexcept nogil:
+    """Everything in the slots that is next, and the window punctuations between."""
+    cdef size_t stride = worker.run.stride
+    cdef uint32_t place, ready
+    while True:
+        place = state.next & <uint32_t> state.mask
+        while state.waiting_marks > 0 and state.marks[place] > 0:
+            state.marks[place] -= 1
+            state.waiting_marks -= 1
+            pass_mark(worker, op, state.mark)
+        ready = 0  # tuples that lie side by side and are next, up to the end of the slots or a punctuation
+        while ready < 32 and place + ready <= state.mask and state.present[place + ready]:
+            if ready > 0 and state.marks[place + ready] > 0:
+                break
+            state.present[place + ready] = 0
+            ready += 1
+        if ready == 0:
+            return
+        state.next += ready
+        state.held -= ready
+        pass_on(op, worker, <Tuple*> (state.slots + place * stride), ready)
+
+
+cdef bool mark_merge(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
+    """A window punctuation comes once from every branch. The first one waits until the tuples before it have passed.
+
+    That puts it at its place: whichever branch brings the tuple behind it has brought the punctuation before.
+    """
+    cdef MergeState* state = <MergeState*> op.own
+    if mark.value <= state.last_mark:
+        return False
+    state.last_mark = mark.value
+    state.mark.sequence = mark.sequence
+    state.mark.path = mark.path
+    state.mark.kind = mark.kind
+    state.marks[mark.order & <uint32_t> state.mask] += 1
+    state.waiting_marks += 1
+    if mark.order == state.next:
+        pass_on_waiting(op, worker, state)
+    return False
+
+
+# -- ends ---------------------------------------------------------------------------------------------------------------------------
 
 
 cdef int32_t sink(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """Count (by the caller), check and stamp: the oracle's end."""
     cdef SinkState* state = <SinkState*> op.own
     cdef uint32_t i
-    cdef uint64_t sequence
+    cdef uint64_t sequence, mixed, fingerprints = 0
     cdef Tuple* tuple_
     for i in range(count):
         tuple_ = slot(first, worker.run.stride, i)
@@ -144,20 +254,90 @@ cdef int32_t sink(Operator* op, Worker* worker, Tuple* first, uint32_t count) no
                 state.violations += 1
             else:
                 state.next_of_path[tuple_.path] = sequence + 1
-        if (state.check_value and tuple_.value != value_for(sequence)) or not payload_intact(tuple_, worker.run.payload):
+        mixed = fingerprint(sequence)
+        if (state.check_value and tuple_.value != value_for(sequence)) or not payload_intact(tuple_, worker.run.payload, mixed):
             state.damaged += 1
-        state.fingerprints += fingerprint(sequence)
+        fingerprints += mixed
         if tuple_.born_ns != 0:
             state.latency.record(now_ns() - tuple_.born_ns)
+    state.fingerprints += fingerprints
+    return HANDLED
+
+
+cdef int32_t absorb(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """A control port: checked as at a sink, and the last value is there for the operator to read."""
+    cdef SinkState* state = <SinkState*> op.own
+    sink(op, worker, first, count)
+    state.latest.store(slot(first, worker.run.stride, count - 1).value, memory_order_relaxed)
+    return HANDLED
+
+
+cdef bool mark_sink(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
+    """On its path, every tuple before a window punctuation has a smaller sequence number than it, every tuple behind has not."""
+    cdef SinkState* state = <SinkState*> op.own
+    state.windows.add(1)
+    if state.paths > 0:
+        if mark.sequence < state.next_of_path[mark.path]:
+            state.violations += 1
+        else:
+            state.next_of_path[mark.path] = mark.sequence
+    return False
+
+
+cdef double control_value(Operator* op) noexcept nogil:
+    if op.control == NULL:
+        return 0.0
+    return (<SinkState*> op.control.own).latest.load(memory_order_relaxed)
+
+
+cdef void call_for_hands(Worker* worker) noexcept nogil:
+    """Before a user's code, which may never return, goes on: what it has made ready shall not have to wait for this thread."""
+    if worker.run.ready != NULL:
+        worker.run.ready.wake_one()
+
+
+# -- a user's own -------------------------------------------------------------------------------------------------------------------
+
+
+cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """A C function. Tuples that it passes on stay in runs: neighbours go on together."""
+    cdef NativeState* state = <NativeState*> op.own
+    cdef size_t stride = worker.run.stride
+    cdef double control = control_value(op)
+    cdef uint32_t i, start = 0
+    cdef int32_t verdict
+    cdef Tuple* tuple_
+    for i in range(count):
+        tuple_ = slot(first, stride, i)
+        verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
+        if verdict > 0:
+            continue
+        if i > start:
+            pass_on(op, worker, slot(first, stride, start), i - start)
+            call_for_hands(worker)
+            worker.at.store(op.index + 1, memory_order_relaxed)
+        start = i + 1
+        if verdict < 0:
+            state.error = verdict
+            state.failed_at = tuple_.sequence
+            worker.run.failed.store(True, memory_order_release)
+            end_run(worker.run)
+            return HANDLED
+        if state.drops:
+            op.dropped += fingerprint(tuple_.sequence) * op.copies
+    if count > start:
+        pass_on(op, worker, slot(first, stride, start), count - start)
     return HANDLED
 
 
 cdef class PythonCall:
     """A user's callable as an operator. The first exception ends the run and is kept here."""
 
-    def __cinit__(self, str name, object function):
+    def __cinit__(self, str name, object function, bint drops, bint controlled):
         self.name = name
         self.function = function
+        self.drops = drops
+        self.controlled = controlled
         self.error = None
 
 
@@ -166,10 +346,10 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     cdef double value
     cdef bint kept
     cdef Tuple* tuple_
-    worker.inside.store(op.index + 1, memory_order_relaxed)
     for i in range(count):
         if worker.run.failed.load(memory_order_relaxed):
             break
+        worker.at.store(op.index + 1, memory_order_relaxed)
         tuple_ = slot(first, worker.run.stride, i)
         value = 0.0
         with gil:
@@ -177,7 +357,7 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
         if kept:
             tuple_.value = value
             pass_on(op, worker, tuple_, 1)
-    worker.inside.store(0, memory_order_relaxed)
+            call_for_hands(worker)
     return HANDLED
 
 
@@ -185,8 +365,13 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
     """Call the function with the interpreter's lock held; whether there is a result to pass on."""
     cdef PythonCall owner = <PythonCall> op.own
     try:
-        returned = owner.function(sequence, value)
+        if owner.controlled:
+            returned = owner.function(sequence, value, control_value(op))
+        else:
+            returned = owner.function(sequence, value)
         if returned is None:
+            if owner.drops:
+                op.dropped += fingerprint(sequence) * op.copies
             return False
         result[0] = returned
         return True
@@ -198,16 +383,36 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
         return False
 
 
-cdef Kernel kernel_for(str kind, unsigned int outputs) except *:
-    """The kernel of a kind of operator; sources have none."""
+cdef Kernel kernel_for(object operator) except? NULL:
+    """The kernel of a harness.graph.Operator; sources have none."""
+    kind = operator.kind
     if kind == "work":
-        return work if outputs == 1 else work_round_robin
+        if operator.costs:
+            return work_in_bursts
+        return work if operator.outputs == 1 else work_round_robin
+    if kind == "filter":
+        return filter_
     if kind == "split":
-        return split
+        return split_by_key if operator.keys else split
     if kind == "merge":
         return merge
     if kind == "python":
         return python
+    if kind == "native":
+        return native
     if kind == "sink":
         return sink
+    if kind == "control":
+        return absorb
+    return NULL
+
+
+cdef MarkKernel mark_kernel_for(str kind) noexcept:
+    """What a kind of operator does with a window punctuation; NULL: nothing but to send it on."""
+    if kind == "split":
+        return mark_split
+    if kind == "merge":
+        return mark_merge
+    if kind in ("sink", "control"):
+        return mark_sink
     return NULL

@@ -1,25 +1,31 @@
 # plan.pxd - a graph and a model as flat arrays; see plan.pyx.
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
-from harness.runtime.native cimport MergeState, Operator, Port, Route, Run, SinkState, SourceState, Target, Worker
+from harness.runtime.native cimport Port, Route, Run, Target, Worker
+from harness.runtime.states cimport States
 
 
 cdef class Plan:
     cdef Run* run
+    cdef States states
     cdef readonly list operators            # harness.graph.Operator, by index
     cdef readonly list input_ports          # PortId, of every input port in the graph's order
     cdef readonly list queue_of_port        # by input port: index into run.ports, or None
     cdef readonly list streams              # (source operator index, output port, target operator index, input port index)
-    cdef readonly list worker_names
     cdef readonly bint copies_known
-    cdef readonly list owners               # PythonCall objects, kept alive
+    cdef readonly uint32_t first_scheduler  # workers from here on are of the pool
+    cdef readonly uint32_t minimum_threads  # FREE
+    cdef readonly uint32_t pool_threads     # at the start
+    cdef readonly uint32_t capacity         # tuples a queue, of those whose capacity nobody gave; 0 if there are none
     cdef Route* routes
     cdef Target* targets
     cdef Target** owed
+    cdef uint32_t* order                    # of operators, topological
+    cdef double* downstream_cost            # scratch of set_batches
     cdef char* memory                       # of all queues
     cdef size_t memory_bytes
-    cdef list blocks                        # addresses and sizes of other memory from the system
-    cdef list worker_stacks                 # bytes, by worker
-    cdef char* block(self, size_t size) except NULL
+    cdef list worker_stacks                 # bytes, of all but scheduler threads
+    cdef size_t scheduler_stack             # bytes
+    cdef void set_batches(self) noexcept
     cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, lazy, uint32_t begin) except? 0

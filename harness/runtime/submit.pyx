@@ -4,6 +4,7 @@
 #   deliver   one output port's tuples to all that subscribe to it
 #   send      to one of them: into its queue, or by a call
 #   take      what a port's consumer does with tuples at the front of its queue
+#   pass_mark, receive_mark       window punctuation on its way
 #   close_operator, end_stream    final punctuation on its way (ENDS)
 #
 # Batches. A consumer hands an operator up to 32 tuples at once, which it works on where they lie, in the slots of its input queue; they are
@@ -11,35 +12,54 @@
 # back. Nothing is held back: what a batch produced is published before the next batch is looked at.
 #
 # Nesting. A producer that finds a queue full may drain it (dynamic.pyx), and then comes here again for the next queue. Each level is
-# further downstream, so levels are bounded by the longest path of the graph, and so is the stack (plan.pyx sizes it).
+# further downstream, so levels are bounded by the longest path of the graph, and so is the stack (plan.pyx sizes it). Control ports, where
+# cycles close, are leaves: what arrives there goes no further.
 
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
-from libcpp.atomic cimport memory_order_acquire, memory_order_acq_rel, memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport DATA, Operator, Port, Route, Run, Target, Tuple, Worker, fingerprint, slot
+from harness.runtime cimport dedicated, dynamic, modes
+from harness.runtime.native cimport (
+    DATA,
+    NOW_CALLED,
+    WINDOW,
+    Operator,
+    Port,
+    Route,
+    Run,
+    Target,
+    Tuple,
+    Worker,
+    fingerprint,
+    slot,
+)
 
 
 cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) noexcept nogil:
     """Hand `count` data tuples, `stride` apart, to `op`. They may be changed in place, and are not needed any more on return."""
     cdef int32_t route
     cdef uint32_t i
+    cdef Operator* next_
     while op.lock == NULL:
+        worker.at.store(op.index + 1, memory_order_relaxed)
         op.processed.add(count)
         route = op.kernel(op, worker, first, count)
         if route < 0:
             return
-        if op.next == NULL:
+        next_ = op.next.load(memory_order_relaxed)
+        if next_ == NULL:
             deliver(worker, &op.routes[route], first, count)
             return
         if op.next_path_step != 0:
             for i in range(count):
                 slot(first, worker.run.stride, i).path += op.next_path_step
-        op = op.next
+        op = next_
     # More than one thread can reach this operator (P17 s5.2). The lock is held until its tuples are in a queue or through the operators
     # called behind it: else two threads could overtake each other on the way there, against ORDER. Locks are taken in the direction
     # of the streams only, so nobody waits in a circle.
     op.lock.lock()
+    worker.at.store(op.index + 1, memory_order_relaxed)
     op.processed.add(count)
     route = op.kernel(op, worker, first, count)
     if route >= 0:
@@ -48,50 +68,64 @@ cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) no
 
 
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
-    """Send `count` tuples to every target of an output port."""
-    cdef uint32_t i, called = 0
-    cdef size_t bytes
-    if route.count == 1:
-        send(worker, route.targets, first, count)
-        return
-    for i in range(route.count):  # queues first: they copy the tuples before a called sibling may change them
-        if route.targets[i].port != NULL:
-            push(worker, &route.targets[i], first, count)
-        else:
-            called += 1
-    bytes = count * worker.run.stride
-    for i in range(route.count):
-        if route.targets[i].port == NULL:
-            called -= 1
-            if called == 0:  # the last one may have the tuples themselves
-                send(worker, &route.targets[i], first, count)
-            else:
-                memcpy(route.scratch, first, bytes)
-                send(worker, &route.targets[i], <Tuple*> route.scratch, count)
-
-
-cdef void send(Worker* worker, Target* target, Tuple* first, uint32_t count) noexcept nogil:
-    """Send `count` tuples one way."""
+    """Send `count` tuples to every target of an output port. The last one may have the tuples themselves."""
     cdef uint32_t i
-    if target.port != NULL:
-        push(worker, target, first, count)
-        return
-    if target.path_step != 0:
+    for i in range(route.count - 1):
+        send(worker, &route.targets[i], first, worker.run.stride, count, route.scratch)
+    send(worker, &route.targets[route.count - 1], first, worker.run.stride, count, NULL)
+
+
+cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count, uint32_t every) noexcept nogil:
+    """The same for `count` tuples of which every `every`th in the slots is meant."""
+    cdef uint32_t i
+    if every == 1 or route.count > 1:
         for i in range(count):
-            slot(first, worker.run.stride, i).path += target.path_step
-    execute(worker, target.op, first, count)
+            deliver(worker, route, slot(first, worker.run.stride, i * every), 1)
+    else:
+        send(worker, route.targets, first, worker.run.stride * every, count, NULL)
 
 
-cdef void push(Worker* worker, Target* target, Tuple* first, uint32_t count) noexcept nogil:
-    """Copy `count` tuples into a port's queue; a full queue is back-pressure (BOUND)."""
+cdef void send(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
+    """Send `count` tuples, `spacing` bytes apart, one way. With `scratch` they are still needed, so that a called operator gets copies."""
+    if target.port == NULL:
+        call(worker, target, first, spacing, count, scratch)
+    else:
+        push(worker, target, first, spacing, count, scratch)
+
+
+cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
+    """Execute the target's operator. Siblings never see what it changes: if they are still to come it works on copies."""
+    cdef uint32_t i, at_once = count if spacing == worker.run.stride else 1
+    cdef uint32_t begin = 0
+    cdef Tuple* batch
+    while begin < count:
+        batch = slot(first, spacing, begin)
+        if scratch != NULL:
+            memcpy(scratch, batch, at_once * worker.run.stride)
+            batch = <Tuple*> scratch
+        if target.path_step != 0:
+            for i in range(at_once):
+                slot(batch, worker.run.stride, i).path += target.path_step
+        execute(worker, target.op, batch, at_once)
+        begin += at_once
+
+
+cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
+    """Copy `count` tuples into a port's queue; a full queue is back-pressure (BOUND). Or call, if the queue is switched off."""
     cdef Run* run = worker.run
     cdef Port* port = target.port
     cdef size_t pushed
+    cdef uint32_t round_ = 0
     cdef bint waited = False
     while True:
+        if port.mode.load(memory_order_acquire) != 0 and modes.call_instead(worker, target, first, spacing, count, scratch):
+            return
         # Where the plan has proved one producer the flag is left alone, and a push needs no read-modify-write.
         if not port.shared or port.producing.try_lock():
-            pushed = port.ring.push(first, count, target.path_step)
+            if port.shared and port.mode.load(memory_order_acquire) & NOW_CALLED:
+                port.producing.unlock()  # the queue was switched off while this thread waited for its turn
+                continue
+            pushed = port.ring.push(first, count, spacing, target.path_step)
             if pushed > 0:
                 port.pushes.add(1)
                 if waited:
@@ -100,25 +134,31 @@ cdef void push(Worker* worker, Target* target, Tuple* first, uint32_t count) noe
             if port.shared:
                 port.producing.unlock()
             if pushed > 0:
-                if run.published != NULL:
-                    run.published(worker, target)
+                if port.scheduled:
+                    dynamic.tuples_published(worker, port)
+                else:
+                    dedicated.tuples_published(worker, target)
                 count -= <uint32_t> pushed
                 if count == 0:
                     return
-                first = slot(first, run.stride, pushed)
+                first = slot(first, spacing, pushed)
+                round_ = 0
         if worker.stop.load(memory_order_acquire):
-            give_up(worker, port, first, count)
+            give_up(worker, port, first, spacing, count)
             return
         waited = True
-        run.wait_for_space(worker, port)
+        if port.scheduled:
+            dynamic.reschedule(worker, port, &round_)
+        else:
+            dedicated.wait_for_room(worker, port, &round_)
 
 
-cdef void give_up(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil:
+cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:
     """The run was cut short while a producer was blocked: its tuples are dropped, and accounted for (ONCE)."""
     cdef uint32_t i, data = 0
     cdef Tuple* tuple_
     for i in range(count):
-        tuple_ = slot(first, worker.run.stride, i)
+        tuple_ = slot(first, spacing, i)
         if tuple_.kind == DATA:
             data += 1
             worker.given_up_fingerprints += fingerprint(tuple_.sequence) * port.op.copies
@@ -126,7 +166,7 @@ cdef void give_up(Worker* worker, Port* port, Tuple* first, uint32_t count) noex
 
 
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil:
-    """Execute the port's operator on `count` queued tuples. The caller is the port's only consumer at this time (ALONE)."""
+    """Execute the port's operator on `count` tuples. The caller is alone with the port at this time (ALONE)."""
     cdef uint32_t i, start = 0
     cdef size_t stride = worker.run.stride
     for i in range(count):
@@ -134,14 +174,54 @@ cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcep
             if i > start:
                 execute(worker, port.op, slot(first, stride, start), i - start)
             start = i + 1
-            port.open_streams -= 1
-            end_stream(worker, port.op)
+            if slot(first, stride, i).kind == WINDOW:
+                receive_mark(worker, port.op, slot(first, stride, i))
+            else:
+                port.open_streams -= 1
+                end_stream(worker, port.op)
     if count > start:
         execute(worker, port.op, slot(first, stride, start), count - start)
 
 
+# -- window punctuation -------------------------------------------------------------------------------------------------------------
+
+
+cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
+    """Send a window punctuation on every stream out of `op`; the caller is alone with `op`. `mark` is as before on return."""
+    cdef uint32_t route, i, path = mark.path, order = mark.order
+    cdef double value = mark.value
+    cdef Target* target
+    for route in range(op.outputs):
+        for i in range(op.routes[route].count):
+            target = &op.routes[route].targets[i]
+            if target.port != NULL:
+                push(worker, target, mark, worker.run.stride, 1, NULL)
+            else:
+                mark.path += target.path_step
+                receive_mark(worker, target.op, mark)
+            mark.path, mark.order, mark.value = path, order, value
+
+
+cdef void receive_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
+    """Its place among the tuples of a stream holds because the same thread has just delivered those before it."""
+    if op.lock != NULL:
+        op.lock.lock()
+    if op.mark == NULL or op.mark(op, worker, mark):
+        pass_mark(worker, op, mark)
+    if op.lock != NULL:
+        op.lock.unlock()
+
+
+# -- final punctuation --------------------------------------------------------------------------------------------------------------
+
+
 cdef void end_stream(Worker* worker, Operator* op) noexcept nogil:
     """One stream into `op` has ended; the last one closes it."""
+    if last_stream(op):
+        close_operator(worker, op)
+
+
+cdef bint last_stream(Operator* op) noexcept nogil:
     cdef bint last
     if op.lock != NULL:
         op.lock.lock()
@@ -149,38 +229,31 @@ cdef void end_stream(Worker* worker, Operator* op) noexcept nogil:
     last = op.open_streams == 0
     if op.lock != NULL:
         op.lock.unlock()
-    if last:
-        close_operator(worker, op)
+    return last
 
 
 cdef void close_operator(Worker* worker, Operator* op) noexcept nogil:
     """Send final punctuation on every stream out of `op`; the last operator to close ends the run (ENDS)."""
     cdef Run* run = worker.run
     cdef Target* target
+    cdef Operator* next_
     cdef uint32_t route, i
-    cdef bint last
     while True:
+        next_ = NULL
         for route in range(op.outputs):
-            if op.next == NULL:
-                for i in range(op.routes[route].count):
-                    target = &op.routes[route].targets[i]
-                    if target.port != NULL:
-                        push(worker, target, run.final_punctuation, 1)
-                    else:
-                        end_stream(worker, target.op)
+            for i in range(op.routes[route].count):
+                target = &op.routes[route].targets[i]
+                if target.port != NULL:
+                    push(worker, target, run.final_punctuation, run.stride, 1, NULL)
+                elif op.outputs == 1 and op.routes[0].count == 1:
+                    next_ = target.op
+                else:
+                    end_stream(worker, target.op)
         if run.open_operators.fetch_sub(1, memory_order_acq_rel) == 1:
             end_run(run)
-        if op.next == NULL:
+        if next_ == NULL or not last_stream(next_):
             return
-        op = op.next  # a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
-        if op.lock != NULL:
-            op.lock.lock()
-        op.open_streams -= 1
-        last = op.open_streams == 0
-        if op.lock != NULL:
-            op.lock.unlock()
-        if not last:
-            return
+        op = next_  # a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
 
 
 cdef void end_run(Run* run) noexcept nogil:
@@ -189,10 +262,11 @@ cdef void end_run(Run* run) noexcept nogil:
     run.over.store(True, memory_order_release)
     for i in range(run.worker_count):
         run.workers[i].stop.store(True, memory_order_release)
+        run.workers[i].pause.wake_all()
     for i in range(run.port_count):
         if run.ports[i].arrivals != NULL:
             run.ports[i].arrivals.wake_all()
             run.ports[i].room.wake_all()
-    run.idle.wake_all()
-    run.nap.wake_all()
+    if run.ready != NULL:
+        run.ready.wake_all()
     run.ended.wake_all()

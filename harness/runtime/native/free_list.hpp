@@ -7,7 +7,7 @@
 // No node is ever allocated: a port taken from the list keeps the node that the list no longer needs, and brings it along when it comes
 // back. So the list holds at most `ports` entries and needs ports + 1 nodes, and push() cannot fail.
 //
-// Edges  LINK   next.compare_exchange(release) in push() -> next.load(acquire) in pop()   the node's port is written
+// Edges  LINK   next.compare_exchange(seq_cst) in push() -> next.load(acquire) in pop()   the node's port is written
 //        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)     who moved an end saw what it points to
 // Progress: lock-free (a thread that stops half-way leaves tail_ one behind, and the next one moves it).
 // Checked by: tests/native/stress_free_list.cpp, tests/runtime/test_native.py
@@ -43,7 +43,7 @@ class FreeList {
         tail_.compare_exchange_weak(tail, link(index(next), tag(tail) + 1), std::memory_order_acq_rel, std::memory_order_relaxed);
         continue;
       }
-      if (nodes_[index(tail)].next.compare_exchange_weak(next, link(node, tag(next) + 1), std::memory_order_release,  // LINK
+      if (nodes_[index(tail)].next.compare_exchange_weak(next, link(node, tag(next) + 1), std::memory_order_seq_cst,  // LINK
                                                          std::memory_order_relaxed)) {
         tail_.compare_exchange_strong(tail, link(node, tag(tail) + 1), std::memory_order_acq_rel, std::memory_order_relaxed);
         return;
@@ -69,6 +69,12 @@ class FreeList {
         return port;
       }
     }
+  }
+
+  // Whether nothing was on the list a moment ago. Takes part in the one order of seq_cst operations (ready_ports.hpp).
+  bool empty() const noexcept {
+    const uint64_t head = head_.load(std::memory_order_seq_cst);
+    return index(nodes_[index(head)].next.load(std::memory_order_seq_cst)) == NONE;
   }
 
  private:

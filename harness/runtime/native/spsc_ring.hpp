@@ -25,35 +25,29 @@
 
 namespace millrace {
 
-inline size_t slots_for(size_t capacity) noexcept {  // smallest power of two that holds `capacity`
-  size_t slots = 1;
-  while (slots < capacity) slots *= 2;
-  return slots;
-}
-
 class SpscRing {
  public:
-  // `memory` holds slots_for(capacity) * stride bytes, belongs to the caller and outlives the ring.
+  // `memory` holds capacity * stride bytes, belongs to the caller and outlives the ring.
   void init(char* memory, size_t capacity, size_t stride) noexcept {
     slots_ = memory;
     capacity_ = capacity;
-    mask_ = slots_for(capacity) - 1;
     stride_ = stride;
   }
 
-  // Copies up to `count` consecutive tuples behind what is queued and publishes them; returns how many fitted. Producer only.
-  // `path_step` is added to the path of each (fan-in: tells the streams of a port apart).
-  size_t push(Tuple* first, size_t count, uint32_t path_step) noexcept {
+  // Copies up to `count` tuples that lie `spacing` bytes apart behind what is queued and publishes them; returns how many fitted.
+  // Producer only. `path_step` is added to the path of each (fan-in: tells the streams of a port apart).
+  size_t push(Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept {
     const uint64_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - head_seen_ + count > capacity_) head_seen_ = head_.load(std::memory_order_acquire);  // RECYCLE
     const size_t fitting = std::min<size_t>(count, capacity_ - (tail - head_seen_));
     if (fitting == 0) return 0;
-    const size_t start = tail & mask_;
-    const size_t before_wrap = std::min(fitting, mask_ + 1 - start);
-    copy(start, first, before_wrap);
-    if (before_wrap < fitting) copy(0, slot(first, stride_, before_wrap), fitting - before_wrap);
-    if (path_step != 0) {
-      for (size_t i = 0; i < fitting; ++i) at(tail + i)->path += path_step;
+    const size_t before_wrap = std::min(fitting, capacity_ - tail_slot_);
+    copy(tail_slot_, first, before_wrap, spacing, path_step);
+    tail_slot_ += before_wrap;
+    if (tail_slot_ == capacity_) tail_slot_ = 0;
+    if (before_wrap < fitting) {
+      copy(0, slot(first, spacing, before_wrap), fitting - before_wrap, spacing, path_step);
+      tail_slot_ = fitting - before_wrap;
     }
     tail_.store(tail + fitting, std::memory_order_release);  // PUBLISH
     return fitting;
@@ -64,13 +58,14 @@ class SpscRing {
   size_t front(size_t most, Tuple** first) noexcept {
     const uint64_t head = head_.load(std::memory_order_relaxed);
     if (tail_seen_ - head < most) tail_seen_ = tail_.load(std::memory_order_acquire);  // PUBLISH
-    const size_t start = head & mask_;
-    *first = at(head);
-    return std::min({most, static_cast<size_t>(tail_seen_ - head), mask_ + 1 - start});
+    *first = at(head_slot_);
+    return std::min({most, static_cast<size_t>(tail_seen_ - head), capacity_ - head_slot_});
   }
 
-  // Gives the first `count` slots back. Consumer only.
+  // Gives the first `count` slots back, at most as many as front() returned. Consumer only.
   void release(size_t count) noexcept {
+    head_slot_ += count;
+    if (head_slot_ == capacity_) head_slot_ = 0;
     head_.store(head_.load(std::memory_order_relaxed) + count, std::memory_order_release);  // RECYCLE
   }
 
@@ -86,20 +81,30 @@ class SpscRing {
   const std::atomic<uint64_t>& head() const noexcept { return head_; }
 
   // The `index`-th tuple from the front, when no thread is running any more (for the account of tuples left behind).
-  Tuple* left_behind(size_t index) noexcept { return at(head_.load(std::memory_order_acquire) + index); }
+  Tuple* left_behind(size_t index) noexcept { return at((head_slot_ + index) % capacity_); }
 
  private:
-  Tuple* at(uint64_t index) noexcept { return reinterpret_cast<Tuple*>(slots_ + (index & mask_) * stride_); }
-  void copy(size_t start, Tuple* first, size_t count) noexcept { std::memcpy(slots_ + start * stride_, first, count * stride_); }
+  Tuple* at(size_t index) noexcept { return slot(reinterpret_cast<Tuple*>(slots_), stride_, index); }
+  void copy(size_t start, Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept {
+    if (spacing == stride_ && path_step == 0) {
+      std::memcpy(at(start), first, count * stride_);
+      return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      std::memcpy(at(start + i), slot(first, spacing, i), stride_);
+      at(start + i)->path += path_step;
+    }
+  }
 
   alignas(CACHE_LINE) char* slots_ = nullptr;  // constant after init: read by both sides, shared in peace
   size_t capacity_ = 0;
-  size_t mask_ = 0;
   size_t stride_ = 0;
   alignas(CACHE_LINE) std::atomic<uint64_t> tail_{0};  // the producer's line
   uint64_t head_seen_ = 0;
+  size_t tail_slot_ = 0;                               // tail_ modulo the capacity
   alignas(CACHE_LINE) std::atomic<uint64_t> head_{0};  // the consumer's line
   uint64_t tail_seen_ = 0;
+  size_t head_slot_ = 0;  // head_ modulo the capacity
 };
 
 }  // namespace millrace

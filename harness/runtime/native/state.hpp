@@ -1,7 +1,7 @@
 // state.hpp - what a running graph consists of: plain records, laid out for who touches them. No logic; that is in the .pyx files.
 //
 //   Operator   one line that is all a called operator needs (constants, and the count of who executes it), one line for rarer things
-//   Port       an input port with a queue: constants; the producers' line; the consumers' line
+//   Port       an input port with a queue: constants and its mode; the producers' line; the consumers' line
 //   Route      where the tuples of one output port go
 //   Worker     a thread that executes operators, with its own flags and counts (LOCAL)
 //   Run        what all threads share; read-mostly while tuples flow
@@ -16,9 +16,9 @@
 #include <mutex>
 
 #include "counter.hpp"
-#include "free_list.hpp"
 #include "histogram.hpp"
 #include "parking.hpp"
+#include "ready_ports.hpp"
 #include "spsc_ring.hpp"
 #include "thread.hpp"
 #include "try_flag.hpp"
@@ -37,57 +37,72 @@ struct Run;
 using Kernel = int32_t (*)(Operator*, Worker*, Tuple*, uint32_t);
 inline constexpr int32_t HANDLED = -1;  // the kernel has delivered, kept or dropped them itself
 
-// Waits, in the model's way, until a tuple may fit into the port's queue; the producer side was taken, or the queue was full.
-using WaitForSpace = void (*)(Worker*, Port*);
-// After tuples were published to the target's queue: wakes who waits for them, if the model has such.
-using Published = void (*)(Worker*, Target*);
-// Before a thread sleeps or ends: wakes those whom it has not woken yet.
-using Flush = void (*)(Worker*);
+// What an operator does with a window punctuation, in place; returns whether it goes on from here.
+using MarkKernel = bool (*)(Operator*, Worker*, Tuple*);
+
+// A user's operator (graph.native): may change value and payload; returns 1 = pass the tuple on, 0 = drop it, below 0 = an error.
+// `control` is the value of the last tuple at its control port.
+using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload, uint64_t payload_bytes, double control, void* state);
 
 struct Target {
   Operator* op;
-  Port* port;          // null: the operator is executed by a call
+  Port* port;          // null: the operator is always executed by a call
   uint32_t path_step;  // added to the path of a tuple that goes this way
-  bool lazy_wake;      // dedicated: one thread alone sends this way, so it may put off waking the port's thread
-  bool wake_owed;      // dedicated: it has put it off, and still has to
+  bool lazy_wake;      // threaded port: one thread alone sends this way, so it may put off waking the port's thread
+  bool wake_owed;      // threaded port: it has put it off, and still has to
 };
 
 struct Route {
   Target* targets;
   uint32_t count;
   char* scratch;  // room for the copies that called siblings may change; null if none can
+  Counter sent;   // tuples, of operators that choose the output port by the tuple
 };
 
 struct Operator {
   alignas(CACHE_LINE) Kernel kernel;
-  double factor;      // of the multiplies: exactly 1.0, read at run time, so that work leaves no trace and cannot be optimised away
-  Operator* next;     // the one operator behind the one output port, if it is executed by a call; else null
-  std::mutex* lock;   // null: the plan has proved that one thread at a time gets here (P17 s5.2)
-  Counter processed;  // data tuples
-  Route* routes;      // by output port
-  uint32_t cost;      // multiplies a tuple
+  double factor;                // of the multiplies: exactly 1.0, read at run time (flop.hpp)
+  std::atomic<Operator*> next;  // the one operator behind the one output port while it is executed by a call; else null (modes.pyx)
+  std::mutex* lock;             // null: the plan has proved that one thread at a time gets here (P17 s5.2)
+  Counter processed;            // data tuples
+  Route* routes;                // by output port
+  uint32_t cost;                // multiplies a tuple
   uint32_t next_path_step;
   uint32_t outputs;
-  uint32_t index;                     // in the graph's order
-  alignas(CACHE_LINE) uint32_t turn;  // the output port that is next (round-robin)
-  uint32_t order;                     // split: tuples stamped so far
-  uint32_t open_streams;              // incoming streams that have not ended
-  uint64_t copies;                    // how many sinks see a tuple from here; 0: it depends on the tuple
-  Counter emitted;                    // tuples sent on by operators that may drop or hold them (merge, python)
-  void* own;                          // state of its kind (sink, merge, python, source)
+  uint32_t index;                       // in the graph's order
+  alignas(CACHE_LINE) MarkKernel mark;  // null: window punctuations are passed on as they are
+  uint32_t turn;                        // the output port that is next (round-robin)
+  uint32_t order;                       // split: tuples stamped so far
+  uint32_t open_streams;                // incoming streams that have not ended
+  uint64_t copies;                      // how many sinks see a tuple from here; 0: it depends on the tuple
+  uint64_t dropped;                     // fingerprints of the tuples that went no further, each as often as sinks would have seen it
+  Counter emitted;                      // tuples sent on by operators that may drop or hold them
+  Operator* control;                    // whose tuples are absorbed in its stead: its control port; null if it has none
+  void* own;                            // state of its kind
 };
-static_assert(offsetof(Operator, turn) == CACHE_LINE, "what a call needs fits in one line");
+static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
+
+// Of a scheduled port. WANTED is the controlling thread's wish, NOW the truth, which the producer side alone changes (modes.pyx).
+enum Mode : uint32_t {
+  WANTED_CALLED = 1,
+  NOW_CALLED = 2,
+};
 
 struct Port {
   alignas(CACHE_LINE) SpscRing ring;
   Operator* op;
-  uint32_t index;     // among the queued ports: its name on the free list
-  uint32_t batch;     // tuples a drain hands to the operator at once
-  bool shared;        // more than one thread may produce: the producer flag is needed
-  uint32_t wake_at;   // dedicated: tuples in the queue at which the port's thread is woken at the latest
-  Parking* arrivals;  // dedicated: where the port's thread waits for tuples; else null
-  Parking* room;      // dedicated: where producers wait for space
+  uint32_t index;               // among the ports with queues: its name on the list of ready ports
+  bool shared;                  // more than one thread may produce: the producer flag is needed
+  bool scheduled;               // executed by the pool; else it has a thread of its own
+  uint32_t wake_at;             // threaded: tuples in the queue at which the port's thread is woken at the latest
+  Parking* arrivals;            // threaded: where the port's thread waits for tuples; else null
+  Parking* room;                // threaded: where producers wait for space
+  std::mutex* call_lock;        // scheduled: held by whoever calls, where more than one thread may; else null
+  Operator* caller;             // scheduled: the operator whose `next` leads here while the queue is off; null if there is no such
+  std::atomic<uint32_t> mode;   // scheduled: bits of Mode; 0 = it has its queue
+  std::atomic<uint32_t> batch;  // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;
+  std::atomic<uint32_t> ready;     // scheduled: 1 = on the list of ready ports, or in the hands of who took it from there
   Counter pushes;                  // batches
   Counter blocked;                 // batches that had to wait: the queue was full or the producer side taken
   std::atomic<uint64_t> given_up;  // tuples that blocked producers dropped because the run was cut short
@@ -95,21 +110,63 @@ struct Port {
   uint32_t open_streams;  // streams into this port that have not ended
 };
 
+// A stretch of a source's schedule (pacing.pyx).
+struct Pace {
+  int64_t length_ns;  // how long it lasts; 0: for ever
+  double gap_ns;      // between tuples; 0: as fast as allowed; below 0: silence
+};
+
 struct SourceState {
   uint64_t sent;   // tuples, the sequence number of the next
   uint64_t limit;  // stop after so many
   uint64_t fingerprints;
-  Tuple* buffer;  // `batch` slots
-  uint32_t batch;
+  uint64_t window;   // tuples between window punctuations; 0: none
+  uint64_t windows;  // punctuations sent
+  Tuple* buffer;     // `room` slots
+  uint32_t room;
+  std::atomic<uint32_t> batch;  // tuples submitted at once, at most `room`
+  Pace* paces;                  // the schedule, gone through again and again; null: as fast as allowed, for ever
+  uint32_t pace_count;
+  uint32_t pace;          // the stretch it is in
+  int64_t pace_began_ns;  // when that began, as intended
+  uint64_t pace_sent;     // tuples of it
+};
+
+// Bursts of cost: `ends[i]` is the first sequence number (modulo the last one) behind stretch i, whose tuples cost `costs[i]`.
+struct BurstState {
+  uint64_t* ends;
+  uint32_t* costs;
+  uint32_t count;
+};
+
+struct FilterState {
+  uint64_t threshold;  // passes on what mixes to less
+  bool all;
+};
+
+struct SplitState {
+  uint64_t keys;   // 0: round-robin
+  uint64_t marks;  // window punctuations passed on
+};
+
+struct NativeState {
+  NativeFunction function;
+  void* state;
+  bool drops;          // it may; else a dropped tuple is a lost one
+  int32_t error;       // what the function returned when it failed; 0: it has not
+  uint64_t failed_at;  // sequence number
 };
 
 struct SinkState {
   uint64_t* next_of_path;  // by path: the smallest sequence number that may come next
   uint32_t paths;          // 0: too many to tell apart, order is not checked
   bool check_value;        // false behind an operator that may change it
+  bool absorbs;            // a control port: not counted as received
   uint64_t fingerprints;
   uint64_t violations;
   uint64_t damaged;
+  Counter windows;             // window punctuations
+  std::atomic<double> latest;  // control port: the value that came last
   Histogram latency;
 };
 
@@ -117,51 +174,58 @@ struct MergeState {
   char* slots;  // tuples that came early, each at its order modulo the number of slots
   uint64_t mask;
   uint8_t* present;
-  uint32_t next;  // the order that comes next
-  uint64_t held;
-  bool overrun;  // a tuple came earlier than the bound allows: a bug, told as an error
+  uint32_t* marks;         // by slot: window punctuations that wait right before that place
+  Tuple* mark;             // the last one, with room around it
+  uint32_t next;           // the order that comes next
+  uint64_t held;           // tuples in slots
+  uint64_t waiting_marks;  // the sum of marks
+  double last_mark;        // the number of the last punctuation seen: the split sends each one every way
+  bool overrun;            // a tuple came earlier than the bound allows: a bug, told as an error
+};
+
+enum Rest : uint32_t {
+  AWAKE = 0,
+  IDLE = 1,       // asleep until a port is ready
+  SUSPENDED = 2,  // asleep until its level comes back
 };
 
 struct alignas(CACHE_LINE) Worker {
-  std::atomic<bool> stop;  // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
+  std::atomic<bool> stop;           // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
+  bool pooled;                      // a scheduler thread
+  std::atomic<uint64_t> suspended;  // 1: its level was taken away (P17 s4.1.2)
+  std::atomic<uint32_t> rest;       // what it sleeps for
+  std::atomic<uint32_t> at;         // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
   Run* run;
   Operator* op;   // of a source's thread
-  Port* port;     // of a dedicated thread
-  Target** owed;  // dedicated: targets whose thread this worker may still have to wake
+  Port* port;     // of a threaded port's thread
+  Target** owed;  // targets whose thread this worker may still have to wake
   uint32_t owed_count;
-  uint32_t spins;
-  std::atomic<uint32_t> inside;  // index of the operator that may not return (python), + 1; 0 = none
+  uint32_t misses;
   Counter drains;
-  Counter searches;                // walks over the free list
+  Counter searches;                // looks for the next port; P17 s4.1.5: a thread that never looks is not active
   Counter reschedules;             // drains of a full queue by its producer
   Counter waits;                   // times it slept
   uint64_t given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
+  Parking pause;                   // where it sleeps while it is suspended
   Thread thread;
 };
 
 struct Run {
   size_t stride;
   uint32_t payload;
-  bool one_at_a_time;  // a source carries each tuple to its end before the next one (manual)
   Operator* operators;
   uint32_t operator_count;
   Port* ports;
-  uint32_t port_count;  // queued ones
+  uint32_t port_count;  // those with queues
   Worker* workers;
   uint32_t worker_count;
-  FreeList* free_ports;
+  ReadyPorts* ready;  // null: no port is scheduled
   Tuple* final_punctuation;
-  WaitForSpace wait_for_space;
-  Published published;                              // null: nobody waits for tuples
-  Flush flush;                                      // null: nothing is put off
-  size_t capacity;                                  // tuples a queue
   alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources shall send no more
   std::atomic<bool> failed;                         // an operator raised
   alignas(CACHE_LINE) std::atomic<uint32_t> open_operators;
   std::atomic<bool> over;  // no operator is open, or one has failed, or the engine has ended the run
-  Parking ended;           // where the engine waits for `over`
-  Parking nap;             // dynamic: scheduler threads that have just found no work
-  Parking idle;            // dynamic: those that have not found any for long, and are woken when some arrives
+  Parking ended;           // where the engine waits for `over`, and paced sources for their time
 };
 
 template <class T>

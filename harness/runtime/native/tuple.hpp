@@ -12,7 +12,8 @@ namespace millrace {
 
 enum Kind : uint32_t {
   DATA = 0,
-  FINAL = 1,  // final punctuation: the last thing on its stream
+  FINAL = 1,   // final punctuation: the last thing on its stream
+  WINDOW = 2,  // window punctuation: between the tuple before it and the one after it; `sequence` is that of the tuple after it
 };
 
 struct Tuple {
@@ -61,14 +62,19 @@ inline void fill_payload(Tuple* tuple, size_t payload) noexcept {
   std::memcpy(at + 8 * words, &rest, payload % 8);
 }
 
+// The key of a tuple, 0 .. keys - 1, and which of `ways` a key goes: two mixers, so that neighbouring keys do not go the same way.
+inline uint64_t key_of(uint64_t sequence, uint64_t keys) noexcept { return fingerprint(sequence ^ 0x5DEECE66D) % keys; }
+inline uint32_t way_of(uint64_t key, uint32_t ways) noexcept { return static_cast<uint32_t>((fingerprint(key) >> 32) % ways); }
+
 // Looks at the first word, the last whole word, the bytes after it, and one word in between that changes from tuple to tuple: the
 // cost is bounded, and a copy that is torn anywhere is found soon.
-inline bool payload_intact(Tuple* tuple, size_t payload) noexcept {
+// `mixed` is the tuple's fingerprint.
+inline bool payload_intact(Tuple* tuple, size_t payload, uint64_t mixed) noexcept {
   const char* at = payload_of(tuple);
   const uint64_t base = tuple->sequence * GOLDEN;
   const size_t words = payload / 8;
   if (words > 0) {
-    const size_t probes[3] = {0, words - 1, static_cast<size_t>(tuple->sequence) % words};
+    const size_t probes[3] = {0, words - 1, static_cast<size_t>((mixed >> 32) * words >> 32)};
     for (const size_t i : probes) {
       uint64_t word;
       std::memcpy(&word, at + 8 * i, 8);

@@ -1,0 +1,62 @@
+# pacing.pyx - when a source that does not run at full speed sends: at a rate, or in bursts of rate.
+#
+# Open loop: a tuple has a time at which it is meant to be sent, whatever became of those before it. It is born then, so its latency includes
+# the time for which back-pressure kept the source from sending (else the worst waits would go unseen: coordinated omission). A source
+# that is late sends what is due as fast as it can. The schedule is a row of stretches, gone through again and again: tuples at even
+# distances, full speed, or silence. Stretches follow each other in intended time too, except that one at full speed ends by the clock.
+
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
+
+from harness.runtime.dedicated cimport wake_owed
+from harness.runtime.native cimport Pace, SourceState, Worker, now_ns, sharpen_timer, slot
+
+cdef enum:
+    LONGEST_SLEEP_NS = 10_000_000  # then it looks whether it shall end
+
+
+cdef uint32_t due(Worker* worker, SourceState* source, uint32_t most) noexcept nogil:
+    """Wait until a tuple is due; how many are, up to `most`, their times in the source's buffer. 0: look again, it may be over."""
+    cdef Pace* pace
+    cdef int64_t now = now_ns(), at
+    cdef uint32_t count = 0
+    if source.pace_began_ns == 0:
+        source.pace_began_ns = now
+        sharpen_timer()
+    pace = &source.paces[source.pace]
+    if pace.gap_ns > 0:
+        while count < most:
+            at = source.pace_began_ns + <int64_t> (source.pace_sent * pace.gap_ns)
+            if at > now or is_past(source, pace, at):
+                break
+            slot(source.buffer, worker.run.stride, count).born_ns = at
+            source.pace_sent += 1
+            count += 1
+        if count > 0:
+            return count
+        if not is_past(source, pace, at):
+            sleep_until(worker, at, now)
+            return 0
+    elif pace.gap_ns == 0:
+        if not is_past(source, pace, now):
+            for count in range(1, most):
+                slot(source.buffer, worker.run.stride, count).born_ns = 0
+            source.buffer.born_ns = now
+            return most
+    elif not is_past(source, pace, now):
+        sleep_until(worker, source.pace_began_ns + pace.length_ns if pace.length_ns > 0 else now + LONGEST_SLEEP_NS, now)
+        return 0
+    source.pace_began_ns += pace.length_ns
+    source.pace_sent = 0
+    source.pace = source.pace + 1 if source.pace + 1 < source.pace_count else 0
+    return 0
+
+
+cdef bint is_past(SourceState* source, Pace* pace, int64_t time_ns) noexcept nogil:
+    return pace.length_ns > 0 and time_ns >= source.pace_began_ns + pace.length_ns
+
+
+cdef void sleep_until(Worker* worker, int64_t time_ns, int64_t now) noexcept nogil:
+    wake_owed(worker)
+    worker.at.store(0, memory_order_relaxed)
+    worker.run.ended.sleep_for(min(time_ns - now, <int64_t> LONGEST_SLEEP_NS), worker.run.over)

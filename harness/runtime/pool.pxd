@@ -1,0 +1,17 @@
+# pool.pxd - the level of scheduler threads; see pool.pyx.
+
+from libc.stdint cimport uint32_t
+
+from harness.runtime.native cimport Worker
+from harness.runtime.plan cimport Plan
+
+
+cdef class Pool:
+    cdef Plan plan
+    cdef readonly int requested
+    cdef readonly int created
+    cdef int review_number
+    cdef dict told              # suspended threads: the review before which they were told
+    cdef list searches          # by thread: Worker::searches at the last review
+    cdef set stubborn
+    cdef Worker* worker(self, int thread)

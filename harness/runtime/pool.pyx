@@ -1,0 +1,115 @@
+"""The level of the pool: which scheduler threads run and which are suspended (P17 §4.1.5, §4.2.3).
+
+A thread is asked to suspend and does so when it is done with a batch. An operator may keep it for long, or for ever. A thread that was asked
+a period ago and still does not sleep is *unsuspendable*: it counts as running, and another one is suspended in its stead. When its
+operator returns after all, it goes to sleep as asked, and the next review evens that out.
+
+FREE: the level is never below one more than the most input ports of an operator that may block (a user's own); and when every thread that may
+run is held by such operators while ports are ready, one more thread runs, until one of them comes back.
+
+Threads are made when the level first needs them and stay until the end of the run. One thread at a time may use a Pool.
+"""
+
+import os
+
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
+
+from harness.runtime.dynamic cimport scheduler_body
+from harness.runtime.native cimport AWAKE, IDLE, SUSPENDED, Worker
+from harness.runtime.plan cimport Plan
+
+from harness.errors import RunFailed, UserError
+from harness.graph import MAX_THREADS
+
+
+cdef class Pool:
+    """The scheduler threads of `plan`; none runs before the first set_level()."""
+
+    def __cinit__(self, Plan plan):
+        self.plan = plan
+        self.told = {}
+        self.searches = []
+        self.stubborn = set()
+
+    def set_level(self, int level):
+        """Let `level` threads run, or the lowest number that FREE allows. Raises UserError if that is no possible level, RunFailed if
+        the system refuses a thread."""
+        if not 1 <= level <= MAX_THREADS:
+            raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level}")
+        self.requested = max(level, <int> self.plan.minimum_threads)
+        self._balance(self.requested)
+
+    def review(self):
+        """After a period: see who is unsuspendable, and let others run or sleep in their stead."""
+        if self.requested == 0:
+            return
+        self.review_number += 1
+        self.stubborn = {thread for thread, told in self.told.items() if told < self.review_number - 1 and not self._asleep(thread)}
+        wanted = self.requested
+        if all([self._held(thread) for thread in range(self.created) if thread not in self.told]) and not self.plan.run.ready.empty():
+            wanted = self.created - len(self.told) + len(self.stubborn) + 1
+        self._balance(min(wanted, MAX_THREADS))
+        self.searches = [self.worker(thread).searches.read() for thread in range(self.created)]
+
+    @property
+    def active(self):
+        """Threads that run, or would if there were work."""
+        return sum([not self._asleep(thread) for thread in range(self.created)])
+
+    @property
+    def unsuspendable(self):
+        return len(self.stubborn)
+
+    def _balance(self, int wanted):
+        running = [thread for thread in range(self.created) if thread not in self.told]
+        # at least one can run, whatever the unsuspendable ones do
+        excess = len(running) - max(wanted - len(self.stubborn), 1)
+        if excess > 0:
+            for thread in sorted(running, key=self._reluctance)[:excess]:
+                self.told[thread] = self.review_number
+                self.worker(thread).suspended.store(1, memory_order_seq_cst)
+            self.plan.run.ready.wake_all()  # those that sleep for want of work sleep for the other reason now
+            return
+        for thread in list(self.told):
+            if excess == 0:
+                return
+            if thread not in self.stubborn:
+                del self.told[thread]
+                self.worker(thread).suspended.store(0, memory_order_seq_cst)
+                self.worker(thread).pause.wake_all()
+                excess += 1
+        while excess < 0:
+            self._start(self.created)
+            self.created += 1
+            excess += 1
+
+    def _start(self, int thread):
+        name = self.plan.worker_name(self.plan.first_scheduler + thread)
+        error = self.worker(thread).thread.start(scheduler_body, self.worker(thread), self.plan.scheduler_stack, name.encode())
+        if error != 0:
+            raise RunFailed(f"the system refuses scheduler thread {thread + 1}: {os.strerror(error)}")
+
+    cdef Worker* worker(self, int thread):
+        return &self.plan.run.workers[self.plan.first_scheduler + thread]
+
+    def _asleep(self, int thread):
+        return self.worker(thread).rest.load(memory_order_acquire) == SUSPENDED
+
+    def _reluctance(self, int thread):
+        """Idle threads are suspended first, then the oldest; those in the hands of a user's operator last."""
+        if self.worker(thread).rest.load(memory_order_relaxed) == IDLE:
+            return 0
+        return 2 if self._in_users_code(thread) else 1
+
+    def _in_users_code(self, int thread):
+        at = self.worker(thread).at.load(memory_order_relaxed)
+        return at > 0 and self.plan.operators[at - 1].kind in ("python", "native")
+
+    def _held(self, int thread):
+        """Whether it has been in users' code since the last review: it has not looked for work, and does not sleep for want of it."""
+        return (
+            thread < len(self.searches)
+            and self.worker(thread).searches.read() == self.searches[thread]
+            and self.worker(thread).rest.load(memory_order_relaxed) == AWAKE
+            and self._in_users_code(thread)
+        )

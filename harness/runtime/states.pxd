@@ -1,0 +1,22 @@
+# states.pxd - what each kind of operator keeps; see states.pyx.
+
+from libc.stdint cimport uint64_t
+
+from harness.runtime.native cimport Operator
+
+
+cdef class States:
+    cdef size_t stride
+    cdef list blocks             # (address, size) of memory from the system
+    cdef list made               # (kind, address)
+    cdef readonly list calls     # PythonCall objects, kept alive
+    cdef list natives            # NativeFunction objects, kept alive
+    cdef char* block(self, size_t size) except NULL
+    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t ahead) except -1
+    cdef void* _source(self, operator, limit) except NULL
+    cdef void* _sink(self, bint absorbs, paths, bint changed) except NULL
+    cdef void* _merge(self, size_t ahead) except NULL
+    cdef void* _split(self, uint64_t keys) except NULL
+    cdef void* _filter(self, double selectivity) except NULL
+    cdef void* _bursts(self, costs) except NULL
+    cdef void* _native(self, operator) except NULL

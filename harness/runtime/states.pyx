@@ -1,0 +1,170 @@
+"""What each kind of operator keeps between tuples, made from the graph's description of it and freed with the plan."""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+from harness.runtime.native cimport (
+    BurstState,
+    FilterState,
+    MergeState,
+    NativeFunction,
+    NativeState,
+    Operator,
+    Pace,
+    SinkState,
+    SourceState,
+    SplitState,
+    Tuple,
+    delete_array,
+    give_back_memory,
+    make_array,
+    reserve_memory,
+)
+from harness.runtime.operators cimport PythonCall
+
+from harness.errors import RunFailed
+
+MAX_BATCH = 32
+"""Tuples an operator is handed at once, at most: enough that publishing costs little a tuple (docs/design.md)."""
+
+BATCH_BYTES = 256 * 1024
+"""Memory of a batch, at most: half of a usual second-level cache."""
+
+
+def most_at_once(stride):
+    """Tuples of a batch, at most, in slots of `stride` bytes."""
+    return max(1, min(MAX_BATCH, BATCH_BYTES // stride))
+
+
+cdef class States:
+    """The states of a run's operators; slots are `stride` bytes."""
+
+    def __cinit__(self, size_t stride):
+        self.stride = stride
+        self.blocks = []
+        self.made = []
+        self.calls = []
+        self.natives = []
+
+    cdef char* block(self, size_t size) except NULL:
+        """Zeroed memory that lives as long as this."""
+        cdef char* memory = reserve_memory(max(size, 1))
+        if memory == NULL:
+            raise RunFailed(f"the system refuses {size} bytes of memory")
+        self.blocks.append((<size_t> memory, max(size, 1)))
+        return memory
+
+    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t ahead) except -1:
+        """Make the state of `operator`, a harness.graph.Operator.
+
+        `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or None. `changed`: an operator upstream
+        may have changed values. `ahead`: how many tuples may reach a merge before the one that is next.
+        """
+        kind = operator.kind
+        if kind == "source":
+            op.own = self._source(operator, limit)
+        elif kind in ("sink", "control"):
+            op.own = self._sink(kind == "control", paths, changed)
+        elif kind == "merge":
+            op.own = self._merge(ahead)
+        elif kind == "split":
+            op.own = self._split(operator.keys)
+        elif kind == "filter":
+            op.own = self._filter(operator.selectivity)
+        elif kind == "work" and operator.costs:
+            op.own = self._bursts(operator.costs)
+        elif kind == "native":
+            op.own = self._native(operator)
+        elif kind == "python":
+            call = PythonCall(operator.name, operator.function, not operator.preserves, op.control != NULL)
+            self.calls.append(call)
+            op.own = <void*> call
+        if op.own != NULL and kind != "python":
+            self.made.append((kind, <size_t> op.own))
+        return 0
+
+    cdef void* _source(self, operator, limit) except NULL:
+        cdef SourceState* state = make_array[SourceState](1)
+        state.limit = <uint64_t> -1 if limit is None else limit
+        state.window = operator.window
+        state.room = most_at_once(self.stride)
+        state.buffer = <Tuple*> self.block(state.room * self.stride)
+        rates = operator.rates or (((0.0, operator.rate),) if operator.rate is not None else ())
+        if rates:
+            state.paces = <Pace*> self.block(len(rates) * sizeof(Pace))
+            state.pace_count = <uint32_t> len(rates)
+            for i, (seconds, rate) in enumerate(rates):
+                state.paces[i].length_ns = <int64_t> (seconds * 1e9)
+                state.paces[i].gap_ns = 0.0 if rate is None else -1.0 if rate == 0 else 1e9 / rate
+        return state
+
+    cdef void* _sink(self, bint absorbs, paths, bint changed) except NULL:
+        cdef SinkState* state = make_array[SinkState](1)
+        state.absorbs = absorbs
+        state.check_value = not changed
+        state.paths = paths or 0
+        if state.paths > 0:
+            state.next_of_path = <uint64_t*> self.block(state.paths * sizeof(uint64_t))
+        return state
+
+    cdef void* _merge(self, size_t ahead) except NULL:
+        cdef MergeState* state = make_array[MergeState](1)
+        cdef size_t slots = 1
+        while slots < ahead:
+            slots *= 2
+        state.mask = slots - 1
+        state.slots = self.block(slots * self.stride)
+        state.present = <uint8_t*> self.block(slots)
+        state.marks = <uint32_t*> self.block(slots * sizeof(uint32_t))
+        state.mark = <Tuple*> self.block(self.stride)
+        return state
+
+    cdef void* _split(self, uint64_t keys) except NULL:
+        cdef SplitState* state = make_array[SplitState](1)
+        state.keys = keys
+        return state
+
+    cdef void* _filter(self, double selectivity) except NULL:
+        cdef FilterState* state = make_array[FilterState](1)
+        state.all = selectivity >= 1.0
+        if not state.all:
+            state.threshold = <uint64_t> (selectivity * 18446744073709551616.0)  # 2^64
+        return state
+
+    cdef void* _bursts(self, costs) except NULL:
+        cdef BurstState* state = make_array[BurstState](1)
+        cdef uint64_t end = 0
+        state.count = <uint32_t> len(costs)
+        state.ends = <uint64_t*> self.block(state.count * sizeof(uint64_t))
+        state.costs = <uint32_t*> self.block(state.count * sizeof(uint32_t))
+        for i, (tuples, cost) in enumerate(costs):
+            end += tuples
+            state.ends[i] = end
+            state.costs[i] = cost
+        return state
+
+    cdef void* _native(self, operator) except NULL:
+        cdef NativeState* state = make_array[NativeState](1)
+        self.natives.append(operator.native)
+        state.function = <NativeFunction> <size_t> operator.native.address
+        state.state = <void*> <size_t> (operator.native.state or 0)
+        state.drops = not operator.preserves
+        return state
+
+    def __dealloc__(self):
+        for kind, address in self.made or ():
+            if kind == "source":
+                delete_array[SourceState](<SourceState*> <size_t> address)
+            elif kind in ("sink", "control"):
+                delete_array[SinkState](<SinkState*> <size_t> address)
+            elif kind == "merge":
+                delete_array[MergeState](<MergeState*> <size_t> address)
+            elif kind == "split":
+                delete_array[SplitState](<SplitState*> <size_t> address)
+            elif kind == "filter":
+                delete_array[FilterState](<FilterState*> <size_t> address)
+            elif kind == "work":
+                delete_array[BurstState](<BurstState*> <size_t> address)
+            elif kind == "native":
+                delete_array[NativeState](<NativeState*> <size_t> address)
+        for address, size in self.blocks or ():
+            give_back_memory(<char*> <size_t> address, size)

@@ -1,0 +1,72 @@
+// Ports that come and go while threads sleep for them: none is handed out twice, none is left while all sleep, flags wake everybody.
+#include <memory>
+
+#include "ready_ports.hpp"
+#include "stress.hpp"
+
+using namespace millrace;
+
+// Producers make each port ready `rounds` times, as tuples_published() does; consumers sleep when there is none. If a wake-up were lost
+// the program would not end.
+static void nothing_is_left_lying(uint32_t ports, int producers, int consumers, uint64_t rounds) {
+  ReadyPorts ready(ports);
+  std::unique_ptr<std::atomic<uint32_t>[]> listed(new std::atomic<uint32_t>[ports]());
+  std::unique_ptr<std::atomic<uint64_t>[]> work(new std::atomic<uint64_t>[ports]());
+  std::unique_ptr<std::atomic<int>[]> holders(new std::atomic<int>[ports]());
+  std::atomic<uint64_t> done{0};
+  std::atomic<bool> stop{false};
+  const std::atomic<uint64_t> suspended{0};
+  const uint64_t total = rounds * static_cast<uint64_t>(producers);
+  together(producers + consumers, [&](int thread) {
+    if (thread < producers) {
+      for (uint64_t i = 0; i < rounds; ++i) {
+        const uint32_t port = static_cast<uint32_t>((i * 7 + static_cast<uint64_t>(thread)) % ports);
+        work[port].fetch_add(1, std::memory_order_release);
+        if (listed[port].exchange(1, std::memory_order_acq_rel) == 0) {
+          ready.push(port);
+          ready.wake_one();
+        }
+      }
+      return;
+    }
+    while (!stop.load()) {
+      const uint32_t port = ready.pop();
+      if (port == ReadyPorts::NONE) {
+        ready.sleep(stop, suspended);
+        continue;
+      }
+      EXPECT(holders[port].fetch_add(1) == 0);
+      uint64_t taken = work[port].exchange(0, std::memory_order_acquire);
+      EXPECT(holders[port].fetch_sub(1) == 1);
+      listed[port].exchange(0, std::memory_order_acq_rel);
+      if (work[port].load(std::memory_order_acquire) > 0 && listed[port].exchange(1, std::memory_order_acq_rel) == 0) ready.push(port);
+      if (done.fetch_add(taken) + taken == total) {
+        stop.store(true);
+        ready.wake_all();
+      }
+    }
+  });
+  EXPECT(done.load() == total);
+}
+
+static void a_suspended_thread_is_woken_by_its_flag() {
+  ReadyPorts ready(1);
+  const std::atomic<bool> stop{false};
+  std::atomic<uint64_t> suspended{0};
+  together(3, [&](int thread) {
+    if (thread > 0) {
+      ready.sleep(stop, suspended);
+    } else {
+      std::this_thread::yield();
+      suspended.store(1);
+      ready.wake_all();
+    }
+  });
+}
+
+int main() {
+  nothing_is_left_lying(1, 2, 3, 20'000);
+  nothing_is_left_lying(5, 2, 3, 20'000);
+  nothing_is_left_lying(200, 1, 4, 20'000);
+  for (int i = 0; i < 200; ++i) a_suspended_thread_is_woken_by_its_flag();
+}
