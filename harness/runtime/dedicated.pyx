@@ -19,6 +19,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
+from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport Port, Target, Tuple, Worker, spin
 from harness.runtime.submit cimport take
 
@@ -33,6 +34,7 @@ cdef void* port_body(void* argument) noexcept nogil:
         count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
             worker.at.store(0, memory_order_relaxed)
+            announce(worker)
             wake_owed(worker)
             port.room.wake_one()
             tail = port.ring.tail().load(memory_order_acquire)
@@ -46,6 +48,7 @@ cdef void* port_body(void* argument) noexcept nogil:
         if port.room.somebody_guess() and port.ring.size_guess() * 2 <= port.ring.capacity():
             port.room.wake_one()
     wake_owed(worker)
+    announce(worker)
     worker.at.store(0, memory_order_relaxed)
     worker.thread.finish()
     return NULL
@@ -59,7 +62,8 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
         return
     wake_owed(worker)
     port.arrivals.wake_one()
-    if worker.pooled:
+    if worker.run.ready != NULL:
+        announce(worker)
         worker.run.ready.wake_one()
     worker.waits.add(1)
     worker.at.store(0, memory_order_relaxed)

@@ -9,3 +9,4 @@ cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexce
 cdef void release(Worker* worker, Port* port) noexcept nogil
 cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogil
 cdef void tuples_published(Worker* worker, Port* port) noexcept nogil
+cdef void announce(Worker* worker) noexcept nogil

@@ -11,6 +11,9 @@
 # one: either the thread sees the tuples, or the producer sees 0 and puts the port on the list. A port that is taken from the list while
 # a blocked producer drains it is left to that producer, who looks again when it lets go (release), by the same argument.
 #
+# A push has to make that exchange, but need not at once: while the port seems to be on the list anyway it is put off until the thread has
+# drained what it is draining, or would wait (Worker::unannounced). At worst tuples wait for the end of a drain of cheap ones.
+#
 # Where two threads meet, the loser goes elsewhere instead of trying harder: a flag or a list entry that somebody else has is work that
 # somebody else does. Per drain a thread touches the shared list twice (LOCAL); all else that it writes is its own or the port's.
 #
@@ -31,6 +34,7 @@ from harness.runtime.native cimport AWAKE, IDLE, NO_PORT, SUSPENDED, Port, Run, 
 from harness.runtime.submit cimport take
 
 cdef enum:
+    CHEAP_BATCH = 32  # a port with batches as large as they come does so little for a tuple that a drain is over soon
     YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
@@ -42,6 +46,7 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
     while port != NULL:
         worker.drains.add(1)
         drain(worker, port, port.ring.capacity() + 1, True)
+        announce(worker)
         worker.at.store(0, memory_order_relaxed)
         port.consuming.unlock()
         if port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1
@@ -130,10 +135,12 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
     """P17 Figure 6, reSchedule(), one round of its loop: drain the queue that is in the way, if nobody else does."""
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
     worker.at.store(0, memory_order_relaxed)
+    announce(worker)
     if port.consuming.try_lock():
         if port.ring.size_guess() > 0:
             worker.reschedules.add(1)
             drain(worker, port, port.ring.capacity() // 4 + 1, False)
+            announce(worker)
             round_[0] = 0
         release(worker, port)
         worker.run.ready.wake_one()
@@ -143,6 +150,24 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
 
 
 cdef void tuples_published(Worker* worker, Port* port) noexcept nogil:
+    """The port has tuples. Where it seems to be on the list already and tuples are cheap, that is made sure of once a drain."""
+    if worker.unannounced != port:
+        announce(worker)
+        if port.ready.load(memory_order_relaxed) and port.batch.load(memory_order_relaxed) >= CHEAP_BATCH:
+            worker.unannounced = port
+        else:
+            put_on_list(worker, port)
+
+
+cdef void announce(Worker* worker) noexcept nogil:
+    """What was put off, before the thread waits, sleeps, or enters what may take long."""
+    cdef Port* port = worker.unannounced
+    if port != NULL:
+        worker.unannounced = NULL
+        put_on_list(worker, port)
+
+
+cdef void put_on_list(Worker* worker, Port* port) noexcept nogil:
     if port.ready.exchange(1, memory_order_acq_rel) == 0:  # READY
         worker.run.ready.push(port.index)
         if not worker.pooled:

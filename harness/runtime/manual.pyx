@@ -8,6 +8,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
 from harness.runtime.dedicated cimport wake_owed
+from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport WINDOW, Operator, Run, SourceState, Tuple, Worker, now_ns, slot
 from harness.runtime.operators cimport make_tuple
 from harness.runtime.pacing cimport due
@@ -48,6 +49,7 @@ cdef void* source_body(void* argument) noexcept nogil:
             send_window(worker, op, source)
     close_operator(worker, op)
     wake_owed(worker)
+    announce(worker)
     worker.at.store(0, memory_order_relaxed)
     worker.thread.finish()
     return NULL

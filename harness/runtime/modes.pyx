@@ -24,7 +24,7 @@
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_seq_cst
 
-from harness.runtime.dynamic cimport drain, release
+from harness.runtime.dynamic cimport announce, drain, release
 from harness.runtime.native cimport DATA, FINAL, NOW_CALLED, WANTED_CALLED, Operator, Port, Target, Tuple, Worker, spin
 from harness.runtime.submit cimport call, take
 
@@ -34,6 +34,7 @@ cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spac
     cdef Port* port = target.port
     cdef uint32_t mode
     if port.call_lock != NULL:
+        announce(worker)
         port.call_lock.lock()
     mode = port.mode.load(memory_order_acquire)
     if mode == WANTED_CALLED:
@@ -56,6 +57,7 @@ cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spac
 cdef uint32_t switch_off(Worker* worker, Port* port) noexcept nogil:
     """Execute what is queued, then call. Returns the mode."""
     cdef uint32_t mode = 0, round_ = 0
+    announce(worker)
     if port.shared:
         while not port.producing.try_lock():
             spin(&round_)

@@ -246,6 +246,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Operator* op
         Port* port
         Target** owed
+        Port* unannounced
         uint32_t owed_count
         uint32_t misses
         Counter drains

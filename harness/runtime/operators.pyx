@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 from libcpp cimport bool
 from libcpp.atomic cimport memory_order_relaxed, memory_order_release
 
+from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
     HANDLED,
     BurstState,
@@ -293,6 +294,7 @@ cdef double control_value(Operator* op) noexcept nogil:
 cdef void call_for_hands(Worker* worker) noexcept nogil:
     """Before a user's code, which may never return, goes on: what it has made ready shall not have to wait for this thread."""
     if worker.run.ready != NULL:
+        announce(worker)
         worker.run.ready.wake_one()
 
 
@@ -307,6 +309,7 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     cdef uint32_t i, start = 0
     cdef int32_t verdict
     cdef Tuple* tuple_
+    call_for_hands(worker)
     for i in range(count):
         tuple_ = slot(first, stride, i)
         verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
@@ -346,6 +349,7 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     cdef double value
     cdef bint kept
     cdef Tuple* tuple_
+    call_for_hands(worker)
     for i in range(count):
         if worker.run.failed.load(memory_order_relaxed):
             break

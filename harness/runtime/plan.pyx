@@ -32,7 +32,7 @@ from harness.runtime.states cimport States
 
 from harness.errors import RunFailed, UserError
 from harness.graph import MAX_THREADS
-from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_MEMORY, Dynamic, Queue, pool_of, port_queues
+from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, pool_of, port_queues
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, queues_before
 from harness.runtime.states import MAX_BATCH, most_at_once
 
@@ -98,23 +98,28 @@ cdef class Plan:
         """Number the queues, choose the capacity of those that have none, and reserve the memory of all."""
         cdef size_t stride = self.run.stride
         self.queue_of_port = []
-        free = given = 0
+        threaded = scheduled = given = 0
         for queue in queues:
             if queue.kind is Queue.CALLED:
                 self.queue_of_port.append(None)
                 continue
             self.queue_of_port.append(self.run.port_count)
             self.run.port_count += 1
-            if queue.capacity is None:
-                free += 1
-            else:
+            if queue.capacity is not None:
                 given += queue.capacity
-                self.capacity = queue.capacity
-        if free:
-            self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(2, QUEUE_MEMORY // (free * stride)))
+                self.capacity = self.threaded_capacity = queue.capacity
+            elif queue.kind is Queue.SCHEDULED:
+                scheduled += 1
+            else:
+                threaded += 1
         if self.run.port_count == 0:
             return
-        self.memory_bytes = (given + free * self.capacity) * stride
+        most = max(2, QUEUE_MEMORY // (max(threaded + scheduled, 1) * stride))
+        if threaded:
+            self.capacity = self.threaded_capacity = min(DEFAULT_QUEUE_CAPACITY, most)
+        if scheduled:
+            self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(2 * MAX_BATCH, QUEUE_CACHE // (scheduled * stride)), most)
+        self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
         available = _available_bytes()
         if self.memory_bytes > available:
             raise UserError(
@@ -124,6 +129,9 @@ cdef class Plan:
         self.memory = reserve_memory(self.memory_bytes)
         if self.memory == NULL:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {self.run.port_count} queues")
+
+    def _capacity(self, queue):
+        return queue.capacity or (self.capacity if queue.kind is Queue.SCHEDULED else self.threaded_capacity)
 
     def _make_operators(self, order, outgoing, incoming, steps, locked, lazy, copies, ns_per_flop):
         """Operators, their routes and targets."""
@@ -192,7 +200,7 @@ cdef class Plan:
             port = &self.run.ports[queue]
             port.index = queue
             port.scheduled = queues[index].kind is Queue.SCHEDULED
-            capacity = queues[index].capacity or self.capacity
+            capacity = self._capacity(queues[index])
             port.ring.init(memory, capacity, self.run.stride)
             memory += capacity * self.run.stride
         for index, streams in enumerate(incoming):
@@ -246,7 +254,7 @@ cdef class Plan:
             ahead = 0
             if kind == "merge":
                 between = queues_before(i, self.operators, incoming, queued)
-                ahead = sum([queues[port].capacity or self.capacity for port in between]) + MAX_BATCH * (len(between) + 2)
+                ahead = sum([self._capacity(queues[port]) for port in between]) + MAX_BATCH * (len(between) + 2)
             self.states.give(&self.run.operators[i], operator, limit, paths[i], changed is not None and changed[i], ahead)
 
     def _make_workers(self, graph, model, order, outgoing, queued, scheduled, lazy):

@@ -58,6 +58,7 @@ cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) no
     # More than one thread can reach this operator (P17 s5.2). The lock is held until its tuples are in a queue or through the operators
     # called behind it: else two threads could overtake each other on the way there, against ORDER. Locks are taken in the direction
     # of the streams only, so nobody waits in a circle.
+    dynamic.announce(worker)
     op.lock.lock()
     worker.at.store(op.index + 1, memory_order_relaxed)
     op.processed.add(count)

@@ -196,9 +196,10 @@ struct alignas(CACHE_LINE) Worker {
   std::atomic<uint32_t> rest;       // what it sleeps for
   std::atomic<uint32_t> at;         // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
   Run* run;
-  Operator* op;   // of a source's thread
-  Port* port;     // of a threaded port's thread
-  Target** owed;  // targets whose thread this worker may still have to wake
+  Operator* op;       // of a source's thread
+  Port* port;         // of a threaded port's thread
+  Target** owed;      // targets whose thread this worker may still have to wake
+  Port* unannounced;  // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
   uint32_t owed_count;
   uint32_t misses;
   Counter drains;

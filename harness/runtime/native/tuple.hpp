@@ -58,8 +58,10 @@ inline void fill_payload(Tuple* tuple, size_t payload) noexcept {
     const uint64_t word = base + i;
     std::memcpy(at + 8 * i, &word, 8);
   }
-  const uint64_t rest = base + words;
-  std::memcpy(at + 8 * words, &rest, payload % 8);
+  if (payload % 8 != 0) {
+    const uint64_t rest = base + words;
+    std::memcpy(at + 8 * words, &rest, payload % 8);
+  }
 }
 
 // The key of a tuple, 0 .. keys - 1, and which of `ways` a key goes: two mixers, so that neighbouring keys do not go the same way.
@@ -82,7 +84,7 @@ inline bool payload_intact(Tuple* tuple, size_t payload, uint64_t mixed) noexcep
     }
   }
   const uint64_t rest = base + words;
-  return std::memcmp(at + 8 * words, &rest, payload % 8) == 0;
+  return payload % 8 == 0 || std::memcmp(at + 8 * words, &rest, payload % 8) == 0;
 }
 
 }  // namespace millrace
