@@ -19,8 +19,8 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.dynamic cimport announce
-from harness.runtime.native cimport Port, Target, Tuple, Worker, spin
+from harness.runtime.dynamic cimport announce, wait_a_little
+from harness.runtime.native cimport AWAKE, BLOCKED, Port, Target, Tuple, Worker
 from harness.runtime.submit cimport take
 
 
@@ -58,7 +58,7 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
     cdef uint64_t head = port.ring.head().load(memory_order_acquire)
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
     if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
-        spin(round_)  # not full: another producer is copying its tuples in, which is soon done
+        wait_a_little(worker, round_)  # not full: another producer is copying its tuples in, which is soon done
         return
     wake_owed(worker)
     port.arrivals.wake_one()
@@ -67,7 +67,9 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
         worker.run.ready.wake_one()
     worker.waits.add(1)
     worker.at.store(0, memory_order_relaxed)
+    worker.rest.store(BLOCKED, memory_order_relaxed)
     port.room.sleep_while(port.ring.head(), head, worker.stop)
+    worker.rest.store(AWAKE, memory_order_relaxed)
     worker.at.store(at, memory_order_relaxed)
 
 
@@ -76,7 +78,7 @@ cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
     cdef size_t waiting = port.ring.size_guess()
     if port.shared and waiting < port.ring.capacity() and port.room.somebody_guess():
         port.room.wake_one()
-    if waiting >= port.wake_at or not target.lazy_wake:
+    if waiting >= port.wake_at.load(memory_order_relaxed) or not target.lazy_wake:
         port.arrivals.wake_one()
     elif not target.wake_owed:
         target.wake_owed = True

@@ -10,3 +10,4 @@ cdef void release(Worker* worker, Port* port) noexcept nogil
 cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogil
 cdef void tuples_published(Worker* worker, Port* port) noexcept nogil
 cdef void announce(Worker* worker) noexcept nogil
+cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil

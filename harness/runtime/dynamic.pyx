@@ -30,7 +30,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport AWAKE, IDLE, NO_PORT, SUSPENDED, Port, Run, Tuple, Worker, spin, yield_thread
+from harness.runtime.native cimport AWAKE, BLOCKED, IDLE, NO_PORT, SUSPENDED, Port, Run, Tuple, Worker, spin, yield_thread
 from harness.runtime.submit cimport take
 
 cdef enum:
@@ -145,8 +145,15 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
         release(worker, port)
         worker.run.ready.wake_one()
     else:
-        spin(round_)
+        wait_a_little(worker, round_)
     worker.at.store(at, memory_order_relaxed)
+
+
+cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
+    """For what another thread holds, perhaps for ever: the pool counts it as blocked meanwhile (pool.pyx)."""
+    worker.rest.store(BLOCKED, memory_order_relaxed)
+    spin(round_)
+    worker.rest.store(AWAKE, memory_order_relaxed)
 
 
 cdef void tuples_published(Worker* worker, Port* port) noexcept nogil:

@@ -26,6 +26,7 @@ from harness.runtime.native cimport (
     multiply,
     multiply_batch,
     now_ns,
+    opaque_one,
     slot,
     value_for,
 )
@@ -127,7 +128,7 @@ cdef class RuntimeEngine:
     def finished(self):
         return bool(self.plan.run.over.load(memory_order_acquire))
 
-    def set_threads(self, int level):
+    def set_threads(self, level):
         if self.plan.pool_threads == 0:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
@@ -354,20 +355,21 @@ def kernel_ns(unsigned int cost, int rounds=9, unsigned int tuples=20_000):
     cdef Tuple* first = <Tuple*> memory
     cdef unsigned int i
     cdef int64_t begin
+    cdef double factor = opaque_one()
     for i in range(32):
         slot(first, 64, i).value = 1.5
     times = []
     for _ in range(rounds):
         begin = now_ns()
         for i in range(max(1, tuples // 32)):
-            multiply_batch(first, 64, 32, slot(first, 64, 31).value / 1.5, cost)
+            multiply_batch(first, 64, 32, factor, cost)
         times.append(<double> (now_ns() - begin) / (max(1, tuples // 32) * 32))
     return sorted(times)[rounds // 2]
 
 
 def ns_per_flop(int rounds=9, unsigned int flop=200_000):
     """Nanoseconds of one dependent multiply, the unit of an operator's cost: the median of `rounds` measurements."""
-    cdef double factor = 1.0, value = 1.5
+    cdef double factor = opaque_one(), value = 1.5
     cdef int64_t begin, end
     times = []
     for _ in range(rounds):
@@ -376,5 +378,6 @@ def ns_per_flop(int rounds=9, unsigned int flop=200_000):
             value = multiply(value, factor, flop)
             end = now_ns()
         times.append(<double> (end - begin) / flop)
-        factor = value / 1.5  # 1.0, but the compiler cannot know: the result is used
+    if value != 1.5:  # uses the result, so that the work cannot be left out
+        raise AssertionError("a multiply by 1.0 changed a value")
     return sorted(times)[rounds // 2]

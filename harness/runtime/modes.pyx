@@ -24,9 +24,9 @@
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_seq_cst
 
-from harness.runtime.dynamic cimport announce, drain, release
-from harness.runtime.native cimport DATA, FINAL, NOW_CALLED, WANTED_CALLED, Operator, Port, Target, Tuple, Worker, spin
-from harness.runtime.submit cimport call, take
+from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
+from harness.runtime.native cimport DATA, FINAL, NOW_CALLED, WANTED_CALLED, Operator, Port, Target, Tuple, Worker
+from harness.runtime.submit cimport acquire, call, take
 
 
 cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
@@ -34,12 +34,13 @@ cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spac
     cdef Port* port = target.port
     cdef uint32_t mode
     if port.call_lock != NULL:
-        announce(worker)
-        port.call_lock.lock()
+        acquire(worker, port.call_lock)
     mode = port.mode.load(memory_order_acquire)
     if mode == WANTED_CALLED:
         mode = switch_off(worker, port)
     elif mode == NOW_CALLED:
+        if port.caller != NULL:
+            port.caller.next.store(NULL, memory_order_seq_cst)  # want() does so too, but perhaps not yet
         mode = port.mode.fetch_and(~<uint32_t> NOW_CALLED, memory_order_acq_rel) & ~<uint32_t> NOW_CALLED
     if mode & NOW_CALLED:
         shorten(port)
@@ -60,12 +61,12 @@ cdef uint32_t switch_off(Worker* worker, Port* port) noexcept nogil:
     announce(worker)
     if port.shared:
         while not port.producing.try_lock():
-            spin(&round_)
+            wait_a_little(worker, &round_)
     round_ = 0
     while not port.consuming.try_lock():
         if worker.stop.load(memory_order_acquire):
             break
-        spin(&round_)
+        wait_a_little(worker, &round_)
     else:
         drain(worker, port, <size_t> -1, False)
         if port.ring.size_guess() == 0:

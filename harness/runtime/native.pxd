@@ -8,6 +8,7 @@ from libcpp.atomic cimport atomic
 cdef extern from "<mutex>" namespace "std" nogil:
     cdef cppclass mutex:
         mutex()
+        bool try_lock()
         void lock()
         void unlock()
 
@@ -33,6 +34,7 @@ cdef extern from "tuple.hpp" namespace "millrace" nogil:
 
 
 cdef extern from "flop.hpp" namespace "millrace" nogil:
+    double opaque_one() noexcept
     double multiply(double value, double factor, uint32_t cost) noexcept
     void multiply_batch(Tuple* first, size_t stride, uint32_t count, double factor, uint32_t cost) noexcept
 
@@ -113,7 +115,7 @@ cdef extern from "memory.hpp" namespace "millrace" nogil:
 
 
 cdef extern from "state.hpp" namespace "millrace" nogil:
-    enum: HANDLED, WANTED_CALLED, NOW_CALLED, AWAKE, IDLE, SUSPENDED
+    enum: HANDLED, WANTED_CALLED, NOW_CALLED, AWAKE, IDLE, SUSPENDED, BLOCKED
     ctypedef int32_t (*Kernel)(Operator*, Worker*, Tuple*, uint32_t) noexcept nogil
     ctypedef bool (*MarkKernel)(Operator*, Worker*, Tuple*) noexcept nogil
     ctypedef int32_t (*NativeFunction)(uint64_t, double*, char*, uint64_t, double, void*) noexcept nogil
@@ -150,6 +152,8 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint64_t dropped
         Counter emitted
         Operator* control
+        bool drops
+        bool reentrant
         void* own
 
     cdef cppclass Port:
@@ -158,7 +162,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t index
         bool shared
         bool scheduled
-        uint32_t wake_at
+        atomic[uint32_t] wake_at
         Parking* arrivals
         Parking* room
         mutex* call_lock
@@ -208,7 +212,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     cdef cppclass NativeState:
         NativeFunction function
         void* state
-        bool drops
         int32_t error
         uint64_t failed_at
 

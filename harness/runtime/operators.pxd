@@ -12,6 +12,5 @@ cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) n
 cdef class PythonCall:
     cdef object function
     cdef str name
-    cdef bint drops
     cdef bint controlled
     cdef readonly str error

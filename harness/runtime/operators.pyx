@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 from libcpp cimport bool
 from libcpp.atomic cimport memory_order_relaxed, memory_order_release
 
+from harness.runtime.dedicated cimport wake_owed
 from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
     HANDLED,
@@ -36,7 +37,7 @@ from harness.runtime.native cimport (
     value_for,
     way_of,
 )
-from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
+from harness.runtime.submit cimport acquire, deliver, deliver_every, end_run, pass_mark
 
 
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil:
@@ -292,10 +293,25 @@ cdef double control_value(Operator* op) noexcept nogil:
 
 
 cdef void call_for_hands(Worker* worker) noexcept nogil:
-    """Before a user's code, which may never return, goes on: what it has made ready shall not have to wait for this thread."""
+    """Before a user's code, which may never return: what this thread has sent shall not have to wait for it."""
+    wake_owed(worker)
     if worker.run.ready != NULL:
         announce(worker)
         worker.run.ready.wake_one()
+
+
+cdef void let_others_in(Operator* op) noexcept nogil:
+    """Around a user's function that locks its own state: tuples of other input ports may be in it at the same time.
+
+    What counts and delivers stays under the lock. Tuples of one port cannot overtake each other, for one thread at a time executes a port.
+    """
+    if op.reentrant:
+        op.lock.unlock()
+
+
+cdef void keep_others_out(Operator* op, Worker* worker) noexcept nogil:
+    if op.reentrant:
+        acquire(worker, op.lock)
 
 
 # -- a user's own -------------------------------------------------------------------------------------------------------------------
@@ -312,7 +328,9 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     call_for_hands(worker)
     for i in range(count):
         tuple_ = slot(first, stride, i)
+        let_others_in(op)
         verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
+        keep_others_out(op, worker)
         if verdict > 0:
             continue
         if i > start:
@@ -326,7 +344,7 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
             worker.run.failed.store(True, memory_order_release)
             end_run(worker.run)
             return HANDLED
-        if state.drops:
+        if op.drops:
             op.dropped += fingerprint(tuple_.sequence) * op.copies
     if count > start:
         pass_on(op, worker, slot(first, stride, start), count - start)
@@ -336,10 +354,9 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
 cdef class PythonCall:
     """A user's callable as an operator. The first exception ends the run and is kept here."""
 
-    def __cinit__(self, str name, object function, bint drops, bint controlled):
+    def __cinit__(self, str name, object function, bint controlled):
         self.name = name
         self.function = function
-        self.drops = drops
         self.controlled = controlled
         self.error = None
 
@@ -356,12 +373,16 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
         worker.at.store(op.index + 1, memory_order_relaxed)
         tuple_ = slot(first, worker.run.stride, i)
         value = 0.0
+        let_others_in(op)
         with gil:
             kept = call(op, worker, tuple_.sequence, tuple_.value, &value)
+        keep_others_out(op, worker)
         if kept:
             tuple_.value = value
             pass_on(op, worker, tuple_, 1)
             call_for_hands(worker)
+        elif op.drops:
+            op.dropped += fingerprint(tuple_.sequence) * op.copies
     return HANDLED
 
 
@@ -374,8 +395,6 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
         else:
             returned = owner.function(sequence, value)
         if returned is None:
-            if owner.drops:
-                op.dropped += fingerprint(sequence) * op.copies
             return False
         result[0] = returned
         return True

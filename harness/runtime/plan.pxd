@@ -23,7 +23,8 @@ cdef class Plan:
     cdef Target* targets
     cdef Target** owed
     cdef uint32_t* order                    # of operators, topological
-    cdef double* downstream_cost            # scratch of set_batches
+    cdef double* downstream_cost            # scratch of set_batches: FLOP of the region from an operator on
+    cdef double* upstream_cost              # and of the region before it
     cdef char* memory                       # of all queues
     cdef size_t memory_bytes
     cdef list worker_stacks                 # bytes, of all but scheduler threads

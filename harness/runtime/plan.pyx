@@ -44,6 +44,9 @@ BATCH_FLOP = 16384
 WAKE_FLOP = 8 * BATCH_FLOP
 """Threaded ports: work of a sender, about, after which it wakes the thread that it sends to (a guess: 0.1 ms, many times a wake-up)."""
 
+USER_FLOP = 1000
+"""What a user's function is taken to cost, for the size of batches: unknown (a guess: about a microsecond)."""
+
 FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
 
@@ -146,6 +149,7 @@ cdef class Plan:
         self.routes = make_array[Route](sum([operator.outputs for operator in self.operators]))
         self.targets = make_array[Target](len(self.streams))
         self.order = <uint32_t*> self.states.block(self.run.operator_count * sizeof(uint32_t))
+        self.upstream_cost = <double*> self.states.block(self.run.operator_count * sizeof(double))
         self.downstream_cost = <double*> self.states.block(self.run.operator_count * sizeof(double))
         for i, index in enumerate(order):
             self.order[i] = index
@@ -156,9 +160,12 @@ cdef class Plan:
             op.factor = 1.0
             op.lock = new mutex() if locked[i] else NULL
             if operator.busy_us > 0:
-                op.cost = max(1, round(operator.busy_us * 1000 / ns_per_flop()))
+                op.cost = _flop_of(operator, ns_per_flop)
+            elif operator.kind in ("python", "native"):
+                op.cost = USER_FLOP
             else:  # of bursts, the highest, for a guess of what a batch takes
                 op.cost = max([cost for _, cost in operator.costs]) if operator.costs else operator.cost
+            op.drops = not operator.preserves
             op.outputs = operator.outputs
             op.index = i
             op.open_streams = <uint32_t> len(incoming[i])
@@ -219,10 +226,8 @@ cdef class Plan:
                 if not port.scheduled:
                     port.arrivals = new Parking()
                     port.room = new Parking()
-                    slowest = max([self.operators[feeder].cost for feeder in feeders])
-                    port.wake_at = <uint32_t> max(1, min(port.ring.capacity() // 4, WAKE_FLOP // max(slowest, 1)))
                     continue
-                if port.shared and not locked[index]:
+                if port.shared:
                     port.call_lock = new mutex()
                 upstream = &self.run.operators[<uint32_t> feeders[0]]
                 if len(feeders) == 1 and upstream.outputs == 1 and upstream.routes[0].count == 1:
@@ -251,6 +256,9 @@ cdef class Plan:
             kind = operator.kind
             if kind == "work" and not operator.costs:
                 continue
+            if operator.reentrant and self.run.operators[i].lock != NULL:
+                # where several threads call a port that never has a queue, the lock is all that keeps its tuples apart
+                self.run.operators[i].reentrant = all([queued[stream[3]] for stream in incoming[i]])
             ahead = 0
             if kind == "merge":
                 between = queues_before(i, self.operators, incoming, queued)
@@ -316,8 +324,8 @@ cdef class Plan:
         cdef Run* run = self.run
         cdef Operator* op
         cdef Target* target
-        cdef double behind
-        cdef uint32_t place, i, route, most = most_at_once(run.stride)
+        cdef double behind, before
+        cdef uint32_t place, i, route, waiting, most = most_at_once(run.stride)
         for place in range(run.operator_count, 0, -1):
             op = &run.operators[self.order[place - 1]]
             behind = 0.0
@@ -331,6 +339,21 @@ cdef class Plan:
                 (<SourceState*> op.own).batch.store(_batch(self.downstream_cost[op.index], most), memory_order_relaxed)
         for i in range(run.port_count):
             run.ports[i].batch.store(_batch(self.downstream_cost[run.ports[i].op.index], most), memory_order_relaxed)
+            run.ports[i].wake_at.store(<uint32_t> max(1, run.ports[i].ring.capacity() // 4), memory_order_relaxed)
+        # A threaded port is woken the sooner the longer the region takes that sends to it.
+        for i in range(run.operator_count):
+            self.upstream_cost[i] = 0.0
+        for place in range(run.operator_count):
+            op = &run.operators[self.order[place]]
+            before = self.upstream_cost[op.index] + op.cost
+            for route in range(op.outputs):
+                for i in range(op.routes[route].count):
+                    target = &op.routes[route].targets[i]
+                    if target.port == NULL or target.port.mode.load(memory_order_relaxed) & WANTED_CALLED:
+                        self.upstream_cost[target.op.index] = max(self.upstream_cost[target.op.index], before)
+                    elif not target.port.scheduled:
+                        waiting = min(target.port.wake_at.load(memory_order_relaxed), <uint32_t> max(1.0, WAKE_FLOP_C / max(before, 1.0)))
+                        target.port.wake_at.store(waiting, memory_order_relaxed)
 
     def worker_name(self, uint32_t index):
         """What thread `index` is for."""
@@ -371,7 +394,15 @@ cdef uint32_t _batch(double cost, uint32_t most) noexcept:
     return <uint32_t> max(1.0, min(<double> most, BATCH_FLOP_C / max(cost, 1.0)))
 
 
-cdef double BATCH_FLOP_C = BATCH_FLOP
+cdef double BATCH_FLOP_C = BATCH_FLOP, WAKE_FLOP_C = WAKE_FLOP
+
+
+def _flop_of(operator, ns_per_flop):
+    """Multiplies that take as long as the operator is busy."""
+    flop = max(1, round(operator.busy_us * 1000 / ns_per_flop()))
+    if flop >= 2**32:
+        raise UserError(f"operator {operator.name!r}: busy_us {operator.busy_us:g} is {flop} FLOP on this machine; at most {2**32 - 1}")
+    return flop
 
 
 def _available_bytes():

@@ -5,7 +5,7 @@ a period ago and still does not sleep is *unsuspendable*: it counts as running, 
 operator returns after all, it goes to sleep as asked, and the next review evens that out.
 
 FREE: the level is never below one more than the most input ports of an operator that may block (a user's own); and when every thread that may
-run is held by such operators while ports are ready, one more thread runs, until one of them comes back.
+run is held by such operators, or waits for one that is, while ports are ready, one more thread runs, until one of them comes back.
 
 Threads are made when the level first needs them and stay until the end of the run. One thread at a time may use a Pool.
 """
@@ -15,7 +15,7 @@ import os
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
 from harness.runtime.dynamic cimport scheduler_body
-from harness.runtime.native cimport AWAKE, IDLE, SUSPENDED, Worker
+from harness.runtime.native cimport BLOCKED, IDLE, SUSPENDED, Worker
 from harness.runtime.plan cimport Plan
 
 from harness.errors import RunFailed, UserError
@@ -31,12 +31,12 @@ cdef class Pool:
         self.searches = []
         self.stubborn = set()
 
-    def set_level(self, int level):
+    def set_level(self, level):
         """Let `level` threads run, or the lowest number that FREE allows. Raises UserError if that is no possible level, RunFailed if
         the system refuses a thread."""
-        if not 1 <= level <= MAX_THREADS:
-            raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level}")
-        self.requested = max(level, <int> self.plan.minimum_threads)
+        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
+            raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
+        self.requested = max(<int> level, <int> self.plan.minimum_threads)
         self._balance(self.requested)
 
     def review(self):
@@ -46,7 +46,8 @@ cdef class Pool:
         self.review_number += 1
         self.stubborn = {thread for thread, told in self.told.items() if told < self.review_number - 1 and not self._asleep(thread)}
         wanted = self.requested
-        if all([self._held(thread) for thread in range(self.created) if thread not in self.told]) and not self.plan.run.ready.empty():
+        runnable = [thread for thread in range(self.created) if thread not in self.told]
+        if not self.plan.run.ready.empty() and all([self._held(thread) for thread in runnable]) and self._someone_in_users_code():
             wanted = self.created - len(self.told) + len(self.stubborn) + 1
         self._balance(min(wanted, MAX_THREADS))
         self.searches = [self.worker(thread).searches.read() for thread in range(self.created)]
@@ -105,11 +106,13 @@ cdef class Pool:
         at = self.worker(thread).at.load(memory_order_relaxed)
         return at > 0 and self.plan.operators[at - 1].kind in ("python", "native")
 
+    def _someone_in_users_code(self):
+        return any([self._in_users_code(thread) for thread in range(self.created)])
+
     def _held(self, int thread):
-        """Whether it has been in users' code since the last review: it has not looked for work, and does not sleep for want of it."""
+        """Whether it has not looked for work since the last review because users' code has it, or it waits for another thread."""
         return (
             thread < len(self.searches)
             and self.worker(thread).searches.read() == self.searches[thread]
-            and self.worker(thread).rest.load(memory_order_relaxed) == AWAKE
-            and self._in_users_code(thread)
+            and (self.worker(thread).rest.load(memory_order_relaxed) == BLOCKED or self._in_users_code(thread))
         )

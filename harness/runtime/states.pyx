@@ -75,7 +75,7 @@ cdef class States:
         elif kind == "native":
             op.own = self._native(operator)
         elif kind == "python":
-            call = PythonCall(operator.name, operator.function, not operator.preserves, op.control != NULL)
+            call = PythonCall(operator.name, operator.function, op.control != NULL)
             self.calls.append(call)
             op.own = <void*> call
         if op.own != NULL and kind != "python":
@@ -147,7 +147,6 @@ cdef class States:
         self.natives.append(operator.native)
         state.function = <NativeFunction> <size_t> operator.native.address
         state.state = <void*> <size_t> (operator.native.state or 0)
-        state.drops = not operator.preserves
         return state
 
     def __dealloc__(self):

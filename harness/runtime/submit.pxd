@@ -2,8 +2,9 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from harness.runtime.native cimport Operator, Port, Route, Run, Target, Tuple, Worker
+from harness.runtime.native cimport Operator, Port, Route, Run, Target, Tuple, Worker, mutex
 
+cdef void acquire(Worker* worker, mutex* lock) noexcept nogil
 cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) noexcept nogil
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil
 cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count, uint32_t every) noexcept nogil

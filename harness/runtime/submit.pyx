@@ -21,6 +21,8 @@ from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_or
 
 from harness.runtime cimport dedicated, dynamic, modes
 from harness.runtime.native cimport (
+    AWAKE,
+    BLOCKED,
     DATA,
     NOW_CALLED,
     WINDOW,
@@ -32,6 +34,7 @@ from harness.runtime.native cimport (
     Tuple,
     Worker,
     fingerprint,
+    mutex,
     slot,
 )
 
@@ -58,14 +61,22 @@ cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) no
     # More than one thread can reach this operator (P17 s5.2). The lock is held until its tuples are in a queue or through the operators
     # called behind it: else two threads could overtake each other on the way there, against ORDER. Locks are taken in the direction
     # of the streams only, so nobody waits in a circle.
-    dynamic.announce(worker)
-    op.lock.lock()
+    acquire(worker, op.lock)
     worker.at.store(op.index + 1, memory_order_relaxed)
     op.processed.add(count)
     route = op.kernel(op, worker, first, count)
     if route >= 0:
         deliver(worker, &op.routes[route], first, count)
     op.lock.unlock()
+
+
+cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
+    if lock.try_lock():
+        return
+    dynamic.announce(worker)
+    worker.rest.store(BLOCKED, memory_order_relaxed)
+    lock.lock()
+    worker.rest.store(AWAKE, memory_order_relaxed)
 
 
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
@@ -206,7 +217,7 @@ cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
 cdef void receive_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
     """Its place among the tuples of a stream holds because the same thread has just delivered those before it."""
     if op.lock != NULL:
-        op.lock.lock()
+        acquire(worker, op.lock)
     if op.mark == NULL or op.mark(op, worker, mark):
         pass_mark(worker, op, mark)
     if op.lock != NULL:
@@ -218,14 +229,14 @@ cdef void receive_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil
 
 cdef void end_stream(Worker* worker, Operator* op) noexcept nogil:
     """One stream into `op` has ended; the last one closes it."""
-    if last_stream(op):
+    if last_stream(worker, op):
         close_operator(worker, op)
 
 
-cdef bint last_stream(Operator* op) noexcept nogil:
+cdef bint last_stream(Worker* worker, Operator* op) noexcept nogil:
     cdef bint last
     if op.lock != NULL:
-        op.lock.lock()
+        acquire(worker, op.lock)
     op.open_streams -= 1
     last = op.open_streams == 0
     if op.lock != NULL:
@@ -252,7 +263,7 @@ cdef void close_operator(Worker* worker, Operator* op) noexcept nogil:
                     end_stream(worker, target.op)
         if run.open_operators.fetch_sub(1, memory_order_acq_rel) == 1:
             end_run(run)
-        if next_ == NULL or not last_stream(next_):
+        if next_ == NULL or not last_stream(worker, next_):
             return
         op = next_  # a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
 

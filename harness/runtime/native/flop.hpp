@@ -15,6 +15,12 @@ namespace millrace {
 
 inline constexpr uint32_t SERIAL_FLOP = 32;  // a tuple takes 2 cycles more for the link, so it has to be small beside its work
 
+// 1.0, and the compiler cannot know.
+inline double opaque_one() noexcept {
+  static volatile double one = 1.0;
+  return one;
+}
+
 inline double multiply(double value, double factor, uint32_t cost) noexcept {
   for (uint32_t i = 0; i < cost; ++i) value *= factor;
   return value;

@@ -78,6 +78,8 @@ struct Operator {
   uint64_t dropped;                     // fingerprints of the tuples that went no further, each as often as sinks would have seen it
   Counter emitted;                      // tuples sent on by operators that may drop or hold them
   Operator* control;                    // whose tuples are absorbed in its stead: its control port; null if it has none
+  bool drops;                           // a user's function may drop tuples; else a dropped one is a lost one
+  bool reentrant;                       // its function is called without the lock: it locks its own state
   void* own;                            // state of its kind
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
@@ -91,16 +93,16 @@ enum Mode : uint32_t {
 struct Port {
   alignas(CACHE_LINE) SpscRing ring;
   Operator* op;
-  uint32_t index;               // among the ports with queues: its name on the list of ready ports
-  bool shared;                  // more than one thread may produce: the producer flag is needed
-  bool scheduled;               // executed by the pool; else it has a thread of its own
-  uint32_t wake_at;             // threaded: tuples in the queue at which the port's thread is woken at the latest
-  Parking* arrivals;            // threaded: where the port's thread waits for tuples; else null
-  Parking* room;                // threaded: where producers wait for space
-  std::mutex* call_lock;        // scheduled: held by whoever calls, where more than one thread may; else null
-  Operator* caller;             // scheduled: the operator whose `next` leads here while the queue is off; null if there is no such
-  std::atomic<uint32_t> mode;   // scheduled: bits of Mode; 0 = it has its queue
-  std::atomic<uint32_t> batch;  // tuples a drain hands to the operator at once
+  uint32_t index;                 // among the ports with queues: its name on the list of ready ports
+  bool shared;                    // more than one thread may produce: the producer flag is needed
+  bool scheduled;                 // executed by the pool; else it has a thread of its own
+  std::atomic<uint32_t> wake_at;  // threaded: tuples in the queue at which the port's thread is woken at the latest
+  Parking* arrivals;              // threaded: where the port's thread waits for tuples; else null
+  Parking* room;                  // threaded: where producers wait for space
+  std::mutex* call_lock;          // scheduled: held by whoever calls, where more than one thread may; else null
+  Operator* caller;               // scheduled: the operator whose `next` leads here while the queue is off; null if there is no such
+  std::atomic<uint32_t> mode;     // scheduled: bits of Mode; 0 = it has its queue
+  std::atomic<uint32_t> batch;    // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;
   std::atomic<uint32_t> ready;     // scheduled: 1 = on the list of ready ports, or in the hands of who took it from there
   Counter pushes;                  // batches
@@ -152,7 +154,6 @@ struct SplitState {
 struct NativeState {
   NativeFunction function;
   void* state;
-  bool drops;          // it may; else a dropped tuple is a lost one
   int32_t error;       // what the function returned when it failed; 0: it has not
   uint64_t failed_at;  // sequence number
 };
@@ -187,13 +188,14 @@ enum Rest : uint32_t {
   AWAKE = 0,
   IDLE = 1,       // asleep until a port is ready
   SUSPENDED = 2,  // asleep until its level comes back
+  BLOCKED = 3,    // waits for room, a flag or a lock that another thread has
 };
 
 struct alignas(CACHE_LINE) Worker {
   std::atomic<bool> stop;           // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
   bool pooled;                      // a scheduler thread
   std::atomic<uint64_t> suspended;  // 1: its level was taken away (P17 s4.1.2)
-  std::atomic<uint32_t> rest;       // what it sleeps for
+  std::atomic<uint32_t> rest;       // of Rest: whether and why it does not run
   std::atomic<uint32_t> at;         // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
   Run* run;
   Operator* op;       // of a source's thread
