@@ -18,7 +18,7 @@ help:
 	@echo "make report      the figures with captions as one HTML page, results/report.html"
 	@echo "make test-fast   the deterministic tests only"
 	@echo "make bench       speed of the runtime beside plain C++, with pytest-benchmark"
-	@echo "make ratios      the same as medians of ratios, all arms interleaved"
+	@echo "make ratios      steady rates beside plain C++ and other runtimes: medians of ratios, all arms interleaved"
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers"
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
