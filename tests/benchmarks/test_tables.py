@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from harness.errors import RunFailed
 from tests.benchmarks import fresh
 from tests.benchmarks.arms import ARMS, Cell
+from tests.benchmarks.limits.__main__ import LIMITS
 from tests.benchmarks.peers import best_peers, peers
 from tests.benchmarks.rank_interval import Interval, coverage, median_interval, rank
 from tests.benchmarks.ratios import COMPARISONS, Comparison, amount, row
@@ -68,6 +70,12 @@ def test_best_peers_are_the_fastest_and_the_fastest_with_queues():
     assert [(peer.name, peer.queue) for peer in best_peers(CELL)] == [("Taskflow", False), ("FastFlow", True)]
     assert [peer.name for peer in best_peers(Cell("pipeline", 10, 1))] == ["WindFlow, batches of 32"]
     assert best_peers(Cell("pipeline", 10, 7)) == []
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limit_has_what_the_command_prints(name):
+    limit = importlib.import_module(f"tests.benchmarks.limits.{name}")
+    assert limit.TITLE and len(limit.HEADINGS) >= 2 and callable(limit.rows)
 
 
 def test_rates_are_shown_with_three_digits():
