@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import argparse
 import random
+import resource
 import statistics
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import psutil
 
 from harness.errors import RunFailed
 from harness.measurement.lock import measuring_lock
@@ -107,6 +110,23 @@ def session(comparisons: Sequence[Comparison], rounds: int, span: Span, seed: in
     return outcomes
 
 
+class Others:
+    """CPUs that processes of others kept busy, on average since this was made."""
+
+    def __init__(self) -> None:
+        self.begin_s, self.busy_s = time.monotonic(), self._busy_s()
+
+    def cpus(self) -> float:
+        return max(0.0, (self._busy_s() - self.busy_s) / (time.monotonic() - self.begin_s))
+
+    @staticmethod
+    def _busy_s() -> float:
+        """CPU time of everybody less that of this process and of those that it has started and seen end [s]."""
+        everybody = psutil.cpu_times()
+        own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return everybody.user + everybody.system - sum(used.ru_utime + used.ru_stime for used in own)
+
+
 def row(comparison: Comparison, outcomes: dict[tuple[Cell, str], list[Outcome]]) -> tuple[str, ...]:
     cell, mine = comparison.cell, outcomes[comparison.cell, comparison.arm]
     base = outcomes[cell, comparison.against] if comparison.against is not None else mine
@@ -147,14 +167,17 @@ def amount(rate: float) -> str:
 NOTE = """\
 Medians of {rounds} rounds. A ratio's interval is between two of its values, and holds its median with probability {sure:.0%}.
 ~: not stationary when it was measured (queues still filling, or a noisy host). A rate is the executions of operators over the
-hops of a tuple, which does not depend on how full the queues are.
+hops of a tuple, which does not depend on how full the queues are. Other processes kept {others:.2f} CPUs busy
+meanwhile: where that is much more than 0, arms with two threads were at a disadvantage, those that spin most of all.
 """
 HEADINGS = ("cell", "arm", "tuples/s", "ns/hop", "ratio", "target", "reached", "best peer, on another machine of the same kind")
 
 
-def report(comparisons: Sequence[Comparison], outcomes: dict[tuple[Cell, str], list[Outcome]], rounds: int) -> None:
+def report(
+    comparisons: Sequence[Comparison], outcomes: dict[tuple[Cell, str], list[Outcome]], rounds: int, others: float
+) -> None:
     sure = coverage(rounds, rank(rounds))
-    print(NOTE.format(rounds=rounds, sure=sure))
+    print(NOTE.format(rounds=rounds, sure=sure, others=others))
     for cells in (HEADINGS, ("---",) * len(HEADINGS), *[row(comparison, outcomes) for comparison in comparisons]):
         print("| " + " | ".join(cells) + " |")
 
@@ -176,8 +199,9 @@ def main() -> None:
     comparisons = [each for each in COMPARISONS if not words.only or str(each.cell).startswith(tuple(words.only))]
     if not comparisons:
         parser.error(f"no cell's name begins with {' or '.join(map(repr, words.only))}")
+    others = Others()
     outcomes = session(comparisons, words.rounds, Span(words.window, words.warm_up), words.seed)
-    report(comparisons, outcomes, words.rounds)
+    report(comparisons, outcomes, words.rounds, others.cpus())
 
 
 if __name__ == "__main__":
