@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.engine import open_engine
 from harness.errors import RunFailed
-from harness.measurement.latency import add_histograms, latency_summary
+from harness.measurement.latency import latency_summary
 from harness.models import make_model
 from tests.benchmarks.fresh import call
 from tests.benchmarks.limits.paced import paced_pipeline
@@ -22,7 +22,7 @@ def rows() -> Iterator[tuple[str, ...]]:
     for model, options in MODELS:
         summary, cpu = call(latency, model, options)
         times = (f"{summary[part] / 1000:.0f} µs" for part in ("p50", "p90", "p99", "max"))
-        threads = f", {options['threads']} thread(s)" if options else ""
+        threads = f", threads: {options['threads']}" if options else ""
         yield model + threads, f"{summary['count']}", *times, f"{cpu:.1%}"
 
 
@@ -37,7 +37,6 @@ def latency(model: str, options: dict[str, int]) -> tuple[dict[str, int | None],
     totals = engine.stop(drain=True, timeout_s=5.0)
     if not totals.correct:
         raise RunFailed(f"the run was wrong: {totals}")
-    counts = add_histograms([seen.latency_counts])
-    if sum(counts) == 0:
+    if sum(seen.latency_counts) == 0:
         raise RunFailed("no tuple was timed")
-    return latency_summary(counts, latency_bounds_ns(), 0), seen.cpu_s / seen.elapsed_s
+    return latency_summary(seen.latency_counts, latency_bounds_ns(), 0), seen.cpu_s / seen.elapsed_s
