@@ -10,7 +10,7 @@ CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/ru
 ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report test test-fast bench ratios stress test-tsan lint format lock build clean
+.PHONY: help figures report test test-fast bench ratios limits stress test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
@@ -18,7 +18,8 @@ help:
 	@echo "make report      the figures with captions as one HTML page, results/report.html"
 	@echo "make test-fast   the deterministic tests only"
 	@echo "make bench       speed of the runtime beside plain C++, with pytest-benchmark"
-	@echo "make ratios      the same as medians of ratios, all arms interleaved"
+	@echo "make ratios      steady rates beside plain C++ and other runtimes: medians of ratios, all arms interleaved"
+	@echo "make limits      what a run costs besides its speed: memory, planning, latency, sleep, profiling"
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers"
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
@@ -39,6 +40,9 @@ test-fast: build
 
 ratios: build
 	@$(BIN)/python -m tests.benchmarks.ratios $(ARGS)
+
+limits: build
+	@$(BIN)/python -m tests.benchmarks.limits $(ARGS)
 
 bench: build
 	@$(BIN)/python -m pytest tests/benchmarks -m slow --benchmark-only -q $(ARGS)

@@ -1,0 +1,38 @@
+"""Median of a few ratios with an interval that supposes nothing of how they scatter: two of the ratios themselves.
+
+The median of what they are drawn from lies between the k-th smallest and the k-th largest of n with probability 1 - 2 P(B < k),
+where B counts heads in n throws of a coin (the sign test turned round).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """A median between two ends, and how surely."""
+
+    median: float
+    low: float
+    high: float
+
+
+def coverage(n: int, k: int) -> float:
+    """How surely the k-th smallest and k-th largest of `n` values hold the median between them."""
+    return 1 - 2 * sum(math.comb(n, heads) for heads in range(k)) / 2**n
+
+
+def rank(n: int) -> int:
+    """The largest k whose interval holds the median with probability `LEVEL`; 1, the range, if `n` is too small for any."""
+    return max([k for k in range(1, n // 2 + 1) if coverage(n, k) >= LEVEL], default=1)
+
+
+def median_interval(values: Sequence[float]) -> Interval:
+    """Median and interval of at least one value."""
+    ordered, k = sorted(values), rank(len(values))
+    return Interval(statistics.median(ordered), ordered[k - 1], ordered[-k])
