@@ -8,8 +8,7 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.dedicated cimport port_body
-from harness.runtime.manual cimport source_body
+from harness.runtime.bodies cimport body
 from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
@@ -116,7 +115,6 @@ cdef class RuntimeEngine:
             for i in range(self.plan.first_scheduler):
                 worker = &run.workers[i]
                 name = self.plan.worker_name(i).encode()
-                body = source_body if worker.op != NULL else port_body
                 error = worker.thread.start(body, worker, self.plan.worker_stacks[i], name)
                 if error != 0:
                     raise RunFailed(f"the system refuses thread {i + 1} of {self.threads}: {os.strerror(error)}")

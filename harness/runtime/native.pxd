@@ -271,6 +271,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t worker_count
         ReadyPorts* ready
         Tuple* final_punctuation
+        bool python
         atomic[bool] finishing
         atomic[bool] failed
         atomic[uint32_t] open_operators

@@ -284,7 +284,9 @@ cdef class Plan:
         run.workers = make_array[Worker](run.worker_count)
         self.owed = make_array[TargetPointer](len(self.streams) + 1 if threaded else 0)
         calls, longest = depths_of(order, outgoing, queued)
-        base = PYTHON_STACK_BYTES if self.states.calls else STACK_BYTES
+        # a native function may be a callback into Python too (ctypes)
+        run.python = any([operator.kind in ("python", "native") for operator in self.operators])
+        base = PYTHON_STACK_BYTES if run.python else STACK_BYTES
         nested = max(longest) if self.pool_threads > 0 else 0  # any thread may drain any scheduled port downstream of it
         for index in sources:
             worker = &run.workers[next_worker]

@@ -14,7 +14,7 @@ import os
 
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
-from harness.runtime.dynamic cimport scheduler_body
+from harness.runtime.bodies cimport body
 from harness.runtime.native cimport BLOCKED, IDLE, SUSPENDED, Worker
 from harness.runtime.plan cimport Plan
 
@@ -86,7 +86,7 @@ cdef class Pool:
 
     def _start(self, int thread):
         name = self.plan.worker_name(self.plan.first_scheduler + thread)
-        error = self.worker(thread).thread.start(scheduler_body, self.worker(thread), self.plan.scheduler_stack, name.encode())
+        error = self.worker(thread).thread.start(body, self.worker(thread), self.plan.scheduler_stack, name.encode())
         if error != 0:
             raise RunFailed(f"the system refuses scheduler thread {thread + 1}: {os.strerror(error)}")
 
