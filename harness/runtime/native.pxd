@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.atomic cimport atomic
+from libcpp.deque cimport deque
 
 
 cdef extern from "<mutex>" namespace "std" nogil:
@@ -231,11 +232,10 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         char* slots
         uint64_t mask
         uint8_t* present
-        uint32_t* marks
+        deque[Tuple] waiting
         Tuple* mark
         uint32_t next
         uint64_t held
-        uint64_t waiting_marks
         double last_mark
         bool overrun
 

@@ -174,7 +174,7 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
         tuple_ = slot(first, stride, i)
         if tuple_.order == state.next:
             state.next += 1
-            if state.waiting_marks == 0 and (state.held == 0 or not state.present[state.next & state.mask]):
+            if state.waiting.empty() and (state.held == 0 or not state.present[state.next & state.mask]):
                 continue
             pass_on(op, worker, slot(first, stride, start), i + 1 - start)
             start = i + 1
@@ -200,17 +200,16 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
 cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexcept nogil:
     """Everything in the slots that is next, and the window punctuations between."""
     cdef size_t stride = worker.run.stride
-    cdef uint32_t place, ready
+    cdef uint32_t place, ready, most
     while True:
-        place = state.next & <uint32_t> state.mask
-        while state.waiting_marks > 0 and state.marks[place] > 0:
-            state.marks[place] -= 1
-            state.waiting_marks -= 1
+        while not state.waiting.empty() and state.waiting.front().order == state.next:
+            state.mark[0] = state.waiting.front()
+            state.waiting.pop_front()
             pass_mark(worker, op, state.mark)
+        most = 32 if state.waiting.empty() else min(<uint32_t> 32, state.waiting.front().order - state.next)
+        place = state.next & <uint32_t> state.mask
         ready = 0  # tuples that lie side by side and are next, up to the end of the slots or a punctuation
-        while ready < 32 and place + ready <= state.mask and state.present[place + ready]:
-            if ready > 0 and state.marks[place + ready] > 0:
-                break
+        while ready < most and place + ready <= state.mask and state.present[place + ready]:
             state.present[place + ready] = 0
             ready += 1
         if ready == 0:
@@ -223,19 +222,15 @@ cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexc
 cdef bool mark_merge(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
     """A window punctuation comes once from every branch. The first one waits until the tuples before it have passed.
 
-    That puts it at its place: whichever branch brings the tuple behind it has brought the punctuation before.
+    That puts it at its place: whichever branch brings the tuple behind it has brought the punctuation before. First ones come in
+    the order in which the split sent them, since every branch gets all.
     """
     cdef MergeState* state = <MergeState*> op.own
     if mark.value <= state.last_mark:
         return False
     state.last_mark = mark.value
-    state.mark.sequence = mark.sequence
-    state.mark.path = mark.path
-    state.mark.kind = mark.kind
-    state.marks[mark.order & <uint32_t> state.mask] += 1
-    state.waiting_marks += 1
-    if mark.order == state.next:
-        pass_on_waiting(op, worker, state)
+    state.waiting.push_back(mark[0])
+    pass_on_waiting(op, worker, state)
     return False
 
 

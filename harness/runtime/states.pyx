@@ -114,7 +114,6 @@ cdef class States:
         state.mask = slots - 1
         state.slots = self.block(slots * self.stride)
         state.present = <uint8_t*> self.block(slots)
-        state.marks = <uint32_t*> self.block(slots * sizeof(uint32_t))
         state.mark = <Tuple*> self.block(self.stride)
         return state
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 
 #include "counter.hpp"
@@ -175,13 +176,12 @@ struct MergeState {
   char* slots;  // tuples that came early, each at its order modulo the number of slots
   uint64_t mask;
   uint8_t* present;
-  uint32_t* marks;         // by slot: window punctuations that wait right before that place
-  Tuple* mark;             // the last one, with room around it
-  uint32_t next;           // the order that comes next
-  uint64_t held;           // tuples in slots
-  uint64_t waiting_marks;  // the sum of marks
-  double last_mark;        // the number of the last punctuation seen: the split sends each one every way
-  bool overrun;            // a tuple came earlier than the bound allows: a bug, told as an error
+  std::deque<Tuple> waiting;  // window punctuations that came early, in order; rare, so that it may allocate
+  Tuple* mark;                // room for one that goes out: a header, and a slot around it
+  uint32_t next;              // the order that comes next
+  uint64_t held;              // tuples in slots
+  double last_mark;           // the number of the last punctuation seen: the split sends each one every way
+  bool overrun;               // a tuple came earlier than the bound allows: a bug, told as an error
 };
 
 enum Rest : uint32_t {
