@@ -101,6 +101,9 @@ class Threading:
 IN_FORCE: ContextVar[Threading | None] = ContextVar("threading annotation in force", default=None)
 """The annotation that operators get when they are added. `harness.annotations` sets it."""
 
+SCOPE: ContextVar[str] = ContextVar("prefix of names", default="")
+"""What stands before the names of operators when they are added: in the replicas of a region, the region and a number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operator:
@@ -149,6 +152,7 @@ class Graph:
         self.operators: dict[str, Operator] = {}
         self.streams: list[Stream] = []
         self.threaded: dict[PortId, int] = {}
+        self._names_taken: dict[str, int] = {}  # by regions
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -295,12 +299,27 @@ class Graph:
             raise GraphError(f"input port {port} is threaded twice")
         self.threaded[port] = capacity
 
-    def connect(self, source: Operator | PortId, target: Operator | PortId) -> None:
-        """Add a stream from an output port to an input port; an operator stands for its port 0.
+    def connect(self, source: Operator | PortId | tuple[PortId, ...], target: Operator | PortId) -> None:
+        """Add a stream from an output port, or one from each of several, to an input port; an operator stands for its port 0.
 
         Raises GraphError if a port does not exist.
         """
-        self.streams.append(Stream(self._port(source, "outputs", "output"), self._port(target, "inputs", "input")))
+        port = self._port(target, "inputs", "input")
+        several = isinstance(source, tuple) and not isinstance(source, PortId)
+        self.streams += [Stream(self.output_port(each), port) for each in (source if several else (source,))]
+
+    def output_port(self, place: Operator | PortId) -> PortId:
+        """The output port meant; an operator stands for its port 0. Raises GraphError if it does not exist."""
+        return self._port(place, "outputs", "output")
+
+    def free_name(self, name: str, suffix: str) -> str:
+        """`name`, or with the lowest number behind it with which it is not the name of a region yet."""
+        scope = SCOPE.get()
+        while True:
+            number = self._names_taken[scope + name] = self._names_taken.get(scope + name, 0) + 1
+            free = name if number == 1 else f"{name}{number}"
+            if f"{scope}{free}{suffix}" not in self.operators:
+                return free
 
     def _port(self, place: Operator | PortId, count: str, side: str) -> PortId:
         """The port meant. Raises GraphError if it does not exist."""
@@ -316,8 +335,12 @@ class Graph:
         return port
 
     def _add(self, operator: Operator) -> Operator:
-        annotation = IN_FORCE.get()
-        return self._put(operator if annotation is None else replace(operator, threading=annotation))
+        annotation, scope = IN_FORCE.get(), SCOPE.get()
+        if annotation is not None:
+            operator = replace(operator, threading=annotation)
+        if scope and isinstance(operator.name, str) and operator.name:
+            operator = replace(operator, name=scope + operator.name)
+        return self._put(operator)
 
     def _put(self, operator: Operator) -> Operator:
         if not isinstance(operator.name, str) or not operator.name or not operator.name.isprintable():
