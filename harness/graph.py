@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from harness.errors import UserError
@@ -137,6 +137,19 @@ class Operator:
     def output(self, port: int) -> PortId:
         """The id of output port `port`."""
         return PortId(self.name, port)
+
+
+class Numbered(NamedTuple):
+    """A graph by numbers: operators in the order in which they were added, streams in the order of `Graph.streams`."""
+
+    order: list[int]  # operators, each after all that feed it; those that a cycle keeps from it are missing
+    streams: list[int]  # by the operators that they leave; a list of lists would keep Python's garbage collector busy
+    first: list[int]  # by operator: the place in `streams` where its own begin; one more, where the last ones end
+    targets: list[int]  # by stream: the operator that it feeds
+
+    def leaving(self, operator: int) -> list[int]:
+        """The streams of an operator, in the order in which they were added."""
+        return self.streams[self.first[operator] : self.first[operator + 1]]
 
 
 class Graph:
@@ -394,44 +407,45 @@ class Graph:
     def topological_order(self) -> list[str]:
         """Operator names, each after all that feed it. Raises GraphError, naming a cycle, if there is one."""
         names = list(self.operators)
-        return [names[index] for index in self.numbered_order()[0]]
+        return [names[index] for index in self.numbered().order]
 
-    def numbered_order(self) -> tuple[list[int], list[list[tuple[int, int]]]]:
-        """`topological_order` by the operators' numbers; and what each operator feeds: its output port, the other's number.
-
-        Numbers follow the order in which operators were added. Raises GraphError, naming a cycle, if there is one.
-        """
+    def numbered(self) -> Numbered:
+        """The graph by numbers. Raises GraphError, naming a cycle, if there is one."""
         from harness.graph_checks import describe_cycle
 
-        order, leaving = self._order()
-        if len(order) < len(self.operators):
-            raise GraphError(f"graph {self.name!r}: {describe_cycle(_cycle(list(self.operators), order, leaving))}")
-        return order, leaving
+        numbered = self._numbered()
+        if len(numbered.order) < len(self.operators):
+            raise GraphError(f"graph {self.name!r}: {describe_cycle(_cycle(list(self.operators), numbered))}")
+        return numbered
 
     def cycle(self) -> list[str]:
         """The operators of a cycle, the first one again at its end; none: the graph has no cycle."""
-        order, leaving = self._order()
-        return _cycle(list(self.operators), order, leaving) if len(order) < len(self.operators) else []
+        numbered = self._numbered()
+        return _cycle(list(self.operators), numbered) if len(numbered.order) < len(self.operators) else []
 
-    def _order(self) -> tuple[list[int], list[list[tuple[int, int]]]]:
-        """A topological order of what no cycle keeps from having one; and what each operator feeds."""
+    def _numbered(self) -> Numbered:
         number = {name: index for index, name in enumerate(self.operators)}
-        leaving: list[list[tuple[int, int]]] = [[] for _ in number]
+        sources = [number[name] for (name, _), _ in self.streams]
+        targets = [number[name] for _, (name, _) in self.streams]
+        count = [0] * len(number)
+        for source in sources:
+            count[source] += 1
+        first = list(accumulate(count, initial=0))
+        streams = sorted(range(len(sources)), key=sources.__getitem__)
         waiting = [0] * len(number)
-        for (source, port), (name, _) in self.streams:
-            target = number[name]
-            leaving[number[source]].append((port, target))
+        for target in targets:
             waiting[target] += 1
         ready = [index for index, count in enumerate(waiting) if count == 0]
         order: list[int] = []
         while ready:
             index = ready.pop()
             order.append(index)
-            for _, target in leaving[index]:
+            for stream in streams[first[index] : first[index + 1]]:
+                target = targets[stream]
                 waiting[target] -= 1
                 if waiting[target] == 0:
                     ready.append(target)
-        return order, leaving
+        return Numbered(order, streams, first, targets)
 
     def flow(self) -> Flow:
         """Average hops and copies of a tuple. Raises GraphError for a graph with a cycle."""
@@ -489,14 +503,14 @@ def _named(value: object) -> str:
     return repr(value.name) if isinstance(value, Operator) else _shown(value)
 
 
-def _cycle(names: list[str], order: list[int], leaving: list[list[tuple[int, int]]]) -> list[str]:
-    """One cycle among the operators that are not in `order`: every one of them lies on a cycle or behind one."""
-    outside = set(order)
+def _cycle(names: list[str], numbered: Numbered) -> list[str]:
+    """One cycle among the operators that are not in the order: every one of them lies on a cycle or behind one."""
+    outside = set(numbered.order)
     upstream: dict[int, int] = {}
     for index in range(len(names)):
         if index not in outside:
-            for _, target in leaving[index]:
-                upstream.setdefault(target, index)
+            for stream in numbered.leaving(index):
+                upstream.setdefault(numbered.targets[stream], index)
     index = next(index for index in range(len(names)) if index not in outside)
     walked: dict[int, int] = {}  # with their places
     while index not in walked:

@@ -12,6 +12,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -57,7 +58,8 @@ def load_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses and the like look themselves up there
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):  # ours is for records
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UserError(f"{path}: {_told(error)}") from error
@@ -88,7 +90,8 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
         elif key not in values and parameter.default is parameter.empty:
             raise UserError(f"{where} needs its parameter {key!r}: set {key}=VALUE")
     try:
-        graph = function(**values)
+        with redirect_stdout(sys.stderr):
+            graph = function(**values)
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: {_told(error)}") from error
     if not isinstance(graph, Graph):

@@ -12,10 +12,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import graph as graph_module
 from harness import graph_reader, graph_text
+from harness.annotations import MAX_WIDTH
 from harness.errors import UserError
 from harness.graph import IN_FORCE, Graph, GraphError, PortId, Threading
-from harness.graph_file import dump_graph, is_graph_file, load_graph, load_graph_file
+from harness.graph_file import MAX_NAME, dump_graph, is_graph_file, load_graph, load_graph_file
 from tests.graph.test_random_graphs import CALM
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "config/schemas/graph.schema.json").read_text())
@@ -128,6 +130,28 @@ def test_the_digest_changes_with_the_file_and_the_python_it_names(tmp_path):
     path.write_text(path.read_text() + "\n")
     digests.append(load_graph_file(str(path)).digest)
     assert digests[0] == digests[1] and len(set(digests)) == 3
+
+
+def test_the_schema_has_the_limits_of_the_code():
+    definitions = SCHEMA["$defs"]
+    source, region = definitions["source"]["properties"], definitions["parallel"]["properties"]
+    assert definitions["operators"]["maxItems"] == graph_module.MAX_OPERATORS
+    assert SCHEMA["properties"]["payload"]["maximum"] == graph_module.MAX_PAYLOAD
+    assert SCHEMA["properties"]["name"]["maxLength"] == MAX_NAME
+    assert definitions["cost"]["maximum"] == graph_module.MAX_COST
+    assert definitions["ports"]["maximum"] == graph_module.MAX_PORTS
+    assert (source["rate"]["minimum"], source["rate"]["maximum"]) == (graph_module.MIN_RATE, graph_module.MAX_RATE)
+    assert (source["window"]["maximum"], source["rates"]["maxItems"]) == (graph_module.MAX_TUPLES, graph_module.MAX_BURSTS)
+    assert definitions["split"]["properties"]["keys"]["maximum"] == graph_module.MAX_KEYS == region["partition_by"]["maximum"]
+    assert region["width"]["maximum"] == MAX_WIDTH
+    assert definitions["threading"]["properties"]["threading"]["properties"]["threads"]["maximum"] == graph_module.MAX_THREADS
+    assert definitions["threaded"]["items"]["anyOf"][1]["properties"]["capacity"]["maximum"] == graph_module.MAX_QUEUE_CAPACITY
+
+
+@pytest.mark.parametrize("kind", graph_reader.KEYS)
+def test_the_schema_has_the_keys_of_the_code(kind):
+    assert SCHEMA["$defs"][kind]["properties"].keys() == {kind, *graph_reader.KEYS[kind]}
+    assert set(SCHEMA["$defs"][kind]["required"]) == {kind, *graph_reader.NEEDED.get(kind, ())}
 
 
 # -- there and back -----------------------------------------------------------------------------------------------------------
@@ -473,6 +497,17 @@ def test_a_module_that_cannot_be_executed_is_told_in_one_line(tmp_path, text, to
 def test_a_file_may_import_what_is_beside_it(tmp_path):
     written(tmp_path, "from harness.graph import Graph\n\ndef make():\n    return Graph('made')\n", "beside_it.py")
     assert load_graph(written(tmp_path, "from beside_it import make as graph\n", "main.py")).name == "made"
+
+
+def test_what_a_file_prints_does_not_mix_with_our_output(tmp_path, capsys):
+    load_graph(
+        written(
+            tmp_path,
+            "print('loading')\n" + MAKES.replace("    made = Graph", "    print('making')\n    made = Graph"),
+            "talks.py",
+        )
+    )
+    assert capsys.readouterr() == ("", "loading\nmaking\n")
 
 
 def test_a_described_graph_has_no_parameters(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -47,6 +49,18 @@ def test_what_is_given_is_kept():
 def test_a_plain_operator_has_none_of_it():
     plain = Graph("g").work("w", 5)
     assert plain == Operator("w", "work", 1, 1, 5)
+
+
+def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
+    class NativeFunction:
+        """Stands in for what wraps compiled functions."""
+
+        of = staticmethod(lambda function: ("native", function))
+
+    monkeypatch.setitem(sys.modules, "harness.native_function", SimpleNamespace(NativeFunction=NativeFunction))
+    operator = Graph("g").native("n", 5, inputs=2, reentrant=True)
+    assert operator == Operator("n", "native", 2, 1, preserves=False, native=("native", 5), reentrant=True)
+    assert Graph("g").native("n", 5, preserves=True).preserves
 
 
 def test_a_filter_preserves_only_if_it_passes_all():
