@@ -28,11 +28,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
+from itertools import islice
 from typing import NamedTuple
 
 from harness.errors import UserError
 from harness.graph_flow import Flow, flow_of
+from harness.graph_order import Numbered, cycle_of, describe_cycle, number
 
 KINDS = ("source", "work", "filter", "split", "merge", "python", "native", "sink", "control")
 MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
@@ -119,9 +120,7 @@ class Operator:
     busy_us: float = 0.0  # work: busy time a tuple [µs], instead of cost
     costs: tuple[tuple[int, int], ...] = ()  # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
     rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
-    rates: tuple[
-        tuple[float, float | None], ...
-    ] = ()  # source: bursts (seconds, tuples/s; None: full speed; 0: silence), cyclic
+    rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
     selectivity: float = 1.0  # filter: share of tuples passed on
     keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
@@ -137,19 +136,6 @@ class Operator:
     def output(self, port: int) -> PortId:
         """The id of output port `port`."""
         return PortId(self.name, port)
-
-
-class Numbered(NamedTuple):
-    """A graph by numbers: operators in the order in which they were added, streams in the order of `Graph.streams`."""
-
-    order: list[int]  # operators, each after all that feed it; those that a cycle keeps from it are missing
-    streams: list[int]  # by the operators that they leave; a list of lists would keep Python's garbage collector busy
-    first: list[int]  # by operator: the place in `streams` where its own begin; one more, where the last ones end
-    targets: list[int]  # by stream: the operator that it feeds
-
-    def leaving(self, operator: int) -> list[int]:
-        """The streams of an operator, in the order in which they were added."""
-        return self.streams[self.first[operator] : self.first[operator + 1]]
 
 
 class Graph:
@@ -343,7 +329,7 @@ class Graph:
         if operator is None:
             raise GraphError(f"graph {self.name!r}: no operator is named {port.operator!r}")
         ports = getattr(operator, count)
-        if not 0 <= port.port < ports:
+        if not isinstance(port.port, int) or not 0 <= port.port < ports:
             raise GraphError(f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist")
         return port
 
@@ -411,41 +397,10 @@ class Graph:
 
     def numbered(self) -> Numbered:
         """The graph by numbers. Raises GraphError, naming a cycle, if there is one."""
-        from harness.graph_checks import describe_cycle
-
-        numbered = self._numbered()
+        numbered = number(self)
         if len(numbered.order) < len(self.operators):
-            raise GraphError(f"graph {self.name!r}: {describe_cycle(_cycle(list(self.operators), numbered))}")
+            raise GraphError(f"graph {self.name!r}: {describe_cycle(cycle_of(self, numbered))}")
         return numbered
-
-    def cycle(self) -> list[str]:
-        """The operators of a cycle, the first one again at its end; none: the graph has no cycle."""
-        numbered = self._numbered()
-        return _cycle(list(self.operators), numbered) if len(numbered.order) < len(self.operators) else []
-
-    def _numbered(self) -> Numbered:
-        number = {name: index for index, name in enumerate(self.operators)}
-        sources = [number[name] for (name, _), _ in self.streams]
-        targets = [number[name] for _, (name, _) in self.streams]
-        count = [0] * len(number)
-        for source in sources:
-            count[source] += 1
-        first = list(accumulate(count, initial=0))
-        streams = sorted(range(len(sources)), key=sources.__getitem__)
-        waiting = [0] * len(number)
-        for target in targets:
-            waiting[target] += 1
-        ready = [index for index, count in enumerate(waiting) if count == 0]
-        order: list[int] = []
-        while ready:
-            index = ready.pop()
-            order.append(index)
-            for stream in streams[first[index] : first[index + 1]]:
-                target = targets[stream]
-                waiting[target] -= 1
-                if waiting[target] == 0:
-                    ready.append(target)
-        return Numbered(order, streams, first, targets)
 
     def flow(self) -> Flow:
         """Average hops and copies of a tuple. Raises GraphError for a graph with a cycle."""
@@ -501,20 +456,3 @@ def _shown(value: object) -> str:
 def _named(value: object) -> str:
     """An operator by its name, anything else as it is."""
     return repr(value.name) if isinstance(value, Operator) else _shown(value)
-
-
-def _cycle(names: list[str], numbered: Numbered) -> list[str]:
-    """One cycle among the operators that are not in the order: every one of them lies on a cycle or behind one."""
-    outside = set(numbered.order)
-    upstream: dict[int, int] = {}
-    for index in range(len(names)):
-        if index not in outside:
-            for stream in numbered.leaving(index):
-                upstream.setdefault(numbered.targets[stream], index)
-    index = next(index for index in range(len(names)) if index not in outside)
-    walked: dict[int, int] = {}  # with their places
-    while index not in walked:
-        walked[index] = len(walked)
-        index = upstream[index]
-    loop = list(walked)[walked[index] :]
-    return [names[index], *(names[index] for index in reversed(loop))]

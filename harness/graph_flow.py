@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.graph import Graph, Numbered, Operator
+    from harness.graph import Graph, Operator
+    from harness.graph_order import Numbered
 
 HOPS = frozenset(("work", "filter", "merge", "python", "native"))
 """Kinds of operator that count as a hop: those that do something with a tuple."""

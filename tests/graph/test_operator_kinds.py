@@ -98,6 +98,7 @@ BAD = {
     "control of a name": (lambda g: g.control("w"), "graph 'g': control takes an operator of the graph, not 'w'"),
     "threaded source": (lambda g: g.threaded_port(g.source("s")), "operator 's' has 0 input port(s)"),
     "threaded nobody": (lambda g: g.threaded_port(PortId("x", 0)), "no operator is named 'x'"),
+    "threaded port of no number": (lambda g: g.threaded_port(PortId(g.work("w").name, "0")), "port 0 does not exist"),
     "threaded name": (lambda g: g.threaded_port("x"), "a port is given by its operator or its PortId, not 'x'"),
     "threaded full": (lambda g: g.threaded_port(g.work("w"), 0), "capacity of threaded port w[0] must be a whole"),
 }  # fmt: skip
