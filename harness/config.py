@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.checked_yaml import did_you_mean, dotted, read_checked, wrong
 from harness.engine import MACHINES
 from harness.errors import UserError
-from harness.measurement.spec import RunSpec, arm_name, cell_slug
+from harness.measurement.spec import RunSpec, arm_name
 from harness.models import MODELS, allowed_cpus, make_model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,11 +40,13 @@ class Arm:
 
 @dataclass(frozen=True)
 class Cell:
-    """One topology with all its parameters."""
+    """One topology with all its parameters; or one graph file with those given, its digest in the cell's name."""
 
     name: str
     topology: str
     parameters: Mapping[str, int | str]
+    graph_file: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,8 @@ class Block:
                 experiment=self.experiment,
                 cell=self.cell.name,
                 arm=arm.name,
+                graph_file=self.cell.graph_file,
+                digest=self.cell.digest,
             )
             for arm in self.arms
         }
@@ -242,7 +246,7 @@ def _experiment(path: Path, profile: str, shared: dict) -> Experiment:
     size = sizes[profile]
     cells: dict[str, Cell] = {}
     for index, sweep in enumerate(size["sweeps"]):
-        for cell in _cells(path, (*where, "sweeps", index), sweep):
+        for cell in _cells(path, (*where, "sweeps", index), sweep, shared["seed"]):
             if cell.name in cells:
                 raise wrong(path, (*where, "sweeps", index), "must not repeat a cell", cell.name)
             cells[cell.name] = cell
@@ -257,15 +261,14 @@ def _experiment(path: Path, profile: str, shared: dict) -> Experiment:
     return Experiment(name, values["title"], values["source"], path, tuple(cells.values()), tuple(arms.values()), blocks)
 
 
-def _cells(path: Path, where: tuple, sweep: dict) -> Iterator[Cell]:
-    from topologies import find
+def _cells(path: Path, where: tuple, sweep: dict, seed: int) -> Iterator[Cell]:
+    from harness.measurement.subject import find_subject
 
     swept = {key: values if isinstance(values, list) else [values] for key, values in sweep.get("parameters", {}).items()}
     try:
-        topology = find(sweep["topology"])
         for values in product(*swept.values()):
-            parameters = topology.values(dict(zip(swept, values, strict=True)))
-            yield Cell(cell_slug(topology.name, parameters), topology.name, parameters)
+            subject = find_subject(sweep["topology"], dict(zip(swept, values, strict=True)), seed)
+            yield Cell(subject.cell, subject.topology, subject.given, subject.file, subject.digest)
     except UserError as error:
         raise UserError(f"{path}: {dotted(where)}: {error}") from error
 

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 from harness.errors import UserError
 from harness.graph_flow import Flow, flow_of
+from harness.graph_order import Numbered, cycle_of, describe_cycle, number
 
 KINDS = ("source", "work", "filter", "split", "merge", "python", "native", "sink", "control")
 MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
@@ -101,6 +102,9 @@ class Threading:
 IN_FORCE: ContextVar[Threading | None] = ContextVar("threading annotation in force", default=None)
 """The annotation that operators get when they are added. `harness.annotations` sets it."""
 
+SCOPE: ContextVar[str] = ContextVar("prefix of names", default="")
+"""What stands before the names of operators when they are added: in the replicas of a region, the region and a number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operator:
@@ -116,9 +120,7 @@ class Operator:
     busy_us: float = 0.0  # work: busy time a tuple [µs], instead of cost
     costs: tuple[tuple[int, int], ...] = ()  # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
     rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
-    rates: tuple[
-        tuple[float, float | None], ...
-    ] = ()  # source: bursts (seconds, tuples/s; None: full speed; 0: silence), cyclic
+    rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
     selectivity: float = 1.0  # filter: share of tuples passed on
     keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
@@ -149,6 +151,7 @@ class Graph:
         self.operators: dict[str, Operator] = {}
         self.streams: list[Stream] = []
         self.threaded: dict[PortId, int] = {}
+        self._names_taken: dict[str, int] = {}  # by regions
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
@@ -295,12 +298,27 @@ class Graph:
             raise GraphError(f"input port {port} is threaded twice")
         self.threaded[port] = capacity
 
-    def connect(self, source: Operator | PortId, target: Operator | PortId) -> None:
-        """Add a stream from an output port to an input port; an operator stands for its port 0.
+    def connect(self, source: Operator | PortId | tuple[PortId, ...], target: Operator | PortId) -> None:
+        """Add a stream from an output port, or one from each of several, to an input port; an operator stands for its port 0.
 
         Raises GraphError if a port does not exist.
         """
-        self.streams.append(Stream(self._port(source, "outputs", "output"), self._port(target, "inputs", "input")))
+        port = self._port(target, "inputs", "input")
+        several = isinstance(source, tuple) and not isinstance(source, PortId)
+        self.streams += [Stream(self.output_port(each), port) for each in (source if several else (source,))]
+
+    def output_port(self, place: Operator | PortId) -> PortId:
+        """The output port meant; an operator stands for its port 0. Raises GraphError if it does not exist."""
+        return self._port(place, "outputs", "output")
+
+    def free_name(self, name: str, suffix: str) -> str:
+        """`name`, or with the lowest number behind it with which it is not the name of a region yet."""
+        scope = SCOPE.get()
+        while True:
+            number = self._names_taken[scope + name] = self._names_taken.get(scope + name, 0) + 1
+            free = name if number == 1 else f"{name}{number}"
+            if f"{scope}{free}{suffix}" not in self.operators:
+                return free
 
     def _port(self, place: Operator | PortId, count: str, side: str) -> PortId:
         """The port meant. Raises GraphError if it does not exist."""
@@ -311,13 +329,17 @@ class Graph:
         if operator is None:
             raise GraphError(f"graph {self.name!r}: no operator is named {port.operator!r}")
         ports = getattr(operator, count)
-        if not 0 <= port.port < ports:
+        if not isinstance(port.port, int) or not 0 <= port.port < ports:
             raise GraphError(f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist")
         return port
 
     def _add(self, operator: Operator) -> Operator:
-        annotation = IN_FORCE.get()
-        return self._put(operator if annotation is None else replace(operator, threading=annotation))
+        annotation, scope = IN_FORCE.get(), SCOPE.get()
+        if annotation is not None:
+            operator = replace(operator, threading=annotation)
+        if scope and isinstance(operator.name, str) and operator.name:
+            operator = replace(operator, name=scope + operator.name)
+        return self._put(operator)
 
     def _put(self, operator: Operator) -> Operator:
         if not isinstance(operator.name, str) or not operator.name or not operator.name.isprintable():
@@ -371,44 +393,14 @@ class Graph:
     def topological_order(self) -> list[str]:
         """Operator names, each after all that feed it. Raises GraphError, naming a cycle, if there is one."""
         names = list(self.operators)
-        return [names[index] for index in self.numbered_order()[0]]
+        return [names[index] for index in self.numbered().order]
 
-    def numbered_order(self) -> tuple[list[int], list[list[tuple[int, int]]]]:
-        """`topological_order` by the operators' numbers; and what each operator feeds: its output port, the other's number.
-
-        Numbers follow the order in which operators were added. Raises GraphError, naming a cycle, if there is one.
-        """
-        from harness.graph_checks import describe_cycle
-
-        order, leaving = self._order()
-        if len(order) < len(self.operators):
-            raise GraphError(f"graph {self.name!r}: {describe_cycle(_cycle(list(self.operators), order, leaving))}")
-        return order, leaving
-
-    def cycle(self) -> list[str]:
-        """The operators of a cycle, the first one again at its end; none: the graph has no cycle."""
-        order, leaving = self._order()
-        return _cycle(list(self.operators), order, leaving) if len(order) < len(self.operators) else []
-
-    def _order(self) -> tuple[list[int], list[list[tuple[int, int]]]]:
-        """A topological order of what no cycle keeps from having one; and what each operator feeds."""
-        number = {name: index for index, name in enumerate(self.operators)}
-        leaving: list[list[tuple[int, int]]] = [[] for _ in number]
-        waiting = [0] * len(number)
-        for (source, port), (name, _) in self.streams:
-            target = number[name]
-            leaving[number[source]].append((port, target))
-            waiting[target] += 1
-        ready = [index for index, count in enumerate(waiting) if count == 0]
-        order: list[int] = []
-        while ready:
-            index = ready.pop()
-            order.append(index)
-            for _, target in leaving[index]:
-                waiting[target] -= 1
-                if waiting[target] == 0:
-                    ready.append(target)
-        return order, leaving
+    def numbered(self) -> Numbered:
+        """The graph by numbers. Raises GraphError, naming a cycle, if there is one."""
+        numbered = number(self)
+        if len(numbered.order) < len(self.operators):
+            raise GraphError(f"graph {self.name!r}: {describe_cycle(cycle_of(self, numbered))}")
+        return numbered
 
     def flow(self) -> Flow:
         """Average hops and copies of a tuple. Raises GraphError for a graph with a cycle."""
@@ -464,20 +456,3 @@ def _shown(value: object) -> str:
 def _named(value: object) -> str:
     """An operator by its name, anything else as it is."""
     return repr(value.name) if isinstance(value, Operator) else _shown(value)
-
-
-def _cycle(names: list[str], order: list[int], leaving: list[list[tuple[int, int]]]) -> list[str]:
-    """One cycle among the operators that are not in `order`: every one of them lies on a cycle or behind one."""
-    outside = set(order)
-    upstream: dict[int, int] = {}
-    for index in range(len(names)):
-        if index not in outside:
-            for _, target in leaving[index]:
-                upstream.setdefault(target, index)
-    index = next(index for index in range(len(names)) if index not in outside)
-    walked: dict[int, int] = {}  # with their places
-    while index not in walked:
-        walked[index] = len(walked)
-        index = upstream[index]
-    loop = list(walked)[walked[index] :]
-    return [names[index], *(names[index] for index in reversed(loop))]

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from harness.graph import PortId, Stream
+from harness.graph_order import cycle_of, describe_cycle, number
 
 if TYPE_CHECKING:
     from harness.graph import Graph
@@ -34,17 +35,11 @@ def problems_of(graph: Graph) -> Iterator[str]:
             if stream in seen:
                 yield f"stream {stream.source} -> {stream.target} is connected twice"
             seen.add(stream)
-    cycle = graph.cycle()
+    cycle = cycle_of(graph, number(graph))
     if cycle:
         yield describe_cycle(cycle)
     elif "merge" in kinds:
         yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
-
-
-def describe_cycle(names: list[str]) -> str:
-    """A cycle for people."""
-    shown = names if len(names) <= 12 else [*names[:6], "…", *names[-5:]]
-    return f"cycle {' -> '.join(shown)} (only a control port may close one)"
 
 
 def _merge_problems(graph: Graph) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.graph import Graph, Operator
+    from harness.graph_order import Numbered
 
 HOPS = frozenset(("work", "filter", "merge", "python", "native"))
 """Kinds of operator that count as a hop: those that do something with a tuple."""
@@ -34,48 +35,56 @@ class Flow:
 def flow_of(graph: Graph) -> Flow:
     """The flow of a graph without a cycle; splits and round-robin outputs share evenly, fan-out multiplies."""
     operators = list(graph.operators.values())
-    order, leaving = graph.numbered_order()
-    ends: list[int | None] = [None] * len(operators)
-    at_sinks: list[int | None] = [None] * len(operators)
-    for index in reversed(order):
-        operator = operators[index]
-        if operator.outputs == 0:
-            ends[index] = 1
-            at_sinks[index] = int(operator.kind == "sink")
-        else:
-            ends[index] = _copies(operator, leaving[index], ends)
-            at_sinks[index] = _copies(operator, leaving[index], at_sinks) if operator.preserves else None
+    numbered = graph.numbered()
+    ends = _copies(graph, operators, numbered, [1] * len(operators))
+    at_sinks = ends
+    if not all(operator.preserves and operator.kind != "control" for operator in operators):
+        at_end = [int(operator.kind == "sink") if operator.preserves else None for operator in operators]
+        at_sinks = _copies(graph, operators, numbered, at_end)
     of_sources = {at_sinks[index] for index, operator in enumerate(operators) if operator.kind == "source"}
     names = list(graph.operators)
     return Flow(
-        _hops(operators, order, leaving),
+        _hops(operators, numbered),
         of_sources.pop() if len(of_sources) == 1 else None,
-        {names[index]: ends[index] for index in order},
+        {names[index]: ends[index] for index in numbered.order},
     )
 
 
-def _hops(operators: list[Operator], order: list[int], leaving: list[list[tuple[int, int]]]) -> float:
+def _hops(operators: list[Operator], numbered: Numbered) -> float:
+    targets = numbered.targets
     rate = [1.0 if operator.kind == "source" else 0.0 for operator in operators]
     arrivals: list[float] = []  # added up exactly: a million small shares must not drift
-    for index in order:
+    for index in numbered.order:
         operator = operators[index]
         share = rate[index] * operator.selectivity / (operator.outputs or 1)
-        for _, target in leaving[index]:
+        for stream in numbered.leaving(index):
+            target = targets[stream]
             rate[target] += share
             if operators[target].kind == "sink":
                 arrivals.append(share)
     try:
-        passed = math.fsum(rate[index] for index in order if operators[index].kind in HOPS)
+        passed = math.fsum(rate[index] for index in numbered.order if operators[index].kind in HOPS)
         arrived = math.fsum(arrivals)
     except OverflowError:
         return 0.0
     return round(passed / arrived, 9) if 0.0 < arrived < math.inf and passed < math.inf else 0.0
 
 
-def _copies(operator: Operator, leaving: list[tuple[int, int]], of: list[int | None]) -> int | None:
-    """Copies of a tuple that arrives at an operator, from those `of` the operators that it feeds."""
-    per_port: list[int | None] = [0] * operator.outputs
-    for port, target in leaving:
-        so_far, more = per_port[port], of[target]
-        per_port[port] = None if so_far is None or more is None or so_far + more > MAX_COPIES else so_far + more
-    return per_port[0] if per_port.count(per_port[0]) == len(per_port) else None
+def _copies(graph: Graph, operators: list[Operator], numbered: Numbered, at_end: list[int | None]) -> list[int | None]:
+    """Copies of a tuple that arrives at each operator; `at_end`: at one without output ports, and None at one that may drop."""
+    copies: list[int | None] = [None] * len(operators)
+    targets = numbered.targets
+    for index in reversed(numbered.order):
+        outputs, streams = operators[index].outputs, numbered.leaving(index)
+        if outputs == 0 or at_end[index] is None:
+            copies[index] = at_end[index]
+        elif outputs == 1 and len(streams) == 1:
+            copies[index] = copies[targets[streams[0]]]
+        else:
+            per_port: list[int | None] = [0] * outputs
+            for stream in streams:
+                port = graph.streams[stream].source.port
+                so_far, more = per_port[port], copies[targets[stream]]
+                per_port[port] = None if so_far is None or more is None or so_far + more > MAX_COPIES else so_far + more
+            copies[index] = per_port[0] if per_port.count(per_port[0]) == outputs else None
+    return copies

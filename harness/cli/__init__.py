@@ -20,10 +20,10 @@ from harness import __version__
 from harness.errors import RunFailed, UserError
 
 COMMANDS: dict[str, str] = {
-    "run": "run one topology under one threading model and report it",
+    "run": "run one topology or graph file under one threading model and report it",
     "topologies": "list the topologies with their parameters, defaults and units",
     "models": "list the threading models with their options",
-    "show": "draw a topology with its queues and threads under a model",
+    "show": "draw a topology or graph file with its queues and threads under a model",
     "sweep": "measure an experiment, or one block of it",
     "aggregate": "turn the records of runs into tables (Spark)",
     "plot": "draw a figure from the tables",

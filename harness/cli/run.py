@@ -1,4 +1,4 @@
-"""`millrace run`: one topology under one threading model, measured and reported."""
+"""`millrace run`: one topology or graph file under one threading model, measured and reported."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import topologies
-from harness.cli.settings import add_settings_argument, parse_settings
+from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.engine import MACHINES
 from harness.errors import RunFailed, UserError
-from harness.measurement.spec import RunSpec, arm_name, cell_slug
-from harness.models import MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, make_model
+from harness.measurement.spec import RunSpec, arm_name
+from harness.measurement.subject import find_subject
+from harness.models import MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, make_model, pool_of
 
-SUMMARY = "run one topology under one threading model and report it"
+SUMMARY = "run one topology or graph file under one threading model and report it"
 
 DESCRIPTION = """\
 Run one topology under one threading model on this machine and report its throughput and latency.
@@ -38,6 +38,9 @@ examples:
   millrace run bushy --model dedicated --tuples 100000 --json - | jq .tuples_received
       send exactly 100,000 tuples, drain, and print the record as JSON
 
+  millrace run my/graph.yaml --model dynamic
+      a graph of your own; docs/graphs.md shows how to write it
+
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
 DEFAULT_DURATION_S = 2.0
@@ -50,7 +53,7 @@ MAX_TUPLES = 10**15
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `millrace run`."""
     seconds = _seconds(0.01)
-    parser.add_argument("topology", metavar="TOPOLOGY", help="one of: " + ", ".join(topologies.TOPOLOGIES))
+    add_topology_argument(parser)
     add_settings_argument(parser)
     parser.add_argument("--model", required=True, choices=list(MODELS), help="threading model")
     parser.add_argument(
@@ -130,14 +133,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _spec(args: argparse.Namespace) -> RunSpec:
     """The run asked for. Bad input is told here, before anything is started."""
-    parameters = topologies.find(args.topology).values(parse_settings(args.set))
+    subject = find_subject(args.topology, parse_settings(args.set), args.seed)
     model = make_model(args.model, threads=args.threads, queue_capacity=args.queue_capacity)
+    if subject.graph is not None:
+        pool_of(subject.graph, model)  # its annotations may ask for what is not there
     if args.machine not in MACHINES:
         raise UserError(f"machine {args.machine!r} is unknown; machines are: {', '.join(MACHINES)}")
     threads = getattr(model, "threads", None)
     return RunSpec(
-        topology=args.topology,
-        parameters=parameters,
+        topology=subject.topology,
+        parameters=subject.given,
         model=args.model,
         threads=threads,
         queue_capacity=args.queue_capacity,
@@ -146,8 +151,10 @@ def _spec(args: argparse.Namespace) -> RunSpec:
         warmup=args.warmup,
         seed=args.seed,
         tuples=args.tuples,
-        cell=cell_slug(args.topology, parameters),
+        cell=subject.cell,
         arm=arm_name(args.model, threads),
+        graph_file=subject.file,
+        digest=subject.digest,
     )
 
 
@@ -228,7 +235,7 @@ def report(records: Sequence[dict[str, Any]]) -> list[str]:
     settings = " ".join(f"{name}={value}" for name, value in first["parameters"].items())
     queues = f", queues of {first['queue_capacity']} tuples" if first["queue_capacity"] else ""
     threads = f"{first['threads_total']} thread(s){queues}" if first["threads_total"] else "did not start"
-    lines = [f"{first['topology']} {settings}", f"{first['arm']}: {threads}", ""]
+    lines = [f"{first['topology']} {settings}".rstrip(), f"{first['arm']}: {threads}", ""]
     rows = [("run", "tuples/s", "submitted/s", "ns/hop", "p50 latency", "p99 latency", "settled", "correct")]
     for number, record in enumerate(records, start=1):
         latency = record["latency_ns"]

@@ -1,11 +1,22 @@
-"""`--set NAME=VALUE`, the option with which a command takes a topology's parameters."""
+"""What commands that run or draw a graph have in common: TOPOLOGY, and `--set NAME=VALUE` for its parameters."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
+import topologies
 from harness.errors import UserError
+
+
+def add_topology_argument(parser: argparse.ArgumentParser) -> None:
+    """Add what a command is about, `args.topology`: a topology's name or a graph file."""
+    names = ", ".join(topologies.TOPOLOGIES)
+    parser.add_argument(
+        "topology",
+        metavar="TOPOLOGY",
+        help=f"one of: {names}; or a graph file ending in .yaml, .yml, .json, .py, or .py:FUNCTION (docs/graphs.md)",
+    )
 
 
 def add_settings_argument(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +26,7 @@ def add_settings_argument(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="set a parameter of the topology; may be repeated (parameters: millrace topologies)",
+        help="set a parameter of the topology, or of the function in a .py file; may be repeated (see millrace topologies)",
     )
 
 

@@ -1,4 +1,4 @@
-"""`millrace show`: draw a topology, with its queues and threads under a model."""
+"""`millrace show`: draw a topology or a graph file, with its queues and threads under a model."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import os
 from pathlib import Path
 
 import topologies
-from harness.cli.settings import add_settings_argument, parse_settings
+from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.errors import UserError
+from harness.graph import Graph
+from harness.graph_file import is_graph_file, load_graph_file
 from harness.models import MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, Model, make_model
 
-SUMMARY = "draw a topology with its queues and threads under a model"
+SUMMARY = "draw a topology or graph file with its queues and threads under a model"
 
 DESCRIPTION = """\
-Draw the operators and streams of a topology; with --model, also its queues and the threads that execute each operator.
-Long chains and wide levels are folded, so that graphs of any size can be read.
+Draw the operators and streams of a topology or graph file; with --model, also its queues and the threads that execute each
+operator. Long chains and wide levels are folded, so that graphs of any size can be read.
 
 examples:
   millrace show bushy -o bushy.svg
   millrace show mix --set width=4 --set depth=3 --model dynamic --threads 2 -o mix.png
+  millrace show my/graph.yaml --model manual -o graph.png
 """
 
 KINDS = ("svg", "png", "pdf")
@@ -27,7 +30,7 @@ KINDS = ("svg", "png", "pdf")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `show`."""
-    parser.add_argument("topology", metavar="TOPOLOGY", help="one of: " + ", ".join(topologies.TOPOLOGIES))
+    add_topology_argument(parser)
     add_settings_argument(parser)
     parser.add_argument("--model", choices=list(MODELS), help="threading model (default: draw the graph alone)")
     parser.add_argument(
@@ -52,12 +55,20 @@ def run(args: argparse.Namespace) -> int:
     model = _model(args)
     if args.seed < 0:
         raise UserError(f"--seed must be 0 or more, not {args.seed}")
-    graph, parameters = topologies.build(args.topology, parse_settings(args.set), args.seed)
+    settings = parse_settings(args.set)
+    graph, parameters = _graph(args.topology, settings, args.seed)
     graph.check()
     from harness.plots import graph_drawing, style  # matplotlib: not for those who only made a mistake
 
     style.save(graph_drawing.figure(graph, model, parameters), [path])
     return 0
+
+
+def _graph(word: str, settings: dict[str, str], seed: int) -> tuple[Graph, dict[str, int | str]]:
+    if not is_graph_file(word):
+        return topologies.build(word, settings, seed)
+    loaded = load_graph_file(word, settings, seed)
+    return loaded.graph, loaded.parameters
 
 
 def output_path(text: str) -> Path:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import harness.engine
-import topologies
 from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, fill_record
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import RunSpec
+from harness.measurement.subject import build_subject
 from harness.models import make_model
 
 __all__ = ["RunSpec", "measure", "run_in_fresh_process", "run_once"]
@@ -30,7 +30,7 @@ def run_once(spec: RunSpec) -> dict[str, Any]:
 
 def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
     """As `run_once`, telling its phases, and with `commit` null: whoever starts measuring processes asks for it once."""
-    graph, parameters = topologies.build(spec.topology, spec.parameters, spec.seed)
+    graph, parameters = build_subject(spec)
     model = make_model(spec.model, threads=spec.threads, queue_capacity=spec.queue_capacity)
     record = blank_record(spec, parameters, getattr(model, "threads", None), {})
     try:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
+
+MAX_SLUG = 200  # characters of a cell's name: files may have 255 bytes, endings and temporary names included
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class RunSpec:
     is the whole run. Without, it is *timed*: `warmup`, then `duration_s`.
     """
 
-    topology: str
+    topology: str  # or the name of the graph in `graph_file`
     parameters: Mapping[str, str | int]  # those given; topologies fill in their defaults
     model: str
     threads: int | None = None  # scheduler threads, of dynamic only
@@ -33,6 +36,8 @@ class RunSpec:
     experiment: str = "adhoc"
     cell: str = ""  # "": made from topology and parameters
     arm: str = ""  # "": made from model and threads
+    graph_file: str = ""  # "": the topology; else as `graph_file.load_graph_file` takes it, relative to the working directory
+    digest: str = ""  # of the graph file, which must not have changed; "": it may have
 
     def to_json(self) -> str:
         """The spec as one line of JSON."""
@@ -57,7 +62,10 @@ class RunSpec:
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
     """A name for a cell that can be a file's: `pipeline,operators=100,cost=1,payload=128`."""
     parts = [topology, *(f"{name}={value}" for name, value in parameters.items())]
-    return re.sub(r"[^A-Za-z0-9_.=,-]", "-", ",".join(parts))
+    slug = re.sub(r"[^A-Za-z0-9_.=,-]", "-", ",".join(parts))
+    if len(slug) <= MAX_SLUG:
+        return slug
+    return f"{slug[: MAX_SLUG - 9]},{zlib.crc32(','.join(parts).encode()):08x}"
 
 
 def arm_name(model: str, threads: int | None) -> str:

@@ -41,6 +41,12 @@ DRAWING = [
 ]
 CAPTIONS = ROOT / "harness/rules/captions"
 
+
+def topology_files(cell):
+    """The module of a cell's topology. A graph file is none of them: its digest is in the cell's name."""
+    return [] if cell.graph_file else [TOPOLOGY[cell.topology]]
+
+
 # Jobs call `millrace COMMAND --config "$CONFIG"`: the command line of this checkout, in the Python that runs Snakemake. It is defined
 # here and not in `params`, because where Python or the checkout lie must not make results out of date. `exec` makes the command a
 # direct child of Snakemake, as job.py wants it.

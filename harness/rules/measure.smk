@@ -5,7 +5,7 @@ rule measure:
     """One block: one cell under all arms, all repeats, in random order, each run in a fresh process."""
     input:
         RUNTIME,
-        lambda wildcards: TOPOLOGY[BLOCKS[wildcards.experiment, wildcards.cell].cell.topology],
+        lambda wildcards: topology_files(BLOCKS[wildcards.experiment, wildcards.cell].cell),
     output:
         CONFIG.records("{experiment}", "{cell}"),
     log:

@@ -43,6 +43,16 @@ CASES = {
     f"{RUN} --set payload=100000000000": "payload",
     f"{RUN} --set cost=free": "free",
     f"{RUN} --set cost=nan": "nan",
+    # run: which graph file
+    "run TMP/none.yaml --model manual": "TMP/none.yaml: cannot be read: No such file or directory",
+    "run TMP --model manual": "unknown",
+    "run CONFIG[operators: {}] --model manual": "operators: must be a list",
+    "run CONFIG[payload: 1] --model manual": "operators: missing key",
+    "run CONFIG[payload: 1] --model manual --set cost=5": "has no parameters; 'cost' cannot be set",
+    "run TMP/none.py:f --model manual": "TMP/none.py: cannot be read",
+    "run .yaml --model manual": ".yaml: cannot be read",
+    "show TMP/none.json -o TMP/a.svg": "TMP/none.json: cannot be read",
+    "show CONFIG[payload: 1] -o TMP/a.svg": "operators: missing key",
     # run: which model
     "run pipeline": "--model",
     "run pipeline --model magic": "magic",

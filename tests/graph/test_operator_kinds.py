@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -49,6 +51,18 @@ def test_a_plain_operator_has_none_of_it():
     assert plain == Operator("w", "work", 1, 1, 5)
 
 
+def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
+    class NativeFunction:
+        """Stands in for what wraps compiled functions."""
+
+        of = staticmethod(lambda function: ("native", function))
+
+    monkeypatch.setitem(sys.modules, "harness.native_function", SimpleNamespace(NativeFunction=NativeFunction))
+    operator = Graph("g").native("n", 5, inputs=2, reentrant=True)
+    assert operator == Operator("n", "native", 2, 1, preserves=False, native=("native", 5), reentrant=True)
+    assert Graph("g").native("n", 5, preserves=True).preserves
+
+
 def test_a_filter_preserves_only_if_it_passes_all():
     graph = Graph("g")
     assert not graph.filter("half", 0.5).preserves
@@ -84,6 +98,7 @@ BAD = {
     "control of a name": (lambda g: g.control("w"), "graph 'g': control takes an operator of the graph, not 'w'"),
     "threaded source": (lambda g: g.threaded_port(g.source("s")), "operator 's' has 0 input port(s)"),
     "threaded nobody": (lambda g: g.threaded_port(PortId("x", 0)), "no operator is named 'x'"),
+    "threaded port of no number": (lambda g: g.threaded_port(PortId(g.work("w").name, "0")), "port 0 does not exist"),
     "threaded name": (lambda g: g.threaded_port("x"), "a port is given by its operator or its PortId, not 'x'"),
     "threaded full": (lambda g: g.threaded_port(g.work("w"), 0), "capacity of threaded port w[0] must be a whole"),
 }  # fmt: skip

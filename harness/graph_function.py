@@ -1,0 +1,162 @@
+"""Python that a graph comes from or refers to: the function in a .py file that makes a graph, and functions of its operators.
+
+Whatever goes wrong in a user's own code is told in one line that names the file, the exception and its text.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import math
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harness.checked_yaml import did_you_mean
+from harness.errors import UserError
+from harness.graph import Graph
+
+Value = int | str
+
+
+def load_attribute(reference: str, folder: Path) -> tuple[Any, Path | None]:
+    """What `module:attribute` or `path.py:attribute` means, and the file it is in; a path is relative to `folder`."""
+    place, colon, attribute = reference.rpartition(":")
+    if not colon or not place or not attribute:
+        raise UserError(f"must be module:attribute or path.py:attribute, not {_short(reference)}")
+    if place.endswith(".py"):
+        path = folder / place
+        found: Any = load_file(path)
+    else:
+        found = _import(place)
+        path = Path(found.__file__) if getattr(found, "__file__", None) else None
+    for step in attribute.split("."):
+        if not hasattr(found, step):
+            raise UserError(f"{place} has no {attribute!r}{did_you_mean(step, dir(found))}")
+        found = getattr(found, step)
+    return found, path
+
+
+def load_file(path: Path) -> ModuleType:
+    """The module in a .py file, executed once a process for each content; its folder is searched for what it imports."""
+    try:
+        source = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    name = f"millrace_file_{sha256(str(path.resolve()).encode() + source).hexdigest()[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and the like look themselves up there
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        with redirect_stdout(sys.stderr):  # ours is for records
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise UserError(f"{path}: {_told(error)}") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: int) -> tuple[Graph, dict[str, Value]]:
+    """The graph that a function in a .py file returns, and its parameters, defaults filled in.
+
+    `given`: values of its parameters, as numbers or as text from the command line. A parameter `seed` that is not among them
+    gets the run's seed.
+    """
+    function = getattr(load_file(path), name, None)
+    if not callable(function):
+        raise UserError(f"{path}: has no function {name!r}" + (", which must return the graph" if name == "graph" else ""))
+    where = f"{path}: {name}()"
+    parameters = _parameters(where, function)
+    for key in given:
+        if key not in parameters:
+            names = f"; its parameters are: {', '.join(parameters)}" if parameters else ""
+            raise UserError(f"{where} has no parameter {_short(key)}{did_you_mean(key, parameters)}{names}")
+    values = {key: _value(where, parameters[key], value) for key, value in given.items()}
+    for key, parameter in parameters.items():
+        if key not in values and key == "seed":
+            values[key] = seed
+        elif key not in values and parameter.default is parameter.empty:
+            raise UserError(f"{where} needs its parameter {key!r}: set {key}=VALUE")
+    try:
+        with redirect_stdout(sys.stderr):
+            graph = function(**values)
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{where}: {_told(error)}") from error
+    if not isinstance(graph, Graph):
+        raise UserError(f"{where} must return a Graph, not {_short(graph)}")
+    complete = {key: values.get(key, parameter.default) for key, parameter in parameters.items() if key != "seed"}
+    return graph, {key: _recorded(value) for key, value in complete.items()}
+
+
+def _parameters(where: str, function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{where}: cannot be called by us: {error}") from error
+    settable = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {name: parameter for name, parameter in parameters.items() if parameter.kind in settable}
+
+
+def _value(where: str, parameter: inspect.Parameter, value: Value) -> object:
+    """A value in the type that the parameter declares, by its annotation or its default."""
+    declared = parameter.annotation
+    if declared is parameter.empty:
+        declared = type(parameter.default)
+    kind = declared if isinstance(declared, str) else getattr(declared, "__name__", "")
+    text = str(value)
+    whole = re.fullmatch("-?[0-9]{1,19}", text)
+    if kind == "str":
+        return text
+    if kind == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if kind == "float":
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if math.isfinite(number):
+            return number
+    if kind not in ("bool", "float") and whole:
+        return int(text)
+    rules = {"int": "a whole number", "float": "a finite number", "bool": "true or false"}
+    if kind in rules:
+        raise UserError(f"parameter {parameter.name} of {where} must be {rules[kind]}, not {_short(value)}")
+    return value
+
+
+def _recorded(value: object) -> Value:
+    """A parameter's value as records have it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, int | str) else str(value)
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # the module's own code may raise anything
+        raise UserError(f"module {_short(name)} cannot be imported: {_told(error)}") from error
+
+
+def _told(error: BaseException) -> str:
+    """An exception in one line; what is meant for users speaks for itself."""
+    text = " ".join(str(error).split())
+    text = text if len(text) <= 300 else f"{text[:297]}..."
+    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+
+
+def _short(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

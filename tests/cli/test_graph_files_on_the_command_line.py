@@ -1,0 +1,197 @@
+"""`millrace run FILE`, `millrace show FILE` and experiments about files: the graph's name, its parameters, its digest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.config import load_config
+from harness.errors import UserError
+from harness.measurement import block
+from harness.measurement.process import failed_record
+from harness.measurement.records import validate_record
+from harness.measurement.run import RunSpec, run_once
+from harness.measurement.subject import build_subject, find_subject
+
+CHAIN = """
+name: my chain
+operators:
+  - {source: lines}
+  - {work: parse, cost: 3}
+  - {sink: out}
+streams: [lines -> parse, parse -> out]
+"""
+
+MAKES = """
+from harness.graph import Graph
+
+def graph(length: int = 2):
+    made = Graph("made")
+    last = made.source("source")
+    for number in range(length):
+        made.connect(last, made.work(f"w{number}"))
+        last = made.operators[f"w{number}"]
+    made.connect(last, made.sink("sink"))
+    return made
+"""
+
+ELASTIC = """
+operators:
+  - {source: a}
+  - {threading: {model: dynamic, elastic: true}, operators: [{sink: b}]}
+streams: [a -> b]
+"""
+
+
+@pytest.fixture
+def chain(tmp_path) -> Path:
+    path = tmp_path / "chain.yaml"
+    path.write_text(CHAIN)
+    return path
+
+
+@pytest.fixture
+def makes(tmp_path) -> Path:
+    path = tmp_path / "makes.py"
+    path.write_text(MAKES)
+    return path
+
+
+@pytest.fixture
+def specs(monkeypatch, tmp_path) -> list[RunSpec]:
+    """The runs that the command line asks for; none is really made."""
+    asked: list[RunSpec] = []
+
+    def fake(spec, announce):
+        asked.append(spec)
+        return failed_record(spec, "not made")
+
+    monkeypatch.setattr(block, "run_in_fresh_process", fake)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return asked
+
+
+def test_a_run_of_a_file_has_the_graph_s_name_and_the_file_s_digest(specs, chain, capsys):
+    assert main(["run", str(chain), "--model", "manual"]) == 1
+    (spec,) = specs
+    assert (spec.topology, spec.graph_file, dict(spec.parameters)) == ("my chain", str(chain), {})
+    assert spec.cell == f"my-chain,digest={spec.digest}" and len(spec.digest) == 12
+    assert RunSpec.from_json(spec.to_json()) == spec
+    assert capsys.readouterr().out.startswith("my chain\nmanual: did not start")
+
+
+def test_parameters_of_a_function_reach_the_run_and_name_the_cell(specs, makes):
+    assert main(["run", f"{makes}:graph", "--set", "length=3", "--model", "manual"]) == 1
+    assert specs[0].parameters == {"length": "3"}
+    assert specs[0].cell == f"made,digest={specs[0].digest},length=3"
+    assert len(build_subject(specs[0])[0].operators) == 5
+
+
+def test_the_record_of_a_file_keeps_its_schema(makes):
+    subject = find_subject(str(makes), {"length": "1"}, 0)
+    spec = RunSpec(
+        subject.topology, subject.given, "manual", tuples=50, cell=subject.cell, graph_file=subject.file, digest=subject.digest
+    )
+    validate_record(failed_record(spec, "lost"))
+
+
+def test_a_file_that_changes_before_it_is_measured_is_told(specs, chain):
+    main(["run", str(chain), "--model", "manual"])
+    chain.write_text(CHAIN.replace("cost: 3", "cost: 4"))
+    with pytest.raises(UserError, match=r"chain.yaml: the file has changed since the run was asked for"):
+        build_subject(specs[0])
+    build_subject(replace(specs[0], digest=""))
+
+
+def test_a_graph_that_cannot_run_is_told_before_anything_is_started(specs, tmp_path, capsys):
+    path = tmp_path / "bad.yaml"
+    path.write_text(CHAIN.replace(", parse -> out", ""))
+    assert main(["run", str(path), "--model", "manual"]) == 2
+    path.write_text(ELASTIC)
+    assert main(["run", str(path), "--model", "manual"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].endswith("graph 'my chain': output port parse[0] feeds nothing; input port out[0] is fed by nothing")
+    assert "elastic=True: this version has no control law" in lines[1] and len(lines) == 2
+    assert specs == []
+
+
+@pytest.mark.parametrize("model", [[], ["--model", "manual"], ["--model", "dynamic", "--threads", "2"]], ids=str)
+def test_a_file_can_be_drawn(chain, tmp_path, model):
+    assert main(["show", str(chain), *model, "-o", str(tmp_path / "a.svg")]) == 0
+    assert "<svg" in (tmp_path / "a.svg").read_text()
+
+
+def experiment(folder: Path, sweeps: list[dict]) -> Path:
+    """A profile with one experiment."""
+    (folder / "experiments").mkdir(exist_ok=True)
+    size = {"sweeps": sweeps, "arms": [{"model": "manual"}]}
+    values = {"title": "t", "source": "s", "sizes": {"tiny": size}}
+    (folder / "experiments" / "mine.yaml").write_text(json.dumps(values))
+    profile = {"profile": "tiny", "experiments": ["mine"], "repeats": 1, "duration_s": 1, "seed": 1}
+    (folder / "config.yaml").write_text(json.dumps(profile))
+    return folder / "config.yaml"
+
+
+def test_an_experiment_may_be_about_files(tmp_path, chain, makes):
+    sweeps = [{"topology": str(chain)}, {"topology": str(makes), "parameters": {"length": [1, 2]}}]
+    blocks = load_config(experiment(tmp_path, sweeps)).experiment("mine").blocks()
+    assert [each.cell.topology for each in blocks] == ["my chain", "made", "made"]
+    spec = blocks[2].specs()["manual"]
+    assert (spec.graph_file, dict(spec.parameters), spec.cell) == (str(makes), {"length": 2}, blocks[2].cell.name)
+    assert len(build_subject(spec)[0].operators) == 4
+
+
+def test_a_file_that_changes_makes_its_records_out_of_date(tmp_path, chain):
+    config = experiment(tmp_path, [{"topology": str(chain)}])
+    before = load_config(config).experiment("mine").blocks()[0]
+    chain.write_text(CHAIN.replace("cost: 3", "cost: 4"))
+    after = load_config(config).experiment("mine").blocks()[0]
+    assert before.settings != after.settings and before.cell.name != after.cell.name
+
+
+@pytest.mark.parametrize(
+    ("sweep", "told"),
+    [
+        ({"topology": "none.yaml"}, "sizes.tiny.sweeps[0]: none.yaml: cannot be read"),
+        ({"topology": "CHAIN", "parameters": {"cost": 1}}, "has no parameters; 'cost' cannot be set"),
+        ({"topology": "MAKES", "parameters": {"depth": 1}}, "graph() has no parameter 'depth'"),
+    ],
+)
+def test_an_experiment_about_a_bad_file_is_told(tmp_path, chain, makes, sweep, told):
+    sweep["topology"] = {"CHAIN": str(chain), "MAKES": str(makes)}.get(sweep["topology"], sweep["topology"])
+    with pytest.raises(UserError) as caught:
+        load_config(experiment(tmp_path, [sweep]))
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_long_names_of_cells_are_cut_and_still_differ(tmp_path):
+    cells = []
+    for ending in "ab":
+        path = tmp_path / "long.yaml"
+        path.write_text(CHAIN.replace("my chain", "x" * 99 + ending))
+        cells.append(find_subject(str(path), {}, 0).cell)
+    makes = tmp_path / "long.py"
+    makes.write_text(MAKES.replace("length: int = 2", "length: int = 2, what: str = ''"))
+    cells += [find_subject(str(makes), {"what": "y" * 500 + ending}, 0).cell for ending in "ab"]
+    assert len(set(cells)) == 4 and all(len(cell) <= 200 for cell in cells)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("model", ["manual", "dedicated", "dynamic"])
+def test_a_file_runs_for_real(chain, model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["run", str(chain), "--model", model, "--tuples", "500", "--json", "-"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    validate_record(record)
+    assert (record["topology"], record["tuples_received"], record["correct"]) == ("my chain", 500, True)
+
+
+@pytest.mark.heavy
+def test_parameters_of_a_file_are_on_record(makes):
+    record = run_once(RunSpec("made", {"length": "4"}, "manual", tuples=10, graph_file=str(makes)))
+    assert record["parameters"] == {"length": 4}

@@ -1,0 +1,47 @@
+"""What docs/graphs.md shows works as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.graph import PortId
+from harness.graph_file import load_graph
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs/graphs.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```(python|yaml|json)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_the_page_has_an_example_of_everything():
+    words = (
+        "rates=",
+        "costs=",
+        "busy_us=",
+        "window=",
+        "threaded_port",
+        "@threading",
+        "@parallel",
+        "control(",
+        "inlet:",
+        '"keys"',
+    )
+    assert all(any(word in text for _, text in EXAMPLES) for word in words)
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_an_example_makes_a_sound_graph(tmp_path, number):
+    kind, text = EXAMPLES[number]
+    path = tmp_path / f"example.{'py' if kind == 'python' else kind}"
+    path.write_text(text, encoding="utf-8")
+    load_graph(path).check()
+
+
+def test_the_example_of_a_file_means_what_it_says(tmp_path):
+    path = tmp_path / "example.yaml"
+    path.write_text(next(text for kind, text in EXAMPLES if kind == "yaml"), encoding="utf-8")
+    graph = load_graph(path)
+    assert graph.name == "word count"
+    assert graph.threaded == {PortId("parse", 1): 500, PortId("out", 0): 1000}
+    assert {"count.split", "count.4.look", "count.merge", "parse.control"} <= graph.operators.keys()
