@@ -71,7 +71,7 @@ cdef class Plan:
         self.states = States(self.run.stride)
         number = {name: index for index, name in enumerate(graph.operators)}
         port_number = {port: index for index, port in enumerate(self.input_ports)}
-        order, _ = graph.numbered_order()
+        order = graph.numbered().order
         queues = port_queues(graph, model)
         queued = [queue.kind is not Queue.CALLED for queue in queues]
         scheduled = [queue.kind is Queue.SCHEDULED for queue in queues]
