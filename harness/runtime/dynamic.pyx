@@ -152,6 +152,8 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
 cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
     """For what another thread holds, perhaps for ever: the pool counts it as blocked meanwhile (pool.pyx)."""
     worker.rest.store(BLOCKED, memory_order_relaxed)
+    if worker.run.ready != NULL:
+        worker.run.ready.wake_one()  # what it has made ready is for others now
     spin(round_)
     worker.rest.store(AWAKE, memory_order_relaxed)
 

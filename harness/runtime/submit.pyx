@@ -74,6 +74,8 @@ cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
     if lock.try_lock():
         return
     dynamic.announce(worker)
+    if worker.run.ready != NULL:
+        worker.run.ready.wake_one()
     worker.rest.store(BLOCKED, memory_order_relaxed)
     lock.lock()
     worker.rest.store(AWAKE, memory_order_relaxed)
