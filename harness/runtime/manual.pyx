@@ -45,6 +45,8 @@ cdef void* source_body(void* argument) noexcept nogil:
             tuple_ = slot(tuple_, run.stride, 1)
         op.processed.add(count)
         deliver(worker, op.routes, source.buffer, count)
+        if count < source.room:  # a region that takes its time, or a source that does
+            announce(worker)
         if source.window > 0 and source.sent % source.window == 0:
             send_window(worker, op, source)
     close_operator(worker, op)
