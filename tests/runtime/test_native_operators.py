@@ -276,13 +276,15 @@ def test_an_example_is_a_program(example: str) -> None:
     assert done.stdout == "seen 100000, kept 74912, received 74912: correct\n"
 
 
-PAGE = (ROOT / "docs" / "operators.md").read_text()
+@pytest.fixture
+def page() -> str:
+    return (ROOT / "docs" / "operators.md").read_text()
 
 
-def test_the_python_code_of_the_page_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_code_of_the_page_runs(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one go from top to bottom, as a reader would type it; it asserts what it says."""
     monkeypatch.chdir(ROOT)
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 6
     namespace: dict[str, object] = {"__name__": "page"}
     for block in blocks:
@@ -290,8 +292,8 @@ def test_the_python_code_of_the_page_runs(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("file", ["gate.c", "gate.pyx"])
-def test_the_other_code_of_the_page_is_that_of_the_examples(file: str) -> None:
-    assert (ROOT / "examples" / file).read_text() in PAGE
+def test_the_other_code_of_the_page_is_that_of_the_examples(page: str, file: str) -> None:
+    assert (ROOT / "examples" / file).read_text() in page
 
 
 def test_the_benchmark_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
