@@ -40,7 +40,7 @@ cdef void* source_body(void* argument) noexcept nogil:
                 slot(source.buffer, run.stride, i).born_ns = 0
             source.buffer.born_ns = now_ns()  # one clock reading a batch: its first tuple is the sample
         tuple_ = source.buffer
-        for i in range(count):
+        for _ in range(count):
             make_tuple(source, tuple_, run.payload)
             tuple_ = slot(tuple_, run.stride, 1)
         op.processed.add(count)

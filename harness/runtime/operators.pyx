@@ -8,7 +8,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool
-from libcpp.atomic cimport memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
     HANDLED,
@@ -165,7 +165,7 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
     """
     cdef MergeState* state = <MergeState*> op.own
     cdef size_t stride = worker.run.stride
-    cdef uint32_t i, start = 0, place, ready
+    cdef uint32_t i, start = 0, place
     cdef Tuple* tuple_
     for i in range(count):
         tuple_ = slot(first, stride, i)

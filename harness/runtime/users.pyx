@@ -1,7 +1,7 @@
 # users.pyx - operators whose logic is a user's: a compiled function or a Python callable.
 #
-# Neither is trusted to return soon, or ever. So before each call this thread hands on what others could wait for, and Worker::at tells where
-# it is (pool.pyx, and the account of a run that had to be cut short). What they do to tuples shows in the oracle, unless they were
+# Neither is trusted to return soon, or ever. So before each call this thread hands on what others could wait for, and Worker::at tells
+# where it is (pool.pyx, and the account of a run that had to be cut short). What they do to tuples shows in the oracle, unless they were
 # declared to drop or change some.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
