@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
 from harness.engine import Totals, open_engine
-from harness.graph import Graph, Operator
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.graph import Graph, Operator, PortId, Threading
+from harness.models import Dedicated, Dynamic, Manual, Model, Queue, port_queues
 
 MODELS: dict[str, Model] = {
     "manual": Manual(),
@@ -103,6 +107,148 @@ def shared_splitters() -> Graph:
     return graph
 
 
+def control_cycle() -> Graph:
+    """A loop that closes at a control port, beside a second one that is fed from another source."""
+    graph = Graph("control cycle", 24)
+    head, tail = graph.work("head", 2), graph.work("tail", 30)
+    graph.connect(graph.source("source"), head)
+    graph.connect(chain(graph, head, 2), tail)
+    graph.connect(tail, graph.control(head))
+    graph.connect(tail, graph.sink("sink"))
+    graph.connect(graph.source("knob"), graph.control(tail))
+    return graph
+
+
+def filters() -> Graph:
+    """Some pass, all pass, none pass; a fan-out before them."""
+    graph = Graph("filters", 16)
+    head, sink = graph.work("head", 1), graph.sink("sink", inputs=3)
+    graph.connect(graph.source("source"), head)
+    for port, share in enumerate((0.3, 1.0, 0.0)):
+        sieve = graph.filter(f"filter{port}", share)
+        graph.connect(head, sieve)
+        graph.connect(chain(graph, sieve, 2, prefix=f"f{port}_"), sink.input(port))
+    return graph
+
+
+def keyed(ordered: bool = True) -> Graph:
+    """Split by key: how many tuples a branch gets depends on the tuples."""
+    graph = split_and_join(4, 2, ordered=ordered, skew=True)
+    graph.operators["split"] = replace(graph.operators["split"], keys=7)
+    return graph
+
+
+def windows(ordered: bool = True) -> Graph:
+    """Window punctuation from two sources through fan-out, a filter, a split with its merge, round-robin and fan-in."""
+    graph = Graph("windows", 24)
+    split, join = graph.split("split", 3), graph.merge("merge") if ordered else graph.work("join", 1)
+    first, second = graph.source("first", window=7), graph.source("second", window=100)
+    head, sieve = graph.work("head", 1), graph.filter("filter", 0.5)
+    graph.connect(first, head)
+    graph.connect(head, split)
+    graph.connect(head, sieve)
+    for branch in range(3):
+        graph.connect(chain(graph, split.output(branch), 2, (1, 500, 1)[branch], f"w{branch}_"), join)
+    spread, sink = graph.work("spread", 1, outputs=2), graph.sink("sink", inputs=2)
+    graph.connect(join, spread)
+    graph.connect(second, spread)
+    for port in range(2):
+        graph.connect(spread.output(port), sink.input(port))
+    graph.connect(sieve, sink.input(1))
+    return graph
+
+
+def threaded_inside() -> Graph:
+    """Threads placed by hand in a chain and before the join of a fan-out, with small queues."""
+    graph = diamond()
+    graph.threaded_port(graph.operators["left"], 3)
+    graph.threaded_port(graph.operators["join"].input(1), 8)
+    graph.threaded_port(graph.operators["near"], 1)
+    return graph
+
+
+def annotated() -> Graph:
+    """A row of regions, each under a model of its own, with a fan-out and fan-in across them."""
+    graph = Graph("annotated", 24)
+    join = graph.work("join", 1, inputs=2)
+    head = chain(graph, graph.source("source"), 3, prefix="plain")
+    for port, models in enumerate((("dedicated", "manual", "dynamic"), ("dynamic", "dynamic", "dedicated"))):
+        start = head
+        for place, model in enumerate(models):
+            start = chain(graph, start, 2, prefix=f"{model}{port}{place}_")
+        graph.connect(start, join.input(port))
+    graph.connect(join, graph.sink("sink"))
+    for name in list(graph.operators):
+        model = name.rstrip("_0123456789")
+        if model in ("manual", "dedicated", "dynamic"):
+            annotate(graph, name, Threading(model, threads=2 if model == "dynamic" else None))
+    return graph
+
+
+def several_sources() -> Graph:
+    """Four sources that meet at an operator which they call, at a queue, and at an operator of two queues."""
+    graph = Graph("several sources", 8)
+    sources = [graph.source(f"source{index}") for index in range(4)]
+    split, meet, join = graph.split("split", 2), graph.work("meet", 5), graph.work("join", 5, inputs=2)
+    for source in sources[:3]:
+        graph.connect(source, split)
+    graph.connect(split.output(0), meet)
+    graph.connect(split.output(1), meet)
+    graph.connect(sources[2], meet)
+    graph.connect(meet, join.input(0))
+    graph.connect(sources[2], join.input(1))
+    graph.connect(sources[3], join.input(1))
+    graph.connect(chain(graph, join, 2), graph.sink("sink"))
+    return graph
+
+
+def bursts() -> Graph:
+    """The cost of a tuple depends on its number."""
+    graph = Graph("bursts", 8)
+    burst, spread = graph.work("burst", costs=[(50, 1), (3, 20_000)]), graph.work("spread", costs=[(7, 0), (7, 100)], outputs=3)
+    sink = graph.sink("sink")
+    graph.connect(graph.source("source"), burst)
+    graph.connect(burst, spread)
+    for port in range(3):
+        graph.connect(spread.output(port), sink)
+    return graph
+
+
+def annotate(graph: Graph, name: str, wish: Threading) -> None:
+    graph.operators[name] = replace(graph.operators[name], threading=wish)
+
+
+@dataclass
+class Compiled:
+    """A function of the native operators' signature, kept alive."""
+
+    kept: object
+    address: int
+    state: int | None = None
+
+
+def native(graph: Graph, name: str, function: Callable[..., int], inputs: int = 1, preserves: bool = False) -> Operator:
+    """An operator that calls `function(sequence, value, payload, bytes, control, state)` by its address."""
+    signature = ctypes.CFUNCTYPE(
+        ctypes.c_int32,
+        ctypes.c_uint64,
+        ctypes.POINTER(ctypes.c_double),
+        ctypes.POINTER(ctypes.c_char),
+        ctypes.c_uint64,
+        ctypes.c_double,
+        ctypes.c_void_p,
+    )
+    kept = signature(function)
+    address = ctypes.cast(kept, ctypes.c_void_p).value
+    return graph._put(Operator(name, "native", inputs, 1, preserves=preserves, native=Compiled(kept, address)))
+
+
+def scheduled_ports(graph: Graph, model: Model) -> list[PortId]:
+    """Those whose queues may be switched."""
+    queues = zip(graph.input_ports(), port_queues(graph, model), strict=True)
+    return [port for port, queue in queues if queue.kind is Queue.SCHEDULED]
+
+
 GRAPHS = {
     "pipeline": pipeline,
     "one operator": lambda: pipeline(1),
@@ -117,6 +263,16 @@ GRAPHS = {
     "shared splitters": shared_splitters,
     "no payload": lambda: pipeline(3, payload=0),
     "payload of 5 bytes": lambda: pipeline(3, payload=5),
+    "control cycle": control_cycle,
+    "filters": filters,
+    "keys": lambda: keyed(ordered=False),
+    "keys, merge": keyed,
+    "windows": lambda: windows(ordered=False),
+    "windows, merge": windows,
+    "threaded ports": threaded_inside,
+    "annotations": annotated,
+    "several sources": several_sources,
+    "bursts of cost": bursts,
 }
 
 
