@@ -36,7 +36,7 @@ OPTIONS: dict[str, Option] = {
         "scheduler threads; each source has a thread besides",
     ),
     "queue_capacity": Option(
-        f"{DEFAULT_QUEUE_CAPACITY}, fewer if memory is short", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
+        f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
     ),
 }
 """By the name of a model's field."""

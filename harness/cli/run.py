@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--queue-capacity",
         type=_whole(1, MAX_QUEUE_CAPACITY),
         metavar="N",
-        help="tuples a queue holds, of dynamic and dedicated (default: 1000, fewer if memory is short)",
+        help="tuples a queue holds, of dynamic and dedicated (default: 1000, fewer where queues are many)",
     )
     parser.add_argument("--machine", default="local", metavar="NAME", help="where to run: local (the default)")
     parser.add_argument(

@@ -41,7 +41,7 @@ inline constexpr int32_t HANDLED = -1;  // the kernel has delivered, kept or dro
 // What an operator does with a window punctuation, in place; returns whether it goes on from here.
 using MarkKernel = bool (*)(Operator*, Worker*, Tuple*);
 
-// A user's operator (graph.native): may change value and payload; returns 1 = pass the tuple on, 0 = drop it, below 0 = an error.
+// A user's operator (graph.native): may change the value; returns 1 = pass the tuple on, 0 = drop it, below 0 = an error.
 // `control` is the value of the last tuple at its control port.
 using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload, uint64_t payload_bytes, double control, void* state);
 
