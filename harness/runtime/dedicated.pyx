@@ -19,9 +19,9 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.dynamic cimport announce, wait_a_little
+from harness.runtime.dynamic cimport CHEAP_BATCH, announce, wait_a_little
 from harness.runtime.native cimport AWAKE, BLOCKED, Port, Target, Tuple, Worker
-from harness.runtime.submit cimport take
+from harness.runtime.submit cimport hand_over, take
 
 
 cdef void* port_body(void* argument) noexcept nogil:
@@ -34,8 +34,7 @@ cdef void* port_body(void* argument) noexcept nogil:
         count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
             worker.at.store(0, memory_order_relaxed)
-            announce(worker)
-            wake_owed(worker)
+            hand_over(worker)
             port.room.wake_one()
             tail = port.ring.tail().load(memory_order_acquire)
             if tail == port.ring.head().load(memory_order_acquire):
@@ -44,11 +43,12 @@ cdef void* port_body(void* argument) noexcept nogil:
             continue
         worker.drains.add(1)
         take(worker, port, first, count)
+        if count < CHEAP_BATCH:
+            announce(worker)
         port.ring.release(count)
         if port.room.somebody_guess() and port.ring.size_guess() * 2 <= port.ring.capacity():
             port.room.wake_one()
-    wake_owed(worker)
-    announce(worker)
+    hand_over(worker)
     worker.at.store(0, memory_order_relaxed)
     worker.thread.finish()
     return NULL
@@ -60,11 +60,8 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
     if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
         wait_a_little(worker, round_)  # not full: another producer is copying its tuples in, which is soon done
         return
-    wake_owed(worker)
+    hand_over(worker)
     port.arrivals.wake_one()
-    if worker.run.ready != NULL:
-        announce(worker)
-        worker.run.ready.wake_one()
     worker.waits.add(1)
     worker.at.store(0, memory_order_relaxed)
     worker.rest.store(BLOCKED, memory_order_relaxed)

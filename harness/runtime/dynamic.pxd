@@ -4,6 +4,9 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from harness.runtime.native cimport Port, Worker
 
+cdef enum:
+    CHEAP_BATCH = 32  # in a region with batches as large as they come a drain is over soon
+
 cdef void* scheduler_body(void* argument) noexcept nogil
 cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil
 cdef void release(Worker* worker, Port* port) noexcept nogil

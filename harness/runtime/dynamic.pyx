@@ -20,7 +20,7 @@
 #
 # Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as long as there are empty ports, and an
 # idle thread polls. A drain hands an operator up to 32 tuples at once (submit.pyx), and is bounded, so that an ever-full port does not
-# hold its thread for ever (IBM's implementation does that too).
+# hold its thread for ever (IBM's implementation does that too), and a port of expensive tuples no longer than about a millisecond.
 #
 # Who wakes a sleeper. A source's thread does for each port that it makes ready. A scheduler thread that is about to look for a port itself
 # need not: one tuple a time is carried through the graph by one thread. It does when it has more to do first, or has found that
@@ -32,10 +32,10 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
 from harness.runtime.native cimport AWAKE, BLOCKED, IDLE, NO_PORT, SUSPENDED, Port, Run, Tuple, Worker, spin, yield_thread
-from harness.runtime.submit cimport take
+from harness.runtime.submit cimport hand_over, take
 
 cdef enum:
-    CHEAP_BATCH = 32  # in a region with batches as large as they come a drain of tuples is over soon
+    LEAST_RESCHEDULED = 64  # tuples: a quarter of a short queue would not be worth the while
     YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
@@ -46,7 +46,7 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
     cdef Port* port = next_port(worker)
     while port != NULL:
         worker.drains.add(1)
-        drain(worker, port, port.ring.capacity() + 1, True)
+        drain(worker, port, port.most.load(memory_order_relaxed), True)
         announce(worker)
         worker.at.store(0, memory_order_relaxed)
         port.consuming.unlock()
@@ -142,7 +142,7 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
     if port.consuming.try_lock():
         if port.ring.size_guess() > 0:
             worker.reschedules.add(1)
-            drain(worker, port, port.ring.capacity() // 4 + 1, False)
+            drain(worker, port, rescheduled(port), False)
             announce(worker)
             round_[0] = 0
         release(worker, port)
@@ -152,11 +152,15 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
     worker.at.store(at, memory_order_relaxed)
 
 
+cdef uint64_t rescheduled(Port* port) noexcept nogil:
+    """How many tuples a blocked producer executes before it tries again."""
+    return min(max(<uint64_t> port.ring.capacity() // 4, <uint64_t> LEAST_RESCHEDULED), <uint64_t> port.most.load(memory_order_relaxed))
+
+
 cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
     """For what another thread holds, perhaps for ever: the pool counts it as blocked meanwhile (pool.pyx)."""
+    hand_over(worker)
     worker.rest.store(BLOCKED, memory_order_relaxed)
-    if worker.run.ready != NULL:
-        worker.run.ready.wake_one()  # what it has made ready is for others now
     spin(round_)
     worker.rest.store(AWAKE, memory_order_relaxed)
 

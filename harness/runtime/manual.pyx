@@ -7,12 +7,11 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.dedicated cimport wake_owed
 from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport WINDOW, Operator, Run, SourceState, Tuple, Worker, now_ns, slot
 from harness.runtime.operators cimport make_tuple
 from harness.runtime.pacing cimport due
-from harness.runtime.submit cimport close_operator, deliver, pass_mark
+from harness.runtime.submit cimport close_operator, deliver, hand_over, pass_mark
 
 
 cdef void* source_body(void* argument) noexcept nogil:
@@ -50,8 +49,7 @@ cdef void* source_body(void* argument) noexcept nogil:
         if source.window > 0 and source.sent % source.window == 0:
             send_window(worker, op, source)
     close_operator(worker, op)
-    wake_owed(worker)
-    announce(worker)
+    hand_over(worker)
     worker.at.store(0, memory_order_relaxed)
     worker.thread.finish()
     return NULL

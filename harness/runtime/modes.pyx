@@ -25,9 +25,9 @@
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_seq_cst
 
-from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
+from harness.runtime.dynamic cimport drain, release, wait_a_little
 from harness.runtime.native cimport DATA, FINAL, NOW_CALLED, WANTED_CALLED, Port, Target, Tuple, Worker
-from harness.runtime.submit cimport acquire, call, take
+from harness.runtime.submit cimport acquire, call, take_mark
 
 
 cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
@@ -50,7 +50,7 @@ cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spac
         else:  # punctuation comes alone
             if first.kind != FINAL:
                 first.path += target.path_step
-            take(worker, port, first, 1)
+            take_mark(worker, port, first)
     if port.call_lock != NULL:
         port.call_lock.unlock()
     return mode & NOW_CALLED != 0
@@ -59,7 +59,6 @@ cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spac
 cdef uint32_t switch_off(Worker* worker, Port* port) noexcept nogil:
     """Execute what is queued, then call. Returns the mode."""
     cdef uint32_t mode = 0, round_ = 0
-    announce(worker)
     if port.shared:
         while not port.producing.try_lock():
             wait_a_little(worker, &round_)

@@ -169,14 +169,17 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         mutex* call_lock
         Operator* caller
         atomic[uint32_t] mode
+        atomic[uint32_t] most
         atomic[uint32_t] batch
         TryFlag producing
         atomic[uint32_t] ready
         Counter pushes
         Counter blocked
         atomic[uint64_t] given_up
+        Counter marks
         TryFlag consuming
         uint32_t open_streams
+        uint64_t marks_taken
 
     cdef cppclass Pace:
         int64_t length_ns

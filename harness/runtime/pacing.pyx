@@ -8,9 +8,8 @@
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
-from harness.runtime.dedicated cimport wake_owed
-from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport Pace, SourceState, Worker, now_ns, sharpen_timer, slot
+from harness.runtime.submit cimport hand_over
 
 cdef enum:
     LONGEST_SLEEP_NS = 10_000_000  # then it looks whether it shall end
@@ -58,7 +57,6 @@ cdef bint is_past(SourceState* source, Pace* pace, int64_t time_ns) noexcept nog
 
 
 cdef void sleep_until(Worker* worker, int64_t time_ns, int64_t now) noexcept nogil:
-    wake_owed(worker)
-    announce(worker)
+    hand_over(worker)
     worker.at.store(0, memory_order_relaxed)
     worker.run.ended.sleep_for(min(time_ns - now, <int64_t> LONGEST_SLEEP_NS), worker.run.over)

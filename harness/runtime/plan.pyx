@@ -32,7 +32,7 @@ from harness.runtime.states cimport States
 
 from harness.errors import RunFailed, UserError
 from harness.graph import MAX_THREADS
-from harness.models import DEFAULT_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, pool_of, port_queues
+from harness.models import DEFAULT_QUEUE_CAPACITY, LEAST_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, pool_of, port_queues
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, queues_before
 from harness.runtime.states import MAX_BATCH, most_at_once
 
@@ -40,6 +40,9 @@ ctypedef Target* TargetPointer
 
 BATCH_FLOP = 16384
 """Work in a batch, about: an expensive operator passes its tuples on one by one, so that others can start (a guess, not tuned)."""
+
+DRAIN_FLOP = 64 * BATCH_FLOP
+"""Work of a drain, at most, but for one batch: about a millisecond, so that no port waits for long behind an expensive one (a guess)."""
 
 WAKE_FLOP = 8 * BATCH_FLOP
 """Threaded ports: work of a sender, about, after which it wakes the thread that it sends to (a guess: 0.1 ms, many times a wake-up)."""
@@ -121,7 +124,7 @@ cdef class Plan:
         if threaded:
             self.capacity = self.threaded_capacity = min(DEFAULT_QUEUE_CAPACITY, most)
         if scheduled:
-            self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(2 * MAX_BATCH, QUEUE_CACHE // (scheduled * stride)), most)
+            self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, QUEUE_CACHE // (scheduled * stride)), most)
         self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
         available = _available_bytes()
         if self.memory_bytes > available:
@@ -341,6 +344,10 @@ cdef class Plan:
                 (<SourceState*> op.own).batch.store(_batch(self.downstream_cost[op.index], most), memory_order_relaxed)
         for i in range(run.port_count):
             run.ports[i].batch.store(_batch(self.downstream_cost[run.ports[i].op.index], most), memory_order_relaxed)
+            run.ports[i].most.store(
+                <uint32_t> max(1.0, min(run.ports[i].ring.capacity() + 1.0, DRAIN_FLOP_C /
+                max(self.downstream_cost[run.ports[i].op.index], 1.0))), memory_order_relaxed,
+            )
             run.ports[i].wake_at.store(<uint32_t> max(1, run.ports[i].ring.capacity() // 4), memory_order_relaxed)
         # A threaded port is woken the sooner the longer the region takes that sends to it.
         for i in range(run.operator_count):
@@ -396,7 +403,7 @@ cdef uint32_t _batch(double cost, uint32_t most) noexcept:
     return <uint32_t> max(1.0, min(<double> most, BATCH_FLOP_C / max(cost, 1.0)))
 
 
-cdef double BATCH_FLOP_C = BATCH_FLOP, WAKE_FLOP_C = WAKE_FLOP
+cdef double BATCH_FLOP_C = BATCH_FLOP, DRAIN_FLOP_C = DRAIN_FLOP, WAKE_FLOP_C = WAKE_FLOP
 
 
 def _flop_of(operator, ns_per_flop):

@@ -70,12 +70,19 @@ cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) no
     op.lock.unlock()
 
 
+cdef void hand_over(Worker* worker) noexcept nogil:
+    """Before this thread waits for another, or enters users' code: what it has sent and made ready shall not have to wait for it."""
+    if worker.owed_count > 0:
+        dedicated.wake_owed(worker)
+    if worker.run.ready != NULL:
+        dynamic.announce(worker)
+        worker.run.ready.wake_one()
+
+
 cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
     if lock.try_lock():
         return
-    dynamic.announce(worker)
-    if worker.run.ready != NULL:
-        worker.run.ready.wake_one()
+    hand_over(worker)
     worker.rest.store(BLOCKED, memory_order_relaxed)
     lock.lock()
     worker.rest.store(AWAKE, memory_order_relaxed)
@@ -138,7 +145,11 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
             if port.shared and port.mode.load(memory_order_acquire) & NOW_CALLED:
                 port.producing.unlock()  # the queue was switched off while this thread waited for its turn
                 continue
+            if first.kind != DATA:
+                port.marks.add(1)  # seen with the tuple: edge PUBLISH of the ring
             pushed = port.ring.push(first, count, spacing, target.path_step)
+            if pushed == 0 and first.kind != DATA:
+                port.marks.add(-1)
             if pushed > 0:
                 port.pushes.add(1)
                 if waited:
@@ -179,21 +190,30 @@ cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint
 
 
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil:
-    """Execute the port's operator on `count` tuples. The caller is alone with the port at this time (ALONE)."""
+    """Execute the port's operator on `count` queued tuples. The caller is the port's consumer at this time (ALONE)."""
     cdef uint32_t i, start = 0
     cdef size_t stride = worker.run.stride
+    if port.marks.read() == port.marks_taken:
+        execute(worker, port.op, first, count)
+        return
     for i in range(count):
         if slot(first, stride, i).kind != DATA:
             if i > start:
                 execute(worker, port.op, slot(first, stride, start), i - start)
             start = i + 1
-            if slot(first, stride, i).kind == WINDOW:
-                receive_mark(worker, port.op, slot(first, stride, i))
-            else:
-                port.open_streams -= 1
-                end_stream(worker, port.op)
+            port.marks_taken += 1
+            take_mark(worker, port, slot(first, stride, i))
     if count > start:
         execute(worker, port.op, slot(first, stride, start), count - start)
+
+
+cdef void take_mark(Worker* worker, Port* port, Tuple* mark) noexcept nogil:
+    """A punctuation at a port, from its queue or by a call."""
+    if mark.kind == WINDOW:
+        receive_mark(worker, port.op, mark)
+    else:
+        port.open_streams -= 1
+        end_stream(worker, port.op)
 
 
 # -- window punctuation -------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,6 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_relaxed, memory_order_release
 
-from harness.runtime.dedicated cimport wake_owed
-from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
     HANDLED,
     NativeState,
@@ -21,21 +19,13 @@ from harness.runtime.native cimport (
     slot,
 )
 from harness.runtime.operators cimport pass_on
-from harness.runtime.submit cimport acquire, end_run
+from harness.runtime.submit cimport acquire, end_run, hand_over
 
 
 cdef double control_value(Operator* op) noexcept nogil:
     if op.control == NULL:
         return 0.0
     return (<SinkState*> op.control.own).latest.load(memory_order_relaxed)
-
-
-cdef void call_for_hands(Worker* worker) noexcept nogil:
-    """Before a user's code, which may never return: what this thread has sent shall not have to wait for it."""
-    wake_owed(worker)
-    if worker.run.ready != NULL:
-        announce(worker)
-        worker.run.ready.wake_one()
 
 
 cdef void let_others_in(Operator* op) noexcept nogil:
@@ -60,7 +50,7 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     cdef uint32_t i, start = 0
     cdef int32_t verdict
     cdef Tuple* tuple_
-    call_for_hands(worker)
+    hand_over(worker)
     for i in range(count):
         tuple_ = slot(first, stride, i)
         let_others_in(op)
@@ -70,7 +60,7 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
             continue
         if i > start:
             pass_on(op, worker, slot(first, stride, start), i - start)
-            call_for_hands(worker)
+            hand_over(worker)
             worker.at.store(op.index + 1, memory_order_relaxed)
         start = i + 1
         if verdict < 0:
@@ -101,7 +91,7 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     cdef double value
     cdef bint kept
     cdef Tuple* tuple_
-    call_for_hands(worker)
+    hand_over(worker)
     for i in range(count):
         if worker.run.failed.load(memory_order_relaxed):
             break
@@ -115,7 +105,7 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
         if kept:
             tuple_.value = value
             pass_on(op, worker, tuple_, 1)
-            call_for_hands(worker)
+            hand_over(worker)
         elif op.drops:
             op.dropped += fingerprint(tuple_.sequence) * op.copies
     return HANDLED

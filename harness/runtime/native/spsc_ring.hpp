@@ -85,14 +85,20 @@ class SpscRing {
 
  private:
   Tuple* at(size_t index) noexcept { return slot(reinterpret_cast<Tuple*>(slots_), stride_, index); }
+  template <size_t BYTES>
+  static void copy_slots(Tuple* to, const Tuple* from, size_t count, size_t spacing) noexcept {
+    char* target = reinterpret_cast<char*>(to);
+    const char* source = reinterpret_cast<const char*>(from);
+    for (size_t i = 0; i < count; ++i, target += BYTES, source += spacing) std::memcpy(target, source, BYTES);
+  }
   void copy(size_t start, Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept {
-    if (spacing == stride_ && path_step == 0) {
-      std::memcpy(at(start), first, count * stride_);
-      return;
+    if (stride_ == 2 * CACHE_LINE) {
+      copy_slots<2 * CACHE_LINE>(at(start), first, count, spacing);  // the usual size, by moves of whole lines
+    } else {
+      for (size_t i = 0; i < count; ++i) std::memcpy(at(start + i), slot(first, spacing, i), stride_);
     }
-    for (size_t i = 0; i < count; ++i) {
-      std::memcpy(at(start + i), slot(first, spacing, i), stride_);
-      at(start + i)->path += path_step;
+    if (path_step != 0) {
+      for (size_t i = 0; i < count; ++i) at(start + i)->path += path_step;
     }
   }
 

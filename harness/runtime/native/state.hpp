@@ -103,14 +103,17 @@ struct Port {
   std::mutex* call_lock;          // scheduled: held by whoever calls, where more than one thread may; else null
   Operator* caller;               // scheduled: the operator whose `next` leads here while the queue is off; null if there is no such
   std::atomic<uint32_t> mode;     // scheduled: bits of Mode; 0 = it has its queue
+  std::atomic<uint32_t> most;     // tuples that a scheduler thread takes from the queue before it looks for another port
   std::atomic<uint32_t> batch;    // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;
   std::atomic<uint32_t> ready;     // scheduled: 1 = on the list of ready ports, or in the hands of who took it from there
   Counter pushes;                  // batches
   Counter blocked;                 // batches that had to wait: the queue was full or the producer side taken
   std::atomic<uint64_t> given_up;  // tuples that blocked producers dropped because the run was cut short
+  Counter marks;  // punctuations put into the queue, counted before they are published: the consumer need not look for them
   alignas(CACHE_LINE) TryFlag consuming;
   uint32_t open_streams;  // streams into this port that have not ended
+  uint64_t marks_taken;   // punctuations taken from the queue
 };
 
 // A stretch of a source's schedule (pacing.pyx).

@@ -3,8 +3,8 @@
 //
 //   breadth_first OPERATORS COST TUPLES
 //
-// Tuples are copied to and fro between two batches, which stay in the first-level cache: no queue could be nearer. Where COST is high the
-// core overlaps the multiplies of neighbouring tuples, so that ns per hop is less than COST times the latency of a multiply.
+// Each operator has room for a batch of its own, as an operator with an input queue has, and copies its tuples to the next one's. Where COST is
+// high the core overlaps the multiplies of neighbouring tuples, so that ns per hop is less than COST times the latency of a multiply.
 // Prints ns per hop.
 #include "yardstick.hpp"
 
@@ -32,15 +32,14 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<BatchOperator>> chain;
   for (long i = 0; i < options.operators; ++i) chain.push_back(std::make_unique<BatchWork>(options));
   Sink sink(options);
-  alignas(64) Tuple batches[2][BATCH] = {};
+  struct alignas(64) Batch {
+    Tuple tuples[BATCH] = {};
+  };
+  std::vector<Batch> batches(static_cast<size_t>(options.operators) + 1);  // what each operator gets, and the sink
   for (long first = 0; first < options.total(); first += BATCH) {
-    Tuple *from = batches[0], *to = batches[1];
-    for (long i = 0; i < BATCH; ++i) fill(from[i], first + i);
-    for (const auto& op : chain) {
-      op->process(from, to);
-      std::swap(from, to);
-    }
-    for (long i = 0; i < BATCH; ++i) sink.process(from[i]);
+    for (long i = 0; i < BATCH; ++i) fill(batches[0].tuples[i], first + i);
+    for (size_t i = 0; i < chain.size(); ++i) chain[i]->process(batches[i].tuples, batches[i + 1].tuples);
+    for (long i = 0; i < BATCH; ++i) sink.process(batches.back().tuples[i]);
   }
   return sink.report();
 }
