@@ -72,7 +72,7 @@ class Engine(Protocol):
 
     queue_capacity: int  # tuples a queue, as chosen; 0 if nothing is queued
     threads: int  # threads that execute operators, sources' own included
-    minimum_threads: int  # the lowest level of the pool (FREE): one more than the most input ports of an operator that may block
+    minimum_threads: int  # the lowest level of the pool: one more than the most input ports of one that may block (FREE)
 
     def start(self) -> None:
         """Start the threads. Raises RunFailed if the system refuses memory or a thread."""

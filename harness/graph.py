@@ -256,15 +256,25 @@ class Graph:
         )
 
     def native(
-        self, name: str, function: object, inputs: int = 1, preserves: bool = False, reentrant: bool = False
+        self,
+        name: str,
+        function: object,
+        inputs: int = 1,
+        preserves: bool = False,
+        reentrant: bool = False,
+        state: object = None,
     ) -> Operator:
-        """Add an operator that calls a compiled function; `preserves` and `reentrant` as in `python`.
+        """Add an operator that calls a compiled function with `state`; `preserves` and `reentrant` as in `python`.
 
-        Raises what `NativeFunction.of` raises for a function that it cannot call.
+        What it may be given, and what it must not do, is in docs/operators.md; `harness.native_function` checks what can be
+        checked. Raises GraphError for a function or state that it cannot call.
         """
         from harness.native_function import NativeFunction
 
-        native = NativeFunction.of(function)
+        try:
+            native = NativeFunction.of(function, state)
+        except GraphError as problem:
+            raise GraphError(f"operator {name!r}: {problem}") from None
         return self._add(
             Operator(name, "native", inputs, 1, preserves=bool(preserves), native=native, reentrant=bool(reentrant))
         )

@@ -3,7 +3,8 @@
 * Who can get where. Every operator is executed in a *context*: the thread of a source, the consumer side of a queued port, or
   the lock of an operator that more than one context reaches. An operator with one context needs no lock, a queue fed from one
   context needs no producer flag (P17 §5.2 elides locks the same way). A port whose queue may be switched off counts as queued:
-  without its queue it is executed in the contexts of those that feed it, which only joins contexts, so what holds here holds then.
+  without its queue it is executed in the contexts of those that feed it. That only joins contexts, so what holds here holds
+  then.
 * Which way a tuple came. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other end):
   streams into a port add different amounts to a tuple's path, and sinks check the order of each path. Branches between a split
   and the merge that restores its order are one path. More than 2^20 paths are not told apart.
@@ -39,7 +40,7 @@ def contexts_of(order, incoming, queued):
 
 
 def paths_of(operators, order, incoming):
-    """By operator: how many paths lead to it from the sources (None: too many); by stream: what it adds to a tuple's path (not 0)."""
+    """By operator: how many paths lead to it from the sources (None: too many); by stream: what it adds to a path, if not 0."""
     paths = [None] * len(operators)
     steps = {}
     ordered = _between_splits_and_merges(operators, incoming)

@@ -15,7 +15,8 @@ cdef void* body(void* argument) noexcept nogil:
 
 
 cdef void with_interpreter(void* argument) noexcept nogil:
-    """The interpreter keeps what it knows of a thread while a call is open; else every `with gil` would make and destroy it: microseconds."""
+    """The interpreter keeps what it knows of a thread while a call is open; else every `with gil` would make and destroy that, for
+    microseconds."""
     with gil:
         with nogil:
             work(argument)

@@ -1,5 +1,5 @@
-# dedicated.pyx - threaded ports: an input port with a queue and a thread that executes it and nothing else (P17 s2.2). Every port has one under
-# the dedicated model; under the others those that the user has asked for.
+# dedicated.pyx - threaded ports: an input port with a queue and a thread that executes it and nothing else (P17 s2.2). Every port has one
+# under the dedicated model; under the others those that the user has asked for.
 #
 # A thread that has nothing to do sleeps (ASLEEP): with many more threads than cores a spinning one would take the core from the
 # one it waits for. What such a system spends its time on is the switch between threads, so the rules below make each switch worth

@@ -11,14 +11,15 @@
 # one: either the thread sees the tuples, or the producer sees 0 and puts the port on the list. A port that is taken from the list while
 # a blocked producer drains it is left to that producer, who looks again when it lets go (release), by the same argument.
 #
-# A push has to make that exchange, but need not at once: while the port seems to be on the list anyway it is put off until the thread has
-# drained what it is draining, or would wait (Worker::unannounced). At worst tuples wait for the end of a drain of cheap ones.
+# A push has to make that exchange, but need not at once: while the port seems to be on the list anyway it is put off until the thread sends
+# elsewhere, has drained what it is draining, waits, enters users' code, or has done a batch that is not cheap (Worker::unannounced). A look
+# that was wrong, because the port was just being found empty, costs the time of a drain of cheap tuples at worst.
 #
 # Where two threads meet, the loser goes elsewhere instead of trying harder: a flag or a list entry that somebody else has is work that
 # somebody else does. Per drain a thread touches the shared list twice (LOCAL); all else that it writes is its own or the port's.
 #
-# Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as long as there are empty ports, and an idle
-# thread polls. A drain hands an operator up to 32 tuples at once (submit.pyx), and is bounded, so that an ever-full port does not
+# Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as long as there are empty ports, and an
+# idle thread polls. A drain hands an operator up to 32 tuples at once (submit.pyx), and is bounded, so that an ever-full port does not
 # hold its thread for ever (IBM's implementation does that too).
 #
 # Who wakes a sleeper. A source's thread does for each port that it makes ready. A scheduler thread that is about to look for a port itself
@@ -34,7 +35,7 @@ from harness.runtime.native cimport AWAKE, BLOCKED, IDLE, NO_PORT, SUSPENDED, Po
 from harness.runtime.submit cimport take
 
 cdef enum:
-    CHEAP_BATCH = 32  # a port with batches as large as they come does so little for a tuple that a drain is over soon
+    CHEAP_BATCH = 32  # in a region with batches as large as they come a drain of tuples is over soon
     YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
@@ -74,6 +75,8 @@ cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexce
         if done > 0:
             worker.run.ready.wake_one()
         take(worker, port, first, count)
+        if count < CHEAP_BATCH:
+            announce(worker)
         port.ring.release(count)  # only now: a tuple in execution still takes its slot (BOUND)
         done += count
         if worker.stop.load(memory_order_acquire) or yielding and worker.suspended.load(memory_order_relaxed):
@@ -152,18 +155,19 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
 cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
     """For what another thread holds, perhaps for ever: the pool counts it as blocked meanwhile (pool.pyx)."""
     worker.rest.store(BLOCKED, memory_order_relaxed)
+    if worker.run.ready != NULL:
+        worker.run.ready.wake_one()  # what it has made ready is for others now
     spin(round_)
     worker.rest.store(AWAKE, memory_order_relaxed)
 
 
 cdef void tuples_published(Worker* worker, Port* port) noexcept nogil:
-    """The port has tuples. Where it seems to be on the list already and tuples are cheap, that is made sure of once a drain."""
-    if worker.unannounced != port:
+    """The port has tuples. Where it seems to be on the list already, that is made sure of later (announce)."""
+    if port.ready.load(memory_order_relaxed) == 0:
+        put_on_list(worker, port)
+    elif worker.unannounced != port:
         announce(worker)
-        if port.ready.load(memory_order_relaxed) and port.batch.load(memory_order_relaxed) >= CHEAP_BATCH:
-            worker.unannounced = port
-        else:
-            put_on_list(worker, port)
+        worker.unannounced = port
 
 
 cdef void announce(Worker* worker) noexcept nogil:

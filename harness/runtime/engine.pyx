@@ -14,14 +14,11 @@ from harness.runtime.native cimport (
     BUCKETS,
     WANTED_CALLED,
     Histogram,
-    Operator,
     Run,
     SinkState,
-    SourceState,
     Tuple,
     Worker,
     fill_payload,
-    fingerprint,
     multiply,
     multiply_batch,
     now_ns,
@@ -359,7 +356,7 @@ def kernel_ns(unsigned int cost, int rounds=9, unsigned int tuples=20_000):
     times = []
     for _ in range(rounds):
         begin = now_ns()
-        for i in range(max(1, tuples // 32)):
+        for _ in range(max(1, tuples // 32)):
             multiply_batch(first, 64, 32, factor, cost)
         times.append(<double> (now_ns() - begin) / (max(1, tuples // 32) * 32))
     return sorted(times)[rounds // 2]

@@ -40,11 +40,13 @@ cdef void* source_body(void* argument) noexcept nogil:
                 slot(source.buffer, run.stride, i).born_ns = 0
             source.buffer.born_ns = now_ns()  # one clock reading a batch: its first tuple is the sample
         tuple_ = source.buffer
-        for i in range(count):
+        for _ in range(count):
             make_tuple(source, tuple_, run.payload)
             tuple_ = slot(tuple_, run.stride, 1)
         op.processed.add(count)
         deliver(worker, op.routes, source.buffer, count)
+        if count < source.room:  # a region that takes its time, or a source that does
+            announce(worker)
         if source.window > 0 and source.sent % source.window == 0:
             send_window(worker, op, source)
     close_operator(worker, op)

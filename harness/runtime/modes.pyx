@@ -19,13 +19,14 @@
 #
 # A chain of called operators shall be as fast as under the manual model, without a look at any mode. So the operator upstream keeps a
 # shortcut (Operator::next) while the queue is off. want() removes it, and the producer, who then takes the long way, sees the wish. Edge
-# SHORTCUT: the producer sets it, then looks at the wish; want() writes the wish, then removes it; all seq_cst, so one of them sees the other.
+# SHORTCUT: the producer sets it, then looks at the wish; want() writes the wish, then removes it; all seq_cst, so one of them sees the
+# other.
 
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_seq_cst
 
 from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
-from harness.runtime.native cimport DATA, FINAL, NOW_CALLED, WANTED_CALLED, Operator, Port, Target, Tuple, Worker
+from harness.runtime.native cimport DATA, FINAL, NOW_CALLED, WANTED_CALLED, Port, Target, Tuple, Worker
 from harness.runtime.submit cimport acquire, call, take
 
 

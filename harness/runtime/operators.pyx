@@ -8,10 +8,8 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool
-from libcpp.atomic cimport memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport memory_order_relaxed
 
-from harness.runtime.dedicated cimport wake_owed
-from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
     HANDLED,
     BurstState,
@@ -19,7 +17,6 @@ from harness.runtime.native cimport (
     Kernel,
     MarkKernel,
     MergeState,
-    NativeState,
     Operator,
     SinkState,
     SourceState,
@@ -32,12 +29,12 @@ from harness.runtime.native cimport (
     multiply_batch,
     now_ns,
     payload_intact,
-    payload_of,
     slot,
     value_for,
     way_of,
 )
-from harness.runtime.submit cimport acquire, deliver, deliver_every, end_run, pass_mark
+from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
+from harness.runtime.users cimport native, python
 
 
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil:
@@ -168,7 +165,7 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
     """
     cdef MergeState* state = <MergeState*> op.own
     cdef size_t stride = worker.run.stride
-    cdef uint32_t i, start = 0, place, ready
+    cdef uint32_t i, start = 0, place
     cdef Tuple* tuple_
     for i in range(count):
         tuple_ = slot(first, stride, i)
@@ -281,124 +278,7 @@ cdef bool mark_sink(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
     return False
 
 
-cdef double control_value(Operator* op) noexcept nogil:
-    if op.control == NULL:
-        return 0.0
-    return (<SinkState*> op.control.own).latest.load(memory_order_relaxed)
-
-
-cdef void call_for_hands(Worker* worker) noexcept nogil:
-    """Before a user's code, which may never return: what this thread has sent shall not have to wait for it."""
-    wake_owed(worker)
-    if worker.run.ready != NULL:
-        announce(worker)
-        worker.run.ready.wake_one()
-
-
-cdef void let_others_in(Operator* op) noexcept nogil:
-    """Around a user's function that locks its own state: tuples of other input ports may be in it at the same time.
-
-    What counts and delivers stays under the lock. Tuples of one port cannot overtake each other, for one thread at a time executes a port.
-    """
-    if op.reentrant:
-        op.lock.unlock()
-
-
-cdef void keep_others_out(Operator* op, Worker* worker) noexcept nogil:
-    if op.reentrant:
-        acquire(worker, op.lock)
-
-
-# -- a user's own -------------------------------------------------------------------------------------------------------------------
-
-
-cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """A C function. Tuples that it passes on stay in runs: neighbours go on together."""
-    cdef NativeState* state = <NativeState*> op.own
-    cdef size_t stride = worker.run.stride
-    cdef double control = control_value(op)
-    cdef uint32_t i, start = 0
-    cdef int32_t verdict
-    cdef Tuple* tuple_
-    call_for_hands(worker)
-    for i in range(count):
-        tuple_ = slot(first, stride, i)
-        let_others_in(op)
-        verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
-        keep_others_out(op, worker)
-        if verdict > 0:
-            continue
-        if i > start:
-            pass_on(op, worker, slot(first, stride, start), i - start)
-            call_for_hands(worker)
-            worker.at.store(op.index + 1, memory_order_relaxed)
-        start = i + 1
-        if verdict < 0:
-            state.error = verdict
-            state.failed_at = tuple_.sequence
-            worker.run.failed.store(True, memory_order_release)
-            end_run(worker.run)
-            return HANDLED
-        if op.drops:
-            op.dropped += fingerprint(tuple_.sequence) * op.copies
-    if count > start:
-        pass_on(op, worker, slot(first, stride, start), count - start)
-    return HANDLED
-
-
-cdef class PythonCall:
-    """A user's callable as an operator. The first exception ends the run and is kept here."""
-
-    def __cinit__(self, str name, object function, bint controlled):
-        self.name = name
-        self.function = function
-        self.controlled = controlled
-        self.error = None
-
-
-cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    cdef uint32_t i
-    cdef double value
-    cdef bint kept
-    cdef Tuple* tuple_
-    call_for_hands(worker)
-    for i in range(count):
-        if worker.run.failed.load(memory_order_relaxed):
-            break
-        worker.at.store(op.index + 1, memory_order_relaxed)
-        tuple_ = slot(first, worker.run.stride, i)
-        value = 0.0
-        let_others_in(op)
-        with gil:
-            kept = call(op, worker, tuple_.sequence, tuple_.value, &value)
-        keep_others_out(op, worker)
-        if kept:
-            tuple_.value = value
-            pass_on(op, worker, tuple_, 1)
-            call_for_hands(worker)
-        elif op.drops:
-            op.dropped += fingerprint(tuple_.sequence) * op.copies
-    return HANDLED
-
-
-cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
-    """Call the function with the interpreter's lock held; whether there is a result to pass on."""
-    cdef PythonCall owner = <PythonCall> op.own
-    try:
-        if owner.controlled:
-            returned = owner.function(sequence, value, control_value(op))
-        else:
-            returned = owner.function(sequence, value)
-        if returned is None:
-            return False
-        result[0] = returned
-        return True
-    except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
-        if owner.error is None:
-            owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {error} (tuple {sequence})"
-        worker.run.failed.store(True, memory_order_release)
-        end_run(worker.run)
-        return False
+# -- by kind ------------------------------------------------------------------------------------------------------------------------
 
 
 cdef Kernel kernel_for(object operator) except? NULL:

@@ -1,12 +1,12 @@
 # pacing.pyx - when a source that does not run at full speed sends: at a rate, or in bursts of rate.
 #
-# Open loop: a tuple has a time at which it is meant to be sent, whatever became of those before it. It is born then, so its latency includes
-# the time for which back-pressure kept the source from sending (else the worst waits would go unseen: coordinated omission). A source
-# that is late sends what is due as fast as it can. The schedule is a row of stretches, gone through again and again: tuples at even
+# Open loop: a tuple has a time at which it is meant to be sent, whatever became of those before it. It is born then, so its latency
+# includes the time for which back-pressure kept the source from sending (else the worst waits would go unseen: coordinated omission). A
+# source that is late sends what is due as fast as it can. The schedule is a row of stretches, gone through again and again: tuples at even
 # distances, full speed, or silence. Stretches follow each other in intended time too, except that one at full speed ends by the clock.
 
 from libc.stdint cimport int64_t, uint32_t
-from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
+from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.dedicated cimport wake_owed
 from harness.runtime.dynamic cimport announce

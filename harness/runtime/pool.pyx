@@ -1,11 +1,11 @@
 """The level of the pool: which scheduler threads run and which are suspended (P17 §4.1.5, §4.2.3).
 
-A thread is asked to suspend and does so when it is done with a batch. An operator may keep it for long, or for ever. A thread that was asked
-a period ago and still does not sleep is *unsuspendable*: it counts as running, and another one is suspended in its stead. When its
+A thread is asked to suspend and does so when it is done with a batch. An operator may keep it for long, or for ever. A thread that was
+asked a period ago and still does not sleep is *unsuspendable*: it counts as running, and another one is suspended in its stead. When its
 operator returns after all, it goes to sleep as asked, and the next review evens that out.
 
-FREE: the level is never below one more than the most input ports of an operator that may block (a user's own); and when every thread that may
-run is held by such operators, or waits for one that is, while ports are ready, one more thread runs, until one of them comes back.
+FREE: the level is never below one more than the most input ports of an operator that may block (a user's own); and when every thread that
+may run is held by such operators, or waits for one that is, while ports are ready, one more thread runs, until one of them comes back.
 
 Threads are made when the level first needs them and stay until the end of the run. One thread at a time may use a Pool.
 """

@@ -1,7 +1,8 @@
 """What operators cost, by looking often at what each thread is doing (M19 §3).
 
-Every thread keeps the index of the operator that it executes in a word of its own (Worker::at; a plain store to a line that only this thread writes). A
-sampling thread reads all words a hundred times a second and counts. An operator's share of the counts is its share of the work.
+Every thread keeps the index of the operator that it executes in a word of its own (Worker::at; a plain store to a line that only this
+thread writes). A sampling thread reads all words a hundred times a second and counts. An operator's share of the counts is its share of
+the work.
 
 Two windows overlap by half: each sample is counted in both, and every half window the older one is emptied and becomes the younger. The
 older one is read, so a reader sees at least half a window of samples, and never an empty one once there have been any.

@@ -19,7 +19,7 @@ from harness.runtime.native cimport (
     make_array,
     reserve_memory,
 )
-from harness.runtime.operators cimport PythonCall
+from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
 

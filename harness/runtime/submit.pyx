@@ -74,6 +74,8 @@ cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
     if lock.try_lock():
         return
     dynamic.announce(worker)
+    if worker.run.ready != NULL:
+        worker.run.ready.wake_one()
     worker.rest.store(BLOCKED, memory_order_relaxed)
     lock.lock()
     worker.rest.store(AWAKE, memory_order_relaxed)
@@ -124,7 +126,6 @@ cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
 
 cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
     """Copy `count` tuples into a port's queue; a full queue is back-pressure (BOUND). Or call, if the queue is switched off."""
-    cdef Run* run = worker.run
     cdef Port* port = target.port
     cdef size_t pushed
     cdef uint32_t round_ = 0

@@ -55,11 +55,11 @@ def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
     class NativeFunction:
         """Stands in for what wraps compiled functions."""
 
-        of = staticmethod(lambda function: ("native", function))
+        of = staticmethod(lambda function, state: ("native", function, state))
 
     monkeypatch.setitem(sys.modules, "harness.native_function", SimpleNamespace(NativeFunction=NativeFunction))
-    operator = Graph("g").native("n", 5, inputs=2, reentrant=True)
-    assert operator == Operator("n", "native", 2, 1, preserves=False, native=("native", 5), reentrant=True)
+    operator = Graph("g").native("n", 5, inputs=2, reentrant=True, state=7)
+    assert operator == Operator("n", "native", 2, 1, preserves=False, native=("native", 5, 7), reentrant=True)
     assert Graph("g").native("n", 5, preserves=True).preserves
 
 

@@ -1,0 +1,133 @@
+"""The signature that a compiled operator must have, and whether a function's declared one is it.
+
+Signatures are compared by what a call passes, not by spelling: `unsigned long` is as good as `uint64_t` where it has its size,
+and a pointer may point to what the function wants to see (payload: any type of one byte; state: anything).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+C_SIGNATURE = "int32_t (uint64_t, double *, char *, uint64_t, double, void *)"
+"""What the runtime calls: sequence, value, payload, payload_bytes, control, state."""
+
+NUMBA_SIGNATURE = "int32(uint64, CPointer(float64), CPointer(uint8), uint64, float64, voidptr)"
+"""The same for `numba.cfunc`."""
+
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int32,
+    ctypes.c_uint64,
+    ctypes.POINTER(ctypes.c_double),
+    ctypes.POINTER(ctypes.c_char),
+    ctypes.c_uint64,
+    ctypes.c_double,
+    ctypes.c_void_p,
+)
+"""The same for ctypes: `PROTOTYPE(("name", library))` is a function of a library, `PROTOTYPE(callable)` a callback."""
+
+_INTEGERS = {
+    "char": ctypes.c_byte,
+    "signed char": ctypes.c_byte,
+    "unsigned char": ctypes.c_ubyte,
+    "short": ctypes.c_short,
+    "unsigned short": ctypes.c_ushort,
+    "int": ctypes.c_int,
+    "unsigned int": ctypes.c_uint,
+    "long": ctypes.c_long,
+    "unsigned long": ctypes.c_ulong,
+    "long long": ctypes.c_longlong,
+    "unsigned long long": ctypes.c_ulonglong,
+    "size_t": ctypes.c_size_t,
+    "ssize_t": ctypes.c_ssize_t,
+    **{f"int{8 * size}_t": getattr(ctypes, f"c_int{8 * size}") for size in (1, 2, 4, 8)},
+    **{f"uint{8 * size}_t": getattr(ctypes, f"c_uint{8 * size}") for size in (1, 2, 4, 8)},
+}
+_SYNONYMS = {  # the short ones are what scipy makes of ctypes' names
+    "byte": "signed char",
+    "ubyte": "unsigned char",
+    "uint": "unsigned int",
+    "ulong": "unsigned long",
+    "longlong": "long long",
+    "ulonglong": "unsigned long long",
+    "unsigned": "unsigned int",
+    "long int": "long",
+    "unsigned long int": "unsigned long",
+    "Py_ssize_t": "ssize_t",
+    "intptr_t": "ssize_t",
+    "uintptr_t": "size_t",
+}
+_OTHER_CTYPES = {"d": "double", "f": "float", "g": "long double", "P": "void *", "z": "char *", "?": "bool", "c": "char"}
+
+
+class _CType(NamedTuple):
+    base: str  # "int32_t" for every signed integer of four bytes, and so on; otherwise the name as it was given
+    stars: int
+
+
+def _is(base: str, stars: int = 0) -> Callable[[_CType], bool]:
+    return lambda given: given == (base, stars)
+
+
+_BYTES = ("int8_t", "uint8_t", "void")
+_ARGUMENTS: tuple[tuple[str, str, Callable[[_CType], bool]], ...] = (
+    ("sequence", "uint64_t", _is("uint64_t")),
+    ("value", "double *", _is("double", 1)),
+    ("payload", "char *", lambda given: given.base in _BYTES and given.stars == 1),
+    ("payload_bytes", "uint64_t", _is("uint64_t")),
+    ("control", "double", _is("double")),
+    ("state", "void *", lambda given: given.stars >= 1),
+)
+
+
+def mismatch(signature: str) -> str | None:
+    """What keeps a function of this C signature from being an operator, as a phrase; None: nothing."""
+    found = re.fullmatch(r"([^()]+?)\s*(?:\(\s*\*\s*\)\s*)?\(([^()]*)\)", signature.strip())
+    if found is None:
+        return "is not of the form 'RESULT (ARGUMENT, ...)'"
+    result, listed = found[1].strip(), found[2].strip()
+    arguments = [] if listed in ("", "void") else [argument.strip() for argument in listed.split(",")]
+    if len(arguments) != len(_ARGUMENTS):
+        return f"takes {len(arguments)} argument(s), not {len(_ARGUMENTS)}"
+    if _parsed(result) != ("int32_t", 0):
+        return f"returns {result}, not int32_t"
+    for place, (argument, (name, wanted, fits)) in enumerate(zip(arguments, _ARGUMENTS, strict=True), 1):
+        if not fits(_parsed(argument)):
+            return f"takes as argument {place} ({name}) {argument}, not {wanted}"
+    return None
+
+
+def signature_of_ctypes(function: ctypes._CFuncPtr) -> str:
+    """The C signature that a ctypes function declares by its argtypes and restype."""
+    arguments = ", ".join(_name(argument) for argument in function.argtypes)
+    return f"{_name(function.restype)} ({arguments})"
+
+
+def _parsed(text: str) -> _CType:
+    text = " ".join(word for word in text.replace("*", " * ").split() if word not in ("const", "volatile", "restrict"))
+    base = text.replace("*", "").strip().removeprefix("struct ").replace("PY_LONG_LONG", "long long")
+    base = _SYNONYMS.get(base, base)
+    if base in _INTEGERS:
+        base = _integer(_INTEGERS[base])
+    return _CType(base, text.count("*"))
+
+
+def _integer(kind: type) -> str:
+    """The name of an integer type of C by its size and sign."""
+    return f"{'u' if kind(-1).value > 0 else ''}int{8 * ctypes.sizeof(kind)}_t"
+
+
+def _name(kind: object) -> str:
+    """A ctypes type in C."""
+    if kind is None:
+        return "void"
+    if not isinstance(kind, type):
+        return repr(kind)
+    target = getattr(kind, "_type_", None)
+    if issubclass(kind, ctypes._Pointer):
+        return f"{_name(target)} *".replace("* *", "**")
+    if issubclass(kind, ctypes._SimpleCData) and isinstance(target, str):
+        return _OTHER_CTYPES.get(target) or (_integer(kind) if target in "bBhHiIlLqQ" else kind.__name__)
+    return kind.__name__

@@ -1,0 +1,15 @@
+# users.pxd - operators whose logic is a user's; see users.pyx.
+
+from libc.stdint cimport int32_t, uint32_t
+
+from harness.runtime.native cimport Operator, Tuple, Worker
+
+cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
+cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
+
+
+cdef class PythonCall:
+    cdef object function
+    cdef str name
+    cdef bint controlled
+    cdef readonly str error
