@@ -10,7 +10,7 @@ import pytest
 from harness.engine import Totals, open_engine
 from harness.graph import Graph, Operator
 from harness.models import Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import MODELS, chain, native, run_to_end
+from tests.runtime.shapes import MODELS, native, run_to_end
 
 ALL: dict[str, Model] = {**MODELS, "dynamic, queues off": Dynamic(2, queued="none")}
 SILENCE = (1e5, 0)
