@@ -11,7 +11,7 @@ from tests.runtime.shapes import annotate, chain
 
 
 def beside_a_slow_one(behind_a_queue: bool) -> Graph:
-    """A fan-out to a cheap operator with a queue and to a slow one that is called. A busy one keeps the pool at the beginning."""
+    """A fan-out to a cheap operator with a queue and to a slow one that is called; a busy one keeps the pool at first."""
     graph = Graph("beside", 8)
     head = graph.source("source")
     if behind_a_queue:
