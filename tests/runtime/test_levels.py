@@ -159,6 +159,27 @@ def test_the_level_can_be_raised_and_lowered_over_unsuspendable_threads(gates: l
     assert totals.drained and totals.correct
 
 
+@pytest.mark.xfail(
+    strict=True, reason="the period after which a thread counts as unsuspendable is counted in samples, not in time"
+)
+def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_often_one_samples() -> None:
+    graph = Graph("slow operators", 8)
+    split, sink = graph.split("split", 12), graph.sink("sink")
+    graph.connect(graph.source("source"), split)
+    for branch in range(12):
+        graph.connect(chain(graph, split.output(branch), 1, 30_000_000, f"w{branch}_"), sink)
+    engine = open_engine(graph, Dynamic(8))
+    engine.start()
+    engine.sample(0.3)
+    engine.set_threads(4)
+    for _ in range(3):
+        engine.sample(0.0)
+    time.sleep(0.5)
+    active = engine.pool.active
+    assert engine.stop(drain=False, timeout_s=10.0).correct
+    assert active == 4
+
+
 def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate]) -> None:
     """FREE. Only a pool thread can get at the two tuples that lie in the queue of the branch beside."""
     graph = Graph("all held", 8)
