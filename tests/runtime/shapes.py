@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harness.engine import Totals, open_engine
 from harness.graph import Graph, Operator, PortId, Threading
@@ -218,17 +218,8 @@ def annotate(graph: Graph, name: str, wish: Threading) -> None:
     graph.operators[name] = replace(graph.operators[name], threading=wish)
 
 
-@dataclass
-class Compiled:
-    """A function of the native operators' signature, kept alive."""
-
-    kept: object
-    address: int
-    state: int | None = None
-
-
 def native(graph: Graph, name: str, function: Callable[..., int], inputs: int = 1, preserves: bool = False) -> Operator:
-    """An operator that calls `function(sequence, value, payload, bytes, control, state)` by its address."""
+    """An operator that calls `function(sequence, value, payload, bytes, control, state)` as it would a compiled one."""
     signature = ctypes.CFUNCTYPE(
         ctypes.c_int32,
         ctypes.c_uint64,
@@ -238,9 +229,7 @@ def native(graph: Graph, name: str, function: Callable[..., int], inputs: int = 
         ctypes.c_double,
         ctypes.c_void_p,
     )
-    kept = signature(function)
-    address = ctypes.cast(kept, ctypes.c_void_p).value
-    return graph._put(Operator(name, "native", inputs, 1, preserves=preserves, native=Compiled(kept, address)))
+    return graph.native(name, signature(function), inputs=inputs, preserves=preserves)
 
 
 def scheduled_ports(graph: Graph, model: Model) -> list[PortId]:

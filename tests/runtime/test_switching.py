@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable
 
@@ -218,6 +219,69 @@ def test_queues_may_be_chosen_before_the_start() -> None:
         engine.sample(0.05)
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.correct and totals.received == 100 and totals.scheduling["pushes"] == 0
+
+
+# -- ends ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_operator_that_raises_amid_switches_ends_the_run_and_is_named() -> None:
+    dice = random.Random(2)
+    for capacity in (1, 5, 100):
+        last = dice.randint(500, 3000)
+
+        def fragile(sequence: int, value: float, last: int = last) -> float:
+            if sequence >= last:
+                raise ValueError("enough")
+            return value
+
+        graph = Graph("fragile", 8)
+        head, user = graph.work("head"), graph.python("user", fragile, inputs=2)
+        graph.connect(graph.source("source"), head)
+        for port in range(2):
+            graph.connect(chain(graph, head, 2, prefix=f"w{port}_"), user.input(port))
+        graph.connect(user, graph.sink("sink"))
+        model = Dynamic(3, capacity)
+        ports = scheduled_ports(graph, model)
+        engine = open_engine(graph, model)
+        engine.start()
+        for _ in range(20_000):
+            if engine.finished():
+                break
+            disturb(engine, ports, dice)
+            engine.sample(0.0005)
+        totals = engine.stop(drain=True, timeout_s=5.0)
+        assert totals.error is not None and totals.error.startswith("operator 'user' raised ValueError: enough")
+        assert not totals.stuck and not totals.correct
+
+
+def test_producers_that_wait_to_call_an_operator_that_never_returns_are_named_and_the_stop_is_bounded() -> None:
+    gate = threading.Event()
+    graph = Graph("gate", 8)
+    held = graph.python("held", lambda sequence, value: value * gate.wait(40.0))
+    for index in range(3):
+        graph.connect(chain(graph, graph.source(f"source{index}"), 1, prefix=f"w{index}_"), held)
+    graph.connect(held, graph.sink("sink"))
+    engine = open_engine(graph, Dynamic(2, queued="none"))
+    engine.start()
+    engine.sample(0.2)
+    begin = time.monotonic()
+    totals = engine.stop(drain=True, timeout_s=0.1)
+    assert time.monotonic() - begin < 10.0
+    assert any(stuck.endswith("in operator 'held'") for stuck in totals.stuck) and not totals.correct
+    gate.set()
+
+
+def test_an_engine_dropped_amid_switches_leaves_no_thread_behind() -> None:
+    before = psutil.Process().num_threads()
+    for seed, shape in enumerate(SWITCHABLE):
+        graph = GRAPHS[shape]()
+        dice, ports = random.Random(seed), scheduled_ports(graph, Dynamic(3))
+        engine = open_engine(graph, Dynamic(3, 5))
+        engine.start()
+        for _ in range(5):
+            disturb(engine, ports, dice)
+        del engine
+    assert psutil.Process().num_threads() <= before
 
 
 # -- what is refused ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""Nothing is left lying: what is in a queue is executed soon while the threads that may execute it have nothing else to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.engine import open_engine
+from harness.graph import Graph, Threading
+from harness.models import Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import annotate, chain
+
+
+def beside_a_slow_one(behind_a_queue: bool) -> Graph:
+    """A fan-out to a cheap operator with a queue and to a slow one that is called; a busy one keeps the pool at first."""
+    graph = Graph("beside", 8)
+    head = graph.source("source")
+    if behind_a_queue:
+        head = chain(graph, head, 1)
+    cheap, slow, busy = graph.work("cheap", 1), graph.work("slow", 2_000_000), graph.work("busy", 30_000_000)
+    graph.connect(head, cheap)
+    graph.connect(head, slow)
+    graph.connect(cheap, graph.sink("sink"))
+    graph.connect(slow, graph.sink("slow sink"))
+    graph.connect(graph.source("burst", rates=[(0.05, 100), (1e5, 0)]), busy)
+    graph.connect(busy, graph.sink("busy sink"))
+    for name in ("slow", "slow sink"):
+        annotate(graph, name, Threading("manual"))
+    return graph
+
+
+@pytest.mark.parametrize("behind_a_queue", [False, True], ids=["from a source", "from a scheduler thread"])
+def test_tuples_that_a_slow_sender_has_queued_are_executed_while_threads_are_idle(behind_a_queue: bool) -> None:
+    graph = beside_a_slow_one(behind_a_queue)
+    place, slow = (list(graph.operators).index(name) for name in ("cheap", "slow"))
+    engine = open_engine(graph, Dynamic(2 if behind_a_queue else 1))
+    engine.start()
+    engine.sample(0.6)  # the busy operator is done
+    samples = [engine.sample(0.15) for _ in range(4)]
+    assert engine.stop(drain=False, timeout_s=10.0).correct
+    assert all(sample.processed[slow] > 0 for sample in samples)
+    assert all(sample.processed[place] > 0 for sample in samples)
+
+
+@pytest.mark.parametrize("slow", ["work", "busy", "bursts", "python", "called region"])
+@pytest.mark.parametrize("model", [Manual(), Dedicated()], ids=lambda model: model.name)
+def test_a_threaded_port_behind_a_slow_sender_is_woken_long_before_its_queue_is_full(model: Model, slow: str) -> None:
+    """20 ms a tuple or so: a wake-up for every 250 tuples would be one in five seconds."""
+
+    def spin(sequence: int, value: float) -> float:
+        for _ in range(400_000):
+            value = value * 1.0
+        return value
+
+    graph = Graph("slow sender", 8)
+    sender = {
+        "work": lambda: graph.work("sender", 10_000_000),
+        "busy": lambda: graph.work("sender", busy_us=20_000),
+        "bursts": lambda: graph.work("sender", costs=[(1, 10_000_000)]),
+        "python": lambda: graph.python("sender", spin, preserves=True),
+        "called region": lambda: graph.work("sender", 10_000_000),
+    }[slow]()
+    graph.connect(graph.source("source"), sender)
+    if slow == "called region":
+        last = chain(graph, sender, 1)
+        annotate(graph, "work0", Threading("manual"))
+        sender = last
+    sink = graph.sink("sink")
+    graph.connect(sender, sink)
+    graph.threaded_port(sink)
+    engine = open_engine(graph, model)
+    engine.start()
+    sample = engine.sample(1.0)
+    assert engine.stop(drain=False, timeout_s=10.0).correct
+    sent = sample.processed[list(graph.operators).index("sender")]
+    assert sent > 3
+    assert sample.sink_tuples >= sent // 2

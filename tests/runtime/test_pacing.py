@@ -1,0 +1,130 @@
+"""Sources at a rate and in bursts send what is due when it is due, whatever becomes of it (open loop)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from harness.runtime.engine import latency_bounds_ns
+
+from harness.engine import Engine, open_engine
+from harness.graph import Graph
+from harness.models import Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import chain
+
+FIVE = pytest.mark.parametrize(
+    "model",
+    [Manual(), Dedicated(), Dynamic(2), Dynamic(2, queued="none"), Dynamic(2, queue_capacity=1)],
+    ids=["manual", "dedicated", "dynamic", "dynamic, queues off", "dynamic, queues of 1"],
+)
+SILENCE = (1e5, 0)
+
+
+def paced(operators: int = 2, cost: int = 1, **source: object) -> Graph:
+    graph = Graph("paced", 8)
+    graph.connect(chain(graph, graph.source("source", **source), operators, cost), graph.sink("sink"))
+    return graph
+
+
+def started(graph: Graph, model: Model, tuples: int | None = None) -> Engine:
+    engine = open_engine(graph, model, tuples=tuples)
+    engine.start()
+    return engine
+
+
+@pytest.mark.parametrize("rate", [50, 2000, 50_000])
+@pytest.mark.parametrize("model", [Manual(), Dynamic(2)], ids=lambda model: model.name)
+def test_a_rate_is_kept_over_a_second(rate: float, model: Model) -> None:
+    engine = started(paced(rate=rate), model)
+    engine.sample(0.1)
+    sample = engine.sample(0.9)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct and totals.drained
+    assert 0.7 * rate < sample.source_tuples / sample.elapsed_s < 1.3 * rate
+
+
+def test_a_slow_source_ends_at_once_when_it_is_told() -> None:
+    """It sleeps for seconds between tuples, but looks up."""
+    engine = started(paced(rate=0.1), Dynamic(2))
+    engine.sample(0.05)
+    begin = time.monotonic()
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert time.monotonic() - begin < 1.0
+    assert totals.drained and totals.correct and totals.sent == 1
+
+
+def test_a_silent_source_uses_no_cpu() -> None:
+    engine = started(paced(rates=[SILENCE, (0.001, 1)]), Dynamic(4))
+    engine.sample(0.1)
+    begin = time.process_time()
+    engine.sample(0.5)
+    assert time.process_time() - begin < 0.1
+    assert engine.stop(drain=True, timeout_s=5.0).sent == 0
+
+
+@FIVE
+def test_bursts_of_rate_send_what_each_stretch_says(model: Model) -> None:
+    """0.1 s at 2,000 tuples/s and 0.1 s of silence: 1,000 tuples/s over whole rounds."""
+    engine = started(paced(rates=[(0.1, 2000), (0.1, 0)]), model)
+    samples = [engine.sample(0.05) for _ in range(12)]
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct
+    counts = [sample.source_tuples for sample in samples]
+    assert 0.7 * 600 < sum(counts) < 1.3 * 600
+    assert sum(count < 20 for count in counts) >= 3 and sum(count > 50 for count in counts) >= 3
+
+
+def test_a_stretch_at_full_speed_sends_more_than_any_rate_and_ends_by_the_clock() -> None:
+    engine = started(paced(rates=[(0.2, 100), (0.1, None), SILENCE]), Manual())
+    first, second, last = engine.sample(0.15), engine.sample(0.25), engine.sample(0.1)
+    assert engine.stop(drain=True, timeout_s=5.0).correct
+    assert first.source_tuples <= 20 < 2000 < second.source_tuples
+    assert last.source_tuples == 0
+
+
+@FIVE
+def test_a_bounded_source_with_a_rate_sends_exactly_its_tuples(model: Model) -> None:
+    engine = started(paced(rates=[(0.01, 10_000), (0.01, None), (0.02, 0)]), model, tuples=777)
+    for _ in range(200):
+        if engine.finished():
+            break
+        engine.sample(0.05)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.drained and totals.correct and totals.sent == totals.received == 777
+
+
+@FIVE
+def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_to_be_sent_meanwhile(model: Model) -> None:
+    """Open loop: one tuple takes 0.3 s, so those due in that time come late, also those that were not even sent."""
+
+    def stall(sequence: int, value: float) -> float:
+        if sequence == 100:
+            time.sleep(0.3)
+        return value
+
+    graph = Graph("stall", 8)
+    user = graph.python("user", stall, preserves=True)
+    graph.connect(graph.source("source", rate=1000), user)
+    graph.connect(user, graph.sink("sink"))
+    engine = started(graph, model, tuples=600)
+    for _ in range(100):
+        if engine.finished():
+            break
+        engine.sample(0.05)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct and totals.received == 600
+    bounds = latency_bounds_ns()
+    assert sum(totals.latency_counts) == 600  # every tuple of a source with a rate has its time
+    late = sum(count for bound, count in zip(bounds, totals.latency_counts, strict=True) if bound > 50e6)
+    assert 200 < late < 500  # about 250 of the 300 due meanwhile waited longer than 50 ms
+    assert totals.latency_max_ns > 290e6
+
+
+@FIVE
+def test_a_source_whose_rate_is_too_high_is_slowed_and_falls_behind_its_schedule(model: Model) -> None:
+    """BOUND: back-pressure, and the growing lateness is in the latency."""
+    engine = started(paced(1, cost=2_000_000, rate=10_000), model)
+    engine.sample(0.6)
+    totals = engine.stop(drain=False, timeout_s=10.0)
+    assert totals.correct and totals.sent < 5000
+    assert totals.latency_max_ns > 10e6

@@ -1,0 +1,102 @@
+"""The profiler says roughly what operators cost, is off unless asked for, and its windows are never empty."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+import pytest
+
+from harness.engine import open_engine
+from harness.graph import Graph
+from harness.models import Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import chain, pipeline
+
+
+def unequal() -> Graph:
+    """Two operators that cost 1 : 10."""
+    graph = Graph("unequal", 8)
+    source, light, heavy = graph.source("source"), graph.work("light", 30_000), graph.work("heavy", 300_000)
+    graph.connect(source, light)
+    graph.connect(light, heavy)
+    graph.connect(heavy, graph.sink("sink"))
+    return graph
+
+
+@pytest.mark.parametrize("model", [Manual(), Dynamic(1), Dynamic(2, queued="none")], ids=["manual", "dynamic", "queues off"])
+def test_shares_are_roughly_those_of_the_costs_and_add_up_to_one(model: Model) -> None:
+    engine = open_engine(unequal(), model, profile=True)
+    engine.start()
+    samples = [engine.sample(0.3) for _ in range(4)]
+    assert engine.stop(drain=False, timeout_s=5.0).correct
+    assert all(abs(sum(sample.operator_cost) - 1.0) < 1e-9 for sample in samples)
+    _, light, heavy, sink = samples[-1].operator_cost
+    assert heavy > 0.6 and light < 0.3 and heavy > 3 * light and sink < 0.1
+
+
+def test_an_operator_called_from_another_gets_its_own_share() -> None:
+    """Under manual all is one thread's call; the heavy one sits behind a fan-out beside light ones."""
+    graph = Graph("fan-out", 8)
+    head, sink = graph.work("head", 1000), graph.sink("sink", inputs=3)
+    graph.connect(graph.source("source"), head)
+    for port, cost in enumerate((1000, 300_000, 1000)):
+        graph.connect(chain(graph, head, 1, cost, f"branch{port}_"), sink.input(port))
+    engine = open_engine(graph, Manual(), profile=True)
+    engine.start()
+    shares = dict(zip(graph.operators, engine.sample(0.6).operator_cost, strict=True))
+    assert engine.stop(drain=False, timeout_s=5.0).correct
+    assert shares["branch1_0"] > 0.7
+
+
+def test_a_users_operator_that_waits_shows_as_busy_in_it() -> None:
+    """What a thread is in counts, whatever it does there: it is that operator that keeps the thread."""
+    graph = Graph("waits", 8)
+    source, user = graph.source("source", rate=50), graph.python("user", lambda sequence, value: time.sleep(0.01) or value)
+    graph.connect(source, user)
+    graph.connect(user, graph.sink("sink"))
+    engine = open_engine(graph, Dynamic(2), profile=True)
+    engine.start()
+    shares = engine.sample(0.8).operator_cost
+    assert engine.stop(drain=True, timeout_s=5.0).correct
+    assert shares[1] > 0.8
+
+
+@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
+def test_without_being_asked_for_there_is_none(model: Model) -> None:
+    engine = open_engine(pipeline(2), model)
+    engine.start()
+    assert list(engine.sample(0.05).operator_cost) == []
+    assert engine.stop(drain=True, timeout_s=5.0).correct
+
+
+def test_a_window_is_never_empty_once_there_were_samples() -> None:
+    """Across the change of windows, every 2.5 s, with readers that come far more often than that."""
+    engine = open_engine(unequal(), Dynamic(2), profile=True)
+    engine.start()
+    engine.sample(0.3)
+    for _ in range(55):
+        shares = engine.sample(0.05).operator_cost
+        assert len(shares) == 4 and abs(sum(shares) - 1.0) < 1e-9
+    assert engine.stop(drain=False, timeout_s=5.0).correct
+
+
+def test_idle_threads_are_in_no_operator() -> None:
+    graph = Graph("silent", 8)
+    graph.connect(chain(graph, graph.source("source", rates=[(1e5, 0), (0.001, 1)]), 2), graph.sink("sink"))
+    engine = open_engine(graph, Dynamic(3), profile=True)
+    engine.start()
+    assert list(engine.sample(0.2).operator_cost) == []
+    assert engine.stop(drain=True, timeout_s=5.0).correct
+
+
+def test_a_profiled_engine_that_is_dropped_or_stopped_early_leaves_no_thread() -> None:
+    before = psutil.Process().num_threads()
+    for _ in range(5):
+        engine = open_engine(pipeline(2), Dynamic(2), profile=True)
+        engine.start()
+        del engine
+        engine = open_engine(pipeline(2), Dynamic(2), profile=True)
+        engine.start()
+        engine.stop(drain=False, timeout_s=5.0)
+        open_engine(pipeline(2), Dynamic(2), profile=True).stop(drain=True, timeout_s=1.0)
+    assert psutil.Process().num_threads() == before
