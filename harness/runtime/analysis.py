@@ -100,14 +100,16 @@ def depths_of(order, outgoing, queued):
     return calls, longest
 
 
-def queues_before(merge, operators, incoming, queued):
-    """Input ports with a queue between a merge and its split."""
-    queues, frontier, seen = set(), [merge], {merge}
+def region_of(merge, operators, incoming, queued):
+    """The split of a merge, and the input ports with a queue between the two."""
+    split, queues, frontier, seen = None, set(), [merge], {merge}
     while frontier:
         for stream in incoming[frontier.pop()]:
             if queued[stream[3]]:
                 queues.add(stream[3])
-            if stream[0] not in seen and operators[stream[0]].kind != "split":
+            if operators[stream[0]].kind == "split":
+                split = stream[0]
+            elif stream[0] not in seen:
                 seen.add(stream[0])
                 frontier.append(stream[0])
-    return queues
+    return split, sorted(queues)

@@ -212,6 +212,10 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     cdef cppclass SplitState:
         uint64_t keys
         uint64_t marks
+        MergeState* merge
+        Port** ports
+        uint32_t port_count
+        uint32_t ahead
 
     cdef cppclass NativeState:
         NativeFunction function
@@ -237,7 +241,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint8_t* present
         deque[Tuple] waiting
         Tuple* mark
-        uint32_t next
+        atomic[uint32_t] next
         uint64_t held
         double last_mark
         bool overrun

@@ -8,8 +8,9 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool
-from libcpp.atomic cimport memory_order_relaxed
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
+from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
 from harness.runtime.native cimport (
     HANDLED,
     BurstState,
@@ -18,6 +19,7 @@ from harness.runtime.native cimport (
     MarkKernel,
     MergeState,
     Operator,
+    Port,
     SinkState,
     SourceState,
     SplitState,
@@ -135,6 +137,8 @@ cdef int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t c
     cdef SplitState* state = <SplitState*> op.own
     cdef uint32_t i, way
     cdef Tuple* tuple_
+    if state.merge != NULL and op.order + count - state.merge.next.load(memory_order_relaxed) > state.ahead:
+        wait_for_merge(op, worker, count)
     for i in range(count):
         tuple_ = slot(first, worker.run.stride, i)
         tuple_.order = op.order
@@ -143,6 +147,29 @@ cdef int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t c
         op.routes[way].sent.add(1)
         deliver(worker, &op.routes[way], tuple_, 1)
     return HANDLED
+
+
+cdef void wait_for_merge(Operator* op, Worker* worker, uint32_t count) noexcept nogil:
+    """A key that is slow, or rare, holds up the merge while the others run ahead: not further than there are slots for them (BOUND).
+
+    Meanwhile this thread executes scheduled ports between the two, as one does before a full queue; they are downstream of here.
+    """
+    cdef SplitState* state = <SplitState*> op.own
+    cdef Port* port
+    cdef uint32_t i, round_ = 0, at = worker.at.load(memory_order_relaxed)
+    cdef bint helped
+    while op.order + count - state.merge.next.load(memory_order_relaxed) > state.ahead and not worker.stop.load(memory_order_acquire):
+        helped = False
+        announce(worker)
+        for i in range(state.port_count):
+            port = state.ports[i]
+            if port.scheduled and port.ring.size_guess() > 0 and port.consuming.try_lock():
+                drain(worker, port, port.most.load(memory_order_relaxed), False)
+                release(worker, port)
+                helped = True
+        if not helped:
+            wait_a_little(worker, &round_)
+    worker.at.store(at, memory_order_relaxed)
 
 
 cdef bool mark_split(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
@@ -160,27 +187,29 @@ cdef bool mark_split(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
 cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """Passes tuples on in the order of their numbers; those that come early wait in slots of their own.
 
-    BOUND: a tuple is at most as early as there is room in the queues between split and merge, because those between it and the
-    missing one are all behind the missing one in such a queue or here (plan.pyx sizes the slots by that).
+    BOUND: a tuple is at most as early as there is room in the queues between split and merge. Round-robin makes sure of it, for those between
+    it and the missing one are all behind the missing one in such a queue, or here; a split by key waits (wait_for_merge).
     """
     cdef MergeState* state = <MergeState*> op.own
     cdef size_t stride = worker.run.stride
-    cdef uint32_t i, start = 0, place
+    cdef uint32_t i, start = 0, place, next_ = state.next.load(memory_order_relaxed)
     cdef Tuple* tuple_
     for i in range(count):
         tuple_ = slot(first, stride, i)
-        if tuple_.order == state.next:
-            state.next += 1
-            if state.waiting.empty() and (state.held == 0 or not state.present[state.next & state.mask]):
+        if tuple_.order == next_:
+            next_ += 1
+            state.next.store(next_, memory_order_relaxed)
+            if state.waiting.empty() and (state.held == 0 or not state.present[next_ & state.mask]):
                 continue
             pass_on(op, worker, slot(first, stride, start), i + 1 - start)
             start = i + 1
             pass_on_waiting(op, worker, state)
+            next_ = state.next.load(memory_order_relaxed)
         else:
             if i > start:
                 pass_on(op, worker, slot(first, stride, start), i - start)
             start = i + 1
-            if tuple_.order - state.next > state.mask:
+            if tuple_.order - next_ > state.mask:
                 state.overrun = True
                 worker.run.failed.store(True, memory_order_relaxed)
                 end_run(worker.run)
@@ -197,21 +226,22 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
 cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexcept nogil:
     """Everything in the slots that is next, and the window punctuations between."""
     cdef size_t stride = worker.run.stride
-    cdef uint32_t place, ready, most
+    cdef uint32_t place, ready, most, next_
     while True:
-        while not state.waiting.empty() and state.waiting.front().order == state.next:
+        next_ = state.next.load(memory_order_relaxed)
+        while not state.waiting.empty() and state.waiting.front().order == next_:
             state.mark[0] = state.waiting.front()
             state.waiting.pop_front()
             pass_mark(worker, op, state.mark)
-        most = 32 if state.waiting.empty() else min(<uint32_t> 32, state.waiting.front().order - state.next)
-        place = state.next & <uint32_t> state.mask
+        most = 32 if state.waiting.empty() else min(<uint32_t> 32, state.waiting.front().order - next_)
+        place = next_ & <uint32_t> state.mask
         ready = 0  # tuples that lie side by side and are next, up to the end of the slots or a punctuation
         while ready < most and place + ready <= state.mask and state.present[place + ready]:
             state.present[place + ready] = 0
             ready += 1
         if ready == 0:
             return
-        state.next += ready
+        state.next.store(next_ + ready, memory_order_relaxed)
         state.held -= ready
         pass_on(op, worker, <Tuple*> (state.slots + place * stride), ready)
 

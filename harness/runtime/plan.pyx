@@ -10,6 +10,7 @@ from harness.runtime.native cimport (
     FINAL,
     NOW_CALLED,
     WANTED_CALLED,
+    MergeState,
     Operator,
     Parking,
     Port,
@@ -17,6 +18,7 @@ from harness.runtime.native cimport (
     Route,
     Run,
     SourceState,
+    SplitState,
     Target,
     Tuple,
     Worker,
@@ -33,7 +35,7 @@ from harness.runtime.states cimport States
 from harness.errors import RunFailed, UserError
 from harness.graph import MAX_THREADS
 from harness.models import DEFAULT_QUEUE_CAPACITY, LEAST_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, pool_of, port_queues
-from harness.runtime.analysis import contexts_of, depths_of, paths_of, queues_before
+from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
 from harness.runtime.states import MAX_BATCH, most_at_once
 
 ctypedef Target* TargetPointer
@@ -124,7 +126,8 @@ cdef class Plan:
         if threaded:
             self.capacity = self.threaded_capacity = min(DEFAULT_QUEUE_CAPACITY, most)
         if scheduled:
-            self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, QUEUE_CACHE // (scheduled * stride)), most)
+            fitting = QUEUE_CACHE // (scheduled * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
+            self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, fitting), most)
         self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
         available = _available_bytes()
         if self.memory_bytes > available:
@@ -243,6 +246,7 @@ cdef class Plan:
     def _make_states(self, order, incoming, queued, queues, number, paths, limit):
         """What the operators keep."""
         cdef uint32_t i
+        cdef SplitState* state
         self.run.final_punctuation = <Tuple*> self.states.block(self.run.stride)
         self.run.final_punctuation.kind = FINAL
         changed = None  # by operator: behind some, values may differ from what the source gave
@@ -255,6 +259,7 @@ cdef class Plan:
         for i, operator in enumerate(self.operators):
             if operator.controls:
                 self.run.operators[<uint32_t> number[operator.controls]].control = &self.run.operators[i]
+        regions = []
         for i, operator in enumerate(self.operators):
             kind = operator.kind
             if kind == "work" and not operator.costs:
@@ -264,9 +269,20 @@ cdef class Plan:
                 self.run.operators[i].reentrant = all([queued[stream[3]] for stream in incoming[i]])
             ahead = 0
             if kind == "merge":
-                between = queues_before(i, self.operators, incoming, queued)
+                split, between = region_of(i, self.operators, incoming, queued)
                 ahead = sum([self._capacity(queues[port]) for port in between]) + MAX_BATCH * (len(between) + 2)
-            self.states.give(&self.run.operators[i], operator, limit, paths[i], changed is not None and changed[i], ahead)
+            # beyond that: what threads that were waiting still send when the run is cut short
+            self.states.give(&self.run.operators[i], operator, limit, paths[i], changed is not None and changed[i], ahead + 8 * MAX_BATCH)
+            if kind == "merge":
+                regions.append((split, i, between, ahead))
+        for split, i, between, ahead in regions:
+            state = <SplitState*> self.run.operators[<uint32_t> split].own
+            state.merge = <MergeState*> self.run.operators[i].own
+            state.ahead = ahead
+            state.port_count = <uint32_t> len(between)
+            state.ports = <Port**> self.states.block(len(between) * sizeof(void*))
+            for place, port in enumerate(between):
+                state.ports[place] = &self.run.ports[<uint32_t> self.queue_of_port[port]]
 
     def _make_workers(self, graph, model, order, outgoing, queued, scheduled, lazy):
         """One thread for each source and each threaded port, and room for the largest pool."""

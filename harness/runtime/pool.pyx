@@ -11,6 +11,7 @@ Threads are made when the level first needs them and stay until the end of the r
 """
 
 import os
+import time
 
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
@@ -20,6 +21,10 @@ from harness.runtime.plan cimport Plan
 
 from harness.errors import RunFailed, UserError
 from harness.graph import MAX_THREADS
+
+
+PERIOD_S = 0.1
+"""The shortest period after which a thread that does not sleep as asked counts as unsuspendable: many batches of what is not a user's own."""
 
 
 cdef class Pool:
@@ -40,9 +45,11 @@ cdef class Pool:
         self._balance(self.requested)
 
     def review(self):
-        """After a period: see who is unsuspendable, and let others run or sleep in their stead."""
-        if self.requested == 0:
+        """After a period of PERIOD_S at least (sooner it does nothing): see who is unsuspendable, and let others run or sleep in their stead."""
+        now = time.monotonic()
+        if self.requested == 0 or now - self.reviewed_s < PERIOD_S:
             return
+        self.reviewed_s = now
         self.review_number += 1
         self.stubborn = {thread for thread, told in self.told.items() if told < self.review_number - 1 and not self._asleep(thread)}
         wanted = self.requested

@@ -16,7 +16,6 @@ from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, MODELS, chain, pipeline, run_to_end, split_and_join
 
 SILENCE = (1e5, 0)
-WAITING_OWES = pytest.mark.xfail(strict=True, reason="a source that waits for a lock still owes threaded ports their wake-ups")
 
 
 def until(engine: Engine, what: Callable[[Sample], bool], within_s: float = 10.0) -> Sample:
@@ -159,9 +158,6 @@ def test_the_level_can_be_raised_and_lowered_over_unsuspendable_threads(gates: l
     assert totals.drained and totals.correct
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the period after which a thread counts as unsuspendable is counted in samples, not in time"
-)
 def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_often_one_samples() -> None:
     graph = Graph("slow operators", 8)
     split, sink = graph.split("split", 12), graph.sink("sink")
@@ -230,8 +226,8 @@ def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(gat
     ("model", "shared"),
     [
         (Manual(), False),
-        pytest.param(Manual(), True, marks=WAITING_OWES),
-        pytest.param(Dynamic(2, queue_capacity=5, queued="none"), True, marks=WAITING_OWES),
+        (Manual(), True),
+        (Dynamic(2, queue_capacity=5, queued="none"), True),
     ],
     ids=["in the operator", "at its lock", "at its lock, queues off"],
 )

@@ -30,10 +30,18 @@ def test_payloads_from_nothing_to_a_mebibyte(model: Model, payload: int) -> None
     assert totals.correct and totals.received == 200
 
 
-def test_large_payloads_get_shorter_queues_by_default() -> None:
-    small, large = (open_engine(pipeline(10, payload=payload), Dynamic(1)).queue_capacity for payload in (128, 2**20))
-    assert small == 1000
-    assert 2 <= large < 200
+def test_queues_are_by_default_as_long_as_a_cache_holds_all_of_them_and_memory_allows() -> None:
+    """Scheduled queues hold a multiple of 64 tuples; those with a thread of their own hold 1,000."""
+
+    def capacity(operators: int, payload: int, model: Model) -> int:
+        return open_engine(pipeline(operators, payload=payload), model).queue_capacity
+
+    assert capacity(1, 0, Dynamic(1)) == 1000
+    assert capacity(10, 96, Dynamic(1)) == 320
+    assert capacity(1000, 96, Dynamic(1)) == 64
+    assert capacity(1000, 96, Dedicated()) == 1000
+    assert capacity(100, 2**20, Dynamic(1)) == 20
+    assert capacity(100, 2**20, Dedicated()) == 20
 
 
 def test_queues_that_cannot_fit_in_memory_are_refused_by_name() -> None:

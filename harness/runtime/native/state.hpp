@@ -150,9 +150,15 @@ struct FilterState {
   bool all;
 };
 
+struct MergeState;
+
 struct SplitState {
-  uint64_t keys;   // 0: round-robin
-  uint64_t marks;  // window punctuations passed on
+  uint64_t keys;      // 0: round-robin
+  uint64_t marks;     // window punctuations passed on
+  MergeState* merge;  // that restores the order behind it; null if there is none
+  Port** ports;       // those with queues between the two
+  uint32_t port_count;
+  uint32_t ahead;  // tuples that may be between the two
 };
 
 struct NativeState {
@@ -179,12 +185,12 @@ struct MergeState {
   char* slots;  // tuples that came early, each at its order modulo the number of slots
   uint64_t mask;
   uint8_t* present;
-  std::deque<Tuple> waiting;  // window punctuations that came early, in order; rare, so that it may allocate
-  Tuple* mark;                // room for one that goes out: a header, and a slot around it
-  uint32_t next;              // the order that comes next
-  uint64_t held;              // tuples in slots
-  double last_mark;           // the number of the last punctuation seen: the split sends each one every way
-  bool overrun;               // a tuple came earlier than the bound allows: a bug, told as an error
+  std::deque<Tuple> waiting;   // window punctuations that came early, in order; rare, so that it may allocate
+  Tuple* mark;                 // room for one that goes out: a header, and a slot around it
+  std::atomic<uint32_t> next;  // the order that comes next; written by the merge, read by its split
+  uint64_t held;               // tuples in slots
+  double last_mark;            // the number of the last punctuation seen: the split sends each one every way
+  bool overrun;                // a tuple came earlier than the bound allows: a bug, told as an error
 };
 
 enum Rest : uint32_t {
