@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from harness.errors import UserError
-from harness.graph import Graph, PortId
-from harness.models import Model
+from harness.graph import MAX_TUPLES, Graph, PortId
+from harness.models import MODELS, Model
 
 MACHINES = ("local",)
 
@@ -46,7 +46,7 @@ class Totals:
 
     sent: int  # tuples by the sources
     received: int  # tuples at the sinks
-    in_flight: int  # left in queues or given up by blocked producers when the run was cut short; 0 after a drain
+    in_flight: int  # left in queues or given up by blocked producers when the run was cut short; 0 after a drain, or if stuck
     processed: Sequence[int]  # tuples through each operator, in the graph's order
     drained: bool  # every port saw its final punctuation
     order_violations: int  # tuples that a sink saw after a later one of the same path (ORDER)
@@ -57,7 +57,7 @@ class Totals:
     latency_max_ns: int = 0
     stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
     error: str | None = None  # the exception of an operator that raised
-    scheduling: dict[str, int] = field(default_factory=dict)  # drains, searches, reschedules, blocks: sums over all threads
+    scheduling: dict[str, int] = field(default_factory=dict)  # drains, searches, waits, pushes and so on: sums over all threads
 
     @property
     def correct(self) -> bool:
@@ -78,7 +78,11 @@ class Engine(Protocol):
         """Start the threads. Raises RunFailed if the system refuses memory or a thread."""
 
     def sample(self, period_s: float) -> Sample:
-        """Let one period pass, real or virtual, and read the counters. Returns early if the run ends by itself."""
+        """Let one period pass, real or virtual, and read the counters. Returns early if the run ends by itself.
+
+        Threads that an operator of a user's own holds are seen here, at most ten times a second, and others run in their stead:
+        a run with such operators has to be sampled.
+        """
 
     def set_threads(self, level: int) -> None:
         """Let `level` scheduler threads run (from 1 to 1,024), at once; the others sleep as soon as their operator lets them.
@@ -115,8 +119,12 @@ def open_engine(
     """
     if machine not in MACHINES:
         raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(MACHINES)}")
-    if tuples is not None and tuples < 0:
-        raise UserError(f"tuples must be 0 or more, not {tuples}")
+    if not isinstance(graph, Graph):
+        raise UserError(f"graph must be a harness.graph.Graph, not {type(graph).__name__}")
+    if not isinstance(model, Model):
+        raise UserError(f"model must be one of {', '.join(MODELS)} of harness.models, not {model!r}")
+    if tuples is not None and (not isinstance(tuples, int) or isinstance(tuples, bool) or not 0 <= tuples <= MAX_TUPLES):
+        raise UserError(f"tuples must be from 0 to {MAX_TUPLES}, not {tuples!r}")
     graph.check()
     from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
 

@@ -35,6 +35,8 @@ from harness.errors import UserError
 from harness.graph_flow import Flow, flow_of
 from harness.graph_order import Numbered, cycle_of, describe_cycle, number
 
+USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
+DROPPING = frozenset(("filter", "merge")) | USERS  # kinds that may send on fewer tuples than they get, or later
 KINDS = ("source", "work", "filter", "split", "merge", "python", "native", "sink", "control")
 MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
 MAX_COST = 10**9  # FLOP a tuple: about a second on a slow core

@@ -63,8 +63,8 @@ class Dynamic:
             raise UserError(f"queued must be all or none, not {self.queued!r}")
         if self.threads is None:
             object.__setattr__(self, "threads", allowed_cpus())
-        elif not 1 <= self.threads <= MAX_THREADS:
-            raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {self.threads}")
+        else:
+            _check_whole("threads", self.threads, MAX_THREADS, "")
 
 
 Model = Manual | Dedicated | Dynamic
@@ -166,5 +166,10 @@ def allowed_cpus() -> int:
 
 
 def _check_capacity(capacity: int | None) -> None:
-    if capacity is not None and not 1 <= capacity <= MAX_QUEUE_CAPACITY:
-        raise UserError(f"queue_capacity must be from 1 to {MAX_QUEUE_CAPACITY} tuples, not {capacity}")
+    if capacity is not None:
+        _check_whole("queue_capacity", capacity, MAX_QUEUE_CAPACITY, " tuples")
+
+
+def _check_whole(what: str, value: object, high: int, unit: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= high:
+        raise UserError(f"{what} must be from 1 to {high}{unit}, not {value!r}")

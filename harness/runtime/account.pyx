@@ -18,10 +18,7 @@ from harness.runtime.native cimport (
 from harness.runtime.plan cimport Plan
 
 from harness.engine import Totals
-
-EMITTING = frozenset(("filter", "merge", "python", "native"))
-"""Kinds that count what they send on: it may be less than what they get."""
-
+from harness.graph import DROPPING
 
 def account_of(Plan plan, bint started, stuck, state):
     """Compare what was sent with what arrived and what was left behind, tuple by tuple and operator by operator.
@@ -114,7 +111,7 @@ def _conservation(Plan plan, processed, left_at, held_by):
         operator = plan.operators[source]
         op = &plan.run.operators[<uint32_t> source]
         count = processed[source]
-        if operator.kind in EMITTING:
+        if operator.kind in DROPPING:
             count = op.emitted.read()
         elif operator.keys:
             count = op.routes[<uint32_t> output].sent.read()

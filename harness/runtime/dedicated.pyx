@@ -19,7 +19,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.dynamic cimport CHEAP_BATCH, announce, wait_a_little
+from harness.runtime.dynamic cimport BATCHES_IN_SILENCE, CHEAP_BATCH, announce, wait_a_little
 from harness.runtime.native cimport AWAKE, BLOCKED, Port, Target, Tuple, Worker
 from harness.runtime.submit cimport hand_over, take
 
@@ -29,7 +29,7 @@ cdef void* port_body(void* argument) noexcept nogil:
     cdef Port* port = worker.port
     cdef Tuple* first
     cdef uint64_t tail
-    cdef uint32_t count
+    cdef uint32_t count, batches = 0
     while port.open_streams > 0 and not worker.stop.load(memory_order_acquire):
         count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
@@ -43,7 +43,10 @@ cdef void* port_body(void* argument) noexcept nogil:
             continue
         worker.drains.add(1)
         take(worker, port, first, count)
-        if count < CHEAP_BATCH:
+        batches += 1
+        if batches % BATCHES_IN_SILENCE == 0:
+            hand_over(worker)
+        elif count < CHEAP_BATCH:
             announce(worker)
         port.ring.release(count)
         if port.room.somebody_guess() and port.ring.size_guess() * 2 <= port.ring.capacity():

@@ -23,8 +23,8 @@
 # hold its thread for ever (IBM's implementation does that too), and a port of expensive tuples no longer than about a millisecond.
 #
 # Who wakes a sleeper. A source's thread does for each port that it makes ready. A scheduler thread that is about to look for a port itself
-# need not: one tuple a time is carried through the graph by one thread. It does when it has more to do first, or has found that
-# more than one port is ready.
+# need not: one tuple a time is carried through the graph by one thread. It does when it has more to do first, which may be the rest of a
+# tuple that takes long, or has found that more than one port is ready.
 #
 # Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and work stealing (P17 s3, s4.1.4).
 
@@ -36,6 +36,7 @@ from harness.runtime.submit cimport hand_over, take
 
 cdef enum:
     LEAST_RESCHEDULED = 64  # tuples: a quarter of a short queue would not be worth the while
+    SLOW_BATCH = 4  # in a region with batches that small a tuple takes longer than to wake a thread
     YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
@@ -74,6 +75,7 @@ cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexce
             return
         if done > 0:
             worker.run.ready.wake_one()
+        worker.slow = port.batch.load(memory_order_relaxed) <= SLOW_BATCH
         take(worker, port, first, count)
         if count < CHEAP_BATCH:
             announce(worker)
@@ -185,5 +187,5 @@ cdef void announce(Worker* worker) noexcept nogil:
 cdef void put_on_list(Worker* worker, Port* port) noexcept nogil:
     if port.ready.exchange(1, memory_order_acq_rel) == 0:  # READY
         worker.run.ready.push(port.index)
-        if not worker.pooled:
+        if not worker.pooled or worker.slow:
             worker.run.ready.wake_one()

@@ -31,6 +31,7 @@ from harness.runtime.submit cimport end_run
 
 from harness.engine import Sample
 from harness.errors import RunFailed, UserError
+from harness.graph import DROPPING, PortId
 from harness.runtime.account import account_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
@@ -48,6 +49,9 @@ cdef extern from *:
     const char* MILLRACE_COMPILER
     const char* MILLRACE_FLAGS
 
+
+LONGEST_WAIT_S = 1e6
+"""The longest period of a sample, and the longest time that stop() waits [s]: eleven days."""
 
 SHORTEST_GRACE_S = 2.0
 """What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
@@ -136,8 +140,8 @@ cdef class RuntimeEngine:
         if self.queue_named is None:
             self.queue_named = dict(zip(self.plan.input_ports, self.plan.queue_of_port, strict=True))
         chosen = []
-        for port in ports:
-            if port not in self.queue_named:
+        for port in ports if isinstance(ports, (list, tuple, set, frozenset)) else [ports]:
+            if not isinstance(port, PortId) or port not in self.queue_named:
                 raise UserError(f"set_queued: no input port is named {port}")
             queue = self.queue_named[port]
             if queue is None or not run.ports[<uint32_t> queue].scheduled:
@@ -158,9 +162,9 @@ cdef class RuntimeEngine:
             and not run.ports[<uint32_t> queue].mode.load(memory_order_relaxed) & WANTED_CALLED
         ]
 
-    def sample(self, double period_s):
+    def sample(self, period_s):
         cdef Run* run = self.plan.run
-        cdef int64_t deadline = now_ns() + <int64_t> (period_s * 1e9)
+        cdef int64_t deadline = now_ns() + <int64_t> (_seconds("period_s", period_s) * 1e9)
         cdef int64_t left = deadline - now_ns()
         cdef uint32_t i
         if not self.started:
@@ -225,8 +229,9 @@ cdef class RuntimeEngine:
         if run.ports[queue].scheduled and run.ports[queue].ready.exchange(1, memory_order_acq_rel) == 0:
             run.ready.push(queue)
 
-    def stop(self, bint drain, double timeout_s):
+    def stop(self, bint drain, timeout_s):
         cdef Run* run = self.plan.run
+        timeout_s = _seconds("timeout_s", timeout_s)
         if self.totals is not None:
             return self.totals
         if self.started:
@@ -274,7 +279,7 @@ cdef class RuntimeEngine:
                 sink = <SinkState*> run.operators[i].own
                 for bucket in range(BUCKETS):
                     latency[bucket] += sink.latency.count(bucket)
-            elif kind in ("filter", "merge", "python", "native"):
+            elif kind in DROPPING:
                 submitted += run.operators[i].emitted.read()
             elif kind != "control":
                 submitted += count
@@ -312,6 +317,12 @@ cdef class RuntimeEngine:
                 run.workers[i].thread.abandon()
                 Py_INCREF(self.plan)  # for ever: the thread may come back, even while the interpreter is torn down
         return stuck
+
+
+def _seconds(what, value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= LONGEST_WAIT_S:
+        raise UserError(f"{what} must be from 0 to {LONGEST_WAIT_S:,.0f} seconds, not {value!r}")
+    return float(value)
 
 
 def _share(now, before):

@@ -7,7 +7,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.dynamic cimport announce
+from harness.runtime.dynamic cimport BATCHES_IN_SILENCE, announce
 from harness.runtime.native cimport WINDOW, Operator, Run, SourceState, Tuple, Worker, now_ns, slot
 from harness.runtime.operators cimport make_tuple
 from harness.runtime.pacing cimport due
@@ -21,7 +21,7 @@ cdef void* source_body(void* argument) noexcept nogil:
     cdef SourceState* source = <SourceState*> op.own
     cdef Tuple* tuple_
     cdef uint64_t most
-    cdef uint32_t i, count
+    cdef uint32_t i, count, batches = 0
     while not (run.finishing.load(memory_order_relaxed) or worker.stop.load(memory_order_acquire)):
         most = min(<uint64_t> source.batch.load(memory_order_relaxed), source.limit - source.sent)
         if source.window > 0:
@@ -44,7 +44,10 @@ cdef void* source_body(void* argument) noexcept nogil:
             tuple_ = slot(tuple_, run.stride, 1)
         op.processed.add(count)
         deliver(worker, op.routes, source.buffer, count)
-        if count < source.room:  # a region that takes its time, or a source that does
+        batches += 1
+        if batches % BATCHES_IN_SILENCE == 0:  # its tuples may all have been for others than those who still wait for a word
+            hand_over(worker)
+        elif count < source.room:  # a region that takes its time
             announce(worker)
         if source.window > 0 and source.sent % source.window == 0:
             send_window(worker, op, source)

@@ -126,6 +126,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Port* port
         uint32_t path_step
         bool lazy_wake
+        bool early
         bool wake_owed
 
     cdef cppclass Route:
@@ -227,7 +228,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint64_t* next_of_path
         uint32_t paths
         bool check_value
-        bool absorbs
         uint64_t fingerprints
         uint64_t violations
         uint64_t damaged
@@ -258,7 +258,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Target** owed
         Port* unannounced
         uint32_t owed_count
-        uint32_t misses
+        bool slow
         Counter drains
         Counter searches
         Counter reschedules

@@ -102,6 +102,7 @@ cdef int32_t filter_(Operator* op, Worker* worker, Tuple* first, uint32_t count)
 cdef void pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     op.emitted.add(count)
     deliver(worker, op.routes, first, count)
+    worker.at.store(op.index + 1, memory_order_relaxed)
 
 
 # -- one of several ways ------------------------------------------------------------------------------------------------------------
@@ -125,7 +126,10 @@ cdef int32_t round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t co
 
 cdef int32_t split(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """Round-robin, after numbering the tuples for the merge downstream (C-Stream s4.2)."""
+    cdef SplitState* state = <SplitState*> op.own
     cdef uint32_t i
+    if state.merge != NULL and op.order + count - state.merge.next.load(memory_order_relaxed) > state.ahead:
+        wait_for_merge(op, worker, count)
     for i in range(count):
         slot(first, worker.run.stride, i).order = op.order
         op.order += 1
@@ -150,7 +154,7 @@ cdef int32_t split_by_key(Operator* op, Worker* worker, Tuple* first, uint32_t c
 
 
 cdef void wait_for_merge(Operator* op, Worker* worker, uint32_t count) noexcept nogil:
-    """A key that is slow, or rare, holds up the merge while the others run ahead: not further than there are slots for them (BOUND).
+    """A slow branch, or a rare key, holds up the merge while others run ahead: not further than there are slots for them (BOUND).
 
     Meanwhile this thread executes scheduled ports between the two, as one does before a full queue; they are downstream of here.
     """
@@ -187,8 +191,7 @@ cdef bool mark_split(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
 cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """Passes tuples on in the order of their numbers; those that come early wait in slots of their own.
 
-    BOUND: a tuple is at most as early as there is room in the queues between split and merge. Round-robin makes sure of it, for those between
-    it and the missing one are all behind the missing one in such a queue, or here; a split by key waits (wait_for_merge).
+    BOUND: a tuple is at most as early as there are slots: the split waits before it gets further ahead (wait_for_merge).
     """
     cdef MergeState* state = <MergeState*> op.own
     cdef size_t stride = worker.run.stride

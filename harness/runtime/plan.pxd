@@ -23,8 +23,8 @@ cdef class Plan:
     cdef Target* targets
     cdef Target** owed
     cdef uint32_t* order                    # of operators, topological
-    cdef double* downstream_cost            # scratch of set_batches: FLOP of the region from an operator on
-    cdef double* upstream_cost              # and of the region before it
+    cdef double* region_cost                # scratch of set_batches: FLOP a tuple of what is called from an operator on
+    cdef uint32_t* region_room              # and how many tuples may be handed to it at once
     cdef char* memory                       # of all queues
     cdef size_t memory_bytes
     cdef list worker_stacks                 # bytes, of all but scheduler threads

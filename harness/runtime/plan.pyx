@@ -33,7 +33,7 @@ from harness.runtime.operators cimport kernel_for, mark_kernel_for
 from harness.runtime.states cimport States
 
 from harness.errors import RunFailed, UserError
-from harness.graph import MAX_THREADS
+from harness.graph import MAX_THREADS, USERS
 from harness.models import DEFAULT_QUEUE_CAPACITY, LEAST_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, pool_of, port_queues
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
 from harness.runtime.states import MAX_BATCH, most_at_once
@@ -51,6 +51,9 @@ WAKE_FLOP = 8 * BATCH_FLOP
 
 USER_FLOP = 1000
 """What a user's function is taken to cost, for the size of batches: unknown (a guess: about a microsecond)."""
+
+MERGE_AHEAD = 4096 - 8 * MAX_BATCH
+"""Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches for each."""
 
 FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
@@ -129,15 +132,15 @@ cdef class Plan:
             fitting = QUEUE_CACHE // (scheduled * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
             self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, fitting), most)
         self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
-        available = _available_bytes()
-        if self.memory_bytes > available:
-            raise UserError(
-                f"queue_capacity {self.capacity} needs {self.memory_bytes / 2**20:,.0f} MiB for {self.run.port_count} queues of "
-                f"{stride}-byte slots; at most {available / 2**20:,.0f} MiB of memory are available"
-            )
+        self._check_memory(f"queue_capacity {self.capacity}", self.memory_bytes, f" for {self.run.port_count} queues of {stride}-byte slots")
         self.memory = reserve_memory(self.memory_bytes)
         if self.memory == NULL:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {self.run.port_count} queues")
+
+    def _check_memory(self, what, size, why=""):
+        available = _available_bytes()
+        if size > available:
+            raise UserError(f"{what} needs {size / 2**20:,.0f} MiB{why}; at most {available / 2**20:,.0f} MiB of memory are available")
 
     def _capacity(self, queue):
         return queue.capacity or (self.capacity if queue.kind is Queue.SCHEDULED else self.threaded_capacity)
@@ -155,8 +158,8 @@ cdef class Plan:
         self.routes = make_array[Route](sum([operator.outputs for operator in self.operators]))
         self.targets = make_array[Target](len(self.streams))
         self.order = <uint32_t*> self.states.block(self.run.operator_count * sizeof(uint32_t))
-        self.upstream_cost = <double*> self.states.block(self.run.operator_count * sizeof(double))
-        self.downstream_cost = <double*> self.states.block(self.run.operator_count * sizeof(double))
+        self.region_cost = <double*> self.states.block(self.run.operator_count * sizeof(double))
+        self.region_room = <uint32_t*> self.states.block(self.run.operator_count * sizeof(uint32_t))
         for i, index in enumerate(order):
             self.order[i] = index
         for i, operator in enumerate(self.operators):
@@ -167,7 +170,7 @@ cdef class Plan:
             op.lock = new mutex() if locked[i] else NULL
             if operator.busy_us > 0:
                 op.cost = _flop_of(operator, ns_per_flop)
-            elif operator.kind in ("python", "native"):
+            elif operator.kind in USERS:
                 op.cost = USER_FLOP
             else:  # of bursts, the highest, for a guess of what a batch takes
                 op.cost = max([cost for _, cost in operator.costs]) if operator.costs else operator.cost
@@ -271,6 +274,8 @@ cdef class Plan:
             if kind == "merge":
                 split, between = region_of(i, self.operators, incoming, queued)
                 ahead = sum([self._capacity(queues[port]) for port in between]) + MAX_BATCH * (len(between) + 2)
+                ahead = min(ahead, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
+                self._check_memory(f"merge {operator.name!r}", (ahead + 8 * MAX_BATCH) * self.run.stride)
             # beyond that: what threads that were waiting still send when the run is cut short
             self.states.give(&self.run.operators[i], operator, limit, paths[i], changed is not None and changed[i], ahead + 8 * MAX_BATCH)
             if kind == "merge":
@@ -293,7 +298,7 @@ cdef class Plan:
         self.minimum_threads = 1
         if self.pool_threads > 0:
             run.ready = new ReadyPorts(run.port_count)
-            blocking = [operator.inputs for operator in self.operators if operator.kind in ("python", "native")]
+            blocking = [operator.inputs for operator in self.operators if operator.kind in USERS]
             self.minimum_threads = 1 + max(blocking, default=0)
             self.pool_threads = max(self.pool_threads, self.minimum_threads)
         sources = [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
@@ -304,7 +309,7 @@ cdef class Plan:
         self.owed = make_array[TargetPointer](len(self.streams) + 1 if threaded else 0)
         calls, longest = depths_of(order, outgoing, queued)
         # a native function may be a callback into Python too (ctypes)
-        run.python = any([operator.kind in ("python", "native") for operator in self.operators])
+        run.python = any([operator.kind in USERS for operator in self.operators])
         base = PYTHON_STACK_BYTES if run.python else STACK_BYTES
         nested = max(longest) if self.pool_threads > 0 else 0  # any thread may drain any scheduled port downstream of it
         for index in sources:
@@ -345,40 +350,44 @@ cdef class Plan:
         cdef Run* run = self.run
         cdef Operator* op
         cdef Target* target
-        cdef double behind, before
-        cdef uint32_t place, i, route, waiting, most = most_at_once(run.stride)
+        cdef Port* port
+        cdef double behind, region
+        cdef uint32_t place, i, route, room, waiting, most = most_at_once(run.stride)
         for place in range(run.operator_count, 0, -1):
             op = &run.operators[self.order[place - 1]]
             behind = 0.0
+            room = most
             for route in range(op.outputs):
                 for i in range(op.routes[route].count):
                     target = &op.routes[route].targets[i]
-                    if target.port == NULL or target.port.mode.load(memory_order_relaxed) & WANTED_CALLED:
-                        behind += self.downstream_cost[target.op.index]
-            self.downstream_cost[op.index] = op.cost + (behind / op.outputs if op.outputs > 0 else 0.0)
+                    if is_called(target):
+                        behind += self.region_cost[target.op.index]
+                        room = min(room, self.region_room[target.op.index])
+                    elif op.routes[route].count > 1 or op.outputs > 1:
+                        # else one that waits for what goes another way may wait for what a full queue keeps in a sender's hands
+                        room = <uint32_t> min(<double> room, <double> target.port.ring.capacity() * op.outputs)
+            self.region_cost[op.index] = op.cost + (behind / op.outputs if op.outputs > 0 else 0.0)
+            self.region_room[op.index] = room
             if op.kernel == NULL:  # a source
-                (<SourceState*> op.own).batch.store(_batch(self.downstream_cost[op.index], most), memory_order_relaxed)
+                (<SourceState*> op.own).batch.store(_batch(self.region_cost[op.index], room), memory_order_relaxed)
         for i in range(run.port_count):
-            run.ports[i].batch.store(_batch(self.downstream_cost[run.ports[i].op.index], most), memory_order_relaxed)
-            run.ports[i].most.store(
-                <uint32_t> max(1.0, min(run.ports[i].ring.capacity() + 1.0, DRAIN_FLOP_C /
-                max(self.downstream_cost[run.ports[i].op.index], 1.0))), memory_order_relaxed,
-            )
-            run.ports[i].wake_at.store(<uint32_t> max(1, run.ports[i].ring.capacity() // 4), memory_order_relaxed)
-        # A threaded port is woken the sooner the longer the region takes that sends to it.
-        for i in range(run.operator_count):
-            self.upstream_cost[i] = 0.0
+            port = &run.ports[i]
+            region = max(self.region_cost[port.op.index], 1.0)
+            port.batch.store(_batch(region, self.region_room[port.op.index]), memory_order_relaxed)
+            port.most.store(<uint32_t> max(1.0, min(port.ring.capacity() + 1.0, DRAIN_FLOP_C / region)), memory_order_relaxed)
+            port.wake_at.store(<uint32_t> max(1, port.ring.capacity() // 4), memory_order_relaxed)
+        # A threaded port is woken the sooner the longer the region takes that sends to it, all of it: from here on, of the region
+        # that an operator is called in.
         for place in range(run.operator_count):
             op = &run.operators[self.order[place]]
-            before = self.upstream_cost[op.index] + op.cost
             for route in range(op.outputs):
                 for i in range(op.routes[route].count):
                     target = &op.routes[route].targets[i]
-                    if target.port == NULL or target.port.mode.load(memory_order_relaxed) & WANTED_CALLED:
-                        self.upstream_cost[target.op.index] = max(self.upstream_cost[target.op.index], before)
+                    if is_called(target):
+                        self.region_cost[target.op.index] = max(self.region_cost[target.op.index], self.region_cost[op.index])
                     elif not target.port.scheduled:
-                        waiting = min(target.port.wake_at.load(memory_order_relaxed), <uint32_t> max(1.0, WAKE_FLOP_C / max(before, 1.0)))
-                        target.port.wake_at.store(waiting, memory_order_relaxed)
+                        waiting = <uint32_t> max(1.0, WAKE_FLOP_C / max(self.region_cost[op.index], 1.0))
+                        target.port.wake_at.store(min(waiting, target.port.wake_at.load(memory_order_relaxed)), memory_order_relaxed)
 
     def worker_name(self, uint32_t index):
         """What thread `index` is for."""
@@ -412,6 +421,10 @@ cdef class Plan:
             del self.run.ready
         give_back_memory(self.memory, self.memory_bytes)
         delete_array[Run](self.run)
+
+
+cdef bint is_called(Target* target) noexcept:
+    return target.port == NULL or target.port.mode.load(memory_order_relaxed) & WANTED_CALLED
 
 
 cdef uint32_t _batch(double cost, uint32_t most) noexcept:

@@ -11,6 +11,7 @@ cdef class Pool:
     cdef readonly int requested
     cdef readonly int created
     cdef int review_number
+    cdef int extra              # threads that run in the stead of held ones
     cdef double reviewed_s
     cdef dict told              # suspended threads: the review before which they were told
     cdef list searches          # by thread: Worker::searches at the last review

@@ -20,7 +20,7 @@ from harness.runtime.native cimport BLOCKED, IDLE, SUSPENDED, Worker
 from harness.runtime.plan cimport Plan
 
 from harness.errors import RunFailed, UserError
-from harness.graph import MAX_THREADS
+from harness.graph import MAX_THREADS, USERS
 
 
 PERIOD_S = 0.1
@@ -42,7 +42,7 @@ cdef class Pool:
         if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
             raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
         self.requested = max(<int> level, <int> self.plan.minimum_threads)
-        self._balance(self.requested)
+        self._balance(self.requested + self.extra)
 
     def review(self):
         """After a period of PERIOD_S at least (sooner it does nothing): see who is unsuspendable, and let others run or sleep in their stead."""
@@ -52,11 +52,13 @@ cdef class Pool:
         self.reviewed_s = now
         self.review_number += 1
         self.stubborn = {thread for thread, told in self.told.items() if told < self.review_number - 1 and not self._asleep(thread)}
-        wanted = self.requested
         runnable = [thread for thread in range(self.created) if thread not in self.told]
-        if not self.plan.run.ready.empty() and all([self._held(thread) for thread in runnable]) and self._someone_in_users_code():
-            wanted = self.created - len(self.told) + len(self.stubborn) + 1
-        self._balance(min(wanted, MAX_THREADS))
+        held = sum([self._held(thread) for thread in runnable])
+        if held == len(runnable) and not self.plan.run.ready.empty() and self._someone_in_users_code():
+            self.extra += 1
+        else:
+            self.extra = min(self.extra, held)
+        self._balance(min(self.requested + self.extra, MAX_THREADS))
         self.searches = [self.worker(thread).searches.read() for thread in range(self.created)]
 
     @property
@@ -111,7 +113,7 @@ cdef class Pool:
 
     def _in_users_code(self, int thread):
         at = self.worker(thread).at.load(memory_order_relaxed)
-        return at > 0 and self.plan.operators[at - 1].kind in ("python", "native")
+        return at > 0 and self.plan.operators[at - 1].kind in USERS
 
     def _someone_in_users_code(self):
         return any([self._in_users_code(thread) for thread in range(self.created)])

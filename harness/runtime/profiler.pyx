@@ -48,9 +48,13 @@ cdef class Profiler:
                 self.sampling.thread.join()
 
     def counts(self):
-        """By operator: how often a thread was seen in it, within the last window."""
-        cdef Counter* counts = self.sampling.counts[self.sampling.older.load(memory_order_acquire)]
-        return [counts[i].read() for i in range((<Plan> self.plan).run.operator_count)]
+        """By operator: how often a thread was seen in it, within the last window. Again if that was emptied meanwhile."""
+        cdef uint32_t older
+        while True:
+            older = self.sampling.older.load(memory_order_acquire)
+            counts = [self.sampling.counts[older][i].read() for i in range((<Plan> self.plan).run.operator_count)]
+            if older == self.sampling.older.load(memory_order_acquire):
+                return counts
 
     def __dealloc__(self):
         if self.running:

@@ -63,7 +63,7 @@ cdef class States:
         if kind == "source":
             op.own = self._source(operator, limit)
         elif kind in ("sink", "control"):
-            op.own = self._sink(kind == "control", paths, changed)
+            op.own = self._sink(paths, changed)
         elif kind == "merge":
             op.own = self._merge(ahead)
         elif kind == "split":
@@ -97,9 +97,8 @@ cdef class States:
                 state.paces[i].gap_ns = 0.0 if rate is None else -1.0 if rate == 0 else 1e9 / rate
         return state
 
-    cdef void* _sink(self, bint absorbs, paths, bint changed) except NULL:
+    cdef void* _sink(self, paths, bint changed) except NULL:
         cdef SinkState* state = make_array[SinkState](1)
-        state.absorbs = absorbs
         state.check_value = not changed
         state.paths = paths or 0
         if state.paths > 0:

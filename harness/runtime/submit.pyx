@@ -89,11 +89,27 @@ cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
 
 
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
-    """Send `count` tuples to every target of an output port. The last one may have the tuples themselves."""
-    cdef uint32_t i
-    for i in range(route.count - 1):
-        send(worker, &route.targets[i], first, worker.run.stride, count, route.scratch)
-    send(worker, &route.targets[route.count - 1], first, worker.run.stride, count, NULL)
+    """Send `count` tuples to every target of an output port: first those with queues, since what is called may take long.
+
+    The last one that is called may have the tuples themselves.
+    """
+    cdef uint32_t i, called = 0
+    cdef Target* target
+    if route.count == 1:
+        send(worker, route.targets, first, worker.run.stride, count, NULL)
+        return
+    for i in range(route.count):
+        target = &route.targets[i]
+        target.early = target.port != NULL and not target.port.mode.load(memory_order_relaxed) & NOW_CALLED
+        if target.early:
+            send(worker, target, first, worker.run.stride, count, route.scratch)
+        else:
+            called += 1
+    for i in range(route.count):
+        target = &route.targets[i]
+        if not target.early:
+            called -= 1
+            send(worker, target, first, worker.run.stride, count, route.scratch if called > 0 else NULL)
 
 
 cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count, uint32_t every) noexcept nogil:

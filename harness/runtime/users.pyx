@@ -61,7 +61,6 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
         if i > start:
             pass_on(op, worker, slot(first, stride, start), i - start)
             hand_over(worker)
-            worker.at.store(op.index + 1, memory_order_relaxed)
         start = i + 1
         if verdict < 0:
             state.error = verdict

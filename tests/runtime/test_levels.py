@@ -133,8 +133,8 @@ def test_a_thread_that_an_operator_keeps_is_unsuspendable_and_another_one_sleeps
     engine.start()
     until(engine, lambda sample: all(gate.inside for gate in gates))
     engine.set_threads(2)
-    sample = until(engine, lambda sample: sample.threads_unsuspendable == 2)  # one of the three is one of the two that may run
-    sample = until(engine, lambda sample: sample.threads_active <= 3)
+    sample = until(engine, lambda sample: sample.threads_unsuspendable >= 1)  # others of the three may be those that may run
+    sample = until(engine, lambda sample: sample.threads_active <= 4)
     assert sample.threads_requested == 2
     assert until(engine, lambda sample: sample.sink_tuples > 0)  # the branch beside goes on
     for gate in gates:

@@ -73,8 +73,11 @@ class FreeList {
 
   // Whether nothing was on the list a moment ago. Takes part in the one order of seq_cst operations (ready_ports.hpp).
   bool empty() const noexcept {
-    const uint64_t head = head_.load(std::memory_order_seq_cst);
-    return index(nodes_[index(head)].next.load(std::memory_order_seq_cst)) == NONE;
+    for (;;) {
+      const uint64_t head = head_.load(std::memory_order_seq_cst);
+      const uint64_t next = nodes_[index(head)].next.load(std::memory_order_seq_cst);
+      if (head == head_.load(std::memory_order_seq_cst)) return index(next) == NONE;  // else the node may have been used again
+    }
   }
 
  private:

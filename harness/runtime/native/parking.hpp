@@ -35,9 +35,7 @@ class Parking {
     waiters_.fetch_add(1, std::memory_order_seq_cst);  // ANNOUNCE
     {
       std::unique_lock lock(mutex_);
-      // system_clock: the timed wait on the steady clock is a call that the ThreadSanitizer of gcc 12 does not know
-      if (!stop.load(std::memory_order_seq_cst))
-        wake_.wait_until(lock, std::chrono::system_clock::now() + std::chrono::nanoseconds(most_ns));
+      if (!stop.load(std::memory_order_seq_cst)) wake_.wait_until(lock, Clock::now() + std::chrono::nanoseconds(most_ns));
     }
     waiters_.fetch_sub(1, std::memory_order_seq_cst);
   }
@@ -64,6 +62,11 @@ class Parking {
   bool somebody_guess() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:
+#if defined(__SANITIZE_THREAD__)
+  using Clock = std::chrono::system_clock;  // the timed wait on the steady clock is a call that the ThreadSanitizer of gcc 12 does not know
+#else
+  using Clock = std::chrono::steady_clock;
+#endif
   std::atomic<uint32_t> waiters_{0};
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -50,6 +50,7 @@ struct Target {
   Port* port;          // null: the operator is always executed by a call
   uint32_t path_step;  // added to the path of a tuple that goes this way
   bool lazy_wake;      // threaded port: one thread alone sends this way, so it may put off waking the port's thread
+  bool early;          // within one delivery: it was queued before siblings were called
   bool wake_owed;      // threaded port: it has put it off, and still has to
 };
 
@@ -172,7 +173,6 @@ struct SinkState {
   uint64_t* next_of_path;  // by path: the smallest sequence number that may come next
   uint32_t paths;          // 0: too many to tell apart, order is not checked
   bool check_value;        // false behind an operator that may change it
-  bool absorbs;            // a control port: not counted as received
   uint64_t fingerprints;
   uint64_t violations;
   uint64_t damaged;
@@ -212,7 +212,7 @@ struct alignas(CACHE_LINE) Worker {
   Target** owed;      // targets whose thread this worker may still have to wake
   Port* unannounced;  // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
   uint32_t owed_count;
-  uint32_t misses;
+  bool slow;  // a scheduler thread that executes tuples which take long: it calls for others at once
   Counter drains;
   Counter searches;                // looks for the next port; P17 s4.1.5: a thread that never looks is not active
   Counter reschedules;             // drains of a full queue by its producer

@@ -53,7 +53,7 @@ inline void spin(uint32_t* round) noexcept {
   } else if (now < SPINS * YIELDS) {
     yield_thread();
   } else {
-    const timespec nap{0, now < SPINS * (YIELDS + NAPS) ? 50'000 : 1'000'000};
+    const timespec nap{0, now < SPINS * (YIELDS + NAPS) ? 50'000 : now < SPINS * (YIELDS + 2 * NAPS) ? 1'000'000 : 10'000'000};
     nanosleep(&nap, nullptr);
   }
 }
