@@ -78,6 +78,8 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
     if not callable(function):
         raise UserError(f"{path}: has no function {name!r}" + (", which must return the graph" if name == "graph" else ""))
     where = f"{path}: {name}()"
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise UserError(f"{where} must be a plain function, neither a generator nor async")
     parameters = _parameters(where, function)
     for key in given:
         if key not in parameters:

@@ -6,7 +6,7 @@
 
 using namespace millrace;
 
-// Producers make each port ready `rounds` times, as tuples_published() does; consumers sleep when there is none. If a wake-up were lost
+// Producers make each port ready `rounds` times by the exchange READY of dynamic.pyx; consumers sleep when there is none. If a wake-up were lost
 // the program would not end.
 static void nothing_is_left_lying(uint32_t ports, int producers, int consumers, uint64_t rounds) {
   ReadyPorts ready(ports);

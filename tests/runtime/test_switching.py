@@ -10,6 +10,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
+import topologies
 from harness.engine import Engine, Totals, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, PortId
@@ -89,6 +90,25 @@ def test_a_hundred_thousand_switches_and_ten_thousand_levels_leave_no_thread_and
             threads, memory = process.num_threads(), process.memory_info().rss
     assert process.num_threads() <= threads
     assert process.memory_info().rss < memory + 30 * 2**20
+
+
+@pytest.mark.parametrize("topology", topologies.TOPOLOGIES)
+def test_each_topology_stands_a_hundred_thousand_switches_and_ten_thousand_levels(topology: str) -> None:
+    sizes = {"pipeline": {"operators": 30}, "data-parallel": {"width": 30}, "mix": {"width": 5, "depth": 6}, "bushy": {}}
+    graph, _ = topologies.build(topology, {**sizes[topology], "cost": 10, "payload": 96}, seed=1)
+    dice = random.Random(2)
+    engine = open_engine(graph, Dynamic(2))
+    ports = scheduled_ports(graph, Dynamic(2))
+    engine.start()
+    for change in range(10_000):
+        # now and then hundreds of threads, on few cores mostly few, as a law would have it
+        engine.set_threads(dice.randint(1, 300) if change % 500 == 0 else dice.randint(1, 8))
+        engine.set_queued(dice.choices(ports, k=10), dice.random() < 0.5)
+        if change % 100 == 0:
+            engine.sample(0.001)
+    totals = engine.stop(drain=True, timeout_s=30.0)
+    assert totals.drained, totals
+    check(totals, graph)
 
 
 def test_tuples_do_not_overtake_a_window_punctuation_while_queues_are_switched_on() -> None:

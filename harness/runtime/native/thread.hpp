@@ -44,7 +44,7 @@ inline void yield_thread() noexcept { sched_yield(); }
 
 // One round of waiting for what another thread is about to do, ever longer: first it is spinning, then giving the core away, in the
 // end sleeping (ASLEEP). `round` counts, from 0. The steps are guesses, not tuned: a flag is handed on within about SPINS pauses.
-inline constexpr uint32_t SPINS = 32, YIELDS = 64, NAPS = 20;
+inline constexpr uint32_t SPINS = 32, YIELDS = 64, SHORT_NAPS = 20, NAPS = 1000;
 
 inline void spin(uint32_t* round) noexcept {
   const uint32_t now = (*round)++;
@@ -53,7 +53,8 @@ inline void spin(uint32_t* round) noexcept {
   } else if (now < SPINS * YIELDS) {
     yield_thread();
   } else {
-    const timespec nap{0, now < SPINS * (YIELDS + NAPS) ? 50'000 : now < SPINS * (YIELDS + 2 * NAPS) ? 1'000'000 : 10'000'000};
+    const uint32_t naps = now / SPINS - YIELDS;
+    const timespec nap{0, naps < SHORT_NAPS ? 50'000 : naps < NAPS ? 1'000'000 : 10'000'000};
     nanosleep(&nap, nullptr);
   }
 }
