@@ -132,7 +132,8 @@ cdef class Plan:
             fitting = QUEUE_CACHE // (scheduled * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
             self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, fitting), most)
         self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
-        self._check_memory(f"queue_capacity {self.capacity}", self.memory_bytes, f" for {self.run.port_count} queues of {stride}-byte slots")
+        slots = f" for {self.run.port_count} queues of {stride}-byte slots"
+        self._check_memory(f"queue_capacity {self.capacity}", self.memory_bytes, slots)
         self.memory = reserve_memory(self.memory_bytes)
         if self.memory == NULL:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {self.run.port_count} queues")

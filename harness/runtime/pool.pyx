@@ -45,7 +45,7 @@ cdef class Pool:
         self._balance(self.requested + self.extra)
 
     def review(self):
-        """After a period of PERIOD_S at least (sooner it does nothing): see who is unsuspendable, and let others run or sleep in their stead."""
+        """See who is unsuspendable, and let others run or sleep in their stead; PERIOD_S after the last time, sooner it does nothing."""
         now = time.monotonic()
         if self.requested == 0 or now - self.reviewed_s < PERIOD_S:
             return
