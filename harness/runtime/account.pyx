@@ -20,6 +20,7 @@ from harness.runtime.plan cimport Plan
 from harness.engine import Totals
 from harness.graph import DROPPING
 
+
 def account_of(Plan plan, bint started, stuck, state):
     """Compare what was sent with what arrived and what was left behind, tuple by tuple and operator by operator.
 

@@ -24,7 +24,7 @@ from harness.graph import MAX_THREADS, USERS
 
 
 PERIOD_S = 0.1
-"""The shortest period after which a thread that does not sleep as asked counts as unsuspendable: many batches of what is not a user's own."""
+"""The shortest period after which a thread that does not sleep as asked counts as unsuspendable [s]: many batches, but of users' code."""
 
 
 cdef class Pool:
