@@ -5,6 +5,7 @@
 # one it waits for. What such a system spends its time on is the switch between threads, so the rules below make each switch worth
 # many tuples:
 #
+#   both       look a while before they sleep where every thread has a CPU to itself: there a switch gains nothing (Run::patience).
 #   consumer   sleeps when its queue is empty, on Port::arrivals. Its producer wakes it when `wake_at` tuples wait, or else before it
 #              goes to sleep or ends itself (wake_owed), so nothing is ever left lying. Where several threads send the same
 #              way, under an operator's lock, each wakes at once.
@@ -17,10 +18,10 @@
 # waits for room.
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
+from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_relaxed
 
 from harness.runtime.dynamic cimport BATCHES_IN_SILENCE, CHEAP_BATCH, announce, wait_a_little
-from harness.runtime.native cimport AWAKE, BLOCKED, Port, Target, Tuple, Worker
+from harness.runtime.native cimport AWAKE, BLOCKED, Port, Run, Target, Tuple, Worker, pause_core
 from harness.runtime.submit cimport hand_over, take
 
 
@@ -36,8 +37,8 @@ cdef void* port_body(void* argument) noexcept nogil:
             worker.at.store(0, memory_order_relaxed)
             hand_over(worker)
             port.room.wake_one()
-            tail = port.ring.tail().load(memory_order_acquire)
-            if tail == port.ring.head().load(memory_order_acquire):
+            tail = port.ring.head().load(memory_order_acquire)
+            if unchanged(worker.run, port.ring.tail(), tail):
                 worker.waits.add(1)
                 port.arrivals.sleep_while(port.ring.tail(), tail, worker.stop)
             continue
@@ -57,6 +58,16 @@ cdef void* port_body(void* argument) noexcept nogil:
     return NULL
 
 
+cdef bint unchanged(Run* run, const atomic[uint64_t]& word, uint64_t seen) noexcept nogil:
+    """Whether the other side has still not moved, after a while if this thread has a CPU to itself: to sleep and to be woken takes longer."""
+    cdef uint32_t _
+    for _ in range(run.patience):
+        if word.load(memory_order_acquire) != seen:
+            return False
+        pause_core()
+    return word.load(memory_order_acquire) == seen
+
+
 cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept nogil:
     cdef uint64_t head = port.ring.head().load(memory_order_acquire)
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
@@ -65,6 +76,8 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
         return
     hand_over(worker)
     port.arrivals.wake_one()
+    if not unchanged(worker.run, port.ring.head(), head):
+        return
     worker.waits.add(1)
     worker.at.store(0, memory_order_relaxed)
     worker.rest.store(BLOCKED, memory_order_relaxed)

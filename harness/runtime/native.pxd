@@ -99,6 +99,7 @@ cdef extern from "histogram.hpp" namespace "millrace" nogil:
 
 cdef extern from "thread.hpp" namespace "millrace" nogil:
     int64_t now_ns() noexcept
+    void pause_core() noexcept
     void yield_thread() noexcept
     void sharpen_timer() noexcept
     void spin(uint32_t* round) noexcept
@@ -279,6 +280,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         ReadyPorts* ready
         Tuple* final_punctuation
         bool python
+        uint32_t patience
         atomic[bool] finishing
         atomic[bool] failed
         atomic[uint32_t] open_operators

@@ -34,7 +34,7 @@ from harness.runtime.states cimport States
 
 from harness.errors import RunFailed, UserError
 from harness.graph import MAX_THREADS, USERS
-from harness.models import DEFAULT_QUEUE_CAPACITY, LEAST_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, pool_of, port_queues
+from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY, LEAST_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, allowed_cpus, pool_of, port_queues
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
 from harness.runtime.states import MAX_BATCH, most_at_once
 
@@ -54,6 +54,9 @@ USER_FLOP = 1000
 
 MERGE_AHEAD = 4096 - 8 * MAX_BATCH
 """Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches for each."""
+
+PATIENCE = 2000
+"""Looks of a thread at what it waits for before it sleeps, where it has a CPU to itself: about 20 us, as long as to sleep and wake."""
 
 FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
@@ -129,7 +132,8 @@ cdef class Plan:
         if threaded:
             self.capacity = self.threaded_capacity = min(DEFAULT_QUEUE_CAPACITY, most)
         if scheduled:
-            fitting = QUEUE_CACHE // (scheduled * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
+            cache = QUEUE_CACHE if all(map(_is_cheap, self.operators)) else QUEUE_MEMORY
+            fitting = cache // (scheduled * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
             self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, fitting), most)
         self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
         slots = f" for {self.run.port_count} queues of {stride}-byte slots"
@@ -305,6 +309,8 @@ cdef class Plan:
         sources = [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
         threaded = [i for i in range(run.port_count) if not run.ports[i].scheduled]
         self.first_scheduler = <uint32_t> (len(sources) + len(threaded))
+        if self.first_scheduler + self.pool_threads <= allowed_cpus():
+            run.patience = PATIENCE
         run.worker_count = self.first_scheduler + (MAX_THREADS if self.pool_threads > 0 else 0)
         run.workers = make_array[Worker](run.worker_count)
         self.owed = make_array[TargetPointer](len(self.streams) + 1 if threaded else 0)
@@ -434,6 +440,10 @@ cdef uint32_t _batch(double cost, uint32_t most) noexcept:
 
 
 cdef double BATCH_FLOP_C = BATCH_FLOP, DRAIN_FLOP_C = DRAIN_FLOP, WAKE_FLOP_C = WAKE_FLOP
+
+
+def _is_cheap(operator):
+    return operator.cost < COPY_FLOP and not operator.costs and not operator.busy_us
 
 
 def _flop_of(operator, ns_per_flop):

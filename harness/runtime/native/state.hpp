@@ -233,7 +233,8 @@ struct Run {
   uint32_t worker_count;
   ReadyPorts* ready;  // null: no port is scheduled
   Tuple* final_punctuation;
-  bool python;                                      // some operator runs Python code
+  bool python;        // some operator runs Python code
+  uint32_t patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
   alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources shall send no more
   std::atomic<bool> failed;                         // an operator raised
   alignas(CACHE_LINE) std::atomic<uint32_t> open_operators;
