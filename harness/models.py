@@ -21,9 +21,9 @@ COPY_FLOP = 32
 """Work of an operator that takes about as long as to copy a tuple from memory that is not in a near cache."""
 
 QUEUE_CACHE = 512 * 2**10
-"""Bytes of all scheduled queues together, when the capacity is not given and all operators cost less than `COPY_FLOP`: half of a
-usual second-level cache. Under load queues are full, and each tuple comes from where the whole of them fits. Where operators cost
-more, long queues pay: threads meet less often."""
+"""Bytes of all scheduled queues together, when the capacity is not given and all operators cost less than `COPY_FLOP`: half of
+a usual second-level cache. Under load queues are full, and each tuple comes from where the whole of them fits. Where
+operators cost more, long queues pay: threads meet less often."""
 
 LEAST_QUEUE_CAPACITY = 64
 """Tuples that a scheduled queue holds at least, and of which it holds a multiple, when the capacity is not given: two batches,

@@ -49,8 +49,8 @@ DRAIN_FLOP = 64 * BATCH_FLOP
 WAKE_FLOP = 8 * BATCH_FLOP
 """Threaded ports: work of a sender, about, after which it wakes the thread that it sends to (a guess: 0.1 ms, many times a wake-up)."""
 
-USER_FLOP = 1000
-"""What a user's function is taken to cost, for the size of batches: unknown (a guess: about a microsecond)."""
+USER_FLOP = {"python": 1000, "native": 100}
+"""What users' functions are taken to cost, for the size of batches: unknown (a guess)."""
 
 MERGE_AHEAD = 4096 - 8 * MAX_BATCH
 """Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches for each."""
@@ -176,7 +176,7 @@ cdef class Plan:
             if operator.busy_us > 0:
                 op.cost = _flop_of(operator, ns_per_flop)
             elif operator.kind in USERS:
-                op.cost = USER_FLOP
+                op.cost = USER_FLOP[operator.kind]
             else:  # of bursts, the highest, for a guess of what a batch takes
                 op.cost = max([cost for _, cost in operator.costs]) if operator.costs else operator.cost
             op.drops = not operator.preserves
