@@ -59,7 +59,7 @@ cdef void* port_body(void* argument) noexcept nogil:
 
 
 cdef bint unchanged(Run* run, const atomic[uint64_t]& word, uint64_t seen) noexcept nogil:
-    """Whether the other side has still not moved, after a while if this thread has a CPU to itself: to sleep and to be woken takes longer."""
+    """Whether the other side has still not moved, after a while if this thread has a CPU to itself: to sleep and wake takes longer."""
     cdef uint32_t _
     for _ in range(run.patience):
         if word.load(memory_order_acquire) != seen:

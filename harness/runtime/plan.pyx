@@ -34,7 +34,18 @@ from harness.runtime.states cimport States
 
 from harness.errors import RunFailed, UserError
 from harness.graph import MAX_THREADS, USERS
-from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY, LEAST_QUEUE_CAPACITY, QUEUE_CACHE, QUEUE_MEMORY, Dynamic, Queue, allowed_cpus, pool_of, port_queues
+from harness.models import (
+    COPY_FLOP,
+    DEFAULT_QUEUE_CAPACITY,
+    LEAST_QUEUE_CAPACITY,
+    QUEUE_CACHE,
+    QUEUE_MEMORY,
+    Dynamic,
+    Queue,
+    allowed_cpus,
+    pool_of,
+    port_queues,
+)
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
 from harness.runtime.states import MAX_BATCH, most_at_once
 
