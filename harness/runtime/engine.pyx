@@ -4,6 +4,7 @@ import os
 import resource
 import time
 
+cimport cython
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
@@ -57,6 +58,7 @@ SHORTEST_GRACE_S = 2.0
 """What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
 
 
+@cython.no_gc_clear  # the collector of cycles must leave it whole while threads run: __dealloc__ ends them
 cdef class RuntimeEngine:
     """Runs `graph` once under `model`; see harness.engine.Engine for what each method promises.
 

@@ -28,7 +28,6 @@ cdef void* source_body(void* argument) noexcept nogil:
             most = min(most, source.window - source.sent % source.window)
         if most == 0:
             break
-        worker.at.store(op.index + 1, memory_order_relaxed)
         if source.paces != NULL:
             count = due(worker, source, <uint32_t> most)
             if count == 0:
@@ -38,6 +37,7 @@ cdef void* source_body(void* argument) noexcept nogil:
             for i in range(1, count):
                 slot(source.buffer, run.stride, i).born_ns = 0
             source.buffer.born_ns = now_ns()  # one clock reading a batch: its first tuple is the sample
+        worker.at.store(op.index + 1, memory_order_relaxed)
         tuple_ = source.buffer
         for _ in range(count):
             make_tuple(source, tuple_, run.payload)

@@ -3,6 +3,7 @@
 What it proves about the graph, so that tuples need not pay for it, is in `analysis.py`; what each kind of operator keeps, in `states.pyx`.
 """
 
+cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
@@ -76,6 +77,7 @@ STACK_BYTES = 256 * 1024
 PYTHON_STACK_BYTES = 2 * 2**20
 
 
+@cython.no_gc_clear
 cdef class Plan:
     """Owns all memory of a run.
 

@@ -13,6 +13,7 @@ Threads are made when the level first needs them and stay until the end of the r
 import os
 import time
 
+cimport cython
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
 from harness.runtime.bodies cimport body
@@ -27,6 +28,7 @@ PERIOD_S = 0.1
 """The shortest period after which a thread that does not sleep as asked counts as unsuspendable [s]: many batches, but of users' code."""
 
 
+@cython.no_gc_clear
 cdef class Pool:
     """The scheduler threads of `plan`; none runs before the first set_level()."""
 

@@ -8,6 +8,7 @@ Two windows overlap by half: each sample is counted in both, and every half wind
 older one is read, so a reader sees at least half a window of samples, and never an empty one once there have been any.
 """
 
+cimport cython
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
@@ -21,6 +22,7 @@ WINDOW_S = 5.0
 """What a reader sees at most, as in IBM's implementation; at least half of it, once that much time has passed."""
 
 
+@cython.no_gc_clear
 cdef class Profiler:
     """Samples the threads of `plan` between start() and stop(). Raises OSError if the system refuses a thread."""
 

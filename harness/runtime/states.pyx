@@ -1,5 +1,6 @@
 """What each kind of operator keeps between tuples, made from the graph's description of it and freed with the plan."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from harness.runtime.native cimport (
@@ -35,6 +36,7 @@ def most_at_once(stride):
     return max(1, min(MAX_BATCH, BATCH_BYTES // stride))
 
 
+@cython.no_gc_clear
 cdef class States:
     """The states of a run's operators; slots are `stride` bytes."""
 

@@ -157,3 +157,22 @@ def test_an_engine_dropped_while_running_leaves_no_thread_behind() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True)
     assert done.stdout.strip() == "0"
+
+
+@pytest.mark.parametrize("profile", [False, True])
+def test_an_engine_that_is_collected_in_a_cycle_while_it_runs_ends_its_threads(profile: bool) -> None:
+    script = (
+        "import gc, sys, psutil\n"
+        "from harness.engine import open_engine\nfrom harness.graph import Graph\nfrom harness.models import Dynamic\n"
+        "def start():\n"
+        "    graph, held = Graph('cycle', 8), []\n"
+        "    user = graph.python('user', lambda sequence, value: held and value, preserves=True)\n"
+        "    graph.connect(graph.source('source', rate=100), user); graph.connect(user, graph.sink('sink'))\n"
+        f"    engine = open_engine(graph, Dynamic(3), profile={profile}); held.append(engine); engine.start(); engine.sample(0.02)\n"
+        "start(); gc.collect()\n"
+        "before = psutil.Process().num_threads()  # a sanitizer has a thread of its own\n"
+        "for _ in range(5): start(); gc.collect()\n"
+        "print(psutil.Process().num_threads() - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=True)
+    assert done.stdout.strip() == "0"
