@@ -1,0 +1,150 @@
+"""What a control law is: the reading of a period goes in, a decision comes out.
+
+A law has no clock, no thread and no file: time is what its readings say. So it can be driven by an engine, by a curve
+(`harness.saso`) or by a recorded trace, and never knows which.
+
+Words. *Level*: how many threads are allowed to run. *Period*: what passes between two steps, at one level. *Request to climb*:
+a law that wants a higher level asks its `CpuLimit` first (P17 §4.2.3).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.elasticity.cpu_limit import CpuLimit
+from harness.errors import UserError
+from harness.graph import MAX_THREADS
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One period as a law sees it. Raises UserError for what no clock or counter can show."""
+
+    time_s: float  # at the period's end, since the run's start
+    elapsed_s: float  # the period's true length
+    threads: int  # level at which it passed: threads that ran, or would have run if there had been work
+    throughput: float  # tuples/s submitted on all output ports of all operators, by the true length (P17 §4.2.2)
+    system_cpu: float | None = None  # busy share of the CPUs that the process may use, 0 .. 1; None: not known
+    others_cpu: float | None = None  # the same, of other processes alone
+    utilisation: float | None = None  # share of their time that the threads executed operators, 0 .. 1 (C-Stream §4.1)
+    congestion: float | None = None  # mean fill of the buffers in use, 0 .. 1 (ElasticLoadBalance)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.throughput) and self.throughput >= 0.0):
+            raise UserError(f"throughput must be a number of tuples/s from 0, not {self.throughput!r}")
+        if not (math.isfinite(self.time_s) and math.isfinite(self.elapsed_s) and self.elapsed_s > 0.0):
+            raise UserError(f"elapsed_s must be more than 0 seconds, not {self.elapsed_s!r}")
+        for name in ("system_cpu", "others_cpu", "utilisation", "congestion"):
+            share = getattr(self, name)
+            if share is not None and not 0.0 <= share <= 1.0 + 1e-9:
+                raise UserError(f"{name} must be from 0 to 1, not {share!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a law wants after a period."""
+
+    threads: int  # the level of the next period
+    reason: str  # for people: "trend below, above untrusted → up"
+    state: str  # what the law is doing, one or two words: climbing, settled, ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The levels that a law may choose, and where it begins. Raises UserError unless 1 <= minimum <= start <= maximum <= 1,024."""
+
+    minimum: int
+    maximum: int
+    start: int
+
+    def __post_init__(self) -> None:
+        for name in ("minimum", "maximum", "start"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_THREADS:
+                raise UserError(f"{name} level must be from 1 to {MAX_THREADS} threads, not {value!r}")
+        if self.minimum > self.maximum:
+            raise UserError(f"minimum level must be at most the maximum level {self.maximum}, not {self.minimum}")
+        if not self.minimum <= self.start <= self.maximum:
+            raise UserError(f"start level must be from {self.minimum} to {self.maximum} threads, not {self.start}")
+
+    def clamp(self, level: int) -> int:
+        """The nearest level within the bounds."""
+        return max(self.minimum, min(self.maximum, level))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A number, or a yes or no, that a law can be given. `low` and `high` are allowed themselves, unless `above_low`."""
+
+    name: str
+    default: float | int | bool
+    low: float
+    high: float
+    unit: str
+    meaning: str
+    above_low: bool = False
+
+    def parse(self, value: object) -> float | int | bool:
+        """The value, of the default's type. Raises UserError naming the setting, the rule and the value."""
+        if isinstance(self.default, bool):
+            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            known = words.get(str(value).lower())
+            if known is None:
+                raise UserError(f"{self.name} must be true or false, not {value!r}")
+            return known
+        kind = type(self.default)
+        try:
+            number = kind(value) if not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
+            if isinstance(value, float) and kind is int and value != number:
+                number = math.nan
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not self.low <= number <= self.high or (self.above_low and number == self.low):  # nan compares false
+            low = f"more than {self.low:g} and at most" if self.above_low else f"from {self.low:g} to"
+            what = "a whole number " if kind is int else ""
+            raise UserError(f"{self.name} must be {what}{low} {self.high:g} {self.unit}".rstrip() + f", not {value!r}")
+        return number
+
+
+class Law(ABC):
+    """A control law of the thread level. Subclasses say what they do in `decide`."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]  # one line for listings, with the source
+    SETTINGS: ClassVar[tuple[Setting, ...]] = ()
+
+    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
+        """`cpu`: whoever answers requests to climb; None: the law's own. Raises UserError for an unknown setting or value."""
+        self.bounds = bounds
+        self.set = self._parsed(settings or {})
+        self.cpu = self.cpu_limit() if cpu is None else cpu
+        self._time_s = -math.inf
+
+    def step(self, reading: Reading) -> Decision:
+        """Decide on the level of the next period. Raises UserError if the clock stands still or goes back."""
+        if reading.time_s <= self._time_s:
+            raise UserError(f"time_s must grow from reading to reading: {reading.time_s!r} follows {self._time_s!r}")
+        self._time_s = reading.time_s
+        self.cpu.see(reading.elapsed_s, reading.system_cpu, reading.others_cpu)
+        return self.decide(reading)
+
+    @abstractmethod
+    def decide(self, reading: Reading) -> Decision:
+        """What to do after a period."""
+
+    @abstractmethod
+    def cpu_limit(self) -> CpuLimit:
+        """Who answers the law's requests to climb when nobody else does."""
+
+    @classmethod
+    def _parsed(cls, given: Mapping[str, object]) -> dict[str, float | int | bool]:
+        known = {setting.name: setting for setting in cls.SETTINGS}
+        for name in given:
+            if name not in known:
+                listing = f"its settings are: {', '.join(known)}" if known else "it has none"
+                raise UserError(f"law {cls.name} has no setting {name!r}; {listing}")
+        return {name: setting.parse(given.get(name, setting.default)) for name, setting in known.items()}
