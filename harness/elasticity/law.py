@@ -55,7 +55,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The levels that a law may choose, and where it begins. Raises UserError unless 1 <= minimum <= start <= maximum <= 1,024."""
+    """The levels that a law may choose, and where it begins.
+
+    Raises UserError unless 1 <= minimum <= start <= maximum <= 1,024.
+    """
 
     minimum: int
     maximum: int
