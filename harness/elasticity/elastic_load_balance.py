@@ -1,6 +1,6 @@
 """The law of the ElasticLoadBalance operator: how many of its output ports are active, by throughput and congestion.
 
-A level is a number of active ports; with `rapid_scaling` only 1, 2, 3, 4, 6, 8, 11, 16, 23, 32 … are levels, 2^(i/2) rounded.
+A level is a number of active ports, 1, 2, 3 …; with `rapid_scaling` only 1, 2, 3, 4, 6, 8, 11, 16, 23, 32 …, 2^(i/2) rounded.
 T is the throughput on all output ports; "x beats y" means x - y > tolerance · y. *Congested*: the buffers of the active ports
 are on average fuller than `congestion_tolerance`. Noise is 1 at first. Each period:
 
@@ -21,11 +21,11 @@ are on average fuller than `congestion_tolerance`. Noise is 1 at first. Each per
 
 Faults, kept as they are: on a plateau the law stays one level past the knee, since nothing makes it step down; past a peak the
 drop is taken for a change in load, and it walks to and fro for ever; where one level is congested and the next is not, it
-oscillates between them.
+oscillates between them. With `rapid_scaling` there are as many levels as ports all the same: those whose number is too large
+leave the ports as they are, ports beyond the last number that fits are never used, and the way back is as long as the way up.
 
-Unlike the operator: with `rapid_scaling` the levels end with the number of ports, itself a level (the original counts on past
-it, and its suggestions are then ignored); an initial number of ports that is no level is made one (the original never
-starts). A congestion that is not known counts as congested.
+Unlike the operator, which then never starts: with `rapid_scaling`, an initial number of ports that is no level is made one.
+A congestion that is not known counts as congested.
 
 Source: the operator (github.com/IBMStreams/streamsx.plumbing), and Schneider's article on it; the law descends from Gedik et
 al., TPDS 25(6), 2014. How often to measure, and buffer sizes, are the operator's business.
@@ -34,7 +34,6 @@ al., TPDS 25(6), 2014. How often to measure, and buffer sizes, are the operator'
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import count, takewhile
 
 from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
@@ -44,11 +43,13 @@ NOISE_LIMIT = 1  # samples
 
 
 def levels_of(bounds: Bounds, rapid: bool) -> list[int]:
-    """The numbers of ports that the law may choose, ascending."""
+    """The number of active ports of each level, ascending."""
     if not rapid:
         return list(range(bounds.minimum, bounds.maximum + 1))
-    sizes = takewhile(lambda size: size <= bounds.maximum, (int(0.5 + 2.0 ** (i / 2)) for i in count(1)))
-    return sorted({bounds.minimum, bounds.start, bounds.maximum, *(size for size in sizes if size >= bounds.minimum)})
+    sizes = [int(0.5 + 2.0 ** (i / 2)) for i in range(1, bounds.maximum + 1)]
+    others = {bounds.minimum, bounds.start}.difference(sizes)
+    largest = max(size for size in (*sizes, *others) if size <= bounds.maximum)
+    return sorted([*(min(size, largest) for size in sizes if size >= bounds.minimum), *others])
 
 
 class ElasticLoadBalance(Law):
@@ -140,16 +141,20 @@ class ElasticLoadBalance(Law):
     def _move(self, trends: Trends, congested: bool) -> Decision:
         up = trends.why_up()
         if congested and up:
-            if self._at + 1 == len(self._levels):
-                return self._now(f"congested, {up} → up, but all ports are active", "settled")
-            self._at += 1
+            before = self._levels[self._at]
+            self._at = min(self._at + 1, len(self._levels) - 1)
+            if self._levels[self._at] == before:
+                return self._now(f"congested, {up} → up, but no more ports", "settled")
             return self._now(f"congested, {up} → up", "climbing")
         if congested and trends.trusts_below:
             return self._now("congested, no reason to climb, below trusted → stay", "settled")
         why = "congested, below untrusted" if congested else "not congested"
         if self._at == 0:
             return self._now("congested, no trend above → stay" if congested else f"{why}, lowest level → stay", "settled")
+        before = self._levels[self._at]
         self._at -= 1
+        if self._levels[self._at] == before:
+            return self._now(f"{why} → down, but from a level without ports", "settled")
         return self._now(f"{why} → down", "descending")
 
     def _now(self, reason: str, state: str) -> Decision:

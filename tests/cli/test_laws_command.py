@@ -68,3 +68,10 @@ def test_an_answer_can_be_kept_in_the_file_of_its_trace(trace, tmp_path, capsys)
     both = tmp_path / "both.json"
     both.write_text(json.dumps(TRACE | json.loads(capsys.readouterr().out)), encoding="utf-8")
     assert main(["laws", "replay", "--law", "streams", str(both)]) == 0
+
+
+def test_a_trace_that_is_no_text_is_refused_in_one_line(tmp_path, capsys):
+    path = tmp_path / "trace.json"
+    path.write_bytes(b'{"max": \xff}')
+    assert main(["laws", "replay", "--law", "fixed", str(path)]) == 2
+    assert capsys.readouterr().err.endswith("trace.json: must be UTF-8 text: invalid start byte at byte 8\n")

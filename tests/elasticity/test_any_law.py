@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity import Bounds, Reading, make_law
+from harness.elasticity import Bounds, Reading, law_class, make_law
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
 from tests.elasticity.drive import BUILT, reading
@@ -31,8 +31,10 @@ def traces(draw):
     return draw(st.lists(periods, max_size=80))
 
 
-def drive(name, bounds, answers, trace):
-    law = make_law(name, bounds, None if answers is None else Answers(answers))
+def drive(name, bounds, answers, trace, switched=False):
+    """`switched`: every setting that is a yes or no is the other way round."""
+    given = {setting.name: not setting.default for setting in law_class(name).SETTINGS if isinstance(setting.default, bool)}
+    law = make_law(name, bounds, None if answers is None else Answers(answers), given if switched else None)
     level, time_s, decisions = bounds.start, 0.0, []
     for elapsed_s, throughput, *shares in trace:
         time_s += elapsed_s
@@ -43,12 +45,17 @@ def drive(name, bounds, answers, trace):
 
 @pytest.mark.parametrize("name", BUILT)
 @settings(deadline=None, max_examples=100)
-@given(bounds=bounds_of_levels(), answers=st.none() | st.lists(st.booleans(), max_size=80), trace=traces())
-def test_levels_stay_within_the_bounds_and_the_same_trace_gives_the_same_decisions(name, bounds, answers, trace):
-    decisions = drive(name, bounds, answers, trace)
+@given(
+    bounds=bounds_of_levels(),
+    answers=st.none() | st.lists(st.booleans(), max_size=80),
+    trace=traces(),
+    switched=st.booleans(),
+)
+def test_levels_stay_within_the_bounds_and_the_same_trace_gives_the_same_decisions(name, bounds, answers, trace, switched):
+    decisions = drive(name, bounds, answers, trace, switched)
     assert all(bounds.minimum <= decision.threads <= bounds.maximum for decision in decisions)
     assert all(decision.reason and decision.state for decision in decisions)
-    assert drive(name, bounds, answers, trace) == decisions
+    assert drive(name, bounds, answers, trace, switched) == decisions
 
 
 @pytest.mark.parametrize("name", BUILT)

@@ -24,8 +24,8 @@ CASES = {
     "from above, it looks below first": (up_to(4), {"start": 3}, [2, 3, 4, 5, 5]),
     "one port": (up_to(9), {"ports": 1}, [1, 1]),
     "rapid": (up_to(99), {"rapid_scaling": True, "ports": 16}, [2, 3, 4, 6, 8, 11, 16, 16]),
-    "rapid, ports between sizes": (up_to(99), {"rapid_scaling": True, "ports": 10}, [2, 3, 4, 6, 8, 10, 10]),
-    "rapid, from between sizes": (up_to(99), {"rapid_scaling": True, "ports": 10, "start": 5}, [4, 5, 6, 8, 10, 10]),
+    "fault: rapid never uses the ports beyond a size": (up_to(99), {"rapid_scaling": True, "ports": 10}, [2, 3, 4, 6, 8, 8, 8]),
+    "rapid, from between sizes": (up_to(99), {"rapid_scaling": True, "ports": 10, "start": 5}, [4, 5, 6, 8, 8, 8]),
 }
 
 
@@ -77,10 +77,25 @@ def test_a_change_in_congestion_is_never_noise():
     assert decision.reason == "congestion changed, other levels untrusted; not congested → down"
 
 
-def test_rapid_levels_are_powers_of_the_root_of_two_with_start_and_all_ports():
-    assert levels_of(Bounds(1, 32, 1), True) == [1, 2, 3, 4, 6, 8, 11, 16, 23, 32]
-    assert levels_of(Bounds(1, 10, 5), True) == [1, 2, 3, 4, 5, 6, 8, 10]
+def test_rapid_levels_are_powers_of_the_root_of_two_as_many_as_ports():
+    assert levels_of(Bounds(1, 8, 1), True) == [1, 2, 3, 4, 6, 8, 8, 8]
+    assert levels_of(Bounds(1, 10, 1), True) == [1, 2, 3, 4, 6, 8, 8, 8, 8, 8]
     assert levels_of(Bounds(1, 1, 1), True) == [1]
+    assert set(levels_of(Bounds(1, 32, 1), True)) == {1, 2, 3, 4, 6, 8, 11, 16, 23, 32}
+
+
+def test_rapid_start_and_minimum_are_levels_too():
+    assert levels_of(Bounds(1, 7, 5), True) == [1, 2, 3, 4, 5, 6, 6, 6]
+    assert set(levels_of(Bounds(9, 10, 10), True)) == {9, 10}
+
+
+def test_fault_with_rapid_scaling_the_way_back_leads_over_levels_without_ports():
+    subject = law(ports=5, start=4, rapid_scaling=True)
+    before = closed_loop(subject, lambda level: 100.0 * level, 4)
+    assert levels(before) == [3, 4, 4, 4]
+    decisions = closed_loop(subject, lambda level: 100.0 * level, 3, congested=lambda level: False, after=before)
+    assert levels(decisions) == [4, 3, 2]
+    assert decisions[0].reason.endswith("not congested → down, but from a level without ports")
 
 
 @pytest.mark.parametrize(
