@@ -20,20 +20,21 @@ Value = int | str
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a topology: a whole number from `low` to `high` in `unit`, or one of `words`."""
+    """A parameter of a topology: a whole number from `low` to `high` in `unit` (None: no number), or one of `words`."""
 
     name: str
     default: Value
     unit: str
-    low: int
-    high: int
+    low: int | None
+    high: int | None
     meaning: str
     words: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
         """What a value must be."""
-        return " or ".join([f"a whole number from {self.low} to {self.high}", *self.words])
+        numbers = [] if self.low is None else [f"a whole number from {self.low} to {self.high}"]
+        return " or ".join([*numbers, *self.words])
 
     def parse(self, topology: str, value: Value) -> Value:
         """The value meant by a number, or by text from the command line. Raises UserError if it breaks the rule."""
@@ -44,7 +45,7 @@ class Parameter:
             number = int(value) if re.fullmatch("[0-9]{1,19}", value) else None
         else:
             number = value if isinstance(value, int) and not isinstance(value, bool) else None
-        if number is None or not self.low <= number <= self.high:
+        if number is None or self.low is None or self.high is None or not self.low <= number <= self.high:
             raise UserError(f"parameter {self.name} of topology {topology} must be {self.rule}, not {_shown(value)}")
         return number
 
