@@ -17,7 +17,7 @@ from dataclasses import replace
 from harness.graph import MAX_BURST_S, MAX_QUEUE_CAPACITY, MAX_THREADS, MAX_TUPLES, Graph
 from harness.graph_balance import MAX_PERIOD_S
 from topologies import PAYLOAD, Parameter, Topology
-from topologies.costs import COST, work_costs
+from topologies.costs import COST, SKEWED, work_costs
 
 CONSTANT, BURSTY_COST, BURSTY_RATE = LOADS = ("constant", "bursty-cost", "bursty-rate")
 LIGHT = 1  # FLOP a tuple between bursts of cost
@@ -77,7 +77,7 @@ TOPOLOGY = Topology(
     takes=(
         Parameter("workers", 32, "work operators", 1, MAX_THREADS, "operators side by side, each with a thread"),
         Parameter("buffer", 100, "tuples", 1, MAX_QUEUE_CAPACITY, "that wait for each worker at most"),
-        replace(COST, default=1000),
+        replace(COST, default=1000, meaning=f"of each work operator, at its highest; {SKEWED}: 1 to 10,000"),
         PAYLOAD,
         Parameter("load", CONSTANT, "", None, None, "what comes in bursts", LOADS),
         Parameter("cycle", 100_000_000, "tuples", 10, MAX_TUPLES, f"{BURSTY_COST}: bursts and what is between"),
