@@ -24,7 +24,7 @@ class Balance:
     active: int  # output ports that get tuples
     ports: int  # output ports
     submitted: int  # tuples submitted on its output ports, by the threads of its buffers
-    congestion: float  # tuples in a buffer over its capacity at the period's end, 0 .. 1: the mean over the active ports
+    congestion: float  # fill of the active ports' buffers at the period's end, 0 .. 1: the mean; 1 if the sender waits for room
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@
 #            what is behind it. All that is here is the side that fills them.
 #   active   the first so many output ports, which alone get tuples. The thread of another one empties its buffer and sleeps, as any thread
 #            does whose queue is empty; punctuation is pushed to every port and wakes it.
-#   full     buffers are left out. Where all active ones are full the thread waits until one is half empty, or more become active.
+#   full     buffers are left out. Where all active ones are full the thread waits until one is half empty, or more become active. Meanwhile
+#            they count as full (engine.pyx): a sender that is faster than all workers would fill each slot that gets free, were it not
+#            that a switch of threads shall be worth many tuples.
 #
 # One thread at a time fills the buffers, so what it knows of a buffer's room can only get better: a push of as many tuples as there is room
 # for never waits, and tuples are dealt in rounds. ORDER holds for each port, since a round ends before the next one begins.
@@ -91,7 +93,9 @@ cdef void wait_for_room(Operator* op, Worker* worker, BalanceState* state) noexc
     worker.waits.add(1)
     worker.at.store(0, memory_order_relaxed)
     worker.rest.store(BLOCKED, memory_order_relaxed)
+    state.waiting.store(True, memory_order_relaxed)
     state.room.sleep_while(state.freed, freed, worker.stop)
+    state.waiting.store(False, memory_order_relaxed)
     worker.rest.store(AWAKE, memory_order_relaxed)
     worker.at.store(op.index + 1, memory_order_relaxed)
 

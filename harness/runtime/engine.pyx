@@ -283,7 +283,8 @@ cdef class RuntimeEngine:
     cdef _balance(self, uint32_t index, list now, list before):
         """A period of an elastic_load_balance operator; `now` and `before`: tuples through each operator."""
         cdef Operator* op = &self.plan.run.operators[index]
-        cdef uint32_t active = (<BalanceState*> op.own).active.load(memory_order_relaxed)
+        cdef BalanceState* state = <BalanceState*> op.own
+        cdef uint32_t active = state.active.load(memory_order_relaxed)
         cdef uint32_t i, buffer
         cdef double fill = 0.0
         submitted = 0
@@ -292,7 +293,8 @@ cdef class RuntimeEngine:
             submitted += now[buffer] - before[buffer]
             if i < active:
                 fill += self._fill(op.routes[i].targets.port.index)
-        return Balance(active=active, ports=op.outputs, submitted=submitted, congestion=fill / active)
+        congestion = 1.0 if state.waiting.load(memory_order_relaxed) else fill / active
+        return Balance(active=active, ports=op.outputs, submitted=submitted, congestion=congestion)
 
     cdef dict _read(self):
         """All counters since the start."""

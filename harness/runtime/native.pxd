@@ -218,6 +218,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t* ways
         atomic[uint64_t] freed
         Parking room
+        atomic[bool] waiting
 
     cdef cppclass SplitState:
         uint64_t keys

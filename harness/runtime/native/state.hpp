@@ -160,6 +160,7 @@ struct BalanceState {
   uint32_t* ways;                // those of them that have room, as far as the operator has looked
   std::atomic<uint64_t> freed;   // changes when a buffer has room, or more ports are active
   Parking room;                  // where who fills the buffers waits; Port::room of all of them
+  std::atomic<bool> waiting;     // somebody sleeps there, having found all buffers full
 };
 
 struct SplitState {
