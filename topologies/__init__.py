@@ -55,7 +55,8 @@ class Topology:
     """A family of graphs.
 
     `size(**values)` is the number of operators that `build(**values, seed=...)` makes, or any number above `MAX_OPERATORS` if
-    it is above; it must be quick. `seed` decides what the topology places at random.
+    it is above; it must be quick. `seed` decides what the topology places at random. `wrong(**values)` tells what of the values
+    does not go together, or None.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Topology:
     takes: tuple[Parameter, ...]
     size: Callable[..., int]
     build: Callable[..., Graph]
+    wrong: Callable[..., str | None] | None = None
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -80,6 +82,9 @@ class Topology:
                     f"its parameters are: {', '.join(parameters)}"
                 )
         values = {name: each.parse(self.name, given.get(name, each.default)) for name, each in parameters.items()}
+        problem = self.wrong(**values) if self.wrong is not None else None
+        if problem is not None:
+            raise UserError(f"{problem} (topology {self.name})")
         if self.size(**values) > MAX_OPERATORS:
             shape = ", ".join(f"{name}={value}" for name, value in values.items() if name not in ("cost", "payload"))
             raise UserError(f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with {shape}")

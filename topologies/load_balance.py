@@ -70,6 +70,13 @@ def build(
     return graph
 
 
+def wrong(workers: int, initial: int | str, **_: object) -> str | None:
+    """Whether more ports shall be active than there are."""
+    if isinstance(initial, int) and initial > workers:
+        return f"parameter initial must be at most {workers}, which is workers, not {initial}"
+    return None
+
+
 TOPOLOGY = Topology(
     name="load-balance",
     summary="workers that share tuples, as many as a law finds best; all feed one sink that locks",
@@ -92,4 +99,5 @@ TOPOLOGY = Topology(
     ),
     size=lambda workers, **_: 2 * workers + 3,
     build=build,
+    wrong=wrong,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import topologies
 from harness.engine import Engine, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, Operator
@@ -90,14 +91,14 @@ def test_no_tuple_is_lost_while_the_active_ports_change_at_random(model: Model, 
 @MODELS
 def test_a_threaded_split_uses_all_ports_in_turn(model: Model) -> None:
     graph = Graph("turns", 8)
-    split, sink = graph.threaded_split("split", 4, 1000), graph.sink("sink")
+    split, sink = graph.threaded_split("split", 3, 1000), graph.sink("sink")
     graph.connect(graph.source("source"), split)
-    for port in range(4):
+    for port in range(3):
         graph.connect(split.output(port), sink)
-    totals = run_to_end(graph, model, 1002)  # no buffer is ever full
+    totals = run_to_end(graph, model, 1001)  # no buffer is ever full
     counts = count_of(graph, totals.processed)
     assert totals.correct
-    assert [counts[f"split.{number}"] for number in (1, 2, 3, 4)] == [251, 251, 250, 250]
+    assert [counts[f"split.{number}"] for number in (1, 2, 3)] == [334, 334, 333]
 
 
 @MODELS
@@ -116,6 +117,18 @@ def test_windows_reach_sleeping_ports_however_many_and_do_not_block(model: Model
     counts = count_of(graph, totals.processed)
     assert totals.drained and totals.correct
     assert [counts[f"sink{number}"] for number in range(4)] == [2000, 0, 0, 0]
+
+
+@MODELS
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"load": "bursty-cost", "cycle": 1000}, {"load": "bursty-rate", "burst": 5, "silence": 5}, {"elastic": "no"}],
+    ids=lambda values: values.get("load", "constant"),
+)
+def test_the_test_application_is_right_under_every_model(model: Model, values: dict[str, int | str]) -> None:
+    graph, _ = topologies.build("load-balance", {"workers": 6, "initial": 2, **values}, 0)
+    totals = run_to_end(graph, model, 20_000)
+    assert totals.drained and totals.correct and totals.received == 20_000
 
 
 # -- who gets tuples, and who waits -------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ BAD = [
     (
         "load-balance",
         {"workers": 2, "initial": 3},
-        "initial_active_ports of elastic_load_balance 'balance' must be a whole number from 1 to 2 output ports, not 3",
+        "parameter initial must be at most 2, which is workers, not 3 (topology load-balance)",
     ),
     ("mix", {"payload": "67108865"}, PAYLOAD + "'67108865'"),
     (
