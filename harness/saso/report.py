@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from statistics import fmean, median
+
+from typing import TYPE_CHECKING
 
 from harness.elasticity import DEFAULT_LAW
 from harness.saso.bench import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ACCURATE = 0.97  # of the best: what counts as having found it
 QUIET = 0.05  # noise up to here is in the first table
@@ -46,6 +52,18 @@ def summary(rows: Sequence[Row]) -> str:
             scenarios = len({row.scenario for row in chosen})
             tables.append(f"**{title}** ({scenarios} scenarios)\n\n" + _table(chosen))
     return "\n\n".join([*tables, EXPLANATION]) + "\n"
+
+
+def as_document(rows: Sequence[Row]) -> dict[str, object]:
+    """The rows as JSON."""
+    return {"results": [asdict(row) for row in rows]}
+
+
+def as_frame(rows: Sequence[Row]) -> pd.DataFrame:
+    """The rows as a table, without the levels: what the figure is drawn from."""
+    import pandas as pd
+
+    return pd.DataFrame([{key: value for key, value in asdict(row).items() if key != "levels"} for row in rows])
 
 
 def _noise(row: Row) -> float:
