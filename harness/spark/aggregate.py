@@ -39,7 +39,7 @@ class Summary:
 def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
     """The tables of parsed `records`, by name, rows in a fixed order. Files in quarantine are named relative to `root`."""
     usable = runs(records)
-    marked = mark_used(usable.drop("samples"))
+    marked = mark_used(usable.drop("samples", "adaptation"))
     return {
         "throughput": throughput(marked).orderBy(*ARM),
         "samples": samples(usable.orderBy(*ARM, "repeat", "run_id")),  # runs are few; each keeps its samples' order

@@ -124,6 +124,8 @@ def _value_rules() -> list[tuple[str, str]]:
         if not isinstance(kind, StringType):
             rules.append((f"{text} IS NOT NULL AND NOT coalesce(try_cast({text} AS INT) >= 0, false)", told))
     for field in SAMPLE:
+        if field.nullable:
+            continue
         series, kind = f"record.samples.{field.name}", field.dataType
         told = f"'impossible value: {field.name} of a sample is missing, negative or not finite'"
         rules.append((f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})", told))

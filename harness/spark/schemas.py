@@ -36,6 +36,11 @@ def _table(**columns: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in columns.items()])
 
 
+BALANCER = _struct(
+    {"operator": TEXT, "active": SMALL, "ports": SMALL, "tuples_per_s": REAL, "congestion": REAL},
+    {"reason": TEXT},
+)
+
 SAMPLE = _struct(
     {
         "time_s": REAL,
@@ -46,7 +51,33 @@ SAMPLE = _struct(
         "threads_active": SMALL,
         "cpu_s": REAL,
         "context_switches": WHOLE,
-    }
+    },
+    {
+        "threads_requested": SMALL,
+        "threads_unsuspendable": SMALL,
+        "queued_ports": SMALL,
+        "system_cpu": REAL,
+        "others_cpu": REAL,
+        "utilisation": REAL,
+        "law_state": TEXT,
+        "law_reason": TEXT,
+        "balancers": ArrayType(BALANCER),
+    },
+)
+
+ELASTIC = _struct(
+    {
+        "law": TEXT,
+        "settings": MapType(TEXT, TEXT),  # numbers, true and false in a record, all read as text
+        "period_s": REAL,
+        "minimum": SMALL,
+        "maximum": SMALL,
+        "start": SMALL,
+        "changes": SMALL,
+        "adaptation_s": REAL,
+        "settled": FLAG,
+    },
+    {"settled_level": SMALL},
 )
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
@@ -98,6 +129,8 @@ RECORD = _struct(
         "ns_per_hop": REAL,
         "error": TEXT,
         "commit": TEXT,
+        "elastic": ELASTIC,
+        "adaptation": ArrayType(SAMPLE),
     },
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.spark.schemas import LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, TABLES
+from harness.spark.schemas import BALANCER, ELASTIC, LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 JSON_SCHEMA = json.loads((ROOT / "config" / "schemas" / "record.schema.json").read_text(encoding="utf-8"))
@@ -20,6 +20,8 @@ def described() -> list:
         pytest.param(RECORD, JSON_SCHEMA, id="record"),
         pytest.param(SAMPLE, fields["samples"]["items"], id="sample"),
         pytest.param(LATENCY, fields["latency_ns"], id="latency"),
+        pytest.param(ELASTIC, fields["elastic"], id="elastic"),
+        pytest.param(BALANCER, fields["samples"]["items"]["properties"]["balancers"]["items"], id="balancer"),
     ]
 
 
