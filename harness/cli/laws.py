@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.cli.settings import ProgressLine, check_writable
+from harness.cli.arguments import check_writable, whole
+from harness.cli.progress_line import ProgressLine
 from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class
 from harness.errors import RunFailed, UserError
 
@@ -69,6 +69,9 @@ and, as far as wanted:
 The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
 
 
+MAX_EVERY = 1000
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One parser a command; what it does is `args.action`."""
     _add_bench_options(parser)
@@ -103,18 +106,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_bench_options(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(action=bench, curves=None)
     parser.add_argument("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
-    parser.add_argument("--every", type=_whole, default=1, metavar="N", help="every N-th scenario of the library (default: all)")
+    parser.add_argument(
+        "--every", type=whole(1, MAX_EVERY), default=1, metavar="N", help="every N-th scenario of the library (default: all)"
+    )
     parser.add_argument("--report", metavar="PATH", help="write the table to PATH (Markdown)")
     parser.add_argument("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
     parser.add_argument(
-        "--json", metavar="PATH|-", help="write the rows with all levels as JSON: to PATH, or with - to stdout in place of the table"
+        "--json",
+        metavar="PATH|-",
+        help="write the rows with all levels as JSON: to PATH, or with - to stdout in place of the table",
     )
-
-
-def _whole(text: str) -> int:
-    if re.fullmatch(r"[0-9]{1,6}", text) and int(text) >= 1:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"must be a whole number from 1 to 999999, not {text[:40]!r}")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -135,8 +136,8 @@ def bench(args: argparse.Namespace) -> int:
         check_writable(f"--{option}", path)
     from harness.saso.bench import run_bench
 
-    with ProgressLine() as line:
-        rows = run_bench(laws, scenarios, lambda done, of: line.show(f"laws: {done} of {of} runs"))
+    with ProgressLine(len(laws) * len(scenarios)) as line:
+        rows = run_bench(laws, scenarios, lambda done, of: line.show(done, of, "SASO bench"))
     if args.table is not None:
         _write("--table", args.table, lambda path: as_frame(rows).to_parquet(path, index=False))
     if args.report is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import fmean, median
-
 from typing import TYPE_CHECKING
 
 from harness.elasticity import DEFAULT_LAW
@@ -31,11 +30,10 @@ HEADINGS = (
 )
 
 EXPLANATION = f"""\
-Accurate: scenarios in which the settled throughput is at least {ACCURATE:.0%} of the best. Accuracy: its mean. Settling:
-median of periods until settled, with up to 64 levels and with {WIDE}. Overshoot: scenarios in which the law climbed to more
-than twice the best level, and the highest multiple in 99 of 100. Changes: of level after settling, in 50 periods. Regret:
-throughput lost against
-an oracle, from the first period on. All throughputs are those of curves, not of runs."""
+Accurate: scenarios in which the settled throughput is at least {ACCURATE:.0%} of the best. Accuracy: its mean. Settling: median
+of periods until settled, with up to 64 levels and with {WIDE}. Overshoot: scenarios in which the law climbed to more than
+twice the best level, and the highest multiple in 99 of 100. Changes: of level after settling, in 50 periods. Regret:
+throughput lost against an oracle, from the first period on. All throughputs are those of curves, not of runs."""
 
 
 def summary(rows: Sequence[Row]) -> str:
