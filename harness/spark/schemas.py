@@ -36,6 +36,10 @@ def _table(**columns: DataType) -> StructType:
     return StructType([StructField(name, kind) for name, kind in columns.items()])
 
 
+BALANCER = _struct(
+    {"operator": TEXT, "active": SMALL, "ports": SMALL, "tuples_per_s": REAL, "congestion": REAL}, {"reason": TEXT}
+)
+
 SAMPLE = _struct(
     {
         "time_s": REAL,
@@ -46,7 +50,33 @@ SAMPLE = _struct(
         "threads_active": SMALL,
         "cpu_s": REAL,
         "context_switches": WHOLE,
-    }
+    },
+    {
+        "threads_requested": SMALL,
+        "threads_unsuspendable": SMALL,
+        "queued_ports": SMALL,
+        "system_cpu": REAL,
+        "others_cpu": REAL,
+        "utilisation": REAL,
+        "law_state": TEXT,
+        "law_reason": TEXT,
+        "balancers": ArrayType(BALANCER),
+    },
+)
+
+ELASTIC = _struct(
+    {
+        "law": TEXT,
+        "settings": MapType(TEXT, TEXT),  # numbers, yes and no, all read as text
+        "period_s": REAL,
+        "minimum": SMALL,
+        "maximum": SMALL,
+        "start": SMALL,
+        "changes": WHOLE,
+        "adaptation_s": REAL,
+        "settled": FLAG,
+    },
+    {"settled_level": REAL},
 )
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
@@ -98,6 +128,8 @@ RECORD = _struct(
         "ns_per_hop": REAL,
         "error": TEXT,
         "commit": TEXT,
+        "elastic": ELASTIC,
+        "adaptation": ArrayType(SAMPLE),
     },
 )
 
@@ -119,6 +151,8 @@ TABLES: dict[str, StructType] = {
         model=TEXT,
         arm=TEXT,
         threads=SMALL,
+        elastic=FLAG,
+        law=TEXT,
         queue_capacity=WHOLE,
         machine=TEXT,
         simulated=FLAG,
@@ -137,6 +171,9 @@ TABLES: dict[str, StructType] = {
         ns_per_hop_mean=REAL,
         context_switches_mean=REAL,
         cpu_seconds_mean=REAL,
+        level=REAL,
+        level_lo=REAL,
+        level_hi=REAL,
         cpu_model=TEXT,
         cpus_allowed=SMALL,
         commit=TEXT,
@@ -158,6 +195,36 @@ TABLES: dict[str, StructType] = {
         source_tuples_per_s=REAL,
         submitted_tuples_per_s=REAL,
         threads_active=SMALL,
+    ),
+    "timeline": _table(
+        experiment=TEXT,
+        cell=TEXT,
+        topology=TEXT,
+        **PARAMETERS,
+        model=TEXT,
+        arm=TEXT,
+        law=TEXT,
+        machine=TEXT,
+        simulated=FLAG,
+        run_id=TEXT,
+        repeat=SMALL,
+        failed=FLAG,
+        phase=TEXT,
+        time_s=REAL,
+        elapsed_s=REAL,
+        throughput_submitted=REAL,
+        throughput_sink=REAL,
+        threads_active=SMALL,
+        threads_requested=SMALL,
+        queued_ports=SMALL,
+        system_cpu=REAL,
+        law_state=TEXT,
+        law_reason=TEXT,
+        balancer=TEXT,
+        active_ports=SMALL,
+        ports=SMALL,
+        congestion=REAL,
+        balancer_reason=TEXT,
     ),
     "latency": _table(
         experiment=TEXT,

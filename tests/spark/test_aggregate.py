@@ -20,7 +20,7 @@ from harness.cli.aggregate import spark_settings
 from harness.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLES = ("throughput", "samples", "latency", "speedup", "quarantine")
+TABLES = ("throughput", "samples", "timeline", "latency", "speedup", "quarantine")
 
 
 @pytest.fixture(scope="module")

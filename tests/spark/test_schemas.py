@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.spark.schemas import LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, TABLES
+from harness.spark.schemas import BALANCER, ELASTIC, LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 JSON_SCHEMA = json.loads((ROOT / "config" / "schemas" / "record.schema.json").read_text(encoding="utf-8"))
@@ -15,10 +15,12 @@ JSON_TYPES = {"string": "string", "integer": "int bigint", "number": "double", "
 
 
 def described() -> list:
-    fields = JSON_SCHEMA["properties"]
+    fields, sample = JSON_SCHEMA["properties"], JSON_SCHEMA["$defs"]["sample"]
     return [
         pytest.param(RECORD, JSON_SCHEMA, id="record"),
-        pytest.param(SAMPLE, fields["samples"]["items"], id="sample"),
+        pytest.param(SAMPLE, sample, id="sample"),
+        pytest.param(BALANCER, sample["properties"]["balancers"]["items"], id="balancer"),
+        pytest.param(ELASTIC, fields["elastic"], id="elastic"),
         pytest.param(LATENCY, fields["latency_ns"], id="latency"),
     ]
 
@@ -37,6 +39,12 @@ def test_types_and_nullability_are_those_of_the_json_schema(struct, schema):
         (kind,) = [kind for kind in kinds if kind != "null"]
         if kind in JSON_TYPES:
             assert field.dataType.simpleString() in JSON_TYPES[kind].split(), field.name
+
+
+@pytest.mark.parametrize("series", ["samples", "adaptation"])
+def test_both_series_of_a_record_hold_samples(series):
+    assert JSON_SCHEMA["properties"][series]["items"] == {"$ref": "#/$defs/sample"}
+    assert RECORD[series].dataType.elementType == SAMPLE
 
 
 def test_the_version_is_that_of_the_json_schema():
