@@ -133,7 +133,15 @@ RECORD = _struct(
     },
 )
 
-PARAMETERS: dict[str, DataType] = {"operators": SMALL, "width": SMALL, "depth": SMALL, "cost": TEXT, "payload": SMALL}
+PARAMETERS: dict[str, DataType] = {
+    "operators": SMALL,
+    "width": SMALL,
+    "depth": SMALL,
+    "workers": SMALL,
+    "cost": TEXT,
+    "payload": SMALL,
+    "load": TEXT,
+}
 """Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed"."""
 
 CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated")
@@ -225,6 +233,7 @@ TABLES: dict[str, StructType] = {
         ports=SMALL,
         congestion=REAL,
         balancer_reason=TEXT,
+        parameters=TEXT,
     ),
     "latency": _table(
         experiment=TEXT,

@@ -73,6 +73,26 @@ def test_settings_differ_if_records_would(profile, change):
     assert load_config(profile(config=change)).experiment("one").blocks()[0].settings != before
 
 
+def test_a_size_may_measure_otherwise_than_its_profile(profile):
+    path = profile(config={"warmup": 1, "seed": 3}, size={"repeats": 5, "duration_s": 8, "warmup": 0})
+    config = load_config(path)
+    (first, _) = config.experiment("one").blocks()
+    assert (first.repeats, first.duration_s, first.warmup, first.seed) == (5, 8.0, 0.0, 3)
+    assert {(spec.duration_s, spec.warmup) for spec in first.specs().values()} == {(8.0, 0.0)}
+    assert (config.repeats, config.duration_s, config.warmup) == (2, 0.1, 1.0)
+
+
+@pytest.mark.parametrize("change", [{"repeats": 3}, {"duration_s": 0.2}, {"warmup": 1}], ids=str)
+def test_settings_of_a_size_count_too(profile, change):
+    before = load_config(profile()).experiment("one").blocks()[0].settings
+    assert load_config(profile(size=change)).experiment("one").blocks()[0].settings != before
+
+
+def test_figures_are_those_of_the_experiments_and_then_of_the_benches(profile):
+    assert load_config(profile()).drawn == ("one",)
+    assert load_config(profile(config={"benches": ["saso"]})).drawn == ("one", "saso")
+
+
 def test_blocks_have_different_but_repeatable_orders(profile):
     first, second = (load_config(profile()) for _ in range(2))
     seeds = [block.order_seed for block in first.blocks()]

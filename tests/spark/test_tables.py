@@ -179,7 +179,8 @@ def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(runs_of, make_reco
     )
     left = {"balancer": "left", "active_ports": 3, "ports": 32, "congestion": 0.5, "balancer_reason": "trend above"}
     right = {"balancer": "right", "active_ports": 4, "ports": 32, "congestion": 0.5, "balancer_reason": None}
-    shared = {"run_id": "a", "law": None, "phase": "measured"}
+    parameters = '{"operators":"4","cost":"100","payload":"128"}'
+    shared = {"run_id": "a", "law": None, "phase": "measured", "workers": None, "parameters": parameters}
     assert_rows(
         timeline(runs),
         [{**shared, "time_s": 1.0, **left}, {**shared, "time_s": 1.0, **right}, {**shared, "time_s": 1.5, **left}],
