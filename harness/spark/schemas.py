@@ -67,16 +67,16 @@ SAMPLE = _struct(
 ELASTIC = _struct(
     {
         "law": TEXT,
-        "settings": MapType(TEXT, TEXT),  # numbers, yes and no, all read as text
+        "settings": MapType(TEXT, TEXT),  # numbers, true and false in a record, all read as text
         "period_s": REAL,
         "minimum": SMALL,
         "maximum": SMALL,
         "start": SMALL,
-        "changes": WHOLE,
+        "changes": SMALL,
         "adaptation_s": REAL,
         "settled": FLAG,
     },
-    {"settled_level": REAL},
+    {"settled_level": SMALL},
 )
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
