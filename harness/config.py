@@ -20,7 +20,8 @@ from typing import Any
 from harness.checked_yaml import did_you_mean, dotted, read_checked, wrong
 from harness.engine import MACHINES
 from harness.errors import UserError
-from harness.measurement.spec import RunSpec, arm_name
+from harness.measurement.control import check_law
+from harness.measurement.spec import PERIOD_S, RunSpec, arm_name
 from harness.models import MODELS, allowed_cpus, make_model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,14 +36,32 @@ BENCHES = ("saso",)
 RUN_OVERHEAD_S = 0.7
 """Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
 
+ADAPTATION_ESTIMATE = 20
+"""Periods that an elastic run takes to settle, about. For estimates only."""
+
 
 @dataclass(frozen=True)
 class Arm:
-    """One threading model of a comparison; `threads` are scheduler threads, None for models without them."""
+    """One threading model of a comparison; `threads` are scheduler threads, None for models without them.
+
+    Those of an elastic arm are where its law begins, None for the least; `minimum` and `maximum` are its levels, `law` "" the
+    default one.
+    """
 
     name: str
     model: str
     threads: int | None
+    elastic: bool = False
+    law: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+
+    @property
+    def settings(self) -> str:
+        """The name, and what the name does not say."""
+        if not self.elastic:
+            return self.name
+        return f"{self.name} from {self.threads} within {self.minimum} .. {self.maximum}"
 
 
 @dataclass(frozen=True)
@@ -69,6 +88,7 @@ class Block:
     seed: int
     queue_capacity: int | None
     machine: str
+    period_s: float = PERIOD_S
 
     @property
     def name(self) -> str:
@@ -83,8 +103,17 @@ class Block:
     @property
     def estimated_s(self) -> float:
         """About how long the block takes [s]; runs that settle late take longer."""
-        warmup = self.warmup if isinstance(self.warmup, float) else 0.0
-        return self.runs * (RUN_OVERHEAD_S + warmup + self.duration_s)
+        return self.repeats * sum(self._estimated_s(arm) for arm in self.arms)
+
+    def _estimated_s(self, arm: Arm) -> float:
+        adaptation_s = ADAPTATION_ESTIMATE * self.period_s if arm.elastic else 0.0
+        warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
+        return RUN_OVERHEAD_S + warmup_s + self.window_s(arm)
+
+    def window_s(self, arm: Arm) -> float:
+        """Length of an arm's measured window [s]."""
+        spec = self._spec(arm)
+        return spec.elastic_window_s if arm.elastic else spec.duration_s
 
     @property
     def order_seed(self) -> int:
@@ -94,33 +123,39 @@ class Block:
     @property
     def settings(self) -> str:
         """All that decides what the block's records mean, as one line: records of other settings are out of date."""
-        arms = " ".join(arm.name for arm in self.arms)
+        arms = " ".join(arm.settings for arm in self.arms)
+        period = f"; period {self.period_s:g} s" if any(arm.elastic for arm in self.arms) else ""
         return (
             f"{self.cell.name}; arms {arms}; repeats {self.repeats}; duration {self.duration_s:g} s; warm-up {self.warmup}; "
-            f"queue capacity {self.queue_capacity}; seed {self.seed}; machine {self.machine}"
+            f"queue capacity {self.queue_capacity}; seed {self.seed}; machine {self.machine}{period}"
         )
 
     def specs(self) -> dict[str, RunSpec]:
         """What each arm is asked to do, by the arm's name."""
-        return {
-            arm.name: RunSpec(
-                topology=self.cell.topology,
-                parameters=dict(self.cell.parameters),
-                model=arm.model,
-                threads=arm.threads,
-                queue_capacity=self.queue_capacity if _has_option(arm.model, "queue_capacity") else None,
-                machine=self.machine,
-                duration_s=self.duration_s,
-                warmup=self.warmup,
-                seed=self.seed,
-                experiment=self.experiment,
-                cell=self.cell.name,
-                arm=arm.name,
-                graph_file=self.cell.graph_file,
-                digest=self.cell.digest,
-            )
-            for arm in self.arms
-        }
+        return {arm.name: self._spec(arm) for arm in self.arms}
+
+    def _spec(self, arm: Arm) -> RunSpec:
+        return RunSpec(
+            topology=self.cell.topology,
+            parameters=dict(self.cell.parameters),
+            model=arm.model,
+            threads=arm.threads,
+            queue_capacity=self.queue_capacity if _has_option(arm.model, "queue_capacity") else None,
+            machine=self.machine,
+            duration_s=self.duration_s,
+            warmup=self.warmup,
+            seed=self.seed,
+            experiment=self.experiment,
+            cell=self.cell.name,
+            arm=arm.name,
+            graph_file=self.cell.graph_file,
+            digest=self.cell.digest,
+            elastic=arm.elastic,
+            law=arm.law,
+            period_s=self.period_s,
+            minimum=arm.minimum,
+            maximum=arm.maximum,
+        )
 
 
 @dataclass(frozen=True)
@@ -161,6 +196,7 @@ class Config:
     warmup: float | str
     seed: int
     queue_capacity: int | None
+    period_s: float
     results: str
     figures: str
     spark: Mapping[str, str]
@@ -260,6 +296,7 @@ def _measuring(values: Mapping[str, Any]) -> dict[str, Any]:
         "seed": int(values.get("seed", 1)),
         "queue_capacity": _whole(values.get("queue_capacity")),
         "machine": values.get("machine", "local"),
+        "period_s": float(values.get("period_s", PERIOD_S)),
     }
 
 
@@ -306,13 +343,22 @@ def _arms(path: Path, where: tuple, entry: dict) -> Iterator[Arm]:
         raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
     asked = entry.get("threads")
     levels = [level for each in (asked if isinstance(asked, list) else [asked]) for level in _levels(each)]
+    options = {
+        "elastic": entry.get("elastic", False),
+        "law": entry.get("law"),
+        "minimum": _whole(entry.get("minimum")),
+        "maximum": allowed_cpus() if entry.get("maximum") == "machine" else _whole(entry.get("maximum")),
+    }
     for threads in dict.fromkeys(levels):
         try:
-            made = make_model(model, threads=_whole(threads))
+            made = make_model(model, threads=_whole(threads), **options)
+            check_law(made)
         except UserError as error:
-            raise UserError(f"{path}: {dotted((*where, 'threads'))}: {error}") from error
+            place = where if any(options.values()) else (*where, "threads")
+            raise UserError(f"{path}: {dotted(place)}: {error}") from error
         threads = getattr(made, "threads", None)
-        yield Arm(arm_name(model, threads), model, threads)
+        elastic = getattr(made, "elastic", False)
+        yield Arm(arm_name(made), model, threads, elastic, options["law"] or "", options["minimum"], options["maximum"])
 
 
 def _levels(threads: int | str | None) -> list[int | None]:

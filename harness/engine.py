@@ -34,10 +34,14 @@ class Sample:
     threads_unsuspendable: int  # told to suspend a period ago and still not asleep (P17 §4.2.3)
     queued_ports: int  # input ports with a queue
     cpu_s: float  # CPU time of this process [s]
-    system_cpu: float  # busy share of the CPUs that the process may use, 0 .. 1, by all processes
+    system_cpu: (
+        float  # busy share, 0 .. 1, by all processes: of the CPUs that this one may use, or of its cgroup's quota, if more
+    )
     context_switches: int  # of this process, voluntary and not
     latency_counts: Sequence[int]  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
     operator_cost: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
+    others_cpu: float = 0.0  # as `system_cpu`, of other processes alone
+    utilisation: float | None = None  # share of their time that active scheduler threads executed operators; None without any
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ by threaded ports and annotations; `port_queues` and `pool_of` resolve both, and
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import ClassVar
 
+from harness.cpu import usable_cpus
 from harness.errors import UserError
-from harness.graph import MAX_QUEUE_CAPACITY, MAX_THREADS, Graph, Threading
+from harness.graph import MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, Threading
 
 DEFAULT_QUEUE_CAPACITY = 1000
 """Tuples a queue holds, as in IBM Streams 4.2, unless all the queues together would pass `QUEUE_CACHE` or `QUEUE_MEMORY`."""
@@ -32,6 +34,9 @@ operators: 2.6, 2.0 and 2.5 with queues of 64; 2.7, 2.3 and 2.8 with 128; 3.3, 3
 
 QUEUE_MEMORY = 2 * 2**30
 """Bytes that the queues of a graph may take together when the capacity is not given. A guess, not tuned."""
+
+DEFAULT_LAW = "millrace"
+"""The control law of an elastic pool unless another one is named. Which ones there are, `harness.elasticity` says."""
 
 
 @dataclass(frozen=True)
@@ -57,29 +62,76 @@ class Dynamic:
     """A queue before every input port, and scheduler threads that execute any of them (P17 §4.1)."""
 
     name: ClassVar[str] = "dynamic"
-    threads: int | None = None  # scheduler threads; None: one for each CPU that the process may use
+    threads: int | None = None  # scheduler threads, if elastic at the start; None: one a CPU allowed, if elastic the minimum
     queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in a cache
     queued: str = "all"  # scheduled ports that begin with their queue switched on: all, or none (as M19 begins)
+    elastic: bool = False  # whether a control law changes the number of threads while tuples flow (P17 §4.2)
+    law: str = DEFAULT_LAW  # its name
+    law_settings: tuple[tuple[str, object], ...] = ()  # its settings, name and value; those not named have its defaults
+    minimum: int | None = None  # threads that the law may go down to; None: the least that the graph allows
+    maximum: int | None = None  # threads that it may go up to; None: one for each CPU that the process can keep busy
 
     def __post_init__(self) -> None:
         _check_capacity(self.queue_capacity)
         if self.queued not in ("all", "none"):
             raise UserError(f"queued must be all or none, not {self.queued!r}")
+        if self.threads is not None:
+            _check_whole("threads", self.threads, MAX_THREADS, "")
+        if self.elastic:
+            self._check_levels()
+            return
+        for option in ("law", "law_settings", "minimum", "maximum"):
+            value = getattr(self, option)
+            if value != getattr(Dynamic, option):
+                raise UserError(f"{option} applies to an elastic pool only, not to one of a fixed level: {value!r}")
         if self.threads is None:
             object.__setattr__(self, "threads", allowed_cpus())
-        else:
-            _check_whole("threads", self.threads, MAX_THREADS, "")
+
+    def _check_levels(self) -> None:
+        for option in ("minimum", "maximum"):
+            if (level := getattr(self, option)) is not None:
+                _check_whole(option, level, MAX_THREADS, " threads")
+        low = self.minimum or 1
+        if self.maximum is not None and low > self.maximum:
+            raise UserError(f"minimum must be at most the maximum of {self.maximum} threads, not {low}")
+        high = self.maximum or max(usable_cpus(), low)
+        if self.threads is None or low <= self.threads <= high:
+            return
+        why = "" if self.maximum else ", as there are CPUs for if no maximum is given"
+        raise UserError(f"threads must be from {low} to {high}, the levels of the law{why}, not {self.threads}")
 
 
 Model = Manual | Dedicated | Dynamic
 MODELS: dict[str, type[Model]] = {model.name: model for model in (Manual, Dedicated, Dynamic)}
 
 
-def make_model(name: str, *, threads: int | None = None, queue_capacity: int | None = None) -> Model:
-    """The model called `name`. Raises UserError for an unknown name, or for an option that the model does not have."""
+def make_model(
+    name: str,
+    *,
+    threads: int | None = None,
+    queue_capacity: int | None = None,
+    elastic: bool = False,
+    law: str | None = None,
+    law_settings: Mapping[str, object] | None = None,
+    minimum: int | None = None,
+    maximum: int | None = None,
+) -> Model:
+    """The model called `name`; a law, or settings of one, make it elastic.
+
+    Raises UserError for an unknown name, for an option that the model does not have, or for levels that contradict each other.
+    Whether there is such a law is for `harness.elasticity` to say.
+    """
     if name not in MODELS:
         raise UserError(f"model {name!r} is unknown; models are: {', '.join(MODELS)}")
-    options = {"threads": threads, "queue_capacity": queue_capacity}
+    options = {
+        "threads": threads,
+        "queue_capacity": queue_capacity,
+        "elastic": elastic or bool(law) or bool(law_settings) or None,
+        "law": law or None,
+        "law_settings": tuple(law_settings.items()) if law_settings else None,
+        "minimum": minimum,
+        "maximum": maximum,
+    }
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         owners = [model.name for model in MODELS.values() if option in {field.name for field in fields(model)}]
@@ -107,10 +159,12 @@ class PortQueue:
 
 @dataclass(frozen=True)
 class Pool:
-    """The scheduler threads of a run; 0 if there is nothing to schedule."""
+    """The scheduler threads of a run: 0 if there is nothing to schedule; if elastic, those to begin with."""
 
     threads: int
     elastic: bool
+    minimum: int = 0  # levels that a law may choose; 0 if the pool is not elastic
+    maximum: int = 0
 
 
 _CALLED = PortQueue(Queue.CALLED)
@@ -145,21 +199,39 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
 def pool_of(graph: Graph, model: Model) -> Pool:
     """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all.
 
-    The pool is elastic only if all agree, and the model dynamic itself is not. Raises UserError if it would be: there is
-    no control law yet.
+    It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic: who wants a
+    fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins at the
+    highest number asked for that is a level, or at the minimum. Raises UserError for a maximum that is too low for the graph.
     """
     if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)):
         return Pool(0, False)
     wishes: set[Threading] = {operator.threading for operator in graph.operators.values() if operator.threading is not None}
     wishes = {wish for wish in wishes if wish.model == Dynamic.name}
     asked = [wish.threads for wish in wishes if wish.threads is not None]
+    opinions = {wish.elastic for wish in wishes if wish.elastic is not None}
+    low, high = 1, None
     if isinstance(model, Dynamic):
-        asked.append(model.threads)
-    elif all(wish.elastic for wish in wishes):
-        raise UserError(
-            f"graph {graph.name!r}: elastic=True: this version has no control law; give threads and leave elastic out"
-        )
-    return Pool(max(asked, default=0) or allowed_cpus(), False)
+        opinions.add(model.elastic)
+        low, high = model.minimum or low, model.maximum
+        if model.threads is not None:
+            asked.append(model.threads)
+    if opinions != {True}:
+        return Pool(max(asked, default=0) or allowed_cpus(), False)
+    least = least_threads(graph)
+    low = max(low, least)
+    if high is not None and high < low:
+        rule = "one more than the most input ports of an operator that may block"
+        raise UserError(f"maximum must be at least {low} threads for graph {graph.name!r}, {rule}, not {high}")
+    high = high or min(max(usable_cpus(), low), MAX_THREADS)
+    return Pool(max(low, min(high, max(asked, default=low))), True, low, high)
+
+
+def least_threads(graph: Graph) -> int:
+    """The lowest level of a graph's pool (FREE): one more than the most input ports of a user's operator, which may block.
+
+    P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports, for what they should bring.
+    """
+    return 1 + max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
 
 
 def allowed_cpus() -> int:

@@ -7,7 +7,9 @@ import inspect
 from dataclasses import fields
 from typing import NamedTuple
 
-from harness.models import DEFAULT_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, allowed_cpus
+from harness.cpu import usable_cpus
+from harness.elasticity import LAWS
+from harness.models import DEFAULT_LAW, DEFAULT_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, allowed_cpus
 
 SUMMARY = "list the threading models with their options"
 
@@ -33,13 +35,21 @@ OPTIONS: dict[str, Option] = {
         f"one for each CPU allowed ({allowed_cpus()} here)",
         "threads",
         f"1 .. {MAX_THREADS}",
-        "scheduler threads; each source has a thread besides",
+        "scheduler threads; each source has a thread besides; those to begin with if elastic",
     ),
     "queue_capacity": Option(
         f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
     ),
+    "elastic": Option("no", "", "", "whether a control law changes the threads while tuples flow"),
+    "law": Option(DEFAULT_LAW, "", "", f"the control law, which makes the pool elastic: {', '.join(LAWS)}"),
+    "law_set": Option("the law's", "NAME=VALUE", "the law's", "a setting of the law"),
+    "min_threads": Option("the least that the graph allows", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
+    "max_threads": Option(f"one for each usable CPU ({usable_cpus()} here)", "threads", f"1 .. {MAX_THREADS}", "its highest"),
 }
-"""By the name of a model's field."""
+"""By the name of the option of `millrace run`."""
+
+OPTION_OF = {"law_settings": "law_set", "minimum": "min_threads", "maximum": "max_threads"}
+"""The option of a model's field, where that has another name."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,9 +68,9 @@ def as_text() -> str:
     for name, model in MODELS.items():
         rows = [("option", "default", "unit", "range", "meaning")]
         for field in fields(model):
-            if field.name not in OPTIONS:  # for control laws, not for people
-                continue
-            rows.append((f"--{field.name.replace('_', '-')}", *OPTIONS[field.name]))
+            option = OPTION_OF.get(field.name, field.name)
+            if option in OPTIONS:  # else for control laws, not for people
+                rows.append((f"--{option.replace('_', '-')}", *OPTIONS[option]))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         summary = (inspect.getdoc(model) or "").partition("\n")[0]

@@ -30,8 +30,8 @@ def add_settings_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def parse_settings(settings: Sequence[str]) -> dict[str, str]:
-    """Parameter names with their values, as text: whether a topology accepts them is the topology's to say.
+def parse_settings(settings: Sequence[str], option: str = "--set") -> dict[str, str]:
+    """Names with their values, as text, of a repeatable option: whether they are accepted is for a topology or law to say.
 
     Raises UserError for a setting that is not NAME=VALUE, or for a name that is set twice.
     """
@@ -39,8 +39,8 @@ def parse_settings(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not name or not equals:
-            raise UserError(f"--set takes NAME=VALUE, not {setting!r}")
+            raise UserError(f"{option} takes NAME=VALUE, not {setting!r}")
         if name in values:
-            raise UserError(f"--set gives {name!r} twice: {values[name]!r} and {value!r}")
+            raise UserError(f"{option} gives {name!r} twice: {values[name]!r} and {value!r}")
         values[name] = value
     return values

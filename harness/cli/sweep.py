@@ -124,9 +124,20 @@ def _is_measured(block: Block, path: Path) -> bool:
 def _is_of(block: Block, record: dict[str, Any]) -> bool:
     """Whether the record answers the block's question. What a failed run never got to say is not held against it."""
     asked = (block.experiment, block.cell.name, block.machine, block.seed)
+    window_s = next((block.window_s(arm) for arm in block.arms if arm.name == record["arm"]), block.duration_s)
     return (record["experiment"], record["cell"], record["machine"], record["seed"]) == asked and (
-        record["error"] is not None or abs(record["duration_s"] - block.duration_s) < 0.5 * block.duration_s
+        record["error"] is not None
+        or (abs(record["duration_s"] - window_s) < 0.5 * window_s and _is_controlled_as_in(block, record))
     )
+
+
+def _is_controlled_as_in(block: Block, record: dict[str, Any]) -> bool:
+    """Whether the law of an elastic run had the block's period, and the highest level of its arm if that names one."""
+    terms = record.get("elastic")
+    arm = next((arm for arm in block.arms if arm.name == record["arm"]), None)
+    if terms is None or arm is None or not arm.elastic:
+        return True
+    return terms["period_s"] == block.period_s and arm.maximum in (None, terms["maximum"])
 
 
 def _measure(block: Block, path: Path, progress: Progress) -> None:

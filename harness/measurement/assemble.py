@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from harness.engine import Sample, Totals
 from harness.graph import Flow
+from harness.measurement.control import Step
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
 from harness.measurement.oracle import explain
@@ -22,14 +24,14 @@ def blank_record(
 ) -> dict[str, Any]:
     """The record of a run that did nothing: a failed one if `error` says why.
 
-    `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without.
+    `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without, or if they may change.
     """
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
         "experiment": spec.experiment,
         "cell": spec.cell or cell_slug(spec.topology, parameters),
-        "arm": spec.arm or arm_name(spec.model, threads),
+        "arm": spec.arm or arm_name(spec.made_model()),
         "topology": spec.topology,
         "parameters": dict(parameters),
         "model": spec.model,
@@ -61,6 +63,8 @@ def blank_record(
         "latency_ns": latency_summary((), (), 0),
         "context_switches": 0,
         "cpu_seconds": 0.0,
+        "elastic": None,
+        "adaptation": [],
         "samples": [],
         "scheduling": {},
         "host": dict(host),
@@ -89,7 +93,9 @@ def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, flow: 
         "latency_ns": latency_summary(histogram, bounds_ns, totals.latency_max_ns),
         "context_switches": sum(sample.context_switches for sample in samples),
         "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
-        "samples": [_sample(sample) for sample in samples],
+        "elastic": _elastic(seen),
+        "adaptation": [_sample(sample, seen) for sample in seen.adaptation],
+        "samples": [_sample(sample, seen) for sample in samples],
         "correct": totals.correct and seen.error is None,
         "error": explain(totals) or seen.error,
         **_of_totals(totals),
@@ -110,7 +116,22 @@ def _of_totals(totals: Totals) -> dict[str, Any]:
     }
 
 
-def _sample(sample: Sample) -> dict[str, Any]:
+def _elastic(seen: Observation) -> dict[str, Any] | None:
+    """What an elastic pool's law was given, and what became of the level; None if the pool is not elastic."""
+    terms = seen.controller.terms() if seen.controller else None
+    if terms is None:
+        return None
+    levels = [sample.threads_requested for sample in seen.samples]
+    return terms | {
+        "settled_level": sorted(levels)[(len(levels) - 1) // 2] if levels else None,
+        "changes": sum(before != after for before, after in pairwise(levels)),
+        "adaptation_s": sum((sample.elapsed_s for sample in seen.adaptation), 0.0),
+        "settled": seen.level_settled,
+    }
+
+
+def _sample(sample: Sample, seen: Observation) -> dict[str, Any]:
+    step = seen.controller.step_after(sample) if seen.controller else Step()
     return {
         "time_s": sample.time_s,
         "elapsed_s": sample.elapsed_s,
@@ -120,6 +141,25 @@ def _sample(sample: Sample) -> dict[str, Any]:
         "threads_active": sample.threads_active,
         "cpu_s": sample.cpu_s,
         "context_switches": sample.context_switches,
+        "threads_requested": sample.threads_requested,
+        "threads_unsuspendable": sample.threads_unsuspendable,
+        "queued_ports": sample.queued_ports,
+        "system_cpu": sample.system_cpu,
+        "others_cpu": sample.others_cpu,
+        "utilisation": sample.utilisation,
+        "law_state": step.state,
+        "law_reason": step.reason,
+        "balancers": [
+            {
+                "operator": name,
+                "active": balance.active,
+                "ports": balance.ports,
+                "tuples_per_s": _rate(balance.submitted, sample.elapsed_s) or 0.0,
+                "congestion": balance.congestion,
+                "reason": step.balancers.get(name),
+            }
+            for name, balance in getattr(sample, "balancers", {}).items()
+        ],
     }
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from harness.cpu import Reading, allowed_cpu_numbers
 from harness.engine import Engine, Sample, Totals
-from harness.measurement.cpu_use import Disturbance, Reading, allowed_cpu_numbers
+from harness.measurement.adapt import SETTLED_PERIODS, adapt, watch
+from harness.measurement.control import ControlFailed, Controller
+from harness.measurement.cpu_use import Disturbance
 from harness.measurement.spec import RunSpec
 from harness.measurement.steady import WarmUp, settled_within
 
@@ -21,6 +24,9 @@ class Observation:
     """What was seen of one run. `samples` are the measured window's alone."""
 
     samples: Sequence[Sample] = ()
+    adaptation: list[Sample] = field(default_factory=list)  # before the window, of a run in which something is elastic
+    controller: Controller | None = None  # None: nothing is
+    level_settled: bool = False  # whether its laws had settled when the window began, or a bounded run ended
     warmup_s: float = 0.0
     settled: bool = False
     error: str | None = None  # why the run was cut short, besides what `totals` says
@@ -28,15 +34,26 @@ class Observation:
     totals: Totals | None = None  # None if the engine did not start
 
 
-def observe(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable[[str], None]) -> Observation:
-    """Run `engine` as `spec` says; `copies` as in `graph.Flow`, `announce` is told each phase.
+def observe(
+    engine: Engine,
+    spec: RunSpec,
+    copies: int | None,
+    announce: Callable[[str], None],
+    controller: Controller | None = None,
+) -> Observation:
+    """Run `engine` as `spec` says; `copies` as in `graph.Flow`, `announce` is told each phase, and each period of laws.
 
     Whatever happens, the engine is stopped before this returns or raises. Raises what the engine raises.
     """
     announce("starting")
     engine.start()
     try:
-        seen = _timed(engine, spec, copies, announce) if spec.tuples is None else _bounded(engine, announce)
+        if spec.tuples is not None:
+            seen = _bounded(engine, controller, announce)
+        elif controller is None:
+            seen = _timed(engine, spec, copies, announce)
+        else:
+            seen = _elastic(engine, controller, spec, copies, announce)
     except BaseException:
         engine.stop(drain=False, timeout_s=STOP_S)
         raise
@@ -58,13 +75,48 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
     while measured_s < spec.duration_s - period_s / 2 and not engine.finished():
         samples.append(engine.sample(period_s))
         measured_s += samples[-1].elapsed_s
-    disturbance = _disturbance(before)
+    seen = Observation(samples, warmup_s=warmup_s, disturbance=_disturbance(before))
     if engine.finished():
-        error = f"the run ended by itself after {warmup_s + measured_s:.3g} s"
-        return Observation(samples, warmup_s, False, error, disturbance)
-    if settled is None:
-        settled = settled_within(samples, copies)
-    return Observation(samples, warmup_s, settled, None, disturbance)
+        seen.error = _ended(warmup_s + measured_s)
+    else:
+        seen.settled = settled_within(samples, copies) if settled is None else settled
+    return seen
+
+
+def _elastic(
+    engine: Engine, controller: Controller, spec: RunSpec, copies: int | None, announce: Callable[[str], None]
+) -> Observation:
+    """Adapts, then measures; the laws go on all the time."""
+    samples: list[Sample] = []
+    seen = Observation(samples, controller=controller)
+    window_s = spec.duration_s if controller.pool is None else spec.elastic_window_s
+    before = None
+    measured_s = 0.0
+    announce("adapting")
+    try:
+        settled = adapt(engine, controller, spec, copies, announce, seen.adaptation)
+        seen.level_settled = controller.kept >= SETTLED_PERIODS
+        announce("measuring")
+        before = Reading.now()
+        while measured_s < window_s - controller.sample_s / 2 and not engine.finished():
+            samples.append(watch(engine, controller, "measuring", announce))
+            measured_s += samples[-1].elapsed_s
+    except ControlFailed as error:
+        seen.error = str(error)
+    seen.warmup_s = sum(sample.elapsed_s for sample in seen.adaptation)
+    if before is not None:
+        seen.disturbance = _disturbance(before)
+    if seen.error is not None:
+        return seen
+    if engine.finished():
+        seen.error = _ended(seen.warmup_s + measured_s)
+    else:
+        seen.settled = settled_within(samples, copies) if settled is None else settled
+    return seen
+
+
+def _ended(after_s: float) -> str:
+    return f"the run ended by itself after {after_s:.3g} s"
 
 
 def _warm_up(engine: Engine, spec: RunSpec, copies: int | None) -> tuple[float, bool | None]:
@@ -78,8 +130,8 @@ def _warm_up(engine: Engine, spec: RunSpec, copies: int | None) -> tuple[float, 
     return warm_up.elapsed_s, warm_up.settled
 
 
-def _bounded(engine: Engine, announce: Callable[[str], None]) -> Observation:
-    """The measured window is the whole run; its samples grow with it, so that a long run has few."""
+def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[str], None]) -> Observation:
+    """The measured window is the whole run; its samples grow with it, so that a long run has few, unless laws want them."""
     announce("measuring")
     samples: list[Sample] = []
     before = Reading.now()
@@ -87,7 +139,11 @@ def _bounded(engine: Engine, announce: Callable[[str], None]) -> Observation:
     error = None
     while quiet_s < STALL_S:
         over = engine.finished()
-        sample = engine.sample(max(MIN_PERIOD_S, elapsed_s / SAMPLES))  # also after the end, so that no tuple is missed
+        try:  # also after the end, so that no tuple is missed
+            sample = _next(engine, controller, max(MIN_PERIOD_S, elapsed_s / SAMPLES), announce)
+        except ControlFailed as failure:
+            error = str(failure)
+            break
         moved = any((sample.source_tuples, sample.sink_tuples, sample.submitted_tuples)) or any(sample.processed)
         if moved or not over or not samples:
             samples.append(sample)
@@ -97,7 +153,21 @@ def _bounded(engine: Engine, announce: Callable[[str], None]) -> Observation:
         quiet_s = 0.0 if moved else quiet_s + sample.elapsed_s
     else:
         error = f"no tuple has moved for {quiet_s:.0f} s"
-    return Observation(samples, settled=error is None, error=error, disturbance=_disturbance(before))
+    kept = controller is not None and controller.kept >= SETTLED_PERIODS
+    return Observation(
+        samples,
+        controller=controller,
+        level_settled=kept,
+        settled=error is None,
+        error=error,
+        disturbance=_disturbance(before),
+    )
+
+
+def _next(engine: Engine, controller: Controller | None, period_s: float, announce: Callable[[str], None]) -> Sample:
+    if controller is None:
+        return engine.sample(period_s)
+    return watch(engine, controller, "measuring", announce)
 
 
 def _disturbance(before: Reading) -> Disturbance:

@@ -92,16 +92,13 @@ def failed_record(spec: RunSpec, error: str, words: bytes = b"") -> dict[str, An
     """The record of a run that was lost, so that the loss is on record. `words`: what the child wrote to stderr."""
     from harness.measurement import host
     from harness.measurement.assemble import blank_record
+    from harness.measurement.spec import level_of
     from harness.measurement.subject import parameters_of
-    from harness.models import make_model
 
     text = words.decode(errors="replace").strip()
     if text:
         error += f" ({text.splitlines()[-1].strip()[:200]})\n{text[-MAX_STDERR:]}"
-    model = make_model(spec.model, threads=spec.threads, queue_capacity=spec.queue_capacity)
-    return blank_record(spec, parameters_of(spec), getattr(model, "threads", None), host.describe(), error) | {
-        "commit": _commit()
-    }
+    return blank_record(spec, parameters_of(spec), level_of(spec.made_model()), host.describe(), error) | {"commit": _commit()}
 
 
 def _commit() -> str | None:

@@ -9,11 +9,11 @@ import harness.engine
 from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, fill_record
+from harness.measurement.control import Controller
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import RunSpec, level_of
 from harness.measurement.subject import build_subject
-from harness.models import make_model
 
 __all__ = ["RunSpec", "measure", "run_in_fresh_process", "run_once"]
 
@@ -31,11 +31,12 @@ def run_once(spec: RunSpec) -> dict[str, Any]:
 def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
     """As `run_once`, telling its phases, and with `commit` null: whoever starts measuring processes asks for it once."""
     graph, parameters = build_subject(spec)
-    model = make_model(spec.model, threads=spec.threads, queue_capacity=spec.queue_capacity)
-    record = blank_record(spec, parameters, getattr(model, "threads", None), {})
+    model = spec.made_model()
+    record = blank_record(spec, parameters, level_of(model), {})
     try:
         engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples)
-        seen = observe(engine, spec, graph.flow().copies, announce)
+        controller = Controller(engine, graph, model, spec.period_s)
+        seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
     except (RunFailed, MemoryError) as error:
         return record | {"error": str(error) or "out of memory", "host": host.describe()}
     from harness.runtime.engine import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`

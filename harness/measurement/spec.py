@@ -6,9 +6,17 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+
+from harness.models import DEFAULT_LAW, Model, make_model
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
+
+PERIOD_S = 1.0  # of control laws, unless another one is asked for
+
+WINDOW_PERIODS = 5  # that the measured window of a run with an elastic pool has at least, as in P17 §5
+ADAPTATION_PERIODS = 40  # that laws have to settle in, or ten times the measured window, if that is longer (a guess, not tuned)
+ADAPTATION_S = 600.0  # but no more than this
 
 MAX_SLUG = 200  # characters of a cell's name: files may have 255 bytes, endings and temporary names included
 
@@ -24,7 +32,7 @@ class RunSpec:
     topology: str  # or the name of the graph in `graph_file`
     parameters: Mapping[str, str | int]  # those given; topologies fill in their defaults
     model: str
-    threads: int | None = None  # scheduler threads, of dynamic only
+    threads: int | None = None  # scheduler threads, of dynamic only; if elastic, those to begin with
     queue_capacity: int | None = None  # tuples a queue
     machine: str = "local"
     duration_s: float = 1.0  # of the measured window
@@ -38,6 +46,12 @@ class RunSpec:
     arm: str = ""  # "": made from model and threads
     graph_file: str = ""  # "": the topology; else as `graph_file.load_graph_file` takes it, relative to the working directory
     digest: str = ""  # of the graph file, which must not have changed; "": it may have
+    elastic: bool = False  # a control law changes the scheduler threads, of dynamic only; `threads` is then where it begins
+    law: str = ""  # its name; "": the default one
+    law_settings: Mapping[str, object] = field(default_factory=dict)
+    period_s: float = PERIOD_S  # between two steps of the law
+    minimum: int | None = None  # levels of the law; None: as `models.Dynamic` has it
+    maximum: int | None = None
 
     def to_json(self) -> str:
         """The spec as one line of JSON."""
@@ -54,9 +68,39 @@ class RunSpec:
         return min(max(10 * self.duration_s, 3.0), 60.0) if self.warmup == "auto" else float(self.warmup)
 
     @property
+    def adaptation_limit_s(self) -> float:
+        """The same of a run in which something is elastic, where the laws adapt instead."""
+        if self.warmup != "auto":
+            return float(self.warmup)
+        return min(max(ADAPTATION_PERIODS * self.period_s, 10 * self.duration_s), ADAPTATION_S)
+
+    @property
+    def elastic_window_s(self) -> float:
+        """Length of the measured window if the pool is elastic."""
+        return max(self.duration_s, WINDOW_PERIODS * self.period_s)
+
+    @property
     def timeout_s(self) -> float | None:
-        """Seconds after which the process of this run is taken for hung; None for a bounded run, which ends when it ends."""
-        return None if self.tuples is not None else self.warmup_limit_s + self.duration_s + START_AND_STOP_S
+        """Seconds after which the process of this run is taken for hung; None for a bounded run, which ends when it ends.
+
+        A graph may be elastic by itself, so that every run gets the time of an elastic one.
+        """
+        if self.tuples is not None:
+            return None
+        return max(self.warmup_limit_s, self.adaptation_limit_s) + self.elastic_window_s + START_AND_STOP_S
+
+    def made_model(self) -> Model:
+        """The threading model asked for. Raises UserError if it cannot be."""
+        return make_model(
+            self.model,
+            threads=self.threads,
+            queue_capacity=self.queue_capacity,
+            elastic=self.elastic,
+            law=self.law,
+            law_settings=self.law_settings,
+            minimum=self.minimum,
+            maximum=self.maximum,
+        )
 
 
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
@@ -68,6 +112,16 @@ def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
     return f"{slug[: MAX_SLUG - 9]},{zlib.crc32(','.join(parts).encode()):08x}"
 
 
-def arm_name(model: str, threads: int | None) -> str:
-    """A name for an arm: the model, with its scheduler threads if it has them (`dynamic-2`)."""
-    return model if threads is None else f"{model}-{threads}"
+def level_of(model: Model) -> int | None:
+    """The scheduler threads of a model; None for a model without, or if they may change."""
+    return None if getattr(model, "elastic", False) else getattr(model, "threads", None)
+
+
+def arm_name(model: Model) -> str:
+    """A name for an arm: the model, with its scheduler threads if they are fixed (`dynamic-2`), or with the law that changes
+    them unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`).
+    """
+    if getattr(model, "elastic", False):
+        return f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
+    level = level_of(model)
+    return model.name if level is None else f"{model.name}-{level}"

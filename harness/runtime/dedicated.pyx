@@ -81,7 +81,9 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
     worker.waits.add(1)
     worker.at.store(0, memory_order_relaxed)
     worker.rest.store(BLOCKED, memory_order_relaxed)
+    worker.idle.start()
     port.room.sleep_while(port.ring.head(), head, worker.stop)
+    worker.idle.stop()
     worker.rest.store(AWAKE, memory_order_relaxed)
     worker.at.store(at, memory_order_relaxed)
 

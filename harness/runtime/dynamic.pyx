@@ -31,7 +31,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport AWAKE, BLOCKED, IDLE, NO_PORT, SUSPENDED, Port, Run, Tuple, Worker, spin, yield_thread
+from harness.runtime.native cimport AWAKE, BLOCKED, IDLE, NO_PORT, SPINS, SUSPENDED, Port, Run, Tuple, Worker, spin, yield_thread
 from harness.runtime.submit cimport hand_over, take
 
 cdef enum:
@@ -103,21 +103,30 @@ cdef Port* next_port(Worker* worker) noexcept nogil:
     cdef Run* run = worker.run
     cdef Port* port
     cdef uint32_t index, misses = 0
+    cdef bint idle = False
     while not worker.stop.load(memory_order_acquire):
         worker.searches.add(1)
         if worker.suspended.load(memory_order_acquire):
+            if idle:
+                worker.idle.stop()
+                idle = False
             suspend(worker)
             continue
         index = run.ready.pop()
         if index != NO_PORT:
             port = &run.ports[index]
             if port.consuming.try_lock():
+                if idle:
+                    worker.idle.stop()
                 run.ready.wake_one()
                 return port
             port.ready.exchange(0, memory_order_acq_rel)  # READY
             look_again(worker, port)
             continue
         misses += 1
+        if not idle:
+            worker.idle.start()
+            idle = True
         if misses <= YIELDS:
             yield_thread()
             continue
@@ -131,8 +140,10 @@ cdef Port* next_port(Worker* worker) noexcept nogil:
 cdef void suspend(Worker* worker) noexcept nogil:
     worker.run.ready.wake_one()  # it may have been woken for a port that it now leaves to others
     worker.waits.add(1)
+    worker.asleep.start()
     worker.rest.store(SUSPENDED, memory_order_release)
     worker.pause.sleep_while(worker.suspended, 1, worker.stop)
+    worker.asleep.stop()
     worker.rest.store(AWAKE, memory_order_relaxed)
 
 
@@ -163,7 +174,12 @@ cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
     """For what another thread holds, perhaps for ever: the pool counts it as blocked meanwhile (pool.pyx)."""
     hand_over(worker)
     worker.rest.store(BLOCKED, memory_order_relaxed)
-    spin(round_)
+    if round_[0] < SPINS:  # what is over within a microsecond is not worth two looks at the clock
+        spin(round_)
+    else:
+        worker.idle.start()
+        spin(round_)
+        worker.idle.stop()
     worker.rest.store(AWAKE, memory_order_relaxed)
 
 

@@ -30,6 +30,7 @@ from harness.runtime.native cimport (
 from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport end_run
 
+from harness.cpu import Reading, others_share, system_share
 from harness.engine import Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import DROPPING, PortId
@@ -180,7 +181,6 @@ cdef class RuntimeEngine:
         if not run.over.load(memory_order_acquire):
             self.pool.review()
         queue_of_port = self.plan.queue_of_port
-        busy, total = (after - earlier for after, earlier in zip(now["system"], before["system"], strict=True))
         seen = self.profiler.counts() if self.profiler is not None else []
         looks = sum(seen)
         return Sample(
@@ -199,10 +199,12 @@ cdef class RuntimeEngine:
             threads_unsuspendable=self.pool.unsuspendable,
             queued_ports=sum([not run.ports[i].mode.load(memory_order_relaxed) & WANTED_CALLED for i in range(run.port_count)]),
             cpu_s=now["cpu_s"] - before["cpu_s"],
-            system_cpu=busy / total if total > 0 else 0.0,
+            system_cpu=system_share(before["cpu"], now["cpu"]),
             context_switches=now["switches"] - before["switches"],
             latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
             operator_cost=[count / looks for count in seen] if looks > 0 else [],
+            others_cpu=others_share(before["cpu"], now["cpu"]),
+            utilisation=_utilisation(before["use"], now["use"]),
         )
 
     def layout(self):
@@ -295,7 +297,8 @@ cdef class RuntimeEngine:
             "blocked": [(run.ports[i].blocked.read(), run.ports[i].pushes.read()) for i in range(run.port_count)],
             "cpu_s": usage.ru_utime + usage.ru_stime,
             "switches": usage.ru_nvcsw + usage.ru_nivcsw,
-            "system": _system_cpu(),
+            "cpu": Reading.now(),
+            "use": self.pool.use(),
         }
 
     def _join(self, double timeout_s):
@@ -332,19 +335,9 @@ def _share(now, before):
     return blocked / pushes if pushes > 0 else 0.0
 
 
-def _system_cpu():
-    """Busy and total CPU time [s] of the CPUs that this process may use, by all processes."""
-    import psutil
-
-    every = psutil.cpu_times(percpu=True)
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(every))
-    idle = total = 0.0
-    for index in allowed:
-        if index < len(every):
-            times = every[index]
-            idle += times.idle + getattr(times, "iowait", 0.0)
-            total += sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-    return total - idle, total
+def _utilisation(before, now):
+    allowed, executing = (after - earlier for earlier, after in zip(before, now, strict=True))
+    return min(1.0, max(0.0, executing / allowed)) if allowed > 0 else None
 
 
 def latency_bounds_ns():

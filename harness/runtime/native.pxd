@@ -53,6 +53,13 @@ cdef extern from "counter.hpp" namespace "millrace" nogil:
         uint64_t read() noexcept
 
 
+cdef extern from "stopwatch.hpp" namespace "millrace" nogil:
+    cdef cppclass Stopwatch:
+        void start() noexcept
+        void stop() noexcept
+        int64_t read() noexcept
+
+
 cdef extern from "spsc_ring.hpp" namespace "millrace" nogil:
     cdef cppclass SpscRing:
         void init(char* memory, size_t capacity, size_t stride) noexcept
@@ -98,6 +105,7 @@ cdef extern from "histogram.hpp" namespace "millrace" nogil:
 
 
 cdef extern from "thread.hpp" namespace "millrace" nogil:
+    enum: SPINS "millrace::SPINS"
     int64_t now_ns() noexcept
     void pause_core() noexcept
     void yield_thread() noexcept
@@ -264,6 +272,8 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Counter searches
         Counter reschedules
         Counter waits
+        Stopwatch idle
+        Stopwatch asleep
         uint64_t given_up_fingerprints
         Parking pause
         Thread thread

@@ -44,6 +44,7 @@ from harness.models import (
     Dynamic,
     Queue,
     allowed_cpus,
+    least_threads,
     pool_of,
     port_queues,
 )
@@ -316,8 +317,7 @@ cdef class Plan:
         self.minimum_threads = 1
         if self.pool_threads > 0:
             run.ready = new ReadyPorts(run.port_count)
-            blocking = [operator.inputs for operator in self.operators if operator.kind in USERS]
-            self.minimum_threads = 1 + max(blocking, default=0)
+            self.minimum_threads = least_threads(graph)
             self.pool_threads = max(self.pool_threads, self.minimum_threads)
         sources = [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
         threaded = [i for i in range(run.port_count) if not run.ports[i].scheduled]

@@ -14,6 +14,7 @@ cdef class Pool:
     cdef int extra              # threads that run in the stead of held ones
     cdef double reviewed_s
     cdef dict told              # suspended threads: the review before which they were told
+    cdef list born              # by thread: when it was made [ns]
     cdef list searches          # by thread: Worker::searches at the last review
     cdef set stubborn
     cdef Worker* worker(self, int thread)

@@ -17,7 +17,7 @@ cimport cython
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
 from harness.runtime.bodies cimport body
-from harness.runtime.native cimport BLOCKED, IDLE, SUSPENDED, Worker
+from harness.runtime.native cimport BLOCKED, IDLE, SUSPENDED, Worker, now_ns
 from harness.runtime.plan cimport Plan
 
 from harness.errors import RunFailed, UserError
@@ -35,6 +35,7 @@ cdef class Pool:
     def __cinit__(self, Plan plan):
         self.plan = plan
         self.told = {}
+        self.born = []
         self.searches = []
         self.stubborn = set()
 
@@ -72,6 +73,15 @@ cdef class Pool:
     def unsuspendable(self):
         return len(self.stubborn)
 
+    def use(self):
+        """Time [ns] of all threads together since the start: for which they were allowed to run, and for which they executed operators."""
+        allowed = executing = 0
+        for thread in range(self.created):
+            awake = now_ns() - self.born[thread] - self.worker(thread).asleep.read()
+            allowed += awake
+            executing += awake - self.worker(thread).idle.read()
+        return allowed, executing
+
     def _balance(self, int wanted):
         running = [thread for thread in range(self.created) if thread not in self.told]
         # at least one can run, whatever the unsuspendable ones do
@@ -97,9 +107,11 @@ cdef class Pool:
 
     def _start(self, int thread):
         name = self.plan.worker_name(self.plan.first_scheduler + thread)
+        born = now_ns()
         error = self.worker(thread).thread.start(body, self.worker(thread), self.plan.scheduler_stack, name.encode())
         if error != 0:
             raise RunFailed(f"the system refuses scheduler thread {thread + 1}: {os.strerror(error)}")
+        self.born.append(born)
 
     cdef Worker* worker(self, int thread):
         return &self.plan.run.workers[self.plan.first_scheduler + thread]

@@ -84,7 +84,9 @@ cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
         return
     hand_over(worker)
     worker.rest.store(BLOCKED, memory_order_relaxed)
+    worker.idle.start()
     lock.lock()
+    worker.idle.stop()
     worker.rest.store(AWAKE, memory_order_relaxed)
 
 

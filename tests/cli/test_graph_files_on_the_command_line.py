@@ -11,7 +11,7 @@ import pytest
 from harness.cli import main
 from harness.config import load_config
 from harness.errors import UserError
-from harness.measurement import block
+from harness.measurement import block, control
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record
 from harness.measurement.run import RunSpec, run_once
@@ -44,6 +44,12 @@ operators:
   - {source: a}
   - {threading: {model: dynamic, elastic: true}, operators: [{sink: b}]}
 streams: [a -> b]
+"""
+
+
+USER = """
+operators: [{source: a}, {python: b, function: "math:fmod"}, {sink: c}]
+streams: [a -> b, b -> c]
 """
 
 
@@ -111,12 +117,31 @@ def test_a_graph_that_cannot_run_is_told_before_anything_is_started(specs, tmp_p
     path = tmp_path / "bad.yaml"
     path.write_text(CHAIN.replace(", parse -> out", ""))
     assert main(["run", str(path), "--model", "manual"]) == 2
-    path.write_text(ELASTIC)
-    assert main(["run", str(path), "--model", "manual"]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].endswith("graph 'my chain': output port parse[0] feeds nothing; input port out[0] is fed by nothing")
-    assert "elastic=True: this version has no control law" in lines[1] and len(lines) == 2
+    assert len(lines) == 1
     assert specs == []
+
+
+def test_levels_that_the_operators_of_a_file_do_not_allow_are_told_before_anything_is_started(specs, tmp_path, capsys):
+    path = tmp_path / "user.yaml"
+    path.write_text(USER)
+    words = ["run", str(path), "--model", "dynamic", "--law", "fixed"]
+    assert main([*words, "--max-threads", "1"]) == 2
+    assert "maximum must be at least 2 threads" in capsys.readouterr().err
+    assert specs == []
+    assert main([*words, "--max-threads", "2"]) == 1, "no run is really made"
+    assert (specs[0].elastic, specs[0].law, specs[0].maximum) == (True, "fixed", 2)
+
+
+def test_a_file_may_make_a_run_elastic_by_an_annotation(specs, tmp_path, monkeypatch):
+    monkeypatch.setattr(control, "DEFAULT_LAW", "fixed")
+    path = tmp_path / "elastic.yaml"
+    path.write_text(ELASTIC)
+    main(["run", str(path), "--model", "manual", "--period", "0.5"])
+    assert (specs[0].elastic, specs[0].arm, specs[0].period_s) == (False, "manual", 0.5)
+    graph, _ = build_subject(specs[0])
+    assert control.pool_law(graph, specs[0].made_model()).name == "fixed"
 
 
 @pytest.mark.parametrize("model", [[], ["--model", "manual"], ["--model", "dynamic", "--threads", "2"]], ids=str)

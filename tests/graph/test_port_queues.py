@@ -7,7 +7,7 @@ import pytest
 from harness import models
 from harness.errors import UserError
 from harness.graph import IN_FORCE, Graph, GraphError, Threading
-from harness.models import Dedicated, Dynamic, Manual, Pool, PortQueue, Queue, pool_of, port_queues
+from harness.models import Dedicated, Dynamic, Manual, Pool, PortQueue, Queue, least_threads, pool_of, port_queues
 
 CALLED, THREADED, SCHEDULED = PortQueue(Queue.CALLED), PortQueue(Queue.THREADED), PortQueue(Queue.SCHEDULED)
 MODELS = (Manual(), Dedicated(), Dynamic(threads=2))
@@ -83,7 +83,9 @@ def test_a_control_port_is_executed_as_its_operator_is():
         ((Threading("dynamic", 4),), Dynamic(threads=3), 4),
         ((Threading("dynamic", 4, False),), Manual(), 4),
         ((Threading("dynamic", 4, True), Threading("dynamic", 4, False)), Manual(), 4),
-        ((Threading("dynamic", 4, True), Threading("dynamic", 4)), Manual(), 4),
+        ((Threading("dynamic", 4, True), Threading("dynamic", 4)), Dynamic(threads=3), 4),
+        ((Threading("dynamic", 4, False),), Dynamic(threads=3, elastic=True, maximum=3), 4),
+        ((Threading("dynamic", None, False),), Dynamic(elastic=True), 5),
     ],
 )
 def test_the_pool_has_the_highest_number_asked_for(monkeypatch, annotations, model, threads):
@@ -97,9 +99,42 @@ def test_there_is_no_pool_if_every_port_is_manual_dedicated_or_threaded():
     assert pool_of(graph, Manual()) == Pool(0, elastic=False)
 
 
-def test_an_elastic_pool_is_refused_as_long_as_there_is_no_law():
-    with pytest.raises(UserError, match="this version has no control law"):
-        pool_of(annotated(Threading("dynamic", 2, True), Threading("dynamic", None, True)), Manual())
+@pytest.mark.parametrize(
+    ("annotations", "model", "pool"),
+    [
+        ((Threading("dynamic", None, True),), Manual(), Pool(1, True, 1, 5)),
+        ((Threading("dynamic", 4, True), Threading("dynamic", 2)), Manual(), Pool(4, True, 1, 5)),
+        ((Threading("dynamic", 3, True), Threading("dynamic", None, True)), Dedicated(), Pool(3, True, 1, 5)),
+        ((Threading("dynamic", 9, True),), Manual(), Pool(5, True, 1, 5)),
+        ((None,), Dynamic(elastic=True), Pool(1, True, 1, 5)),
+        ((None,), Dynamic(elastic=True, minimum=7), Pool(7, True, 7, 7)),
+        ((None,), Dynamic(threads=3, elastic=True, minimum=2, maximum=64), Pool(3, True, 2, 64)),
+        ((Threading("dynamic", 6), Threading("dynamic", 4, True)), Dynamic(elastic=True, maximum=8), Pool(6, True, 1, 8)),
+    ],
+)
+def test_a_pool_is_elastic_if_all_who_speak_of_it_agree(monkeypatch, annotations, model, pool):
+    monkeypatch.setattr(models, "usable_cpus", lambda: 5)
+    assert pool_of(annotated(*annotations), model) == pool
+
+
+def blocking(inputs: int) -> Graph:
+    """A user's operator with so many input ports."""
+    graph = Graph("blocking", 8)
+    user = graph.python("user", lambda sequence, value: value, inputs=inputs)
+    graph.connect(user, graph.sink("sink"))
+    for port in range(inputs):
+        graph.connect(graph.source(f"source{port}"), user.input(port))
+    return graph
+
+
+def test_no_level_is_below_one_more_than_the_ports_of_an_operator_that_may_block(monkeypatch):
+    monkeypatch.setattr(models, "usable_cpus", lambda: 2)
+    assert pool_of(blocking(3), Dynamic(elastic=True)) == Pool(4, True, 4, 4), "also on a small machine"
+    assert pool_of(blocking(3), Dynamic(elastic=True, minimum=2, maximum=9)) == Pool(4, True, 4, 9)
+    assert pool_of(blocking(3), Dynamic(threads=6, elastic=True, maximum=9)) == Pool(6, True, 4, 9)
+    with pytest.raises(UserError, match=r"^maximum must be at least 4 threads for graph 'blocking', .* not 3$"):
+        pool_of(blocking(3), Dynamic(elastic=True, maximum=3))
+    assert least_threads(annotated(None)) == 1, "built-in operators do not block"
 
 
 @pytest.mark.parametrize(

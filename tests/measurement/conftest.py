@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+import harness.elasticity
 import harness.engine
 import harness.runtime
+from harness.elasticity.cpu_limit import Answers
+from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
 from harness.engine import Sample, Totals
 from harness.errors import RunFailed
 
@@ -56,6 +60,7 @@ class FakeEngine:
 
     queue_capacity = 1000
     threads = 3
+    level = 2
 
     def __init__(self, rates: Iterable[tuple[float, float]], tuples: int | None = None, **totals: object) -> None:
         self._rates = iter(rates)
@@ -87,7 +92,13 @@ class FakeEngine:
         self.time_s += period_s
         self.sent += source
         self.received += sink
-        return make_sample(period_s, source, sink, self.time_s)
+        sample = make_sample(period_s, source, sink, self.time_s)
+        return replace(sample, threads_active=self.level, threads_requested=self.level)
+
+    def set_threads(self, level: int) -> None:
+        """See `Engine`."""
+        self.calls.append(("set_threads", level))
+        self.level = level
 
     def finished(self) -> bool:
         """See `Engine`."""
@@ -135,6 +146,51 @@ def play(runtime: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> Iterator
         return engine
 
     return script
+
+
+class Scripted(Law):
+    """Plays levels, the last one for ever; an exception is raised."""
+
+    name = "scripted"
+    summary = "plays levels"
+    SETTINGS = (Setting("gain", 1.0, 0.0, 9.0, "", "a number"), Setting("bold", False, 0, 1, "", "yes or no"))
+
+    def __init__(self, levels: Iterable[int | Exception], asked: list[str], *words: Any, **named: Any) -> None:
+        super().__init__(*words, **named)
+        self.asked = asked
+        self.readings: list[Reading] = []
+        self._levels = iter(levels)
+        self._level = self.bounds.start
+
+    def decide(self, reading: Reading) -> Decision:
+        """The next level."""
+        self.readings.append(reading)
+        level = next(self._levels, self._level)
+        if isinstance(level, Exception):
+            raise level
+        self._level = level
+        return Decision(level, f"because of {reading.threads}", "playing")
+
+    def cpu_limit(self) -> Answers:
+        """It never asks."""
+        return Answers(())
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Scripted]]:
+    """`script(levels)`: from now on every law is one that plays these levels; returns the list of those that are made."""
+
+    def write(levels: Iterable[int | Exception] = ()) -> list[Scripted]:
+        made: list[Scripted] = []
+
+        def make(name: str, bounds: Bounds, cpu: object = None, settings: Mapping[str, object] | None = None) -> Scripted:
+            made.append(Scripted(levels, [name], bounds, settings=settings))
+            return made[-1]
+
+        monkeypatch.setattr(harness.elasticity, "make_law", make)
+        return made
+
+    return write
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ def test_a_child_that_hangs_is_killed_after_the_time_allowed():
 
 
 def test_the_time_allowed_is_generous_and_bounded_runs_have_no_end():
-    assert SPEC.timeout_s == pytest.approx(3 + 0.1 + 60)
+    assert SPEC.timeout_s == pytest.approx(40 + 5 + 60), "a graph may be elastic by itself"
     assert RunSpec("pipeline", {}, "manual", tuples=5).timeout_s is None
 
 

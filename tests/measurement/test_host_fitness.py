@@ -6,9 +6,10 @@ import os
 
 import pytest
 
-from harness.measurement import cpu_use
-from harness.measurement.cgroup import quota_cpus, throttled_us
-from harness.measurement.cpu_use import Disturbance, Reading, allowed_cpu_numbers
+from harness import cpu
+from harness.cgroup import quota_cpus, throttled_us
+from harness.cpu import Reading, allowed_cpu_numbers
+from harness.measurement.cpu_use import Disturbance
 from harness.measurement.host import cpu_model, describe, fitness_warnings, governor
 
 
@@ -105,13 +106,13 @@ def test_no_quota_is_none(host):
 
 
 def test_cpu_time_is_counted_on_the_cpus_allowed_only(host, monkeypatch):
-    monkeypatch.setattr(cpu_use, "allowed_cpu_numbers", lambda: {1})
+    monkeypatch.setattr(cpu, "allowed_cpu_numbers", lambda: {1})
     hz = os.sysconf("SC_CLK_TCK")
     stat = (
         f"cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 {9 * hz} 0 0 0 0 0 0 0 0 0\ncpu1 {hz} {hz} {hz} 9 9 {hz} {hz} {2 * hz} 0 0\nintr 5\n"
     )
     reading = Reading.now(host(**{"proc|stat": stat}))
-    assert (reading.busy_s, reading.stolen_s) == (5.0, 2.0)
+    assert (reading.busy_s, reading.stolen_s, reading.idle_s) == (5.0, 2.0, pytest.approx(18 / hz))
 
 
 def test_the_load_of_others_is_what_this_process_did_not_use():

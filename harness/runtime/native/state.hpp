@@ -21,6 +21,7 @@
 #include "parking.hpp"
 #include "ready_ports.hpp"
 #include "spsc_ring.hpp"
+#include "stopwatch.hpp"
 #include "thread.hpp"
 #include "try_flag.hpp"
 #include "tuple.hpp"
@@ -217,6 +218,8 @@ struct alignas(CACHE_LINE) Worker {
   Counter searches;                // looks for the next port; P17 s4.1.5: a thread that never looks is not active
   Counter reschedules;             // drains of a full queue by its producer
   Counter waits;                   // times it slept
+  Stopwatch idle;                  // a scheduler thread that is allowed to run: without a port, or waiting for another thread
+  Stopwatch asleep;                // suspended
   uint64_t given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
   Parking pause;                   // where it sleeps while it is suspended
   Thread thread;

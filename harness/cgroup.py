@@ -1,4 +1,4 @@
-"""The CPU quota that a cgroup (v2 or v1) sets for this process, and how long it was throttled for it.
+"""The CPU quota that a cgroup (v2 or v1) sets for this process, what was used of it, and how long it was throttled for it.
 
 A limit of any ancestor counts, so all levels that this process can see are read. `root` stands for `/`.
 """
@@ -24,6 +24,12 @@ def quota_cpus(root: Path = ROOT) -> float | None:
     """The smallest quota of all levels [CPUs]; None without one."""
     quotas = [quota for level in _levels(root) if (quota := _quota(level)) is not None]
     return min(quotas, default=None)
+
+
+def quota_use(root: Path = ROOT) -> list[tuple[float, float]]:
+    """Of each level with a quota that tells what it used: the quota [CPUs] and the CPU time so far [s] of all its processes."""
+    limited = ((_quota(level), _used_s(level)) for level in _levels(root))
+    return [(quota, used_s) for quota, used_s in limited if quota is not None and used_s is not None]
 
 
 def throttled_us(root: Path = ROOT) -> int | None:
@@ -62,10 +68,20 @@ def _quota(level: Path) -> float | None:
 
 
 def _throttled(level: Path) -> int | None:
-    for line in (read_text(level / "cpu.stat") or "").splitlines():
-        name, _, value = line.partition(" ")
-        if name == "throttled_usec":
-            return int(value)
-        if name == "throttled_time":  # v1, in ns
-            return int(value) // 1000
-    return None
+    told = _stat(level)
+    if "throttled_usec" in told:
+        return told["throttled_usec"]
+    return told["throttled_time"] // 1000 if "throttled_time" in told else None  # v1, in ns
+
+
+def _used_s(level: Path) -> float | None:
+    told = _stat(level)
+    if "usage_usec" in told:
+        return told["usage_usec"] / 1e6
+    used_ns = read_text(level / "cpuacct.usage")  # v1, where cpu and cpuacct are one hierarchy, as they are nearly everywhere
+    return int(used_ns) / 1e9 if used_ns is not None and used_ns.isdigit() else None
+
+
+def _stat(level: Path) -> dict[str, int]:
+    lines = (line.split() for line in (read_text(level / "cpu.stat") or "").splitlines())
+    return {words[0]: int(words[1]) for words in lines if len(words) == 2 and words[1].isdigit()}

@@ -1,0 +1,70 @@
+"""How far `millrace run` is: a line on the terminal, and its log."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from harness.errors import RunFailed
+
+
+class ProgressLine:
+    """One line on stderr that is overwritten as the runs go on; silent if stderr is not a terminal.
+
+    With a log every such line is also written there: "-" is stderr itself, where the lines then stay.
+    """
+
+    def __init__(self, total: int, log: str | None = None) -> None:
+        self._total = total
+        self._width = 0
+        self._live = sys.stderr.isatty() and log != "-"
+        self._log = log
+        self._file: TextIO | None = sys.stderr if log == "-" else None
+        self._refusal: OSError | None = None
+
+    def __enter__(self) -> ProgressLine:
+        if self._log not in (None, "-"):
+            try:
+                self._file = Path(self._log).open("w", encoding="utf-8")  # closed in __exit__
+            except OSError as error:
+                raise RunFailed(f"cannot write {self._log}: {error.strerror}") from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.clear()
+        if self._file not in (None, sys.stderr):
+            with suppress(OSError):
+                self._file.close()
+        if self._refusal is not None and kind is None:
+            raise RunFailed(f"cannot write {self._log}: {self._refusal.strerror}") from self._refusal
+
+    def show(self, done: int, total: int, text: str) -> None:
+        """Say which run is on, and what it does."""
+        line = f"run {min(done + 1, total)}/{total}: {text}"
+        self._put(line)
+        if self._file is not None and self._refusal is None:
+            try:
+                print(line, file=self._file, flush=True)
+            except OSError as error:  # told at the end: who calls is a thread that must go on listening
+                self._refusal = error
+
+    def notify(self, notice: str) -> None:
+        """Say why we wait: on a line of its own, so that a log has it as well."""
+        self.clear()
+        print(f"millrace run: {notice}", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._width:
+            self._put("")
+            print("\r", end="", file=sys.stderr, flush=True)
+
+    def _put(self, text: str) -> None:
+        if self._live:
+            text = text[: shutil.get_terminal_size().columns - 1]  # a longer one would take a second line, and stay
+            print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
+            self._width = len(text)

@@ -1,0 +1,80 @@
+"""The elastic part of a run: time passes, laws see it, somebody is told; and the time until the laws have settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from harness.engine import Engine, Sample
+from harness.measurement.control import Controller, Step
+from harness.measurement.spec import RunSpec
+from harness.measurement.steady import WarmUp
+
+SETTLED_PERIODS = 8
+"""Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
+
+Announce = Callable[[str], None]
+
+
+def watch(engine: Engine, controller: Controller, phase: str, announce: Announce) -> Sample:
+    """Let one sample's time pass, and the laws act on it. Raises ControlFailed."""
+    sample = engine.sample(controller.sample_s)
+    if not engine.finished():
+        step = controller.see(sample)
+        announce(f"{phase}: {period_line(sample, step)}")
+    return sample
+
+
+def adapt(
+    engine: Engine, controller: Controller, spec: RunSpec, copies: int | None, announce: Announce, seen: list[Sample]
+) -> bool | None:
+    """Let the laws find their levels; `seen` gets the samples. Returns whether the run has settled.
+
+    That is when every law has kept its level for `SETTLED_PERIODS` and the run is stationary at it (`steady`), or never within
+    the time that `spec` allows. With a warm-up of fixed length nobody looks: None.
+    """
+    limit_s = spec.adaptation_limit_s
+    elapsed_s = 0.0
+    warm_up = WarmUp(copies, limit_s)
+    while elapsed_s < limit_s - controller.sample_s / 2 and not engine.finished():
+        sample = lean(watch(engine, controller, "adapting", announce))
+        seen.append(sample)
+        elapsed_s += sample.elapsed_s
+        if spec.warmup != "auto":
+            continue
+        if controller.kept == 0:  # what was seen at another level says nothing about this one
+            warm_up = WarmUp(copies, limit_s)
+        warm_up.step(sample)
+        if controller.kept >= SETTLED_PERIODS and warm_up.settled:
+            return True
+    return None if spec.warmup != "auto" else False
+
+
+def lean(sample: Sample) -> Sample:
+    """Without what is said of each operator and port: a long adaptation of a large graph would not fit in memory."""
+    return replace(sample, processed=(), queue_fill=(), write_blocked=(), latency_counts=(), operator_cost=())
+
+
+def period_line(sample: Sample, step: Step) -> str:
+    """A sample and what was decided after it, for people: `12.0 s, 4 threads, 101 queues, 1.23 M tuples/s, climbing: up`."""
+    parts = [f"{sample.time_s:.1f} s"]
+    if sample.threads_requested:
+        active = "" if sample.threads_active == sample.threads_requested else f" ({sample.threads_active} active)"
+        many = "" if sample.threads_requested == 1 else "s"
+        parts.append(f"{sample.threads_requested} thread{many}{active}")
+    rate = sample.submitted_tuples / sample.elapsed_s if sample.elapsed_s > 0 else 0.0
+    parts += [f"{sample.queued_ports} queues", f"{short(rate)} tuples/s"]
+    if step.state is not None:
+        parts.append(f"{step.state}: {step.reason}")
+    for name, balance in getattr(sample, "balancers", {}).items():
+        reason = f" {step.balancers[name]}" if name in step.balancers else ""
+        parts.append(f"{name} {balance.active} of {balance.ports} ports{reason}")
+    return ", ".join(parts)
+
+
+def short(number: float) -> str:
+    """A rate in three digits: `1.23 M`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.3g}"

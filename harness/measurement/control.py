@@ -1,0 +1,202 @@
+"""Elasticity while a run goes on: samples of an engine become readings of laws, what the laws decide is done.
+
+The pool's law steps once a period (P17 §4.2); beside it every elastic `elastic_load_balance` operator has a law of its own,
+whose levels are ports. A period is one sample or several; its throughput is what was submitted in it over its true length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness import elasticity
+from harness.cpu import SHORTEST_S
+from harness.elasticity.law import Bounds, Decision, Law, Reading
+from harness.engine import Engine, Sample
+from harness.errors import RunFailed, UserError
+from harness.graph import Graph, Operator
+from harness.models import DEFAULT_LAW, Dynamic, Model, Pool, pool_of
+
+BALANCER = "elastic_load_balance"
+"""The kind of operators that choose among their output ports, and the law of those that do so elastically."""
+
+
+class ControlFailed(RunFailed):
+    """A law failed, or wants what cannot be. The message names the law."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was decided at the end of a sample: nothing, unless it ended a period."""
+
+    state: str | None = None  # of the pool's law
+    reason: str | None = None
+    balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
+
+
+class Controller:
+    """The laws of one run. `sample_s`: how long its samples should be, so that each period is made of whole ones."""
+
+    def __init__(self, engine: Engine, graph: Graph, model: Model, period_s: float) -> None:
+        """Raises UserError for a law, setting or level that cannot be."""
+        self._engine = engine
+        law = pool_law(graph, model)
+        self.period_s = period_s
+        self.pool = None if law is None else Loop(law, period_s)
+        self.balancers = {
+            operator.name: Loop(balancer_law(operator), operator.measure_period)
+            for operator in graph.operators.values()
+            if operator.kind == BALANCER and operator.elastic
+        }
+        periods = [loop.period_s for loop in self._loops()]
+        self.sample_s = max(SHORTEST_S, min(periods, default=period_s))
+        self._steps: dict[float, Step] = {}
+        self._unsuspendable = 0
+        self._active: int | None = None
+
+    def _loops(self) -> list[Loop]:
+        return ([self.pool] if self.pool else []) + list(self.balancers.values())
+
+    @property
+    def controls(self) -> bool:
+        """Whether there is anything elastic."""
+        return bool(self._loops())
+
+    @property
+    def kept(self) -> int:
+        """Periods in a row after which every law has left its level as it was."""
+        return min((loop.kept for loop in self._loops()), default=0)
+
+    def see(self, sample: Sample) -> Step:
+        """Take the next sample; where it ends a period, let the law step and do what it decides. Raises ControlFailed."""
+        state = reason = None
+        if self.pool is not None:
+            shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
+            self.pool.collect(sample.elapsed_s, sample.submitted_tuples, shares)
+            if self.pool.is_due(self.sample_s):
+                state, reason = self._step_pool(self.pool, sample)
+        reasons: dict[str, str] = {}
+        for name, loop in self.balancers.items():
+            balance = sample.balancers[name]
+            loop.collect(sample.elapsed_s, balance.submitted, {})
+            if loop.is_due(self.sample_s):
+                decision = loop.step(sample.time_s, congestion=balance.congestion)
+                reasons[name] = decision.reason
+                if decision.threads != balance.active:
+                    self._engine.set_active_ports(name, decision.threads)
+        step = self._steps[sample.time_s] = Step(state, reason, reasons)
+        return step
+
+    def step_after(self, sample: Sample) -> Step:
+        """What was decided after a sample that was seen."""
+        return self._steps.get(sample.time_s, Step())
+
+    def terms(self) -> dict[str, Any] | None:
+        """The pool's law and what it was given, as a record has it; None if the pool is not elastic."""
+        if self.pool is None:
+            return None
+        law = self.pool.law
+        bounds = {"minimum": law.bounds.minimum, "maximum": law.bounds.maximum, "start": law.bounds.start}
+        return {"law": law.name, "settings": dict(law.set), "period_s": self.period_s, **bounds}
+
+    def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str]:
+        hindrance = self._hindrance(sample)
+        if hindrance:
+            pool.begin()
+            return "waiting", f"put off: {hindrance}"
+        decision = pool.step(sample.time_s)
+        if decision.threads != sample.threads_requested:
+            self._engine.set_threads(decision.threads)
+        return decision.state, decision.reason
+
+    def _hindrance(self, sample: Sample) -> str | None:
+        """Why the period says nothing about its level: a thread did not do as it was told in it (P17 §4.2.3).
+
+        A thread that an operator keeps for good does not hold up the law for good: once who runs stays the same, it goes on.
+        """
+        excess = sample.threads_active - sample.threads_requested
+        more_unsuspendable = sample.threads_unsuspendable > self._unsuspendable
+        moved = sample.threads_active != self._active
+        self._unsuspendable, self._active = sample.threads_unsuspendable, sample.threads_active
+        if more_unsuspendable or (excess > 0 and moved):
+            return f"{max(sample.threads_unsuspendable, excess)} thread(s) would not suspend"
+        return f"{-excess} thread(s) did not wake" if excess < 0 and moved else None
+
+
+class Loop:
+    """A law with its level, and what was seen since its last step."""
+
+    def __init__(self, law: Law, period_s: float) -> None:
+        self.law = law
+        self.period_s = period_s
+        self.level = law.bounds.start
+        self.kept = 0  # periods in a row that have not changed the level
+        self.begin()
+
+    def begin(self) -> None:
+        """A new period; what was seen is forgotten."""
+        self._elapsed_s = 0.0
+        self._tuples = 0
+        self._shares: dict[str, float | None] = {}
+
+    def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
+        """Add a stretch of time: its length, the tuples submitted in it, and shares, of which the period has the mean."""
+        before_s, self._elapsed_s = self._elapsed_s, self._elapsed_s + elapsed_s
+        self._tuples += tuples
+        for name, share in shares.items():
+            mean = self._shares.get(name, 0.0)
+            known = share is not None and mean is not None and self._elapsed_s > 0.0
+            self._shares[name] = (mean * before_s + share * elapsed_s) / self._elapsed_s if known else None
+
+    def is_due(self, sample_s: float) -> bool:
+        """Whether a period is over, as nearly as samples of `sample_s` allow."""
+        return self._elapsed_s > self.period_s - sample_s / 2
+
+    def step(self, time_s: float, congestion: float | None = None) -> Decision:
+        """End the period: what the law decides. Raises ControlFailed, whatever the law raises."""
+        try:
+            throughput = self._tuples / self._elapsed_s
+            reading = Reading(time_s, self._elapsed_s, self.level, throughput, congestion=congestion, **self._shares)
+            decision = self.law.step(reading)
+            bounds = self.law.bounds
+            if not bounds.minimum <= decision.threads <= bounds.maximum:
+                raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")
+        except UserError as error:
+            raise ControlFailed(f"law {self.law.name}: {error}") from error
+        except Exception as error:
+            raise ControlFailed(f"law {self.law.name}: {type(error).__name__}: {error}") from error
+        self.begin()
+        self.kept = self.kept + 1 if decision.threads == self.level else 0
+        self.level = decision.threads
+        return decision
+
+
+def pool_law(graph: Graph, model: Model) -> Law | None:
+    """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be."""
+    pool = pool_of(graph, model)
+    return _law(model, pool) if pool.elastic else None
+
+
+def check_law(model: Model) -> None:
+    """Raise UserError if the law of an elastic model, or a setting of it, cannot be. For when there is no graph yet."""
+    if isinstance(model, Dynamic) and model.elastic:
+        low = model.minimum or 1
+        start = model.threads or low
+        _law(model, Pool(start, True, low, model.maximum or max(low, start)))
+
+
+def balancer_law(operator: Operator) -> Law:
+    """The law of an `elastic_load_balance` operator: its levels are output ports."""
+    settings = {name: getattr(operator, name) for name in ("congestion_tolerance", "throughput_tolerance", "rapid_scaling")}
+    bounds = Bounds(1, operator.outputs, operator.initial_active_ports)
+    return elasticity.make_law(BALANCER, bounds, settings=settings)
+
+
+def _law(model: Model, pool: Pool) -> Law:
+    """The model's law, or the default one where an annotation makes the pool of another model elastic."""
+    named = isinstance(model, Dynamic)
+    bounds = Bounds(pool.minimum, pool.maximum, pool.threads)
+    return elasticity.make_law(
+        model.law if named else DEFAULT_LAW, bounds, settings=dict(model.law_settings) if named else None
+    )
