@@ -1,8 +1,8 @@
 """The SASO bench: how well each control law does over all scenarios (stability, accuracy, settling, overshoot; M19 §1).
 
 Reads   saso.parquet   a row a law and scenario: law, accuracy [settled throughput over the best], settling [periods], overshoot
-                       [most threads over the best level], changes_after [level changes after settling], regret [share of the
-                       oracle's throughput lost]; further columns say what the scenario was
+                       [most threads over the best level], changes_after [level changes in 50 periods after settling], regret
+                       [share of the oracle's throughput lost]; further columns say what the scenario was
 Draws   a panel a metric, a row a law, best on top; dot: median, bar: quartiles, line: 5 to 95 % of the scenarios
 
 A misreading to avoid: a strip is the spread over scenarios of unequal difficulty, not the uncertainty of a mean. All laws met
@@ -59,7 +59,7 @@ METRICS = (
     Metric("accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True),
     Metric("settling", "settling", "periods until settled"),
     Metric("overshoot", "overshoot", "most threads / best level", is_ratio=True),
-    Metric("changes_after", "stability", "level changes once settled"),
+    Metric("changes_after", "stability", "changes in 50 settled periods"),
     Metric("regret", "regret", "lost against an oracle", is_share=True),
 )
 
