@@ -95,7 +95,7 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
     ax.set_xlim(0, ends.iloc[-1])
     ax.set_ylim(0, 1.12 * rows[kind.throughput].max() or 1)
     ax.yaxis.set_major_formatter(style.rates())
-    right.set_ylim(0, 1.12 * max(rows[kind.level].max(), 1))
+    right.set_ylim(0, 1.12 * max(rows[kind.level].max(), 2))  # a level of 1 is not at the top
     right.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=2))
     right.grid(False)
     right.spines["right"].set_visible(True)
