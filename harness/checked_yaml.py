@@ -26,6 +26,7 @@ TYPES = {
     "integer": "a whole number",
     "number": "a number",
     "string": "a text",
+    "boolean": "true or false",
     "array": "a list",
     "object": "keys and values",
 }

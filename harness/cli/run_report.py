@@ -30,7 +30,11 @@ def _law_lines(record: dict[str, Any]) -> list[str]:
     terms = record["elastic"]
     if terms is None:
         return []
-    settings = "".join(f", {name} {value:g}" for name, value in terms["settings"].items())
+    words = {True: "yes", False: "no"}
+    settings = "".join(
+        f", {name} {words[value] if isinstance(value, bool) else format(value, 'g')}"
+        for name, value in terms["settings"].items()
+    )
     levels = f"from {terms['minimum']} to {terms['maximum']} threads, beginning at {terms['start']}"
     return [f"law {terms['law']}: {levels}, a step every {terms['period_s']:g} s{settings}"]
 

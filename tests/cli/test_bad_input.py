@@ -14,6 +14,7 @@ from harness.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "run pipeline --model manual"
+DYNAMIC = "run pipeline --model dynamic"
 LONG = "9" * 5000
 
 # A command line, then what its one line on stderr must say. TMP is an empty directory, CONFIG a file with the text in brackets.
@@ -66,6 +67,27 @@ CASES = {
     "run pipeline --model dedicated --queue-capacity 0": "--queue-capacity",
     "run pipeline --model dedicated --queue-capacity 99999999999": "--queue-capacity",
     f"{RUN} --machine cray": "cray",
+    # run: elastic
+    f"{RUN} --elastic": "elastic applies to dynamic only, not to the model manual",
+    f"{RUN} --law fixed": "elastic applies to dynamic only, not to the model manual",
+    f"{DYNAMIC} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, pldi17,",
+    f"{DYNAMIC} --law": "--law",
+    f"{DYNAMIC} --law fixed --law-set pace=3": "law fixed has no setting 'pace'",
+    f"{DYNAMIC} --law fixed --law-set pace": "--law-set takes NAME=VALUE, not 'pace'",
+    f"{DYNAMIC} --law fixed --law-set a=1 --law-set a=2": "--law-set gives 'a' twice: '1' and '2'",
+    f"{DYNAMIC} --law fixed --period 0.09": "--period: must be from 0.1 to 86400 seconds, not '0.09'",
+    f"{DYNAMIC} --law fixed --period nan": "--period",
+    f"{DYNAMIC} --law fixed --period=-1": "--period",
+    f"{DYNAMIC} --law fixed --min-threads 0": "--min-threads: must be a whole number from 1 to 1024, not '0'",
+    f"{DYNAMIC} --law fixed --max-threads 1025": "--max-threads: must be a whole number from 1 to 1024, not '1025'",
+    f"{DYNAMIC} --law fixed --max-threads many": "'many'",
+    f"{DYNAMIC} --law fixed --min-threads 5 --max-threads 4": "minimum must be at most the maximum of 4 threads, not 5",
+    f"{DYNAMIC} --law fixed --threads 5 --max-threads 4": "threads must be from 1 to 4, the levels of the law, not 5",
+    f"{DYNAMIC} --law fixed --threads 1 --min-threads 2 --max-threads 3": "threads must be from 2 to 3, the levels of",
+    f"{DYNAMIC} --max-threads 4": "maximum applies to an elastic pool only, not to one of a fixed level: 4",
+    f"{DYNAMIC} --min-threads 4": "minimum applies to an elastic pool only, not to one of a fixed level: 4",
+    f"{DYNAMIC} --log TMP": "--log must name a file, not the directory",
+    f"{DYNAMIC} --log TMP/none/a.log": "--log 'TMP/none/a.log': there is no directory 'TMP/none'",
     # run: numbers
     f"{RUN} --duration nan": "nan",
     f"{RUN} --duration inf": "inf",

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
+from harness import elasticity
 from harness.cli import main
+from harness.elasticity import Bounds
 from harness.measurement import block, host
 from harness.measurement.assemble import blank_record
 from harness.measurement.records import read_records, validate_record
@@ -70,6 +72,63 @@ def test_every_option_reaches_the_run(runs):
     assert str(spec.parameters["operators"]) == "5" and str(spec.parameters["cost"]) == "7"
     assert (spec.threads, spec.queue_capacity, spec.duration_s, spec.warmup) == (3, 64, 0.5, 0.0)
     assert (spec.seed, spec.tuples, spec.arm) == (9, 77, "dynamic-3")
+
+
+def test_the_options_of_a_law_reach_the_run(runs):
+    line = "run pipeline --model dynamic --law fixed --threads 3 --min-threads 2 --max-threads 9 --period 0.25"
+    assert main(line.split()) == 0
+    (spec,) = runs.specs
+    assert (spec.elastic, spec.law, spec.law_settings, spec.period_s) == (True, "fixed", {}, 0.25)
+    assert (spec.threads, spec.minimum, spec.maximum, spec.arm) == (3, 2, 9, "dynamic-elastic-fixed")
+
+
+def test_settings_of_a_law_are_checked_and_reach_the_run_as_text(runs, monkeypatch):
+    asked = []
+    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings: asked.append((name, bounds, settings)))
+    words = ["--elastic", "--law-set", "gain=0.5", "--law-set", "bold=yes", "--min-threads", "2", "--max-threads", "7"]
+    assert main(["run", "pipeline", "--model", "dynamic", *words]) == 0
+    assert runs.specs[0].law_settings == {"gain": "0.5", "bold": "yes"}
+    assert (runs.specs[0].threads, runs.specs[0].period_s, runs.specs[0].arm) == (None, 1.0, "dynamic-elastic")
+    assert asked == [("millrace", Bounds(2, 7, 2), {"gain": "0.5", "bold": "yes"})]
+
+
+def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
+    terms = {
+        "law": "fixed", "settings": {"gain": 0.5, "bold": True}, "period_s": 0.25, "minimum": 1, "maximum": 8, "start": 1,
+        "settled_level": 4, "changes": 1, "adaptation_s": 6.25, "settled": True,
+    }  # fmt: skip
+    runs.changes = [{"elastic": terms}, {"elastic": terms | {"settled": False, "settled_level": 1, "changes": 0}}, {}]
+    assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed", "--repeats", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "dynamic-elastic-fixed: 3 thread(s), queues of 1000 tuples"
+    assert lines[2] == "law fixed: from 1 to 8 threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
+    assert lines[8:10] == [
+        "run 1: settled after 6.25 s, 4 thread(s), 1 change(s) of level while measured",
+        "run 2: had not settled after 6.25 s, 1 thread(s), 0 change(s) of level while measured",
+    ]
+
+
+def test_a_log_has_a_line_for_all_that_a_run_tells(runs, capsys, tmp_path):
+    path = tmp_path / "run.log"
+    path.write_text("of before")
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", "-", "--log", str(path)]) == 0
+    assert path.read_text().splitlines() == ["run 1/2: manual: measuring", "run 2/2: manual: measuring", "run 2/2: done"]
+    assert capsys.readouterr().err == ""
+    assert main(["run", "pipeline", "--model", "manual", "--log", "-"]) == 0
+    assert capsys.readouterr().err.splitlines() == ["run 1/1: manual: measuring", "run 1/1: done"]
+
+
+def test_a_log_on_a_full_disk_is_told_when_the_runs_are_done(runs, capsys):
+    assert main(["run", "pipeline", "--model", "manual", "--log", "/dev/full"]) == 1
+    assert "millrace run: cannot write /dev/full: No space left on device\n" in capsys.readouterr().err
+    assert len(runs.specs) == 1
+
+
+def test_a_progress_line_is_cut_to_the_terminal(runs, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "20")
+    assert main(["run", "pipeline", "--model", "manual", "--json", "-"]) == 0
+    assert all(len(line) <= 19 for line in capsys.readouterr().err.split("\r"))
 
 
 def test_the_table_has_a_line_a_run(runs, capsys):
@@ -182,5 +241,5 @@ def test_help_teaches_by_examples(capsys):
     text = capsys.readouterr().out
     assert end.value.code == 0
     assert text.count("\n  millrace run ") >= 3
-    listed = "set model threads queue-capacity machine duration warmup repeats seed tuples json"
+    listed = "set model threads queue-capacity machine duration warmup repeats seed tuples json elastic law law-set period log"
     assert all(f"--{option}" in text for option in listed.split())

@@ -27,6 +27,7 @@ BAD_CONFIGS = {
         {"queue_capacity": 0},
         "config.yaml: queue_capacity: must be null, or a whole number from 1 to 1048576",
     ),
+    "a period too short to say anything": ({"period_s": 0.05}, "config.yaml: period_s: must be 0.1 or more, not 0.05"),
     "no experiments": ({"experiments": []}, "config.yaml: experiments: must not be empty, not []"),
     "an experiment twice": ({"experiments": ["one", "one"]}, "config.yaml: experiments: must not name anything twice"),
     "an experiment that is not there": ({"experiments": ["ones"]}, "experiments[0]: must name a file in"),
@@ -96,6 +97,38 @@ BAD_SIZES = {
     "no threads at all": (
         {"arms": [{"model": "dynamic", "threads": 0}]},
         "arms[0].threads: must be a whole number from 1 to 1024, the word machine, or a list of different ones, not 0",
+    ),
+    "a law for a model without threads": (
+        {"arms": [{"model": "manual", "elastic": True}]},
+        "sizes.tiny.arms[0]: elastic applies to dynamic only, not to the model manual",
+    ),
+    "an unknown law": (
+        {"arms": [{"model": "manual"}, {"model": "dynamic", "law": "nonesuch"}]},
+        "sizes.tiny.arms[1]: law 'nonesuch' is unknown; laws are: millrace,",
+    ),
+    "elastic that is neither yes nor no": (
+        {"arms": [{"model": "dynamic", "elastic": "very"}]},
+        "sizes.tiny.arms[0].elastic: must be true or false, not 'very'",
+    ),
+    "levels of a law for a fixed number of threads": (
+        {"arms": [{"model": "dynamic", "maximum": 4}]},
+        "sizes.tiny.arms[0]: maximum applies to an elastic pool only, not to one of a fixed level: 4",
+    ),
+    "levels the wrong way round": (
+        {"arms": [{"model": "dynamic", "law": "fixed", "minimum": 5, "maximum": 4}]},
+        "sizes.tiny.arms[0]: minimum must be at most the maximum of 4 threads, not 5",
+    ),
+    "a level that cannot be": (
+        {"arms": [{"model": "dynamic", "law": "fixed", "maximum": 0}]},
+        "sizes.tiny.arms[0].maximum: must be a whole number from 1 to 1024, or the word machine, not 0",
+    ),
+    "a start that is no level of the law": (
+        {"arms": [{"model": "dynamic", "law": "fixed", "threads": 6, "maximum": 4}]},
+        "sizes.tiny.arms[0]: threads must be from 1 to 4, the levels of the law, not 6",
+    ),
+    "two starts of one law": (
+        {"arms": [{"model": "dynamic", "law": "fixed", "threads": [1, 2], "maximum": 4}]},
+        "sizes.tiny.arms[0]: must not repeat an arm, not 'dynamic-elastic-fixed'",
     ),
     "an arm twice": (
         {"arms": [{"model": "dynamic", "threads": 1}, {"model": "dynamic", "threads": [2, 1]}]},

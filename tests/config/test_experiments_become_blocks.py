@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from harness import config as config_module
+from harness import elasticity
 from harness.config import ROOT, clock, load_config
 
 
@@ -31,6 +32,44 @@ def test_threads_become_an_arm_each(profile):
         ("dynamic-1", "dynamic", 1),
         ("dynamic-4", "dynamic", 4),
     ]
+
+
+def test_an_elastic_arm_has_a_law_and_its_levels(profile, monkeypatch):
+    monkeypatch.setattr(config_module, "allowed_cpus", lambda: 6)
+    arms = [
+        {"model": "dynamic", "threads": 4},
+        {"model": "dynamic", "law": "fixed"},
+        {"model": "dynamic", "elastic": True, "law": "fixed", "threads": 3, "minimum": 2, "maximum": "machine"},
+    ]
+    made = [
+        load_config(profile(size={"arms": [arms[0], arm]}, config={"period_s": 2})).experiment("one").blocks()[0]
+        for arm in arms[1:]
+    ]
+    assert [list(block.specs()) for block in made] == [["dynamic-4", "dynamic-elastic-fixed"]] * 2
+    fixed, first = made[0].specs().values()
+    second = made[1].specs()["dynamic-elastic-fixed"]
+    assert (fixed.elastic, fixed.threads, fixed.law) == (False, 4, "")
+    assert (first.elastic, first.law, first.threads, first.minimum, first.maximum) == (True, "fixed", None, None, None)
+    assert (second.threads, second.minimum, second.maximum, second.period_s) == (3, 2, 6, 2.0)
+    assert made[0].settings != made[1].settings, "records of other levels are out of date"
+    assert [made[0].window_s(arm) for arm in made[0].arms] == [0.1, 10.0]
+
+
+def test_without_a_law_of_its_own_an_elastic_arm_has_the_default_one(profile, monkeypatch):
+    asked = []
+    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings: asked.append(name))
+    block = load_config(profile(size={"arms": [{"model": "dynamic", "elastic": True}]})).experiment("one").blocks()[0]
+    assert (list(block.specs()), asked) == (["dynamic-elastic"], ["millrace"])
+    assert block.specs()["dynamic-elastic"].period_s == 1.0
+
+
+@pytest.mark.parametrize(("arms", "differ"), [([{"model": "dynamic", "law": "fixed"}], True), ([{"model": "manual"}], False)])
+def test_another_period_makes_records_of_laws_out_of_date_and_no_others(profile, arms, differ):
+    settings = {
+        load_config(profile(size={"arms": arms}, config={"period_s": period})).experiment("one").blocks()[0].settings
+        for period in (1, 2)
+    }
+    assert len(settings) == 1 + differ
 
 
 @pytest.mark.parametrize(("cpus", "levels"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8])])

@@ -83,6 +83,27 @@ def test_each_bad_line_is_kept_with_its_reason_and_place(make_record, sample, pa
     )
 
 
+def test_records_of_elastic_runs_are_usable_and_keep_what_the_law_did(make_record, sample, parse_lines, assert_rows):
+    from harness.spark.records import runs
+
+    terms = {
+        "law": "pldi17", "settings": {"sensitivity": 0.05, "doubling": False}, "period_s": 0.5, "minimum": 1, "maximum": 8,
+        "start": 1, "settled_level": None, "changes": 2, "adaptation_s": 6.0, "settled": True,
+    }  # fmt: skip
+    balance = {"operator": "b", "active": 1, "ports": 2, "tuples_per_s": 5.0, "congestion": 0.5, "reason": None}
+    controlled = sample(threads_requested=3, utilisation=None, law_state="climbing", law_reason="up", balancers=[balance])
+    elastic = {"elastic": terms, "adaptation": [controlled], "samples": [controlled]}
+    table = runs(parse_lines({**make_record(model="dynamic"), **elastic}, make_record()))
+    columns = ("elastic.law", "elastic.settings['doubling'] AS doubling", "adaptation[0].threads_requested AS level")
+    assert_rows(
+        table.selectExpr(*columns, "samples[0].balancers[0].active AS ports"),
+        [
+            {"law": "pldi17", "doubling": "false", "level": 3, "ports": 1},
+            {"law": None, "doubling": None, "level": None, "ports": None},
+        ],
+    )
+
+
 def test_the_first_of_equal_runs_is_kept(make_record, parse_lines, assert_rows):
     from harness.spark.quarantine import quarantine
     from harness.spark.records import runs

@@ -22,6 +22,8 @@ def described() -> list:
         pytest.param(BALANCER, sample["properties"]["balancers"]["items"], id="balancer"),
         pytest.param(ELASTIC, fields["elastic"], id="elastic"),
         pytest.param(LATENCY, fields["latency_ns"], id="latency"),
+        pytest.param(ELASTIC, fields["elastic"], id="elastic"),
+        pytest.param(BALANCER, fields["samples"]["items"]["properties"]["balancers"]["items"], id="balancer"),
     ]
 
 

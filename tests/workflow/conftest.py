@@ -59,7 +59,19 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
             return failed_record(spec, "an operator raised ValueError: unlucky\nits traceback")
         rate = 1000.0 + spec.repeat
         good = {"correct": True, "settled": True, "checksum_ok": True, "drained": True, "order_checked": True}
-        return failed_record(spec, "") | good | {"error": None, "duration_s": spec.duration_s, "sink_tuples_per_s": rate}
+        if spec.elastic:
+            terms = {
+                "law": "fixed",
+                "settings": {},
+                "period_s": spec.period_s,
+                "minimum": 1,
+                "maximum": spec.maximum,
+                "start": 1,
+            }
+            became = {"settled_level": 1, "changes": 0, "adaptation_s": 0.5, "settled": True}
+            good |= {"elastic": terms | became}
+        window_s = spec.elastic_window_s if spec.elastic else spec.duration_s
+        return failed_record(spec, "") | good | {"error": None, "duration_s": window_s, "sink_tuples_per_s": rate}
 
     monkeypatch.setattr(block, "measuring_lock", lambda notify: nullcontext())
     monkeypatch.setattr(block, "run_in_fresh_process", answer)

@@ -67,6 +67,20 @@ def test_blocks_that_are_there_are_skipped(here, measured_by_fake, capsys):
     assert "1 of 2 blocks are there already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("maximum", "period_s", "again"), [(4, 0.5, 0), (8, 0.5, 4), (4, 0.25, 4)], ids=["the same", "levels", "period"]
+)
+def test_elastic_blocks_are_measured_again_if_their_law_would_do_otherwise(here, measured_by_fake, maximum, period_s, again):
+    experiment = {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}
+    write_profile(here, experiment, [{"model": "dynamic", "law": "fixed", "maximum": 4}], period_s=0.5)
+    assert main(["sweep", "one"]) == 0
+    assert [(spec.elastic, spec.period_s) for spec in measured_by_fake] == [(True, 0.5)] * 4
+    measured_by_fake.clear()
+    write_profile(here, experiment, [{"model": "dynamic", "law": "fixed", "maximum": maximum}], period_s=period_s)
+    assert main(["sweep", "one"]) == 0
+    assert len(measured_by_fake) == again
+
+
 @pytest.mark.parametrize("change", [{"repeats": 3}, {"duration_s": 0.5}, {"seed": 2}], ids=str)
 def test_blocks_of_other_settings_are_measured_again_and_that_is_said(here, measured_by_fake, capsys, change):
     write_profile(here, ONE)
