@@ -75,5 +75,5 @@ def as_text() -> str:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         summary = (inspect.getdoc(model) or "").partition("\n")[0]
         parts.append("\n  ".join([f"{name}: {summary}", *(lines if len(rows) > 1 else ["no options"])]))
-    parts.append("A split never has a queue before it: it runs on the thread that submits to it.")
+    parts.append("Splits and load balances never have a queue before them: they run on the thread that submits to them.")
     return "\n\n".join(parts)

@@ -26,7 +26,8 @@ def test_every_topology_is_listed_with_its_parameters(capsys):
         for row, parameter in zip(rows, topology.takes, strict=True):
             assert row.split()[:2] == [parameter.name, str(parameter.default)]
             assert parameter.unit in row
-            assert f"{parameter.low} .. {parameter.high}" in row
+            assert (f"{parameter.low} .. {parameter.high}" in row) != (parameter.low is None)
+            assert all(word in row for word in parameter.words)
             assert row.endswith(parameter.meaning)
 
 
