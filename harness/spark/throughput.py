@@ -8,6 +8,9 @@ from pyspark.sql import functions as F
 from harness.spark.interval import half_width
 from harness.spark.schemas import ARM, conform
 
+ELASTIC = "elastic IS NOT NULL OR (model = 'dynamic' AND threads IS NULL)"
+"""Whether a law chose the level of a run; one that failed before it could say so has no fixed one either."""
+
 
 def throughput(runs: DataFrame) -> DataFrame:
     """One row per arm of a cell, over its repeats.
@@ -33,7 +36,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         *_moments(of_used("sink_tuples_per_s"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
         *_moments(of_used("elastic.settled_level"), "level_"),
-        F.bool_or(F.col("elastic").isNotNull()).alias("elastic"),
+        F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
         F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
         F.avg(of_used("context_switches")).alias("context_switches_mean"),

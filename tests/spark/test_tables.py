@@ -111,6 +111,7 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
         *arm("dynamic-elastic", 2, 3, 4),
         make_record(model="dynamic", arm="dynamic-elastic", repeat=3, correct=False, elastic=elastic(settled_level=None)),
         *arm("dynamic-elastic-other", 2, law="other"),
+        make_record(model="dynamic", arm="dynamic-elastic-broken", correct=False, elastic=None),
         make_record(model="dynamic", arm="dynamic-2", threads=2, elastic=None),
         make_record(),  # of a version that knew nothing elastic
     )
@@ -126,6 +127,7 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
                 "level_hi": 5.484138,
             },
             {"arm": "dynamic-elastic-other", "elastic": True, "law": "other", "level": 2.0, "level_lo": None, "level_hi": None},
+            {"arm": "dynamic-elastic-broken", "elastic": True, "law": None, "level": None, "level_lo": None, "level_hi": None},
             {"arm": "dynamic-2", "elastic": False, "law": None, "level": None, "level_lo": None, "level_hi": None},
             {"arm": "manual", "elastic": False, "law": None, "level": None, "level_lo": None, "level_hi": None},
         ],
