@@ -274,6 +274,8 @@ cdef class RuntimeEngine:
 
     def __dealloc__(self):
         if self.started and self.totals is None:
+            # the collector of cycles may have freed Python operators before it came here: none may be called once others get the GIL
+            self.plan.run.failed.store(True, memory_order_release)
             end_run(self.plan.run)
             self._join(10.0)
 

@@ -112,7 +112,10 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
 
 cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
     """Call the function with the interpreter's lock held; whether there is a result to pass on."""
-    cdef PythonCall owner = <PythonCall> op.own
+    cdef PythonCall owner
+    if worker.run.failed.load(memory_order_relaxed):  # while this thread waited for the lock; the owner may be gone by now (engine.pyx)
+        return False
+    owner = <PythonCall> op.own
     try:
         if owner.controlled:
             returned = owner.function(sequence, value, control_value(op))
