@@ -134,14 +134,14 @@ class Operator:
     native: object | None = None  # native: a harness.native_function.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
     controls: str = ""  # control: the operator whose control port this is
-    buffers: str = ""  # buffer: the operator whose output port it is before
+    buffers: str = ""  # buffer: the operator before whose output port it is
     buffer_size: int = 0  # threaded_split, elastic_load_balance: tuples that each buffer holds
-    initial_active_ports: int = 0  # of both: output ports that get tuples at the start; the rest are of the elastic one alone
-    elastic: bool = False  # whether a law changes their number; the fields below are its settings
-    congestion_tolerance: float = 0.5  # mean fill of the active buffers above which there is congestion
-    throughput_tolerance: float = 0.05  # rates that differ by less are the same
-    measure_period: float = 5.0  # seconds between two decisions
-    rapid_scaling: bool = False  # whether the law's levels grow by a factor
+    initial_active_ports: int = 0  # threaded_split, elastic_load_balance: output ports that get tuples at the start
+    elastic: bool = False  # elastic_load_balance: whether a law changes their number
+    congestion_tolerance: float = 0.5  # elastic_load_balance: mean fill of the active buffers above which there is congestion
+    throughput_tolerance: float = 0.05  # elastic_load_balance: throughputs that differ by a smaller share are the same
+    measure_period: float = 5.0  # elastic_load_balance: seconds between two decisions
+    rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
     threading: Threading | None = None  # annotation in force where the operator was added
 
     def input(self, port: int) -> PortId:
@@ -156,7 +156,7 @@ class Operator:
 class Graph:
     """Operators joined by streams; tuples carry `payload` bytes (0 .. 64 MiB) besides their header.
 
-    `threaded`: the input ports that are threaded by hand, with the capacity of their queues in tuples.
+    `threaded`: the input ports that are threaded by hand, and buffers, with the capacity of their queues in tuples.
     """
 
     def __init__(self, name: str, payload: int = 128) -> None:
