@@ -50,9 +50,9 @@ class Sample:
     context_switches: int  # of this process, voluntary and not
     latency_counts: Sequence[int]  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
     operator_cost: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
-    balancers: Mapping[str, Balance] = field(default_factory=dict)  # elastic_load_balance operators by name
     others_cpu: float = 0.0  # as `system_cpu`, of other processes alone
     utilisation: float | None = None  # share of their time that active scheduler threads executed operators; None without any
+    balancers: Mapping[str, Balance] = field(default_factory=dict)  # elastic_load_balance operators by name
 
 
 @dataclass(frozen=True)

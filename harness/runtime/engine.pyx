@@ -221,11 +221,11 @@ cdef class RuntimeEngine:
             context_switches=now["switches"] - before["switches"],
             latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
             operator_cost=[count / looks for count in seen] if looks > 0 else [],
+            others_cpu=others_share(before["cpu"], now["cpu"]),
+            utilisation=_utilisation(before["use"], now["use"]),
             balancers={
                 name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()
             },
-            others_cpu=others_share(before["cpu"], now["cpu"]),
-            utilisation=_utilisation(before["use"], now["use"]),
         )
 
     def layout(self):
