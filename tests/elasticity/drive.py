@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib.util import find_spec
 
-from harness.elasticity import LAWS, Decision, Law, Reading
-
-BUILT = [name for name in LAWS if find_spec(f"harness.elasticity.{name}") is not None]
+from harness.elasticity import Decision, Law, Reading
 
 
 def reading(second: int, level: int, throughput: float, **others: float | None) -> Reading:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity import Bounds, Reading, law_class, make_law
+from harness.elasticity import LAWS, Bounds, Reading, law_class, make_law
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
-from tests.elasticity.drive import BUILT, reading
+from tests.elasticity.drive import reading
 
 SHARES = st.none() | st.floats(0.0, 1.0)
 THROUGHPUTS = st.floats(0.0, 1.7e308) | st.sampled_from([0.0, 5e-324, 100.0, 105.0, 120.0, 121.0]) | st.floats(50.0, 200.0)
@@ -43,7 +43,7 @@ def drive(name, bounds, answers, trace, switched=False):
     return decisions
 
 
-@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.parametrize("name", LAWS)
 @settings(deadline=None, max_examples=100)
 @given(
     bounds=bounds_of_levels(),
@@ -58,13 +58,13 @@ def test_levels_stay_within_the_bounds_and_the_same_trace_gives_the_same_decisio
     assert drive(name, bounds, answers, trace, switched) == decisions
 
 
-@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.parametrize("name", LAWS)
 def test_an_idle_hour_raises_nothing_and_work_that_comes_back_neither(name):
     trace = [(1.0, throughput, 0.0, 0.0, 0.0, 0.0) for throughput in [100.0] * 10 + [0.0] * 60 + [100.0] * 10]
     assert len(drive(name, Bounds(1, 8, 1), (), trace)) == 80
 
 
-@pytest.mark.parametrize("name", BUILT)
+@pytest.mark.parametrize("name", LAWS)
 def test_a_clock_that_stands_still_or_goes_back_is_refused(name):
     law = make_law(name, Bounds(1, 8, 1))
     law.step(reading(5, 1, 100.0))
