@@ -56,8 +56,8 @@ def lean(sample: Sample) -> Sample:
 
 
 def period_line(sample: Sample, step: Step) -> str:
-    """A sample and what was decided after it, for people: `12.0 s, 4 threads, 101 queues, 1.23 M tuples/s, climbing: up`."""
-    parts = [f"{sample.time_s:.1f} s"]
+    """A sample and what was decided after it, for people: `12.00 s, 4 threads, 101 queues, 1.23 M tuples/s, climbing: up`."""
+    parts = [f"{sample.time_s:.2f} s"]
     if sample.threads_requested:
         active = "" if sample.threads_active == sample.threads_requested else f" ({sample.threads_active} active)"
         many = "" if sample.threads_requested == 1 else "s"

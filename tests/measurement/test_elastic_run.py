@@ -115,8 +115,8 @@ def test_each_period_is_told(begin, script):
     assert told[:4] == [
         "starting",
         "adapting",
-        "adapting: 0.5 s, 1 thread, 0 queues, 3 k tuples/s, playing: because of 1",
-        "adapting: 1.0 s, 2 threads, 0 queues, 3 k tuples/s, playing: because of 2",
+        "adapting: 0.50 s, 1 thread, 0 queues, 3 k tuples/s, playing: because of 1",
+        "adapting: 1.00 s, 2 threads, 0 queues, 3 k tuples/s, playing: because of 2",
     ]
     assert told[-3].startswith("measuring: ") and told[-1] == "stopping"
 
