@@ -2,6 +2,7 @@
 #
 #   measure     harness/rules/measure.smk      one job = one block: a cell, all its arms and repeats -> results/raw/*/*.jsonl
 #   aggregate   harness/rules/aggregate.smk    the records of an experiment -> results/tables/*/*.parquet (Spark)
+#   bench_laws  harness/rules/bench.smk        the control laws on the SASO bench -> results/tables/saso/saso.parquet
 #   figure      harness/rules/figures.smk      tables -> figures/*.png, *.svg
 #
 # snakemake -c2                              all figures
@@ -26,4 +27,5 @@ rule all:
 
 include: "harness/rules/measure.smk"
 include: "harness/rules/aggregate.smk"
+include: "harness/rules/bench.smk"
 include: "harness/rules/figures.smk"

@@ -23,7 +23,7 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, TypeVar
 
-from harness.graph import IN_FORCE, MAX_KEYS, SCOPE, Graph, GraphError, Operator, PortId, Threading
+from harness.graph import BALANCING, IN_FORCE, MAX_KEYS, SCOPE, Graph, GraphError, Operator, PortId, Threading
 
 MAX_WIDTH = 10_000  # replicas of a region
 
@@ -174,8 +174,13 @@ def _outlets(graph: Graph, what: str, returned: object) -> list[PortId]:
 
 
 def _check_preserves(graph: Graph, what: str, before: int) -> None:
-    """Raise GraphError if an operator of the first replica may keep a tuple from the merge."""
+    """Raise GraphError if an operator of the first replica may keep a tuple from the merge, or let others overtake it."""
     for operator in list(graph.operators.values())[before:]:
+        if operator.kind in BALANCING and operator.outputs > 1:
+            raise GraphError(
+                f"{what}: operator {operator.name!r} sends tuples to whichever buffer has room, and the region promises to "
+                f"restore their order; give the region ordered=False"
+            )
         if not operator.preserves:
             raise GraphError(
                 f"{what}: operator {operator.name!r} does not promise to pass on every tuple, and the order of what it drops "

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from harness.checked_yaml import did_you_mean, dotted, read_checked, wrong
 from harness.engine import MACHINES
@@ -25,6 +26,12 @@ from harness.models import MODELS, allowed_cpus, make_model
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_CONFIG = Path("config/config.yaml")
+
+OVERRIDES = ("repeats", "duration_s", "warmup", "period_s")
+"""What a size of an experiment may say otherwise than its profile."""
+
+BENCHES = ("saso",)
+"""Figures that are computed and not measured: `saso` compares control laws (`millrace laws bench`)."""
 
 RUN_OVERHEAD_S = 0.7
 """Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
@@ -183,6 +190,7 @@ class Config:
     profile: str
     machine: str
     experiments: Sequence[Experiment]
+    benches: Sequence[str]
     repeats: int
     duration_s: float
     warmup: float | str
@@ -208,19 +216,28 @@ class Config:
             f"{self.path}: no experiment is named {name!r}{did_you_mean(name, names)}; experiments are: {', '.join(names)}"
         )
 
+    @property
+    def drawn(self) -> Sequence[str]:
+        """The names of all figures, as they are made."""
+        return (*(experiment.name for experiment in self.experiments), *self.benches)
+
     # Where the workflow puts things. The rules, `sweep` and `figures` all ask here.
 
     def records(self, experiment: str, cell: str) -> str:
         """The file with a block's records."""
         return f"{self.results}/raw/{experiment}/{cell}.jsonl"
 
-    def tables(self, experiment: str) -> str:
-        """The folder with an experiment's tables."""
-        return f"{self.results}/tables/{experiment}"
+    def tables(self, figure: str) -> str:
+        """The folder with the tables of a figure: its experiment's, or its bench's."""
+        return f"{self.results}/tables/{figure}"
 
-    def figure(self, experiment: str, kind: str) -> str:
-        """The file of an experiment's figure; `kind` is png or svg."""
-        return f"{self.figures}/{experiment}.{kind}"
+    def bench(self, name: str) -> str:
+        """The table that a bench writes."""
+        return f"{self.tables(name)}/{name}.parquet"
+
+    def figure(self, name: str, kind: str) -> str:
+        """The file of a figure; `kind` is png or svg."""
+        return f"{self.figures}/{name}.{kind}"
 
 
 def load_config(path: str | Path) -> Config:
@@ -236,15 +253,10 @@ def load_config(path: str | Path) -> Config:
         if ".." in str(values.get(key, "")).split("/"):
             raise wrong(path, (key,), "must not leave the working directory", values[key])
     profile = values["profile"]
-    shared = {
-        "repeats": int(values["repeats"]),
-        "duration_s": float(values["duration_s"]),
-        "warmup": _seconds(values.get("warmup", "auto")),
-        "seed": int(values.get("seed", 1)),
-        "queue_capacity": _whole(values.get("queue_capacity")),
-        "machine": values.get("machine", "local"),
-        "period_s": float(values.get("period_s", PERIOD_S)),
-    }
+    benches = values.get("benches", [])
+    for index, name in enumerate(benches):
+        if name not in BENCHES:
+            raise wrong(path, ("benches", index), f"must be one of {', '.join(BENCHES)}", name, BENCHES)
     experiments = []
     for index, name in enumerate(values["experiments"]):
         file = path.parent / "experiments" / f"{name}.yaml"
@@ -253,15 +265,16 @@ def load_config(path: str | Path) -> Config:
             raise UserError(
                 f"{path}: experiments[{index}]: must name a file in {file.parent}, not {name!r}{did_you_mean(name, known)}"
             )
-        experiments.append(_experiment(file, profile, shared))
+        experiments.append(_experiment(file, values))
     return Config(
         path=path,
         profile=profile,
         experiments=tuple(experiments),
+        benches=benches,
         results=values.get("results", "results"),
         figures=values.get("figures", "figures"),
         spark={"spark.master": "local[*]"} | {key: _spark_text(value) for key, value in values.get("spark", {}).items()},
-        **shared,
+        **_measuring(values),
     )
 
 
@@ -274,13 +287,27 @@ def clock(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def _experiment(path: Path, profile: str, shared: dict) -> Experiment:
-    values = read_checked(path, "experiment")
+def _measuring(values: Mapping[str, Any]) -> dict[str, Any]:
+    """How a profile's runs are measured, or an experiment's."""
+    return {
+        "repeats": int(values["repeats"]),
+        "duration_s": float(values["duration_s"]),
+        "warmup": _seconds(values.get("warmup", "auto")),
+        "seed": int(values.get("seed", 1)),
+        "queue_capacity": _whole(values.get("queue_capacity")),
+        "machine": values.get("machine", "local"),
+        "period_s": float(values.get("period_s", PERIOD_S)),
+    }
+
+
+def _experiment(path: Path, profile_values: Mapping[str, Any]) -> Experiment:
+    values, profile = read_checked(path, "experiment"), profile_values["profile"]
     sizes = values["sizes"]
     if profile not in sizes:
         raise UserError(f"{path}: sizes: has no size for the profile {profile!r}; sizes are: {', '.join(sizes)}")
     where = ("sizes", profile)
     size = sizes[profile]
+    shared = _measuring({**profile_values, **{key: size[key] for key in OVERRIDES if key in size}})
     cells: dict[str, Cell] = {}
     for index, sweep in enumerate(size["sweeps"]):
         for cell in _cells(path, (*where, "sweeps", index), sweep, shared["seed"]):

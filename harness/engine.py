@@ -6,7 +6,7 @@ never in what they report, so measurement and control laws are written once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,6 +15,16 @@ from harness.graph import MAX_TUPLES, Graph, PortId
 from harness.models import MODELS, Model
 
 MACHINES = ("local",)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One period of an `elastic_load_balance` operator."""
+
+    active: int  # output ports that get tuples
+    ports: int  # output ports
+    submitted: int  # tuples submitted on its output ports, by the threads of its buffers
+    congestion: float  # fill of the active ports' buffers at the period's end, 0 .. 1: the mean; 1 if the sender waits for room
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,7 @@ class Sample:
     operator_cost: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
     others_cpu: float = 0.0  # as `system_cpu`, of other processes alone
     utilisation: float | None = None  # share of their time that active scheduler threads executed operators; None without any
+    balancers: Mapping[str, Balance] = field(default_factory=dict)  # elastic_load_balance operators by name
 
 
 @dataclass(frozen=True)
@@ -100,6 +111,13 @@ class Engine(Protocol):
 
         Without its queue a port is executed by a function call of whoever sends (M19 §3.1). ORDER and ONCE hold throughout.
         Raises UserError for a port that does not exist or is not scheduled; then nothing is changed.
+        """
+
+    def set_active_ports(self, operator: str, active: int) -> None:
+        """Let an `elastic_load_balance` operator send to its first `active` output ports, from the next tuple on.
+
+        The threads of the others sleep once their buffers are empty; punctuation reaches them all the same. Any thread may call
+        this. Raises UserError for a name that is no such operator's, or a number that is not from 1 to that of its ports.
         """
 
     def finished(self) -> bool:

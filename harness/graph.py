@@ -12,6 +12,10 @@ Kinds of operator:
   split    sends each tuple to the next of its output ports, or by its key; runs on the thread that submits to it, as the
            splitter of SPL's @parallel does (P17 §2.1), so no model puts a queue before it
   merge    restores the order in which the split upstream of it saw the tuples (C-Stream §4.2)
+  threaded_split        puts each tuple into the next of its buffers that has room; each output port has a buffer, and a thread
+           that submits what is in it
+  elastic_load_balance  the same with as many active ports as a control law finds best
+  buffer   what is before an output port of the two above
   python   a Python callable, `function(sequence, value) -> value`, or None to drop the tuple
   native   a compiled function (`harness.native_function`)
   sink     counts, checks and stamps the latency of what arrives
@@ -37,7 +41,8 @@ from harness.graph_order import Numbered, cycle_of, describe_cycle, number
 
 USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
 DROPPING = frozenset(("filter", "merge")) | USERS  # kinds that may send on fewer tuples than they get, or later
-KINDS = ("source", "work", "filter", "split", "merge", "python", "native", "sink", "control")
+BALANCING = frozenset(("threaded_split", "elastic_load_balance"))  # kinds that send a tuple to whichever buffer has room
+KINDS = ("source", "work", "filter", "split", "merge", *sorted(BALANCING), "buffer", "python", "native", "sink", "control")
 MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
 MAX_COST = 10**9  # FLOP a tuple: about a second on a slow core
 MAX_BUSY_US = 1e6  # µs a tuple: a second
@@ -129,6 +134,14 @@ class Operator:
     native: object | None = None  # native: a harness.native_function.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
     controls: str = ""  # control: the operator whose control port this is
+    buffers: str = ""  # buffer: the operator before whose output port it is
+    buffer_size: int = 0  # threaded_split, elastic_load_balance: tuples that each buffer holds
+    initial_active_ports: int = 0  # threaded_split, elastic_load_balance: output ports that get tuples at the start
+    elastic: bool = False  # elastic_load_balance: whether a law changes their number
+    congestion_tolerance: float = 0.5  # elastic_load_balance: mean fill of the active buffers above which there is congestion
+    throughput_tolerance: float = 0.05  # elastic_load_balance: throughputs that differ by a smaller share are the same
+    measure_period: float = 5.0  # elastic_load_balance: seconds between two decisions
+    rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
     threading: Threading | None = None  # annotation in force where the operator was added
 
     def input(self, port: int) -> PortId:
@@ -143,7 +156,7 @@ class Operator:
 class Graph:
     """Operators joined by streams; tuples carry `payload` bytes (0 .. 64 MiB) besides their header.
 
-    `threaded`: the input ports that are threaded by hand, with the capacity of their queues in tuples.
+    `threaded`: the input ports that are threaded by hand, and buffers, with the capacity of their queues in tuples.
     """
 
     def __init__(self, name: str, payload: int = 128) -> None:
@@ -236,6 +249,38 @@ class Graph:
         """Add a merge that restores the order in which the split upstream saw the tuples."""
         return self._add(Operator(name, "merge", 1, 1))
 
+    def threaded_split(self, name: str, outputs: int, buffer_size: int) -> Operator:
+        """Add an operator that shares tuples out among `outputs` threads, one an output port: SPL's ThreadedSplit.
+
+        A tuple goes into the next buffer in turn that is not full; each holds `buffer_size` tuples. Where all are full, whoever
+        submits waits. The buffers are operators of their own named `NAME.1` and so on.
+        """
+        from harness.graph_balance import threaded_split
+
+        return self._balance(threaded_split(name, outputs, buffer_size))
+
+    def elastic_load_balance(
+        self,
+        name: str,
+        outputs: int,
+        buffer_size: int,
+        congestion_tolerance: float = 0.5,
+        throughput_tolerance: float = 0.05,
+        measure_period: float = 5.0,
+        rapid_scaling: bool = False,
+        elastic: bool = True,
+        initial_active_ports: int | None = None,
+    ) -> Operator:
+        """Add a `threaded_split` of whose output ports only the first few are active; a law finds out how many are best.
+
+        Every `measure_period` seconds it looks at the throughput and at how full the active buffers are (ElasticLoadBalance).
+        The threads of the other ports sleep. It begins with `initial_active_ports`; None: with 1 if `elastic`, else with all.
+        """
+        from harness.graph_balance import elastic_load_balance
+
+        settings = (congestion_tolerance, throughput_tolerance, measure_period, rapid_scaling, elastic, initial_active_ports)
+        return self._balance(elastic_load_balance(name, outputs, buffer_size, *settings))
+
     def python(
         self,
         name: str,
@@ -304,7 +349,7 @@ class Graph:
 
         This is what developers place by hand (P17 §2.2). An operator stands for its input port 0.
         """
-        port = self._port(port, "inputs", "input")
+        port = self.input_port(port)
         _whole(f"capacity of threaded port {port}", capacity, 1, MAX_QUEUE_CAPACITY, "tuples")
         if port in self.threaded:
             raise GraphError(f"input port {port} is threaded twice")
@@ -315,13 +360,27 @@ class Graph:
 
         Raises GraphError if a port does not exist.
         """
-        port = self._port(target, "inputs", "input")
+        port = self.input_port(target)
         several = isinstance(source, tuple) and not isinstance(source, PortId)
         self.streams += [Stream(self.output_port(each), port) for each in (source if several else (source,))]
 
+    def input_port(self, place: Operator | PortId) -> PortId:
+        """The input port meant; an operator stands for its port 0. Raises GraphError if it is not there, or not to be used."""
+        port = self._port(place, "inputs", "input")
+        owner = self.operators[port.operator].buffers
+        if owner:
+            raise GraphError(f"operator {port.operator!r} is a buffer of {owner!r}, which alone may feed it and says how")
+        return port
+
     def output_port(self, place: Operator | PortId) -> PortId:
-        """The output port meant; an operator stands for its port 0. Raises GraphError if it does not exist."""
-        return self._port(place, "outputs", "output")
+        """The output port meant; an operator stands for its port 0. Raises GraphError if it does not exist.
+
+        What leaves a `threaded_split` or `elastic_load_balance` leaves it by a buffer, so that is whose port it is.
+        """
+        port = self._port(place, "outputs", "output")
+        if self.operators[port.operator].kind in BALANCING:
+            return PortId(f"{port.operator}.{port.port + 1}", 0)
+        return port
 
     def free_name(self, name: str, suffix: str) -> str:
         """`name`, or with the lowest number behind it with which it is not the name of a region yet."""
@@ -352,6 +411,16 @@ class Graph:
         if scope and isinstance(operator.name, str) and operator.name:
             operator = replace(operator, name=scope + operator.name)
         return self._put(operator)
+
+    def _balance(self, operator: Operator) -> Operator:
+        """Add an operator with a buffer before each of its output ports."""
+        added = self._add(operator)
+        ports = [self.output_port(added.output(index)) for index in range(added.outputs)]
+        for port in ports:
+            self._put(Operator(port.operator, "buffer", 1, 1, buffers=added.name, threading=added.threading))
+        self.threaded |= dict.fromkeys(ports, added.buffer_size)
+        self.streams += [Stream(added.output(index), port) for index, port in enumerate(ports)]
+        return added
 
     def _put(self, operator: Operator) -> Operator:
         if not isinstance(operator.name, str) or not operator.name or not operator.name.isprintable():

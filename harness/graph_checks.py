@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from harness.graph import PortId, Stream
+from harness.graph_balance import outer_port
 from harness.graph_order import cycle_of, describe_cycle, number
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def problems_of(graph: Graph) -> Iterator[str]:
         yield "no sink: a graph needs an operator without output ports"
     feeding = {stream.source for stream in graph.streams}
     if len(feeding) < sum(operator.outputs for operator in graph.operators.values()):
-        yield from (f"output port {port} feeds nothing" for port in graph.output_ports() if port not in feeding)
+        unused = (port for port in graph.output_ports() if port not in feeding)
+        yield from (f"output port {outer_port(graph, port)} feeds nothing" for port in unused)
     fed = {stream.target for stream in graph.streams}
     if len(fed) < sum(operator.inputs for operator in graph.operators.values()):
         yield from (f"input port {port} is fed by nothing" for port in graph.input_ports() if port not in fed)
@@ -33,7 +35,7 @@ def problems_of(graph: Graph) -> Iterator[str]:
         seen: set[Stream] = set()
         for stream in graph.streams:
             if stream in seen:
-                yield f"stream {stream.source} -> {stream.target} is connected twice"
+                yield f"stream {outer_port(graph, stream.source)} -> {stream.target} is connected twice"
             seen.add(stream)
     cycle = cycle_of(graph, number(graph))
     if cycle:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.graph import Graph, GraphError, Operator, PortId
+from harness.graph import BALANCING, Graph, GraphError, Operator, PortId
+from harness.graph_balance import SETTINGS, outer_port
 from harness.graph_function import Value, graph_of_function
 from harness.graph_reader import GraphReader
 from harness.graph_text import read_text
@@ -66,7 +67,7 @@ def dump_graph(graph: Graph) -> dict[str, Any]:
     """The graph as a graph file has it, in values that JSON knows. Raises GraphError if an operator has a function."""
     operators: list[dict[str, Any]] = []
     for annotation, run in groupby(graph.operators.values(), key=lambda operator: operator.threading):
-        entries = [_entry(graph, operator) for operator in run]
+        entries = [_entry(graph, operator) for operator in run if not operator.buffers]
         if annotation is None:
             operators += entries
         else:
@@ -74,10 +75,12 @@ def dump_graph(graph: Graph) -> dict[str, Any]:
             given = {key: value for key, value in wish.items() if value is not None}
             operators.append({"threading": given, "operators": entries})
     values: dict[str, Any] = {"name": graph.name, "payload": graph.payload, "operators": operators}
-    if graph.streams:
-        values["streams"] = [_stream(stream.source, stream.target) for stream in graph.streams]
-    if graph.threaded:
-        values["threaded"] = [{"port": _port(port), "capacity": capacity} for port, capacity in graph.threaded.items()]
+    streams = [stream for stream in graph.streams if not graph.operators[stream.target.operator].buffers]
+    if streams:
+        values["streams"] = [_stream(outer_port(graph, stream.source), stream.target) for stream in streams]
+    threaded = {port: capacity for port, capacity in graph.threaded.items() if not graph.operators[port.operator].buffers}
+    if threaded:
+        values["threaded"] = [{"port": _port(port), "capacity": capacity} for port, capacity in threaded.items()]
     return values
 
 
@@ -102,7 +105,11 @@ def _entry(graph: Graph, operator: Operator) -> dict[str, Any]:
             entry[key] = [list(burst) for burst in getattr(operator, key)]
     if operator.kind in ("work", "sink") and operator.inputs != 1:
         entry["inputs"] = operator.inputs
-    if operator.kind == "split" or (operator.kind == "work" and operator.outputs != 1):
+    if operator.kind in BALANCING:
+        entry["buffer_size"] = operator.buffer_size
+    if operator.kind == "elastic_load_balance":
+        entry |= {key: getattr(operator, key) for key in SETTINGS}
+    if operator.kind in ("split", *BALANCING) or (operator.kind == "work" and operator.outputs != 1):
         entry["outputs"] = operator.outputs
     return entry
 

@@ -16,6 +16,7 @@ from harness.annotations import Outlets, check_region, in_force, replicate
 from harness.checked_yaml import Place, did_you_mean, dotted
 from harness.errors import UserError
 from harness.graph import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_PORTS, Graph, Operator, PortId, Threading
+from harness.graph_balance import SETTINGS
 from harness.graph_function import load_attribute
 from harness.graph_text import Text
 
@@ -25,6 +26,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "filter": ("selectivity",),
     "split": ("outputs", "keys"),
     "merge": (),
+    "threaded_split": ("outputs", "buffer_size"),
+    "elastic_load_balance": ("outputs", "buffer_size", *SETTINGS),
     "python": ("function", "inputs", "preserves", "reentrant"),
     "native": ("function", "inputs", "preserves", "reentrant"),
     "sink": ("inputs",),
@@ -37,6 +40,8 @@ KEYS: dict[str, tuple[str, ...]] = {
 NEEDED = {
     "filter": ("selectivity",),
     "split": ("outputs",),
+    "threaded_split": ("outputs", "buffer_size"),
+    "elastic_load_balance": ("outputs", "buffer_size"),
     "python": ("function",),
     "native": ("function",),
     "threading": ("operators",),

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from harness.cpu import usable_cpus
 from harness.errors import UserError
-from harness.graph import MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, Threading
+from harness.graph import BALANCING, MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, Threading
 
 DEFAULT_QUEUE_CAPACITY = 1000
 """Tuples a queue holds, as in IBM Streams 4.2, unless all the queues together would pass `QUEUE_CACHE` or `QUEUE_MEMORY`."""
@@ -169,12 +169,16 @@ class Pool:
 
 _CALLED = PortQueue(Queue.CALLED)
 
+ON_SUBMITTER = BALANCING | {"split"}
+"""Kinds that run on the thread that submits to them: all they do is choose a way. One that shares tuples out among buffers also
+waits where all are full, and shall hold up whoever sends to it, as any full queue does, not one more thread."""
+
 
 def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     """The queue before each input port of a graph, in the order of `Graph.input_ports`.
 
-    A port threaded by hand stays so under every model. A split runs on the thread that submits to it. Others go by their
-    operator's annotation, and without one by the run's model.
+    A port threaded by hand stays so under every model, and so does a buffer. What only chooses a way runs on the thread that
+    submits to it (`ON_SUBMITTER`). Others go by their operator's annotation, and without one by the run's model.
     """
     capacity = getattr(model, "queue_capacity", None)
     by_model = {
@@ -185,7 +189,7 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     default = by_model[model.name]
     queues: list[PortQueue] = []
     for operator in graph.operators.values():
-        if operator.kind == "split":
+        if operator.kind in ON_SUBMITTER:
             queues.append(_CALLED)
         elif operator.inputs:
             queues += [by_model[operator.threading.model] if operator.threading else default] * operator.inputs

@@ -20,20 +20,21 @@ Value = int | str
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a topology: a whole number from `low` to `high` in `unit`, or one of `words`."""
+    """A parameter of a topology: a whole number from `low` to `high` in `unit` (None: no number), or one of `words`."""
 
     name: str
     default: Value
     unit: str
-    low: int
-    high: int
+    low: int | None
+    high: int | None
     meaning: str
     words: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str:
         """What a value must be."""
-        return " or ".join([f"a whole number from {self.low} to {self.high}", *self.words])
+        numbers = [] if self.low is None else [f"a whole number from {self.low} to {self.high}"]
+        return " or ".join([*numbers, *self.words])
 
     def parse(self, topology: str, value: Value) -> Value:
         """The value meant by a number, or by text from the command line. Raises UserError if it breaks the rule."""
@@ -44,7 +45,7 @@ class Parameter:
             number = int(value) if re.fullmatch("[0-9]{1,19}", value) else None
         else:
             number = value if isinstance(value, int) and not isinstance(value, bool) else None
-        if number is None or not self.low <= number <= self.high:
+        if number is None or self.low is None or self.high is None or not self.low <= number <= self.high:
             raise UserError(f"parameter {self.name} of topology {topology} must be {self.rule}, not {_shown(value)}")
         return number
 
@@ -54,7 +55,8 @@ class Topology:
     """A family of graphs.
 
     `size(**values)` is the number of operators that `build(**values, seed=...)` makes, or any number above `MAX_OPERATORS` if
-    it is above; it must be quick. `seed` decides what the topology places at random.
+    it is above; it must be quick. `seed` decides what the topology places at random. `wrong(**values)` tells what of the values
+    does not go together, or None.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Topology:
     takes: tuple[Parameter, ...]
     size: Callable[..., int]
     build: Callable[..., Graph]
+    wrong: Callable[..., str | None] | None = None
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -79,6 +82,9 @@ class Topology:
                     f"its parameters are: {', '.join(parameters)}"
                 )
         values = {name: each.parse(self.name, given.get(name, each.default)) for name, each in parameters.items()}
+        problem = self.wrong(**values) if self.wrong is not None else None
+        if problem is not None:
+            raise UserError(f"{problem} (topology {self.name})")
         if self.size(**values) > MAX_OPERATORS:
             shape = ", ".join(f"{name}={value}" for name, value in values.items() if name not in ("cost", "payload"))
             raise UserError(f"topology {self.name} must have at most {MAX_OPERATORS} operators, not more with {shape}")

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
-Make the figures of a profile: measure its experiments, aggregate the records with Spark, draw. What is up to date is left
-alone. Killed at any moment and started again it goes on where it was; the block that was being measured is measured again.
+Make the figures of a profile: measure its experiments, aggregate the records with Spark, run its benches, draw. What is up to
+date is left alone. Killed at any moment and started again it goes on where it was; the block that was being measured is
+measured again.
 
 A TARGET is the name of a figure (pldi17_fig9), or any file that the workflow makes. Without one, all figures are made.
 This calls Snakemake; `snakemake -c2 figures/pldi17_fig9.png` does the same.
@@ -75,12 +76,13 @@ def _files(config: Config, word: str) -> list[str]:
     """The files that a target stands for. Raises UserError if the workflow makes no such file."""
     from harness.checked_yaml import did_you_mean
 
-    names = [experiment.name for experiment in config.experiments]
+    names, experiments = config.drawn, [experiment.name for experiment in config.experiments]
     if word in names:
         return _figure_files(config, word)
     name = str(Path(word))  # ./figures/x.png is figures/x.png
     files = [file for each in names for file in _figure_files(config, each)]
-    files += [f"{config.tables(each)}/throughput.parquet" for each in names]
+    files += [f"{config.tables(each)}/throughput.parquet" for each in experiments]
+    files += [config.bench(each) for each in config.benches]
     files += [config.records(block.experiment, block.cell.name) for block in config.blocks()]
     if name not in files:
         close = did_you_mean(word, [*names, *files]) or f"; figures are: {', '.join(names)}"
@@ -93,7 +95,7 @@ def _figure_files(config: Config, name: str) -> list[str]:
 
 
 def _made(config: Config, targets: list[str]) -> list[str]:
-    return targets or [file for experiment in config.experiments for file in _figure_files(config, experiment.name)]
+    return targets or [file for name in config.drawn for file in _figure_files(config, name)]
 
 
 def _report(path: str, words: list[str]) -> int:

@@ -8,7 +8,6 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from harness.cpu import usable_cpus
-from harness.elasticity import LAWS
 from harness.models import DEFAULT_LAW, DEFAULT_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, allowed_cpus
 
 SUMMARY = "list the threading models with their options"
@@ -35,14 +34,14 @@ OPTIONS: dict[str, Option] = {
         f"one for each CPU allowed ({allowed_cpus()} here)",
         "threads",
         f"1 .. {MAX_THREADS}",
-        "scheduler threads; each source has a thread besides; those to begin with if elastic",
+        "scheduler threads, if elastic at the start; a source has its own",
     ),
     "queue_capacity": Option(
         f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
     ),
-    "elastic": Option("no", "", "", "whether a control law changes the threads while tuples flow"),
-    "law": Option(DEFAULT_LAW, "", "", f"the control law, which makes the pool elastic: {', '.join(LAWS)}"),
-    "law_set": Option("the law's", "NAME=VALUE", "the law's", "a setting of the law"),
+    "elastic": Option("no", "", "", "a control law changes the threads while tuples flow"),
+    "law": Option(DEFAULT_LAW, "", "millrace laws lists them", "the control law; makes the threads elastic"),
+    "law_set": Option("the law's own", "", "NAME=VALUE", "a setting of the law"),
     "min_threads": Option("the least that the graph allows", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
     "max_threads": Option(f"one for each usable CPU ({usable_cpus()} here)", "threads", f"1 .. {MAX_THREADS}", "its highest"),
 }
@@ -75,5 +74,5 @@ def as_text() -> str:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         summary = (inspect.getdoc(model) or "").partition("\n")[0]
         parts.append("\n  ".join([f"{name}: {summary}", *(lines if len(rows) > 1 else ["no options"])]))
-    parts.append("A split never has a queue before it: it runs on the thread that submits to it.")
+    parts.append("Splits and load balances never have a queue before them: they run on the thread that submits to them.")
     return "\n\n".join(parts)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "draw a figure from the tables"
 DESCRIPTION = """\
-Draw one figure from tables that `millrace aggregate` made. What the tables lack is shown as missing.
+Draw one figure from tables that `millrace aggregate` made, or `millrace laws bench`. What the tables lack is shown as missing.
 
 examples:
   millrace plot pldi17_fig9 --tables results/tables/pldi17_fig9 -o fig9.png -o fig9.svg
@@ -59,8 +59,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
-    """The rows of an experiment in a table, in a fixed order. Raises UserError if the table cannot be read or has none."""
+    """The rows of an experiment in a table, in a fixed order; all rows of a bench's table, as they are.
+
+    Raises UserError if the table cannot be read or has none.
+    """
     import pandas as pd
+
+    from harness.config import BENCHES
 
     path = folder / f"{name}.parquet"
     if not path.exists():
@@ -69,6 +74,8 @@ def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
         table = pd.read_parquet(path)
     except (OSError, ValueError) as error:
         raise UserError(f"--tables: {path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+    if experiment in BENCHES and not table.empty:
+        return table
     if table.empty or "experiment" not in table:
         raise UserError(f"--tables: {path} is empty")
     rows = table[table["experiment"] == experiment]

@@ -60,7 +60,8 @@ def as_text() -> str:
     for topology in topologies.TOPOLOGIES.values():
         rows = [("parameter", "default", "unit", "range", "meaning")]
         for parameter in topology.takes:
-            values = ", ".join([f"{parameter.low} .. {parameter.high}", *parameter.words])
+            numbers = [] if parameter.low is None else [f"{parameter.low} .. {parameter.high}"]
+            values = ", ".join([*numbers, *parameter.words])
             rows.append((parameter.name, str(parameter.default), parameter.unit, values, parameter.meaning))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

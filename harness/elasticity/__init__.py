@@ -3,6 +3,7 @@
   law                   what a law is: Reading, Decision, Bounds, Law
   cpu_limit             who may climb
   fixed                 keeps its level: the baseline goes through the same door
+  trends                records of levels, which the next three laws keep
   pldi17                P17 Figures 7 and 8
   streams               what IBM Streams really did
   elastic_load_balance  the ElasticLoadBalance operator's

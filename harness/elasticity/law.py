@@ -68,7 +68,7 @@ class Bounds:
         for name in ("minimum", "maximum", "start"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_THREADS:
-                raise UserError(f"{name} level must be from 1 to {MAX_THREADS} threads, not {value!r}")
+                raise UserError(f"{name} level must be from 1 to {MAX_THREADS} threads, not {_shown(value)}")
         if self.minimum > self.maximum:
             raise UserError(f"minimum level must be at most the maximum level {self.maximum}, not {self.minimum}")
         if not self.minimum <= self.start <= self.maximum:
@@ -97,11 +97,12 @@ class Setting:
             words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
             known = words.get(str(value).lower())
             if known is None:
-                raise UserError(f"{self.name} must be true or false, not {value!r}")
+                raise UserError(f"{self.name} must be true or false, not {_shown(value)}")
             return known
         kind = type(self.default)
         try:
-            number = kind(value) if not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
+            plain = not isinstance(value, bool) and not (isinstance(value, str) and ("_" in value or not value.isascii()))
+            number = kind(value) if plain else math.nan  # type: ignore[arg-type]
             if isinstance(value, float) and kind is int and value != number:
                 number = math.nan
         except (TypeError, ValueError, OverflowError):
@@ -109,8 +110,13 @@ class Setting:
         if not self.low <= number <= self.high or (self.above_low and number == self.low):  # nan compares false
             low = f"more than {self.low:g} and at most" if self.above_low else f"from {self.low:g} to"
             what = "a whole number " if kind is int else ""
-            raise UserError(f"{self.name} must be {what}{low} {self.high:g} {self.unit}".rstrip() + f", not {value!r}")
+            raise UserError(f"{self.name} must be {what}{low} {self.high:g} {self.unit}".rstrip() + f", not {_shown(value)}")
         return number
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:40] + "…"
 
 
 class Law(ABC):

@@ -4,5 +4,14 @@
 Draw functions draw on the axes they are given and read no files. `graph_drawing` draws graphs, not tables.
 """
 
-FIGURES = ("pldi17_fig9", "pldi17_fig10", "crossover")
+FIGURES = (
+    "pldi17_fig9",
+    "pldi17_fig10",
+    "pldi17_fig11",
+    "elb_cost",
+    "elb_bursty_cost",
+    "elb_bursty_rate",
+    "saso",
+    "crossover",
+)
 """Figures that `python -m harness plot` draws; each is a module of this package."""

@@ -18,7 +18,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
-from harness.graph import Graph, Operator, PortId
+from harness.graph import BALANCING, Graph, Operator, PortId
 from harness.models import DEFAULT_QUEUE_CAPACITY, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
 from harness.plots import style
 from harness.plots.graph_layout import Layout, Link, Node, arrange
@@ -108,6 +108,10 @@ def _kind_text(operator: Operator) -> str:
             return _cost_text([flop for _, flop in operator.costs]) if operator.costs else f"{operator.cost:,} FLOP"
         case "split":
             return f"1 to {operator.outputs:,}" + (f" by {operator.keys:,} keys" if operator.keys else "")
+        case "threaded_split":
+            return f"1 to {operator.outputs:,}"
+        case "elastic_load_balance":
+            return f"1 to {operator.outputs:,}, {operator.initial_active_ports:,} active"
         case "filter":
             return f"passes {100 * operator.selectivity:g} %"
         case "source" if operator.rate or operator.rates:
@@ -388,6 +392,8 @@ class _Picture:
             )
             if any(operator.kind == "split" and operator.input(0) not in self.queues for operator in operators):
                 lines.append((self._blank, "a split has no queue: it runs on the thread that submits to it"))
+            if any(operator.kind in BALANCING for operator in operators):
+                lines.append((self._blank, "a load balance takes the next buffer that has room"))
         if any(operator.kind == "work" and operator.outputs > 1 for operator in operators):
             lines.append((self._blank, "an operator with several output ports sends tuples to them in turn"))
         if any(len(node.names) > 1 for node in self.layout.nodes):

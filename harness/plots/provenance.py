@@ -10,17 +10,21 @@ from matplotlib.figure import Figure
 from harness.plots import style
 
 
-def sentence(table: pd.DataFrame, interval: str) -> str:
-    """The foot of a figure drawn from rows of the throughput table; `interval` says what its error bars are."""
+def sentence(table: pd.DataFrame, interval: str | None) -> str:
+    """The foot of a figure of what rows of the throughput table are about; `interval` says what its error bars are,
+    None that it shows single runs.
+    """
     simulated = table["simulated"].astype(bool)
     how = "Measured" if not simulated.any() else "SIMULATED" if simulated.all() else "Measured and SIMULATED"
     parts = [f"{how} on {_where(table)}."]
     counts = sorted({int(count) for count in table["n"].dropna()} - {0})
-    if counts:
+    if interval is None:
+        parts.append("Single runs, each in a fresh process.")
+    elif counts:
         spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
         parts.append(f"Mean of n = {spread} runs, each in a fresh process; {interval}.")
     lost = [f"{int(table[kind].sum())} {kind}" for kind in ("failed", "unsettled") if table[kind].sum()]
-    if lost:
+    if lost and interval is not None:
         parts.append(f"Runs not in the means unless marked: {', '.join(lost)}.")
     queues = sorted({int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0})
     if queues:
@@ -30,16 +34,19 @@ def sentence(table: pd.DataFrame, interval: str) -> str:
     return " ".join(parts)
 
 
-def stamp(figure: Figure, table: pd.DataFrame, interval: str) -> None:
-    """Write the sentence at the foot of the figure, wrapped to its width; simulated figures also say so in their top corner."""
-    columns = int(figure.get_figwidth() * 17)  # characters at this size, by trial
-    figure.supxlabel(
-        textwrap.fill(sentence(table, interval), columns), x=0.01, ha="left", fontsize=7.5, color=style.FAINT, linespacing=1.4
-    )
+def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
+    """Write the sentence at the foot of the figure; simulated figures also say so in their top corner."""
+    foot(figure, sentence(table, interval))
     if table["simulated"].astype(bool).any():
         figure.text(
             0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox={"fc": "#ffe680", "ec": style.INK}
         )
+
+
+def foot(figure: Figure, text: str) -> None:
+    """Write a text at the foot of the figure, wrapped to its width."""
+    columns = int(figure.get_figwidth() * 17)  # characters at this size, by trial
+    figure.supxlabel(textwrap.fill(text, columns), x=0.01, ha="left", fontsize=7.5, color=style.FAINT, linespacing=1.4)
 
 
 def _where(table: pd.DataFrame) -> str:

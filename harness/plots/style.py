@@ -70,7 +70,7 @@ MODELS: dict[str, ModelStyle] = {
     "coroutine": ModelStyle("#56b4e9", "v", "-"),
 }
 
-TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy")
+TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy", "load-balance")
 """The order in which topologies appear; others follow by name. Models appear in the order of `MODELS`."""
 
 UNKNOWN_MODEL = ModelStyle(FAINT, "X", ":")

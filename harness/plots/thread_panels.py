@@ -1,10 +1,13 @@
 """Throughput against scheduler threads, a panel a cell: the form of P17 Figures 9 and 10.
 
 A misreading to avoid: the horizontal lines have no thread axis. Manual uses the sources' threads only; dedicated uses one
-thread for each input port, whatever the level says.
+thread for each input port, whatever the level says. An elastic arm's line is there to be compared with the others'; the level
+that it settled on is where its diamond is.
 """
 
 from __future__ import annotations
+
+import math
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,22 +20,30 @@ from harness.plots import provenance, style
 INTERVAL = "bars and bands: 95 % Student-t interval over the runs"
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 6.6  # inches; the title needs them
+ELASTIC = "elastic"  # what arms are called, beside the models, in which a control law chooses the level
 
 
 def draw(ax: Axes, table: pd.DataFrame) -> None:
-    """One cell: models with thread levels as lines with error bars, the others as horizontal lines with a band.
+    """One cell: models with thread levels as lines with error bars, the others as horizontal lines with a band, elastic arms as
+    diamonds with error bars both ways.
 
-    `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], failed, unsettled_used. An arm without a mean (all
-    its runs failed) is a cross on the axis; one whose runs never settled has an open marker.
+    `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], elastic, law, level, level_lo, level_hi [threads],
+    failed, unsettled_used. An arm without a mean (all its runs failed) is a cross on the axis; one whose runs never settled has
+    an open marker.
     """
-    levels = sorted({int(level) for level in table["threads"].dropna()}) or [1]
-    for model, rows in table.groupby("model", sort=False):
+    is_elastic = table["elastic"].astype(bool)
+    fixed, elastic = table[~is_elastic], table[is_elastic]
+    levels = sorted({int(level) for level in fixed["threads"].dropna()}) or _whole_levels(elastic)
+    left, right = levels[0] / 1.35, max([levels[-1], *elastic[["level", "level_hi"]].max(axis=1).dropna()]) * 1.35
+    for model, rows in fixed.groupby("model", sort=False):
         if rows["threads"].notna().any():
             _line(ax, model, rows.sort_values("threads"))
         else:
             _reference(ax, model, rows.iloc[0], levels)
+    for _, row in elastic.iterrows():
+        _diamond(ax, row, left, is_named=len(elastic) > 1)
     ax.set_xscale("log", base=2)
-    ax.set_xlim(levels[0] / 1.35, levels[-1] * 1.35)
+    ax.set_xlim(left, right)
     ax.xaxis.set_major_locator(FixedLocator(_ticks(levels)))
     ax.xaxis.set_major_formatter(FixedFormatter([str(level) for level in _ticks(levels)]))
     ax.xaxis.set_minor_locator(NullLocator())
@@ -45,7 +56,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
 def figure(table: pd.DataFrame, title: str) -> Figure:
     """A row of panels a topology, a panel a cell, in the order of their costs. `table`: throughput rows of one experiment."""
     topologies = style.in_order(table["topology"], style.TOPOLOGIES)
-    rows = [_by_cost(table[table["topology"] == topology]) for topology in topologies]
+    rows = [by_cost(table[table["topology"] == topology]) for topology in topologies]
     columns = max(len(cells) for cells in rows)
     width, height = PANEL_INCHES
     with style.applied():
@@ -54,7 +65,7 @@ def figure(table: pd.DataFrame, title: str) -> Figure:
         for line, cells in zip(axes, rows, strict=True):
             for ax, cell in zip(line, cells, strict=False):
                 draw(ax, cell)
-                ax.set_title(_name(cell.iloc[0]))
+                ax.set_title(cell_name(cell.iloc[0]))
                 ax.set_xlabel("scheduler threads")
             for ax in line[len(cells) :]:
                 ax.set_axis_off()
@@ -87,6 +98,29 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
     ax.plot(levels[-1] * 1.2, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
 
 
+def _diamond(ax: Axes, row: pd.Series, left: float, is_named: bool) -> None:
+    """Where an elastic arm settled. Its interval of levels ends at the left edge if it reaches beyond: the axis has no 0."""
+    look = style.of_model(ELASTIC)
+    if pd.isna(row["mean"]):
+        return
+    ax.axhline(row["mean"], color=look.color, ls=look.line, lw=0.8, zorder=2)
+    if pd.isna(row["level"]):
+        return
+    x, y = float(row["level"]), float(row["mean"])
+    across = [[x - max(row["level_lo"], left)], [row["level_hi"] - x]]
+    up = [[y - row["lo"]], [row["hi"] - y]]  # NaN (one run: no interval) draws no bar
+    ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
+    ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **_marker(look, bool(row["unsettled_used"])))
+    if is_named:
+        ax.annotate(row["law"], (x, y), xytext=(6, 5), textcoords="offset points", fontsize=7, color=style.INK, zorder=7)
+
+
+def _whole_levels(elastic: pd.DataFrame) -> list[int]:
+    """The levels to name on the axis where no arm has a fixed one: those around the elastic arms'."""
+    settled = elastic["level"].dropna()
+    return sorted({max(1, math.floor(level)) for level in settled} | {math.ceil(level) for level in settled}) or [1]
+
+
 def _marker(look: style.ModelStyle, is_open: bool) -> dict:
     return {"marker": look.marker, "color": look.color, "markerfacecolor": "white" if is_open else look.color}
 
@@ -105,9 +139,10 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
 
 def _legend(table: pd.DataFrame) -> list[Line2D]:
     handles = []
-    for model in style.in_order(table["model"], list(style.MODELS)):
-        look = style.of_model(model)
-        handles.append(Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=model))
+    names = table["model"].mask(table["elastic"].astype(bool), ELASTIC)
+    for name in style.in_order(names, list(style.MODELS)):
+        look = style.of_model(name)
+        handles.append(Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=name))
     if table["unsettled_used"].any():
         handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="never settled"))
     if table["mean"].isna().any():
@@ -115,7 +150,7 @@ def _legend(table: pd.DataFrame) -> list[Line2D]:
     return handles
 
 
-def _by_cost(table: pd.DataFrame) -> list[pd.DataFrame]:
+def by_cost(table: pd.DataFrame) -> list[pd.DataFrame]:
     """The cells of a topology, cheapest first; costs that are words come last."""
     cells = [cell for _, cell in table.groupby("cell", sort=False)]
     return sorted(cells, key=lambda cell: (cost_key(cell["cost"].iloc[0]), cell["cell"].iloc[0]))
@@ -136,10 +171,13 @@ def shape_name(row: pd.Series) -> str:
     sizes = [f"{name} {style.whole(row[name])}" for name in ("width", "depth") if pd.notna(row.get(name))]
     if pd.notna(row.get("operators")) and not sizes:
         sizes = [f"{style.whole(row['operators'])} operators"]
+    if pd.notna(row.get("workers")) and not sizes:
+        sizes = [f"{style.whole(row['workers'])} workers"]
     return ", ".join([row["topology"], *sizes])
 
 
-def _name(row: pd.Series) -> str:
+def cell_name(row: pd.Series) -> str:
+    """A cell for people, in two lines: its topology with its size, its cost."""
     return f"{shape_name(row)}\n{cost_name(row['cost'])}"
 
 

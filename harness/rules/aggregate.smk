@@ -11,6 +11,7 @@ rule aggregate:
     output:
         throughput=directory(f"{CONFIG.tables('{experiment}')}/throughput.parquet"),
         samples=directory(f"{CONFIG.tables('{experiment}')}/samples.parquet"),
+        timeline=directory(f"{CONFIG.tables('{experiment}')}/timeline.parquet"),
         latency=directory(f"{CONFIG.tables('{experiment}')}/latency.parquet"),
         speedup=directory(f"{CONFIG.tables('{experiment}')}/speedup.parquet"),
         quarantine=directory(f"{CONFIG.tables('{experiment}')}/quarantine.parquet"),

@@ -30,16 +30,29 @@ if workflow.config_settings.config:
 
 EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
 BLOCKS = {(block.experiment, block.cell.name): block for block in CONFIG.blocks()}
-FIGURES = [CONFIG.figure(name, kind) for name in EXPERIMENTS for kind in ("png", "svg")]
+FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
 
 # Code whose change makes results out of date, relative, so that a checkout can be moved.
 RUNTIME = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/runtime/*.so"))]
 TOPOLOGY = {name: os.path.relpath(inspect.getsourcefile(topology.build)) for name, topology in TOPOLOGIES.items()}
 AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]
+LAWS = [
+    os.path.relpath(path)
+    for place in ("harness/elasticity/*.py", "harness/saso*.py", "harness/saso/*.py")
+    for path in sorted(ROOT.glob(place))
+]
 DRAWING = [
-    os.path.relpath(ROOT / f"harness/plots/{name}.py") for name in ("{experiment}", "thread_panels", "provenance", "style")
+    os.path.relpath(ROOT / f"harness/plots/{name}.py")
+    for name in ("{figure}", "thread_panels", "time_panels", "provenance", "style")
 ]
 CAPTIONS = ROOT / "harness/rules/captions"
+
+
+def figure_tables(wildcards):
+    """The tables that figures are drawn from: an experiment's, or a bench's."""
+    if wildcards.figure in CONFIG.benches:
+        return [CONFIG.bench(wildcards.figure)]
+    return [f"{CONFIG.tables(wildcards.figure)}/{name}.parquet" for name in ("throughput", "speedup", "timeline")]
 
 
 def topology_files(cell):
@@ -63,6 +76,7 @@ shell.prefix(
 wildcard_constraints:
     experiment="|".join(map(re.escape, EXPERIMENTS)),
     cell="|".join(re.escape(cell) for _, cell in BLOCKS),
+    figure="|".join(map(re.escape, CONFIG.drawn)),
 
 
 onstart:

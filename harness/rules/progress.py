@@ -18,10 +18,16 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from harness.config import Config, clock
 
 NAME = "millrace"
-ESTIMATES_S = {"aggregate": 12.0, "figure": 4.0}
-"""Seconds that a job of a rule takes, until the first has been seen: Spark's start-up and matplotlib's, on a 2-core VM."""
+ESTIMATES_S = {"aggregate": 12.0, "bench_laws": 30.0, "figure": 4.0}
+"""Seconds that a job of a rule takes, until the first has been seen: Spark's start-up and matplotlib's, on a 2-core VM. That of
+the bench is a guess."""
 
-WORDS = {"measure": "measured", "aggregate": "made the tables of", "figure": "drew"}
+WORDS = {
+    "measure": "measured",
+    "aggregate": "made the tables of",
+    "bench_laws": "ran the bench of control laws",
+    "figure": "drew",
+}
 LOG_LINES = 12  # of a failed job's log that are shown
 SOME_JOB_FAILED = "At least one job did not complete successfully"
 INTERRUPTED = "Terminating processes on user request"
@@ -74,7 +80,7 @@ class Progress:
 
     def _begin(self, record: logging.LogRecord) -> None:
         wildcards = dict(record.wildcards or {})
-        what = " ".join(str(wildcards[name]) for name in ("experiment", "cell") if name in wildcards)
+        what = " ".join(str(wildcards[name]) for name in ("experiment", "cell", "figure") if name in wildcards)
         self._began[record.jobid] = (record.rule_name, what, record.created)
         if self._is_terminal and record.rule_name in WORDS:
             print(f"\r\033[K  {record.rule_name} {what} ...", end="", file=sys.stderr, flush=True)
@@ -88,13 +94,13 @@ class Progress:
         self._spent_s[rule] += record.created - began
         done = self._total - self._left.total()
         self._say(
-            f"[{done:>{len(str(self._total))}}/{self._total}] {WORDS[rule]} {what} in {clock(record.created - began)}; "
+            f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in {clock(record.created - began)}; "
             f"{clock(record.created - self._started)} so far, about {clock(self._remaining_s())} left"
         )
 
     def _fail(self, record: logging.LogRecord) -> None:
         rule, what, _ = self._began.pop(record.jobid, (record.rule_name, "", 0.0))
-        self._say(f"{rule} {what} failed; log: {', '.join(record.log)}")
+        self._say(f"{_named(rule, what)} failed; log: {', '.join(record.log)}")
         for name in record.log:
             log = Path(name)
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
@@ -110,6 +116,11 @@ class Progress:
 
     def _say(self, text: str) -> None:
         print(f"\r\033[K{text}" if self._is_terminal else text, file=sys.stderr, flush=True)
+
+
+def _named(done: str, what: str) -> str:
+    """What was done to what; to nothing in particular if a rule has one job only."""
+    return f"{done} {what}".rstrip()
 
 
 def register(progress: Progress) -> None:

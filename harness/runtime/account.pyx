@@ -18,7 +18,7 @@ from harness.runtime.native cimport (
 from harness.runtime.plan cimport Plan
 
 from harness.engine import Totals
-from harness.graph import DROPPING
+from harness.graph import BALANCING, DROPPING
 
 
 def account_of(Plan plan, bint started, stuck, state):
@@ -114,7 +114,7 @@ def _conservation(Plan plan, processed, left_at, held_by):
         count = processed[source]
         if operator.kind in DROPPING:
             count = op.emitted.read()
-        elif operator.keys:
+        elif operator.keys or operator.kind in BALANCING:
             count = op.routes[<uint32_t> output].sent.read()
         elif operator.outputs > 1:
             count = count // operator.outputs + (output < count % operator.outputs)

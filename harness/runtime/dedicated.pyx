@@ -18,7 +18,7 @@
 # waits for room.
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_relaxed
+from libcpp.atomic cimport atomic, memory_order_acq_rel, memory_order_acquire, memory_order_relaxed
 
 from harness.runtime.dynamic cimport BATCHES_IN_SILENCE, CHEAP_BATCH, announce, wait_a_little
 from harness.runtime.native cimport AWAKE, BLOCKED, Port, Run, Target, Tuple, Worker, pause_core
@@ -36,7 +36,7 @@ cdef void* port_body(void* argument) noexcept nogil:
         if count == 0:
             worker.at.store(0, memory_order_relaxed)
             hand_over(worker)
-            port.room.wake_one()
+            wake_producer(port)
             tail = port.ring.head().load(memory_order_acquire)
             if unchanged(worker.run, port.ring.tail(), tail):
                 worker.waits.add(1)
@@ -51,11 +51,18 @@ cdef void* port_body(void* argument) noexcept nogil:
             announce(worker)
         port.ring.release(count)
         if port.room.somebody_guess() and port.ring.size_guess() * 2 <= port.ring.capacity():
-            port.room.wake_one()
+            wake_producer(port)
     hand_over(worker)
     worker.at.store(0, memory_order_relaxed)
     worker.thread.finish()
     return NULL
+
+
+cdef void wake_producer(Port* port) noexcept nogil:
+    """Who fills several buffers watches a word that is common to them, not the head of one queue (balance.pyx)."""
+    if port.freed != NULL:
+        port.freed.fetch_add(1, memory_order_acq_rel)  # FREED
+    port.room.wake_one()
 
 
 cdef bint unchanged(Run* run, const atomic[uint64_t]& word, uint64_t seen) noexcept nogil:

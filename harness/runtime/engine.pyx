@@ -9,12 +9,15 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
+from harness.runtime.balance cimport set_active
 from harness.runtime.bodies cimport body
 from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
     WANTED_CALLED,
+    BalanceState,
     Histogram,
+    Operator,
     Run,
     SinkState,
     Tuple,
@@ -31,9 +34,9 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport end_run
 
 from harness.cpu import Reading, others_share, system_share
-from harness.engine import Sample
+from harness.engine import Balance, Sample
 from harness.errors import RunFailed, UserError
-from harness.graph import DROPPING, PortId
+from harness.graph import BALANCING, DROPPING, PortId
 from harness.runtime.account import account_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
@@ -54,6 +57,9 @@ cdef extern from *:
 
 LONGEST_WAIT_S = 1e6
 """The longest period of a sample, and the longest time that stop() waits [s]: eleven days."""
+
+INWARD = BALANCING | {"control"}
+"""Kinds whose tuples are not submitted to anybody: they end there, or are submitted by a buffer of the operator's own."""
 
 SHORTEST_GRACE_S = 2.0
 """What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
@@ -80,6 +86,7 @@ cdef class RuntimeEngine:
     cdef object profiler
     cdef object totals
     cdef dict queue_named  # by PortId: its queue
+    cdef dict elastic  # by name: the indices of elastic_load_balance operators
     cdef bint started
     cdef int64_t started_ns
     cdef dict before  # the counters at the end of the last sample
@@ -89,6 +96,8 @@ cdef class RuntimeEngine:
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan) if profile else None
         self.queue_capacity = self.plan.capacity
+        balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
+        self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
 
     @property
     def threads(self):
@@ -126,6 +135,15 @@ cdef class RuntimeEngine:
             end_run(run)
             self._join(10.0)
             raise RunFailed(str(refusal)) from None
+
+    def set_active_ports(self, operator, active):
+        index = self.elastic.get(operator) if isinstance(operator, str) else None
+        if index is None:
+            raise UserError(f"set_active_ports: no elastic_load_balance operator is named {operator!r}")
+        ports = self.plan.run.operators[<uint32_t> index].outputs
+        if not isinstance(active, int) or isinstance(active, bool) or not 1 <= active <= ports:
+            raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
+        set_active(<BalanceState*> self.plan.run.operators[<uint32_t> index].own, active)
 
     def finished(self):
         return bool(self.plan.run.over.load(memory_order_acquire))
@@ -207,6 +225,9 @@ cdef class RuntimeEngine:
             operator_cost=[count / looks for count in seen] if looks > 0 else [],
             others_cpu=others_share(before["cpu"], now["cpu"]),
             utilisation=_utilisation(before["use"], now["use"]),
+            balancers={
+                name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()
+            },
         )
 
     def layout(self):
@@ -265,6 +286,22 @@ cdef class RuntimeEngine:
     cdef double _fill(self, uint32_t queue):
         return self.plan.run.ports[queue].ring.size_guess() / <double> self.plan.run.ports[queue].ring.capacity()
 
+    cdef _balance(self, uint32_t index, list now, list before):
+        """A period of an elastic_load_balance operator; `now` and `before`: tuples through each operator."""
+        cdef Operator* op = &self.plan.run.operators[index]
+        cdef BalanceState* state = <BalanceState*> op.own
+        cdef uint32_t active = state.active.load(memory_order_relaxed)
+        cdef uint32_t i, buffer
+        cdef double fill = 0.0
+        submitted = 0
+        for i in range(op.outputs):
+            buffer = op.routes[i].targets.op.index
+            submitted += now[buffer] - before[buffer]
+            if i < active:
+                fill += self._fill(op.routes[i].targets.port.index)
+        congestion = 1.0 if state.waiting.load(memory_order_relaxed) else fill / active
+        return Balance(active=active, ports=op.outputs, submitted=submitted, congestion=congestion)
+
     cdef dict _read(self):
         """All counters since the start."""
         cdef Run* run = self.plan.run
@@ -289,7 +326,7 @@ cdef class RuntimeEngine:
                     latency[bucket] += sink.latency.count(bucket)
             elif kind in DROPPING:
                 submitted += run.operators[i].emitted.read()
-            elif kind != "control":
+            elif kind not in INWARD:
                 submitted += count
         return {
             "time_s": time_s,

@@ -64,6 +64,7 @@ cdef extern from "spsc_ring.hpp" namespace "millrace" nogil:
     cdef cppclass SpscRing:
         void init(char* memory, size_t capacity, size_t stride) noexcept
         size_t push(Tuple* first, size_t count, size_t spacing, uint32_t path_step) noexcept
+        size_t room(size_t wanted) noexcept
         size_t front(size_t most, Tuple** first) noexcept
         void release(size_t count) noexcept
         size_t size_guess() noexcept
@@ -176,6 +177,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[uint32_t] wake_at
         Parking* arrivals
         Parking* room
+        atomic[uint64_t]* freed
         mutex* call_lock
         Operator* caller
         atomic[uint32_t] mode
@@ -218,6 +220,13 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     cdef cppclass FilterState:
         uint64_t threshold
         bool all
+
+    cdef cppclass BalanceState:
+        atomic[uint32_t] active
+        uint32_t* ways
+        atomic[uint64_t] freed
+        Parking room
+        atomic[bool] waiting
 
     cdef cppclass SplitState:
         uint64_t keys

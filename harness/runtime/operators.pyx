@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 from libcpp cimport bool
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
+from harness.runtime.balance cimport balance
 from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
 from harness.runtime.native cimport (
     HANDLED,
@@ -37,6 +38,8 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
 from harness.runtime.users cimport native, python
+
+from harness.graph import BALANCING
 
 
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil:
@@ -185,6 +188,11 @@ cdef bool mark_split(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
     return True
 
 
+cdef int32_t pass_through(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """A buffer: all there is to it is its queue and its thread."""
+    return 0
+
+
 # -- merge --------------------------------------------------------------------------------------------------------------------------
 
 
@@ -327,6 +335,10 @@ cdef Kernel kernel_for(object operator) except? NULL:
         return split_by_key if operator.keys else split
     if kind == "merge":
         return merge
+    if kind in BALANCING:
+        return balance
+    if kind == "buffer":
+        return pass_through
     if kind == "python":
         return python
     if kind == "native":

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from harness.runtime.native cimport Port, Route, Run, Target, Worker
+from harness.runtime.native cimport Operator, Port, Route, Run, Target, Worker
 from harness.runtime.states cimport States
 
 
@@ -13,6 +13,7 @@ cdef class Plan:
     cdef readonly list input_ports          # PortId, of every input port in the graph's order
     cdef readonly list queue_of_port        # by input port: index into run.ports, or None
     cdef readonly list streams              # (source operator index, output port, target operator index, input port index)
+    cdef readonly list balancing            # operators with buffers before their output ports, by index
     cdef readonly bint copies_known
     cdef readonly uint32_t first_scheduler  # workers from here on are of the pool
     cdef readonly uint32_t minimum_threads  # FREE
@@ -30,4 +31,5 @@ cdef class Plan:
     cdef list worker_stacks                 # bytes, of all but scheduler threads
     cdef size_t scheduler_stack             # bytes
     cdef void set_batches(self) noexcept
+    cdef void _join_buffers(self, Operator* op) noexcept
     cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, lazy, uint32_t begin) except? 0

@@ -11,6 +11,7 @@ from harness.runtime.native cimport (
     FINAL,
     NOW_CALLED,
     WANTED_CALLED,
+    BalanceState,
     MergeState,
     Operator,
     Parking,
@@ -34,7 +35,7 @@ from harness.runtime.operators cimport kernel_for, mark_kernel_for
 from harness.runtime.states cimport States
 
 from harness.errors import RunFailed, UserError
-from harness.graph import MAX_THREADS, USERS
+from harness.graph import BALANCING, MAX_THREADS, USERS
 from harness.models import (
     COPY_FLOP,
     DEFAULT_QUEUE_CAPACITY,
@@ -91,6 +92,7 @@ cdef class Plan:
         self.operators = list(graph.operators.values())
         self.input_ports = list(graph.input_ports())
         self.worker_stacks = []
+        self.balancing = []
         self.run.stride = slot_stride(graph.payload)
         self.run.payload = graph.payload
         self.states = States(self.run.stride)
@@ -299,6 +301,8 @@ cdef class Plan:
             self.states.give(&self.run.operators[i], operator, limit, paths[i], changed is not None and changed[i], ahead + 8 * MAX_BATCH)
             if kind == "merge":
                 regions.append((split, i, between, ahead))
+            elif kind in BALANCING:
+                self._join_buffers(&self.run.operators[i])
         for split, i, between, ahead in regions:
             state = <SplitState*> self.run.operators[<uint32_t> split].own
             state.merge = <MergeState*> self.run.operators[i].own
@@ -307,6 +311,18 @@ cdef class Plan:
             state.ports = <Port**> self.states.block(len(between) * sizeof(void*))
             for place, port in enumerate(between):
                 state.ports[place] = &self.run.ports[<uint32_t> self.queue_of_port[port]]
+
+    cdef void _join_buffers(self, Operator* op) noexcept:
+        """Whoever fills the buffers of `op` waits for room in any of them."""
+        cdef BalanceState* state = <BalanceState*> op.own
+        cdef Port* port
+        cdef uint32_t route
+        self.balancing.append(op.index)
+        for route in range(op.outputs):
+            port = op.routes[route].targets.port
+            del port.room
+            port.room = &state.room
+            port.freed = &state.freed
 
     def _make_workers(self, graph, model, order, outgoing, queued, scheduled, lazy):
         """One thread for each source and each threaded port, and room for the largest pool."""
@@ -409,6 +425,15 @@ cdef class Plan:
                         waiting = <uint32_t> max(1.0, WAKE_FLOP_C / max(self.region_cost[op.index], 1.0))
                         target.port.wake_at.store(min(waiting, target.port.wake_at.load(memory_order_relaxed)), memory_order_relaxed)
 
+        # A buffer gets a share of what its sender sends, and its thread is there to work while others do: it is woken the sooner.
+        for place in self.balancing:
+            op = &run.operators[place]
+            for route in range(op.outputs):
+                port = op.routes[route].targets.port
+                region = max(self.region_cost[op.index] * op.outputs, self.region_cost[port.op.index])
+                waiting = <uint32_t> max(1.0, WAKE_FLOP_C / max(region, 1.0))
+                port.wake_at.store(min(waiting, port.wake_at.load(memory_order_relaxed)), memory_order_relaxed)
+
     def worker_name(self, uint32_t index):
         """What thread `index` is for."""
         cdef Worker* worker = &self.run.workers[index]
@@ -429,7 +454,8 @@ cdef class Plan:
             for i in range(self.run.port_count):
                 if self.run.ports[i].arrivals != NULL:
                     del self.run.ports[i].arrivals
-                    del self.run.ports[i].room
+                    if self.run.ports[i].freed == NULL:
+                        del self.run.ports[i].room
                 if self.run.ports[i].call_lock != NULL:
                     del self.run.ports[i].call_lock
             delete_array[Port](self.run.ports)

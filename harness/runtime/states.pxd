@@ -17,6 +17,7 @@ cdef class States:
     cdef void* _sink(self, paths, bint changed) except NULL
     cdef void* _merge(self, size_t ahead) except NULL
     cdef void* _split(self, uint64_t keys) except NULL
+    cdef void* _balance(self, operator) except NULL
     cdef void* _filter(self, double selectivity) except NULL
     cdef void* _bursts(self, costs) except NULL
     cdef void* _native(self, operator) except NULL

@@ -2,8 +2,10 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
+    BalanceState,
     BurstState,
     FilterState,
     MergeState,
@@ -23,6 +25,7 @@ from harness.runtime.native cimport (
 from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
+from harness.graph import BALANCING
 
 MAX_BATCH = 32
 """Tuples an operator is handed at once, at most: enough that publishing costs little a tuple (docs/design.md)."""
@@ -70,6 +73,8 @@ cdef class States:
             op.own = self._merge(ahead)
         elif kind == "split":
             op.own = self._split(operator.keys)
+        elif kind in BALANCING:
+            op.own = self._balance(operator)
         elif kind == "filter":
             op.own = self._filter(operator.selectivity)
         elif kind == "work" and operator.costs:
@@ -123,6 +128,12 @@ cdef class States:
         state.keys = keys
         return state
 
+    cdef void* _balance(self, operator) except NULL:
+        cdef BalanceState* state = make_array[BalanceState](1)
+        state.active.store(operator.initial_active_ports, memory_order_relaxed)
+        state.ways = <uint32_t*> self.block(operator.outputs * sizeof(uint32_t))
+        return state
+
     cdef void* _filter(self, double selectivity) except NULL:
         cdef FilterState* state = make_array[FilterState](1)
         state.all = selectivity >= 1.0
@@ -159,6 +170,8 @@ cdef class States:
                 delete_array[MergeState](<MergeState*> <size_t> address)
             elif kind == "split":
                 delete_array[SplitState](<SplitState*> <size_t> address)
+            elif kind in BALANCING:
+                delete_array[BalanceState](<BalanceState*> <size_t> address)
             elif kind == "filter":
                 delete_array[FilterState](<FilterState*> <size_t> address)
             elif kind == "work":

@@ -10,6 +10,7 @@ cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) no
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil
 cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count, uint32_t every) noexcept nogil
 cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil
+cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil
 cdef void take_mark(Worker* worker, Port* port, Tuple* mark) noexcept nogil
 cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil

@@ -3,7 +3,7 @@
 session   the Spark session, from `spark.*` settings alone        jvm      which Java runs it
 schemas   the shape of a record and of every table                interval Student-t intervals as columns
 records   lines of JSON -> runs                                   quarantine  what is not a usable record, and why
-selection which runs count in a mean                              throughput, samples, latency, speedup  the tables
+selection which runs count in a mean     throughput, samples, timeline, latency, speedup  the tables
 aggregate read once, write every table                            storage  where they come from and go to
 failures  a Spark failure in one line
 

@@ -20,6 +20,7 @@ from harness.spark.selection import mark_used
 from harness.spark.speedup import speedup
 from harness.spark.storage import TableWriter, as_source, local_path
 from harness.spark.throughput import throughput
+from harness.spark.timeline import timeline
 
 REASONS_TOLD = 3
 
@@ -40,9 +41,11 @@ def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
     """The tables of parsed `records`, by name, rows in a fixed order. Files in quarantine are named relative to `root`."""
     usable = runs(records)
     marked = mark_used(usable.drop("samples", "adaptation"))
+    in_order = usable.orderBy(*ARM, "repeat", "run_id")  # runs are few; each keeps its samples' order
     return {
         "throughput": throughput(marked).orderBy(*ARM),
-        "samples": samples(usable.orderBy(*ARM, "repeat", "run_id")),  # runs are few; each keeps its samples' order
+        "samples": samples(in_order),
+        "timeline": timeline(in_order),
         "latency": latency(marked).orderBy("experiment", "cell", "arm", "machine", "p50", "p99"),
         "speedup": speedup(marked).orderBy(*CELL, "arm", "model", "threads", "against"),
         "quarantine": quarantine(records, root).orderBy("file", "line"),

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DoubleType, LongType, NumericType, StringType
+from pyspark.sql.types import DataType, DoubleType, LongType, NumericType, StringType, StructField
 
-from harness.spark.schemas import LATENCY, PARAMETERS, RECORD, SAMPLE, SCHEMA_VERSION, conform
+from harness.spark.schemas import ELASTIC, LATENCY, PARAMETERS, RECORD, SAMPLE, SCHEMA_VERSION, conform
 
 KEPT_CHARACTERS = 500  # of the text of a line
 NAMED_FIELDS = 5  # fields that a reason names before it says how many more there are
 
 NAMES = ("run_id", "experiment", "cell", "arm", "topology", "model", "machine", "started_at")
 AT_LEAST_ONE = ("threads",)  # every other number of a record is 0 or more
+SERIES = ("samples", "adaptation")
 KEYS = "from_json(value, 'map<string,string>')"  # the line read once more, to tell missing from ill-typed; for bad ones only
 
 
@@ -102,7 +103,10 @@ def _form_rules() -> list[tuple[str, str]]:
         ),
         (f"{incomplete} AND size({missing}) > 0", f"'not a record: without ' || {_listed(missing)}"),
         (f"({incomplete} OR misfit) AND size({ill_typed}) > 0", f"'not a record: wrong type of ' || {_listed(ill_typed)}"),
-        ("misfit", "'not a record: wrong type inside latency_ns, samples, scheduling, conservation or host'"),
+        (
+            "misfit",
+            "'not a record: wrong type inside latency_ns, samples, adaptation, elastic, scheduling, conservation or host'",
+        ),
         # a text field takes any JSON as its text
         *[(f"record.{name} RLIKE r'^\\s*[\\[{{]'", f"'not a record: wrong type of {name}'") for name in NAMES],
     ]
@@ -113,6 +117,7 @@ def _value_rules() -> list[tuple[str, str]]:
     rules = [("record.run_id = ''", "'impossible value: run_id is empty'")]
     numbers = {field.name: field.dataType for field in RECORD if isinstance(field.dataType, NumericType)}
     numbers |= {f"latency_ns.{field.name}": field.dataType for field in LATENCY}
+    numbers |= {f"elastic.{field.name}": field.dataType for field in ELASTIC if isinstance(field.dataType, NumericType)}
     for name, kind in numbers.items():
         least = 1 if name in AT_LEAST_ONE else 0
         rule = f"{least} or more{' and finite' if isinstance(kind, DoubleType) else ''}"
@@ -123,12 +128,17 @@ def _value_rules() -> list[tuple[str, str]]:
         told = f"concat('impossible value: parameters.{name} is ', {text}, ', not a whole number from 0')"
         if not isinstance(kind, StringType):
             rules.append((f"{text} IS NOT NULL AND NOT coalesce(try_cast({text} AS INT) >= 0, false)", told))
-    for field in SAMPLE:
-        if field.nullable:
-            continue
-        series, kind = f"record.samples.{field.name}", field.dataType
-        told = f"'impossible value: {field.name} of a sample is missing, negative or not finite'"
-        rules.append((f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})", told))
+    return rules + [rule for series in SERIES for field in SAMPLE for rule in _sample_rules(f"record.{series}", field)]
+
+
+def _sample_rules(samples: str, field: StructField) -> list[tuple[str, str]]:
+    """What a number of every sample must be. One that a sample may leave out is not looked for, but must be possible."""
+    series, kind = f"{samples}.{field.name}", field.dataType
+    if not isinstance(kind, NumericType):
+        return []
+    told = f"'impossible value: {field.name} of a sample is {'' if field.nullable else 'missing, '}negative or not finite'"
+    rules = [(f"NOT ({_possible(f'array_min({series})', kind)} AND {_possible(f'array_max({series})', kind)})", told)]
+    if not field.nullable:
         # array_contains is null, not false, if an element is null and none is the value looked for
         rules.append((f"size({series}) > 0 AND array_contains({series}, {_literal(-1, kind)}) IS NULL", told))
     return rules

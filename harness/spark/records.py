@@ -46,13 +46,13 @@ def parse(lines: DataFrame) -> DataFrame:
 
 
 def runs(records: DataFrame) -> DataFrame:
-    """One row per run: the fields of a record, with each of `schemas.PARAMETERS` as a column in place of the map, and `failed`:
-    its result was wrong or something raised. Of several records with one `run_id` the first counts.
+    """One row per run: the fields of a record, with each of `schemas.PARAMETERS` as a column besides all of them as a line of
+    JSON, and `failed`: its result was wrong or something raised. Of several records with one `run_id` the first counts.
     """
     place = ["file", "block", "row"]
     repeated = F.broadcast(duplicates(records).select(*place))
     usable = records.where("reason IS NULL").join(repeated, on=place, how="left_anti")
-    columns = {name: f"record.{name}" for name in RECORD.names if name != "parameters"}
+    columns = {name: f"record.{name}" for name in RECORD.names} | {"parameters": "to_json(record.parameters)"}
     for name, kind in PARAMETERS.items():
         columns[name] = f"try_cast(record.parameters['{name}'] AS {kind.simpleString()})"
     order = [*CELL, *[name for name in columns if name not in CELL]]

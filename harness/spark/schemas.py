@@ -37,8 +37,7 @@ def _table(**columns: DataType) -> StructType:
 
 
 BALANCER = _struct(
-    {"operator": TEXT, "active": SMALL, "ports": SMALL, "tuples_per_s": REAL, "congestion": REAL},
-    {"reason": TEXT},
+    {"operator": TEXT, "active": SMALL, "ports": SMALL, "tuples_per_s": REAL, "congestion": REAL}, {"reason": TEXT}
 )
 
 SAMPLE = _struct(
@@ -134,7 +133,15 @@ RECORD = _struct(
     },
 )
 
-PARAMETERS: dict[str, DataType] = {"operators": SMALL, "width": SMALL, "depth": SMALL, "cost": TEXT, "payload": SMALL}
+PARAMETERS: dict[str, DataType] = {
+    "operators": SMALL,
+    "width": SMALL,
+    "depth": SMALL,
+    "workers": SMALL,
+    "cost": TEXT,
+    "payload": SMALL,
+    "load": TEXT,
+}
 """Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed"."""
 
 CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated")
@@ -152,6 +159,8 @@ TABLES: dict[str, StructType] = {
         model=TEXT,
         arm=TEXT,
         threads=SMALL,
+        elastic=FLAG,
+        law=TEXT,
         queue_capacity=WHOLE,
         machine=TEXT,
         simulated=FLAG,
@@ -170,6 +179,9 @@ TABLES: dict[str, StructType] = {
         ns_per_hop_mean=REAL,
         context_switches_mean=REAL,
         cpu_seconds_mean=REAL,
+        level=REAL,
+        level_lo=REAL,
+        level_hi=REAL,
         cpu_model=TEXT,
         cpus_allowed=SMALL,
         commit=TEXT,
@@ -191,6 +203,37 @@ TABLES: dict[str, StructType] = {
         source_tuples_per_s=REAL,
         submitted_tuples_per_s=REAL,
         threads_active=SMALL,
+    ),
+    "timeline": _table(
+        experiment=TEXT,
+        cell=TEXT,
+        topology=TEXT,
+        **PARAMETERS,
+        model=TEXT,
+        arm=TEXT,
+        law=TEXT,
+        machine=TEXT,
+        simulated=FLAG,
+        run_id=TEXT,
+        repeat=SMALL,
+        failed=FLAG,
+        phase=TEXT,
+        time_s=REAL,
+        elapsed_s=REAL,
+        throughput_submitted=REAL,
+        throughput_sink=REAL,
+        threads_active=SMALL,
+        threads_requested=SMALL,
+        queued_ports=SMALL,
+        system_cpu=REAL,
+        law_state=TEXT,
+        law_reason=TEXT,
+        balancer=TEXT,
+        active_ports=SMALL,
+        ports=SMALL,
+        congestion=REAL,
+        balancer_reason=TEXT,
+        parameters=TEXT,
     ),
     "latency": _table(
         experiment=TEXT,

@@ -8,6 +8,9 @@ from pyspark.sql import functions as F
 from harness.spark.interval import half_width
 from harness.spark.schemas import ARM, conform
 
+ELASTIC = "elastic IS NOT NULL OR (model = 'dynamic' AND threads IS NULL)"
+"""Whether a law chose the level of a run; one that failed before it could say so has no fixed one either."""
+
 
 def throughput(runs: DataFrame) -> DataFrame:
     """One row per arm of a cell, over its repeats.
@@ -15,7 +18,9 @@ def throughput(runs: DataFrame) -> DataFrame:
     mean, sd, lo, hi [tuples/s at the sinks] and submitted_* [tuples/s over all operators] with 95 % Student-t intervals (null
     for fewer than two runs); ns_per_hop_mean [ns], context_switches_mean, cpu_seconds_mean [s of the measured window]. n runs
     used, failed (wrong or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm
-    settled. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as from `selection.mark_used`.
+    settled. elastic: a control law chose the number of threads, its name is `law`, and level is the mean of the levels that it
+    settled on [threads], with its interval; null for the others. cpu_model, cpus_allowed and commit are those of the earliest
+    run. `runs` as from `selection.mark_used`.
     """
     used = F.col("used")
     started = F.struct("started_at", "run_id")
@@ -30,6 +35,9 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.coalesce(F.bool_or(used & F.col("unsettled")), F.lit(False)).alias("unsettled_used"),
         *_moments(of_used("sink_tuples_per_s"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
+        *_moments(of_used("elastic.settled_level"), "level_"),
+        F.bool_or(F.expr(ELASTIC)).alias("elastic"),
+        F.max("elastic.law").alias("law"),
         F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
@@ -37,16 +45,16 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
     )
-    for prefix in ("", "submitted_"):
+    for prefix in ("", "submitted_", "level_"):
         mean, half = F.col(f"{prefix}mean"), half_width(F.col(f"{prefix}count"), F.col(f"{prefix}sd"))
         table = table.withColumns({f"{prefix}lo": mean - half, f"{prefix}hi": mean + half})
-    return conform(table, "throughput")
+    return conform(table.withColumnRenamed("level_mean", "level"), "throughput")
 
 
-def _moments(rate: Column, prefix: str) -> list[Column]:
-    """Of the rates that are there: how many, their mean and sample standard deviation (null for one)."""
+def _moments(number: Column, prefix: str) -> list[Column]:
+    """Of the numbers that are there: how many, their mean and sample standard deviation (null for one)."""
     return [
-        F.count(rate).alias(f"{prefix}count"),
-        F.avg(rate).alias(f"{prefix}mean"),
-        F.stddev_samp(rate).alias(f"{prefix}sd"),
+        F.count(number).alias(f"{prefix}count"),
+        F.avg(number).alias(f"{prefix}mean"),
+        F.stddev_samp(number).alias(f"{prefix}sd"),
     ]

@@ -13,7 +13,7 @@ from harness.models import Model
 
 WARM_UP_WINDOW_S = 0.1
 GRACE_S = 5.0  # for the threads to end
-PASSED_ON = ("source", "split", "sink")  # operators that are no hop
+PASSED_ON = ("source", "split", "threaded_split", "elastic_load_balance", "buffer", "sink")  # operators that are no hop
 
 
 @dataclass(frozen=True)

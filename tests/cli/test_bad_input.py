@@ -130,6 +130,20 @@ CASES = {
     "show pipeline --model dynamic --threads many -o TMP/a.svg": "many",
     "show pipeline --threads 2 -o TMP/a.svg": "--threads",
     "show pipeline --seed=-1 -o TMP/a.svg": "--seed",
+    # laws: which command, law, setting, trace (what is wrong in a trace: tests/elasticity/test_replay.py)
+    "laws nonesuch": "nonesuch",
+    "laws list extra": "extra",
+    "laws replay": "TRACE",
+    "laws replay TMP/none.json": "--law",
+    "laws replay --law magic TMP/none.json": "law 'magic' is unknown; laws are: millrace, pldi17",
+    "laws replay --law '' TMP/none.json": "law '' is unknown",
+    "laws replay --law fixed TMP/none.json": "TMP/none.json: cannot be read: No such file or directory",
+    "laws replay --law fixed TMP": "cannot be read: Is a directory",
+    "laws replay --law fixed TMP --set speed": "--set takes NAME=VALUE, not 'speed'",
+    'laws replay --law fixed CONFIG[{"max": 4, "throughputs": 1}] --set speed=9': "throughputs must be a list, not 1",
+    "laws replay --law fixed CONFIG[max: 4]": "must be JSON",
+    "laws replay --law fixed CONFIG[]": "must be a JSON object, not an empty text",
+    'laws replay --law fixed CONFIG[{"max": 0, "throughputs": {}}]': "maximum level must be from 1 to 1024 threads, not 0",
     # sweep
     "sweep nonesuch": "nonesuch",
     "sweep pldi17_fig9 --config TMP/none.yaml": "none.yaml",
@@ -200,6 +214,32 @@ def test_bad_input_is_told_the_same_way_by_the_real_command(line, tmp_path):
         [sys.executable, "-m", "harness", *words_of(line, tmp_path)], capture_output=True, text=True, cwd=ROOT
     )
     check(done.returncode, done.stdout, done.stderr, CASES.get(line, "nonesuch"))
+
+
+TRACE = '{"max": 4, "throughputs": [1, 2]}'
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("--law fixed --set speed=9", "law fixed has no setting 'speed'; it has none"),
+        ("--law pldi17 --set sensitivity=2", "sensitivity must be from 0 to 1, not '2'"),
+        ("--law pldi17 --set cpu_limit=0", "cpu_limit must be more than 0 and at most 1, not '0'"),
+        ("--law pldi17 --set doubling=often", "doubling must be true or false, not 'often'"),
+        (f"--law pldi17 --set sensitivity={LONG}", "sensitivity must be from 0 to 1, not '999"),
+        ("--law elastic_load_balance --set congestion_tolerance=-0.2", "congestion_tolerance must be from 0 to 1, not '-0.2'"),
+        ("--law elastic_load_balance --set throughput_tolerance=1.2", "throughput_tolerance must be from 0 to 1, not '1.2'"),
+        ("--law utilisation --set low=0.99", "low must be less than high, 0.95, not 0.99"),
+        ("--law fixed --json TMP", "--json"),
+        ("--law fixed --json TMP/none/out.json", "--json"),
+        ("--law fixed --json ''", "--json"),
+        (f"--law fixed --json TMP/{'x' * 300}", "--json"),
+    ],
+)
+def test_bad_options_of_a_replay_are_one_line_and_exit_code_2(options, expected, tmp_path, capsys):
+    (tmp_path / "trace.json").write_text(TRACE, encoding="utf-8")
+    code = main(words_of(f"laws replay TMP/trace.json {options}", tmp_path))
+    check(code, *capsys.readouterr(), expected)
 
 
 def test_every_command_has_bad_input_of_its_own():

@@ -32,6 +32,10 @@ BAD_CONFIGS = {
     "an experiment twice": ({"experiments": ["one", "one"]}, "config.yaml: experiments: must not name anything twice"),
     "an experiment that is not there": ({"experiments": ["ones"]}, "experiments[0]: must name a file in"),
     "an experiment outside the folder": ({"experiments": ["../one"]}, "experiments[0]: must be a word of letters"),
+    "a bench that is none": (
+        {"benches": ["sas"]},
+        "config.yaml: benches[0]: must be one of saso, not 'sas'; did you mean 'saso'?",
+    ),
     "an unknown machine": (
         {"machine": "locl"},
         "config.yaml: machine: must be one of local, not 'locl'; did you mean 'local'?",
@@ -53,6 +57,11 @@ BAD_CONFIGS = {
 BAD_SIZES = {
     "a misspelt key": ({"sweep": []}, "one.yaml: sizes.tiny.sweep: unknown key; did you mean 'sweeps'?"),
     "no arms": ({"arms": []}, "one.yaml: sizes.tiny.arms: must not be empty"),
+    "a measured window of nothing": ({"duration_s": 0}, "one.yaml: sizes.tiny.duration_s: must be 0.05 or more, not 0"),
+    "a warm-up that is none": ({"warmup": -1}, "one.yaml: sizes.tiny.warmup: must be auto, or seconds from 0 to 3600, not -1"),
+    "no repeats": ({"repeats": 0}, "one.yaml: sizes.tiny.repeats: must be 1 or more, not 0"),
+    "a period too short to read the CPUs in": ({"period_s": 0.05}, "one.yaml: sizes.tiny.period_s: must be 0.1 or more"),
+    "a seed of its own": ({"seed": 2}, "one.yaml: sizes.tiny.seed: unknown key"),
     "an unknown topology": (
         {"sweeps": [{"topology": "pipline"}]},
         "one.yaml: sizes.tiny.sweeps[0]: topology 'pipline' is unknown (did you mean pipeline?)",

@@ -140,6 +140,8 @@ def test_the_schema_has_the_limits_of_the_code():
     assert SCHEMA["properties"]["name"]["maxLength"] == MAX_NAME
     assert definitions["cost"]["maximum"] == graph_module.MAX_COST
     assert definitions["ports"]["maximum"] == graph_module.MAX_PORTS
+    assert definitions["threads"]["maximum"] == graph_module.MAX_THREADS
+    assert definitions["buffer_size"]["maximum"] == graph_module.MAX_QUEUE_CAPACITY
     assert (source["rate"]["minimum"], source["rate"]["maximum"]) == (graph_module.MIN_RATE, graph_module.MAX_RATE)
     assert (source["window"]["maximum"], source["rates"]["maxItems"]) == (graph_module.MAX_TUPLES, graph_module.MAX_BURSTS)
     assert definitions["split"]["properties"]["keys"]["maximum"] == graph_module.MAX_KEYS == region["partition_by"]["maximum"]
@@ -172,7 +174,8 @@ def any_graphs(draw) -> Graph:
             continue
         finally:
             IN_FORCE.reset(token)
-    outputs, inputs = list(graph.output_ports()), list(graph.input_ports())
+    outputs = list(graph.output_ports())
+    inputs = [port for port in graph.input_ports() if not graph.operators[port.operator].buffers]
     if outputs and inputs:
         for _ in range(draw(st.integers(0, 6))):
             graph.connect(draw(st.sampled_from(outputs)), draw(st.sampled_from(inputs)))
@@ -186,6 +189,18 @@ def makers(graph, draw):
     bursts = st.lists(st.tuples(st.floats(1e-3, 1e6), st.one_of(st.none(), rates)), min_size=1, max_size=3)
     costs = st.lists(st.tuples(st.integers(1, 10**15), st.integers(0, 10**9)), max_size=3)
 
+    settings = st.fixed_dictionaries(
+        {},
+        optional={
+            "elastic": st.booleans(),
+            "initial_active_ports": st.sampled_from([None, 1]),
+            "congestion_tolerance": st.floats(0, 1),
+            "throughput_tolerance": st.floats(0, 1),
+            "measure_period": st.floats(1e-3, 86_400),
+            "rapid_scaling": st.booleans(),
+        },
+    )
+
     def controlled(name):
         graph.control(graph.work(name))
 
@@ -198,6 +213,8 @@ def makers(graph, draw):
         lambda name: graph.filter(name, draw(st.floats(0, 1))),
         lambda name: graph.split(name, draw(st.integers(1, 4)), draw(st.integers(0, 9))),
         lambda name: graph.merge(name),
+        lambda name: graph.threaded_split(name, draw(st.integers(1, 4)), draw(st.integers(1, 2**20))),
+        lambda name: graph.elastic_load_balance(name, draw(st.integers(1, 4)), 10, **draw(settings)),
         lambda name: graph.sink(name, draw(st.integers(1, 3))),
         controlled,
     ]

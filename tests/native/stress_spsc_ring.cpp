@@ -25,7 +25,9 @@ static void pass_through(size_t capacity, size_t batch, size_t every, size_t pay
           fill_payload(tuple, payload);
         }
         for (size_t done = 0; done < count;) {
+          const size_t room = ring.room(count - done);
           const size_t pushed = ring.push(slot(first, stride, done * every), count - done, stride * every, 7);
+          EXPECT(room <= capacity && pushed >= std::min(room, count - done));
           EXPECT(ring.size_guess() <= capacity);
           done += pushed;
           if (pushed == 0) std::this_thread::yield();

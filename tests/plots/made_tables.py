@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 
@@ -10,6 +12,7 @@ SIZES = {
     "data-parallel": {"width": 100},
     "mix": {"width": 10, "depth": 10},
     "bushy": {},
+    "load-balance": {"workers": 32},
 }
 
 
@@ -22,12 +25,17 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "experiment": experiment,
         "cell": f"{topology},cost={cost},payload={payload}",
         "topology": topology,
-        **{name: SIZES[topology].get(name) for name in ("operators", "width", "depth")},
+        **{name: SIZES[topology].get(name) for name in ("operators", "width", "depth", "workers")},
         "cost": str(cost),
         "payload": payload,
         "model": model,
         "arm": model if threads is None else f"{model}-{threads}",
         "threads": threads,
+        "elastic": False,
+        "law": None,
+        "level": None,
+        "level_lo": None,
+        "level_hi": None,
         "queue_capacity": 0 if model == "manual" else 128,
         "machine": "local",
         "simulated": False,
@@ -60,7 +68,20 @@ def ratio_row(row: dict, ratio: float, lo: float | None, hi: float | None, again
 def frame(rows: list[dict]) -> pd.DataFrame:
     """The rows as pandas reads them from Parquet."""
     table = pd.DataFrame(rows)
-    numbers = ["mean", "lo", "hi", "threads", "operators", "width", "depth", "ratio"]
+    numbers = [
+        "mean",
+        "lo",
+        "hi",
+        "threads",
+        "level",
+        "level_lo",
+        "level_hi",
+        "operators",
+        "width",
+        "depth",
+        "workers",
+        "ratio",
+    ]
     return table.astype({name: float for name in numbers if name in table})
 
 
@@ -98,3 +119,76 @@ def contest(cells: dict[str, tuple[list[int], list[int]]]) -> tuple[pd.DataFrame
                     ratios.append(ratio_row(row, ratio, ratio / spread, ratio * spread))
                 rates += rows
     return frame(rates), frame(ratios)
+
+
+def elastic_row(experiment: str, topology: str, cost: object, mean: float | None, level: float | None, **other: object) -> dict:
+    """One row of the throughput table, of an elastic arm; `spread` is half of the interval of its level."""
+    spread, law = other.pop("spread", None), other.pop("law", "millrace")
+    settled = (
+        {"level": level, "level_lo": None, "level_hi": None}
+        if spread is None
+        else {"level": level, "level_lo": level - spread, "level_hi": level + spread}
+    )
+    row = arm_row(experiment, topology, cost, "dynamic", mean, **other)
+    return row | settled | {"arm": "dynamic-elastic", "elastic": True, "law": law}
+
+
+def period_rows(row: dict, levels: list[int], rate: float = 1e6, period_s: float = 0.5, **other: object) -> list[dict]:
+    """Rows of the timeline table: a run of the arm in a throughput row, a period a level; throughput grows with the level."""
+    sizes = ("operators", "width", "depth", "workers", "cost", "payload")
+    kept = ("experiment", "cell", "topology", *sizes, "machine", "simulated", "model")
+    shared = {name: row[name] for name in (*kept, "arm", "law")} | {"run_id": "a", "repeat": 0, "failed": False}
+    return [
+        shared
+        | {
+            "phase": "measured",
+            "time_s": (index + 1) * period_s,
+            "elapsed_s": period_s,
+            "throughput_submitted": 10 * rate * level**0.5,
+            "throughput_sink": rate * level**0.5,
+            "threads_active": level,
+            "threads_requested": level,
+            "queued_ports": 4,
+            "system_cpu": 0.8,
+            "law_state": "climbing",
+            "law_reason": "trend below, above untrusted → up",
+            "balancer": None,
+            "active_ports": None,
+            "ports": None,
+            "congestion": None,
+            "balancer_reason": None,
+            "parameters": "{}",
+        }
+        | other
+        for index, level in enumerate(levels)
+    ]
+
+
+def balanced_rows(row: dict, ports: list[int], rates: list[float], **parameters: object) -> list[dict]:
+    """Rows of the timeline table: a run with an elastic balancer, a period of half a second for each pair of ports and rate."""
+    told = {"balancer": "balance", "ports": 32, "congestion": 0.9, "balancer_reason": "trend above → up", "law": None}
+    told["parameters"] = json.dumps({name: str(value) for name, value in parameters.items()})
+    periods = zip(period_rows(row, [0] * len(ports)), ports, rates, strict=True)
+    return [
+        period | told | {"active_ports": active, "throughput_sink": rate, "throughput_submitted": 4 * rate}
+        for period, active, rate in periods
+    ]
+
+
+def bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) -> pd.DataFrame:
+    """The table of a bench: the larger the number of a law, the worse it does."""
+    draw = np.random.default_rng(seed)
+    rows = [
+        {
+            "law": law,
+            "scenario": f"peak-{scenario}",
+            "accuracy": 1 - 0.1 * badness * draw.random(),
+            "settling": 40 * badness * draw.random(),
+            "overshoot": 1 + 3 * badness * draw.random(),
+            "changes_after": int(9 * badness * draw.random()),
+            "regret": 0.3 * badness * draw.random(),
+        }
+        for law, badness in laws.items()
+        for scenario in range(scenarios)
+    ]
+    return pd.DataFrame(rows)

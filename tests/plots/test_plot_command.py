@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from harness.cli import main
-from tests.plots.made_tables import contest, scaling
+from harness.plots import FIGURES
+from tests.plots.made_tables import arm_row, balanced_rows, bench, contest, elastic_row, frame, period_rows, scaling
 
 
 @pytest.fixture
@@ -15,16 +18,28 @@ def tables(tmp_path):
     throughput, speedup = contest({"pipeline": ([1, 100], [128])})
     fig9 = scaling("pldi17_fig9", {"pipeline": [1], "data-parallel": [1]}, [1, 2])
     fig10 = scaling("pldi17_fig10", {"mix": [1]}, [1, 2])
-    for name, parts in {"throughput": [throughput, fig9, fig10], "speedup": [speedup]}.items():
+    fig11 = elastic_row("pldi17_fig11", "mix", 1, 1e6, 2.0)
+    balancing = [arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6) for load in ("cost", "bursty_cost", "bursty_rate")]
+    lengths = {"cycle": 100, "burst": 500, "silence": 500}
+    series = [period_rows(fig11, [1, 2]), *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing)]
+    parts_of = {
+        "throughput": [throughput, fig9, fig10, frame([fig11, *balancing])],
+        "speedup": [speedup],
+        "timeline": list(map(pd.DataFrame, series)),
+        "saso": [bench({"millrace": 0.1, "fixed": 1.0})],
+    }
+    for name, parts in parts_of.items():
         folder = tmp_path / f"{name}.parquet"
         folder.mkdir()
+        schemas = [pa.Schema.from_pandas(part, preserve_index=False) for part in parts]
+        schema = pa.unify_schemas(schemas, promote_options="permissive")  # Spark gives all parts the same
         for number, part in enumerate(parts):
-            part.to_parquet(folder / f"part-{number}.parquet")
+            pq.write_table(pa.Table.from_pandas(part, schema, preserve_index=False), folder / f"part-{number}.parquet")
         (folder / "_SUCCESS").touch()
     return tmp_path
 
 
-@pytest.mark.parametrize("figure", ["pldi17_fig9", "pldi17_fig10", "crossover"])
+@pytest.mark.parametrize("figure", FIGURES)
 def test_a_figure_is_drawn_in_every_format_asked_for(tables, tmp_path, figure):
     files = [tmp_path / "new" / f"{figure}.{kind}" for kind in ("png", "svg", "pdf")]
     assert main(["plot", figure, "--tables", str(tables), *(word for file in files for word in ("-o", str(file)))]) == 0
@@ -53,7 +68,13 @@ def refusal(capsys, *words):
 
 def test_an_unknown_figure_is_answered_with_the_known_ones(tables, capsys):
     error = refusal(capsys, "fig11", "--tables", tables, "-o", "x.png")
-    assert "figure 'fig11' is unknown; figures are: pldi17_fig9, pldi17_fig10, crossover" in error
+    assert "figure 'fig11' is unknown; figures are: pldi17_fig9, pldi17_fig10, pldi17_fig11, elb_cost," in error
+
+
+def test_a_bench_table_that_lacks_columns_is_told_which(tables, capsys, tmp_path):
+    pd.DataFrame({"law": ["fixed"], "regret": [0.5]}).to_parquet(tables / "saso.parquet" / "part-0.parquet")
+    error = refusal(capsys, "saso", "--tables", tables, "-o", tmp_path / "x.png")
+    assert "the table saso lacks scenario, accuracy, settling, overshoot, changes_after" in error
 
 
 def test_a_missing_table_is_named(tmp_path, capsys):
@@ -74,7 +95,7 @@ def test_a_table_without_any_file_is_named(tables, capsys, tmp_path):
 
 
 def test_a_table_without_the_experiment_says_which_it_has(tables, capsys, tmp_path):
-    for part in (tables / "throughput.parquet").glob("part-[12].parquet"):
+    for part in (tables / "throughput.parquet").glob("part-[123].parquet"):
         part.unlink()
     error = refusal(capsys, "pldi17_fig9", "--tables", tables, "-o", tmp_path / "x.png")
     assert "has no rows of the experiment 'pldi17_fig9'; it has: crossover" in error

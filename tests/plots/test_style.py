@@ -49,7 +49,7 @@ def test_drawing_leaves_the_settings_of_others_alone():
 def test_every_figure_says_which_tables_it_reads():
     for name in FIGURES:
         module = __import__(f"harness.plots.{name}", fromlist=["TABLES"])
-        assert set(module.TABLES) <= {"throughput", "speedup", "samples", "latency"}
+        assert set(module.TABLES) <= {"throughput", "speedup", "timeline", "samples", "latency", "saso"}
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from harness.plots import pldi17_fig9, pldi17_fig10, style, thread_panels
-from tests.plots.made_tables import arm_row, frame, scaling
+from tests.plots.made_tables import arm_row, elastic_row, frame, scaling
 
 LEVELS = [1, 2, 4]
 ARMS = ("manual", "dedicated", "dynamic_1", "dynamic_2", "dynamic_4")
@@ -135,6 +135,66 @@ def test_one_run_has_no_interval_and_no_band(ax):
 def test_a_cell_where_everything_failed_is_still_drawn(ax):
     thread_panels.draw(ax, one_cell(**{arm: {"mean": None} for arm in ARMS}))
     assert ax.get_ylim() == (0, 1)
+
+
+def with_elastic(**changes):
+    """The cell of `one_cell`, and elastic at 390 tuples/s, at a level of 2.5 from 2 to 3."""
+    own = {"mean": 390.0, "level": 2.5, "spread": 0.5, "half": 20.0, **changes}
+    row = elastic_row("e", "pipeline", 100, own.pop("mean"), own.pop("level"), **own)
+    return frame([*one_cell().to_dict("records"), row])
+
+
+def diamonds(ax):
+    return [(line.get_xdata()[0], line.get_ydata()[0]) for line in markers_of(ax, "elastic")]
+
+
+def test_elastic_is_a_diamond_where_it_settled_with_a_thin_line_to_compare(ax):
+    thread_panels.draw(ax, with_elastic())
+    assert diamonds(ax) == [(2.5, 390.0)]
+    assert set(line_of(ax, "elastic").get_ydata()) == {390.0}
+    assert list(line_of(ax, "dynamic").get_xdata()) == LEVELS  # the elastic arm is no level of the fixed ones
+
+
+def test_elastic_has_error_bars_both_ways(ax):
+    thread_panels.draw(ax, with_elastic())
+    color = style.of_model("elastic").color
+    bars = [each for each in ax.collections if isinstance(each, LineCollection) and to_hex(each.get_color()[0]) == color]
+    ends = [[tuple(map(float, vertex)) for vertex in path.vertices] for bar in bars for path in bar.get_paths()]
+    assert sorted(ends) == [[(2.0, 390.0), (3.0, 390.0)], [(2.5, 370.0), (2.5, 410.0)]]
+
+
+def test_an_interval_of_levels_that_reaches_below_1_ends_at_the_edge_and_one_above_the_highest_is_shown(ax):
+    thread_panels.draw(ax, with_elastic(spread=4.0))
+    left, right = ax.get_xlim()
+    assert 0 < left < 1
+    assert right > 6.5
+
+
+def test_elastic_without_intervals_or_never_settled_is_drawn_and_failed_is_named(ax):
+    thread_panels.draw(ax, with_elastic(spread=None, half=None, lo=None, hi=None, unsettled_used=True))
+    assert diamonds(ax) == [(2.5, 390.0)]
+    assert to_hex(markers_of(ax, "elastic")[0].get_markerfacecolor()) == "#ffffff"
+    other = plt.figure().subplots()
+    thread_panels.draw(other, with_elastic(mean=None, level=None, spread=None, half=None))
+    assert not diamonds(other)
+    assert "dynamic-elastic: failed" in [text.get_text() for text in other.texts]
+
+
+def test_laws_are_named_where_there_are_several(ax):
+    second = elastic_row("e", "pipeline", 100, 300.0, 1.0, law="pldi17") | {"arm": "dynamic-elastic-pldi17"}
+    thread_panels.draw(ax, frame([*with_elastic().to_dict("records"), second]))
+    assert [text.get_text() for text in ax.texts] == ["millrace", "pldi17"]
+
+
+def test_elastic_arms_alone_have_an_axis_too(ax):
+    thread_panels.draw(ax, with_elastic().tail(1))
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["2", "3"]
+
+
+def test_elastic_is_in_the_legend_beside_the_models():
+    figure = thread_panels.figure(with_elastic(), "a title")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["manual", "dedicated", "dynamic", "elastic"]
 
 
 def test_figure_9_has_a_row_a_topology_and_a_panel_a_cost():

@@ -214,6 +214,39 @@ def bursts() -> Graph:
     return graph
 
 
+def balanced(elastic: bool, ports: int = 4, buffer_size: int = 3, active: int | None = None) -> Graph:
+    """Source with windows -> load balance -> operators of very different cost -> one sink that all threads meet at."""
+    graph = Graph("balanced", 24)
+    if elastic:
+        balance = graph.elastic_load_balance("balance", ports, buffer_size, initial_active_ports=active)
+    else:
+        balance = graph.threaded_split("balance", ports, buffer_size)
+    graph.connect(graph.source("source", window=50), balance)
+    sink = graph.sink("sink")
+    for port in range(ports):
+        graph.connect(chain(graph, balance.output(port), 2, (1, 2000, 1)[port % 3], f"w{port}_"), sink)
+    return graph
+
+
+def balances_in_a_row() -> Graph:
+    """Load balances behind each other, called by several threads, with a fan-out before and one of one port beside them."""
+    graph = Graph("balances in a row", 8)
+    first, second = graph.threaded_split("first", 3, 1), graph.elastic_load_balance("second", 5, 20, initial_active_ports=3)
+    single = graph.elastic_load_balance("single", 1, 7)
+    head = graph.split("head", 1)
+    for name in ("a", "b"):
+        graph.connect(graph.source(name), head)
+    graph.connect(head, first)
+    graph.connect(head, single)
+    for port in range(3):
+        graph.connect(first.output(port), second)
+    sink = graph.sink("sink", inputs=2)
+    graph.connect(single, sink.input(1))
+    for port in range(5):
+        graph.connect(second.output(port), sink.input(0))
+    return graph
+
+
 def annotate(graph: Graph, name: str, wish: Threading) -> None:
     graph.operators[name] = replace(graph.operators[name], threading=wish)
 
@@ -262,6 +295,9 @@ GRAPHS = {
     "annotations": annotated,
     "several sources": several_sources,
     "bursts of cost": bursts,
+    "threaded split": lambda: balanced(elastic=False),
+    "load balance": lambda: balanced(elastic=True, active=2),
+    "load balances in a row": balances_in_a_row,
 }
 
 

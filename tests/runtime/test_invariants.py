@@ -18,8 +18,11 @@ ARRIVING = {
     "shared splitters": 3,
     "annotations": 2,
     "several sources": 6,
+    "load balances in a row": 4,
 }
 """Tuples at the sinks for each that every source sends, where it is not one."""
+
+BALANCES = ("threaded split", "load balance", "load balances in a row")
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -60,7 +63,7 @@ def test_each_operator_executes_exactly_the_tuples_sent_to_it(model: str) -> Non
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_run_cut_short_accounts_for_every_tuple_left_behind(model: str) -> None:
-    for shape in ("pipeline", "merge, skewed", "diamond", "data-parallel", "split fan-out"):
+    for shape in ("pipeline", "merge, skewed", "diamond", "data-parallel", "split fan-out", *BALANCES):
         engine = open_engine(GRAPHS[shape](), MODELS[model])
         engine.start()
         engine.sample(0.03)

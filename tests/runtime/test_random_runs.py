@@ -11,7 +11,8 @@ from harness.graph import Graph, Operator, PortId, Threading
 from harness.models import Dedicated, Dynamic, Manual, Model, pool_of
 from tests.runtime.shapes import chain, native, scheduled_ports
 
-KINDS = ("work", "spread", "join", "split", "keys", "filter", "python", "drops", "native", "bursts", "ordered")
+BUILT_IN = ("work", "spread", "join", "split", "keys", "filter", "bursts", "ordered", "shared", "balance")
+KINDS = (*BUILT_IN, "python", "drops", "native")
 COSTS = st.sampled_from([0, 1, 30, 20_000])
 WISHES = st.sampled_from(
     [None, None, None, Threading("manual"), Threading("dedicated"), Threading("dynamic"), Threading("dynamic", threads=3)]
@@ -47,6 +48,10 @@ def draw_operator(draw: st.DrawFn, graph: Graph, name: str) -> tuple[Operator, O
         return ordered_region(draw, graph, name)
     if kind in ("split", "keys"):
         operator = graph.split(name, draw(st.integers(1, 4)), draw(st.integers(1, 9)) if kind == "keys" else 0)
+    elif kind == "shared":
+        operator = graph.threaded_split(name, draw(st.integers(1, 4)), draw(st.sampled_from([1, 3, 100])))
+    elif kind == "balance":
+        operator = graph.elastic_load_balance(name, draw(st.integers(1, 5)), draw(st.sampled_from([1, 3, 100])))
     elif kind == "filter":
         operator = graph.filter(name, draw(st.sampled_from([0.0, 0.2, 0.9, 1.0])))
     elif kind == "python":
@@ -89,7 +94,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     for port in range(sink.inputs):
         if sink.input(port) not in fed:
             graph.connect(draw(st.sampled_from(open_ports)), sink.input(port))
-    unsplit = [port for port in graph.input_ports() if graph.operators[port.operator].kind != "split"]
+    unsplit = [port for port in graph.input_ports() if graph.operators[port.operator].kind not in ("split", "buffer")]
     for port in draw(st.lists(st.sampled_from(unsplit), max_size=2, unique=True)):
         graph.threaded_port(port, draw(st.sampled_from([1, 3, 100])))
     return graph
@@ -111,6 +116,7 @@ def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph, model: Model, tuples: int, changes: list[tuple[int, bool, int]], drain: bool
 ) -> None:
     ports = scheduled_ports(graph, model)
+    balances = [operator for operator in graph.operators.values() if operator.kind == "elastic_load_balance"]
     event(f"{model.name}, {'scheduled' if ports else 'nothing scheduled'}")
     engine = open_engine(graph, model, tuples=tuples)
     engine.start()
@@ -118,6 +124,8 @@ def test_random_graphs_under_random_changes_keep_every_invariant(
         engine.set_queued([port for place, port in enumerate(ports) if chosen >> place % 16 & 1], queued)
         if level and pool_of(graph, model).threads:
             engine.set_threads(level)
+        for operator in balances:
+            engine.set_active_ports(operator.name, 1 + level % operator.outputs)
         engine.sample(0.001)
     waited = 0.0
     while drain and not engine.finished() and waited < 40.0:

@@ -71,10 +71,31 @@ def make_record() -> Callable[..., dict]:
             "commit": "c0ffee",
             "started_at": "2025-01-01T00:00:00Z",
         }
-        assert fields.keys() <= record.keys()
+        assert fields.keys() <= record.keys() | {"elastic", "adaptation"}  # which old records do not have
         return {name: value for name, value in {**record, **fields}.items() if name != without}
 
     return make
+
+
+def make_elastic(**fields: Any) -> dict:
+    elastic = {
+        "law": "a law",
+        "settings": {"sensitivity": 0.05, "greedy": False},
+        "period_s": 0.5,
+        "minimum": 1,
+        "maximum": 4,
+        "start": 1,
+        "settled_level": 3,
+        "changes": 0,
+        "adaptation_s": 2.0,
+        "settled": True,
+    }
+    return {**elastic, **fields}
+
+
+@pytest.fixture(scope="session")
+def elastic() -> Callable[..., dict]:
+    return make_elastic
 
 
 def make_sample(**fields: Any) -> dict:

@@ -20,7 +20,7 @@ from harness.cli.aggregate import spark_settings
 from harness.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLES = ("throughput", "samples", "latency", "speedup", "quarantine")
+TABLES = ("throughput", "samples", "timeline", "latency", "speedup", "quarantine")
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_local
     counts, *reasons, names, seconds = done.stdout.splitlines()
     assert counts == "records   16 read, 1 failed, 1 unsettled, 2 quarantined"
     assert reasons[0].strip() == "fig/c.jsonl line 2: unreadable JSON: cut short, damaged, or two in a line"
-    assert names == f"tables    throughput, samples, latency, speedup, quarantine in {tmp_path / 'tables'}"
+    assert names == f"tables    throughput, samples, timeline, latency, speedup, quarantine in {tmp_path / 'tables'}"
     assert seconds.startswith("time ")
     assert list(work.glob("app-*/0")), "no executor of the worker did the work"
     for name, table in read(tmp_path / "tables").items():

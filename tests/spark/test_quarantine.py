@@ -15,8 +15,9 @@ VALUE = "impossible value: "
 def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     """Lines, each with the reason that it must be given."""
     whole = json.dumps(make_record())
-    inside = FORM + "wrong type inside latency_ns, samples, scheduling, conservation or host"
+    inside = FORM + "wrong type inside latency_ns, samples, adaptation, elastic, scheduling, conservation or host"
     sampled = " of a sample is missing, negative or not finite"
+    unlikely = " of a sample is negative or not finite"
     latency = make_record()["latency_ns"]
     return [
         ("", "empty line"),
@@ -60,6 +61,10 @@ def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
         (make_record(samples=[sample(cpu_s=float("nan"))]), VALUE + "cpu_s" + sampled),
         (make_record(samples=[sample(), None]), VALUE + "time_s" + sampled),
         (make_record(samples=[sample(threads_active=None)]), VALUE + "threads_active" + sampled),
+        (make_record(adaptation=[sample(threads_active=-1)]), VALUE + "threads_active" + sampled),
+        (make_record(samples=[sample(system_cpu=-0.5), sample()]), VALUE + "system_cpu" + unlikely),
+        (make_record(samples=[sample(law_reason={"a": 1}, balancers="none")]), inside),
+        (make_record(elastic={"law": "a law", "period_s": -1.0}), VALUE + "elastic.period_s is -1.0, not 0 or more and finite"),
     ]  # fmt: skip
 
 

@@ -15,10 +15,12 @@ JSON_TYPES = {"string": "string", "integer": "int bigint", "number": "double", "
 
 
 def described() -> list:
-    fields = JSON_SCHEMA["properties"]
+    fields, sample = JSON_SCHEMA["properties"], JSON_SCHEMA["properties"]["samples"]["items"]
     return [
         pytest.param(RECORD, JSON_SCHEMA, id="record"),
-        pytest.param(SAMPLE, fields["samples"]["items"], id="sample"),
+        pytest.param(SAMPLE, sample, id="sample"),
+        pytest.param(BALANCER, sample["properties"]["balancers"]["items"], id="balancer"),
+        pytest.param(ELASTIC, fields["elastic"], id="elastic"),
         pytest.param(LATENCY, fields["latency_ns"], id="latency"),
         pytest.param(ELASTIC, fields["elastic"], id="elastic"),
         pytest.param(BALANCER, fields["samples"]["items"]["properties"]["balancers"]["items"], id="balancer"),
@@ -39,6 +41,11 @@ def test_types_and_nullability_are_those_of_the_json_schema(struct, schema):
         (kind,) = [kind for kind in kinds if kind != "null"]
         if kind in JSON_TYPES:
             assert field.dataType.simpleString() in JSON_TYPES[kind].split(), field.name
+
+
+def test_both_series_of_a_record_hold_samples():
+    assert JSON_SCHEMA["properties"]["adaptation"]["items"] == {"$ref": "#/properties/samples/items"}
+    assert RECORD["adaptation"].dataType == RECORD["samples"].dataType
 
 
 def test_the_version_is_that_of_the_json_schema():

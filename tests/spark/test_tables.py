@@ -98,6 +98,97 @@ def test_samples_are_rows_in_their_order_of_failed_runs_too(runs_of, make_record
     )
 
 
+def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interval(runs_of, make_record, elastic, assert_rows):
+    from harness.spark.throughput import throughput
+
+    def arm(name, *levels, **fields):
+        return [
+            make_record(model="dynamic", arm=name, repeat=repeat, elastic=elastic(settled_level=level, **fields))
+            for repeat, level in enumerate(levels)
+        ]
+
+    runs = runs_of(
+        *arm("dynamic-elastic", 2, 3, 4),
+        make_record(model="dynamic", arm="dynamic-elastic", repeat=3, correct=False, elastic=elastic(settled_level=None)),
+        *arm("dynamic-elastic-other", 2, law="other"),
+        make_record(model="dynamic", arm="dynamic-elastic-broken", correct=False, elastic=None),
+        make_record(model="dynamic", arm="dynamic-2", threads=2, elastic=None),
+        make_record(),  # of a version that knew nothing elastic
+    )
+    assert_rows(
+        throughput(runs),
+        [
+            {
+                "arm": "dynamic-elastic",
+                "elastic": True,
+                "law": "a law",
+                "level": 3.0,
+                "level_lo": 0.515862,
+                "level_hi": 5.484138,
+            },
+            {"arm": "dynamic-elastic-other", "elastic": True, "law": "other", "level": 2.0, "level_lo": None, "level_hi": None},
+            {"arm": "dynamic-elastic-broken", "elastic": True, "law": None, "level": None, "level_lo": None, "level_hi": None},
+            {"arm": "dynamic-2", "elastic": False, "law": None, "level": None, "level_lo": None, "level_hi": None},
+            {"arm": "manual", "elastic": False, "law": None, "level": None, "level_lo": None, "level_hi": None},
+        ],
+    )
+
+
+def test_the_timeline_shows_elastic_runs_from_their_beginning(runs_of, make_record, elastic, sample, assert_rows):
+    from harness.spark.timeline import timeline
+
+    climbing = {"threads_requested": 3, "queued_ports": 4, "system_cpu": 0.75, "law_state": "climbing", "law_reason": "up"}
+    told = sample(time_s=0.5, threads_active=2, balancers=[], utilisation=None, **climbing)
+    runs = runs_of(
+        make_record(
+            run_id="a",
+            arm="dynamic-elastic",
+            model="dynamic",
+            repeat=2,
+            elastic=elastic(),
+            adaptation=[told],
+            samples=[sample(time_s=1.0, threads_active=3)],
+        ),
+        make_record(run_id="b", correct=False, elastic=elastic(law="other"), samples=[sample(time_s=2.0, elapsed_s=0.25)]),
+        make_record(run_id="c", arm="fixed", elastic=None, adaptation=[]),
+        make_record(run_id="d", arm="old"),
+    )
+    shared = {"experiment": "fig", "cell": "pipeline,operators=4", "topology": "pipeline", "operators": 4, "cost": "100"}
+    rates = {"throughput_submitted": 50.0, "throughput_sink": 12.0, "balancer": None, "ports": None, "congestion": None}
+    first = {**shared, **rates, "run_id": "a", "repeat": 2, "arm": "dynamic-elastic", "law": "a law", "failed": False}
+    other = {**shared, **rates, "run_id": "b", "repeat": 0, "arm": "manual", "law": "other", "failed": True}
+    untold = dict.fromkeys(climbing)
+    assert_rows(
+        timeline(runs),
+        [
+            {**first, "phase": "adaptation", "time_s": 0.5, "elapsed_s": 0.5, "threads_active": 2, **climbing},
+            {**first, "phase": "measured", "time_s": 1.0, "elapsed_s": 0.5, "threads_active": 3, **untold},
+            {**other, "phase": "measured", "time_s": 2.0, "elapsed_s": 0.25, "threads_active": 2, **untold},
+        ],
+    )
+
+
+def test_the_timeline_has_a_row_for_each_balancer_of_a_sample(runs_of, make_record, sample, assert_rows):
+    from harness.spark.timeline import timeline
+
+    def balancer(name, active, **fields):
+        return {"operator": name, "active": active, "ports": 32, "tuples_per_s": 9.0, "congestion": 0.5, **fields}
+
+    both = [balancer("left", 3, reason="trend above"), balancer("right", 4)]
+    runs = runs_of(
+        make_record(run_id="a", samples=[sample(balancers=both), sample(time_s=1.5, balancers=both[:1])]),
+        make_record(run_id="b", samples=[sample(balancers=[])]),
+    )
+    left = {"balancer": "left", "active_ports": 3, "ports": 32, "congestion": 0.5, "balancer_reason": "trend above"}
+    right = {"balancer": "right", "active_ports": 4, "ports": 32, "congestion": 0.5, "balancer_reason": None}
+    parameters = '{"operators":"4","cost":"100","payload":"128"}'
+    shared = {"run_id": "a", "law": None, "phase": "measured", "workers": None, "parameters": parameters}
+    assert_rows(
+        timeline(runs),
+        [{**shared, "time_s": 1.0, **left}, {**shared, "time_s": 1.0, **right}, {**shared, "time_s": 1.5, **left}],
+    )
+
+
 def test_latency_is_the_median_of_the_runs_and_the_largest_maximum(runs_of, make_record, assert_rows):
     from harness.spark.latency import latency
 

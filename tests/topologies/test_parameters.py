@@ -14,6 +14,22 @@ DEFAULTS = {
     "data-parallel": {"width": 100, "cost": 100, "payload": 128},
     "mix": {"width": 10, "depth": 10, "cost": 100, "payload": 128},
     "bushy": {"width": 3, "depth": 4, "cost": 100, "payload": 128},
+    "load-balance": {
+        "workers": 32,
+        "buffer": 100,
+        "cost": 1000,
+        "payload": 128,
+        "load": "constant",
+        "cycle": 100_000_000,
+        "burst": 60_000,
+        "silence": 300_000,
+        "elastic": "yes",
+        "initial": "auto",
+        "congestion": 50,
+        "tolerance": 5,
+        "period": 5000,
+        "rapid": "no",
+    },
 }
 
 
@@ -58,6 +74,18 @@ BAD = [
     ("mix", {"cost": "-1"}, COST + "'-1'"),
     ("mix", {"cost": "1000000001"}, COST + "'1000000001'"),
     ("mix", {"cost": "Skewed"}, COST + "'Skewed'"),
+    (
+        "load-balance",
+        {"load": "bursty"},
+        "parameter load of topology load-balance must be constant or bursty-cost or bursty-rate, not 'bursty'",
+    ),
+    ("load-balance", {"elastic": "1"}, "parameter elastic of topology load-balance must be yes or no, not '1'"),
+    ("load-balance", {"elastic": 1}, "parameter elastic of topology load-balance must be yes or no, not 1"),
+    (
+        "load-balance",
+        {"workers": 2, "initial": 3},
+        "parameter initial must be at most 2, which is workers, not 3 (topology load-balance)",
+    ),
     ("mix", {"payload": "67108865"}, PAYLOAD + "'67108865'"),
     (
         "pipeline",
@@ -94,9 +122,9 @@ BAD = [
         "data_parallel",
         {},
         "topology 'data_parallel' is unknown (did you mean data-parallel?); "
-        "topologies are: bushy, data-parallel, mix, pipeline",
+        "topologies are: bushy, data-parallel, load-balance, mix, pipeline",
     ),
-    ("?", {}, "topology '?' is unknown; topologies are: bushy, data-parallel, mix, pipeline"),
+    ("?", {}, "topology '?' is unknown; topologies are: bushy, data-parallel, load-balance, mix, pipeline"),
 ]
 
 
@@ -117,8 +145,10 @@ def test_the_largest_graphs_are_within_bounds(name, values):
 def test_defaults_keep_their_own_rule(name):
     for parameter in topologies.TOPOLOGIES[name].takes:
         assert parameter.parse(name, parameter.default) == parameter.default
-        assert parameter.parse(name, str(parameter.low)) == parameter.low
-        assert parameter.parse(name, str(parameter.high)) == parameter.high
+        assert all(parameter.parse(name, word) == word for word in parameter.words)
+        if parameter.low is not None:
+            assert parameter.parse(name, str(parameter.low)) == parameter.low
+            assert parameter.parse(name, str(parameter.high)) == parameter.high
 
 
 NEW_MODULE = """
@@ -150,7 +180,7 @@ def new_folder(tmp_path, monkeypatch):
 def test_a_new_module_is_found_by_itself(new_folder):
     (new_folder / "added_by_test.py").write_text(NEW_MODULE.format(name="added"))
     found = topologies._discover()
-    assert list(found) == ["added", "bushy", "data-parallel", "mix", "pipeline"]
+    assert list(found) == ["added", "bushy", "data-parallel", "load-balance", "mix", "pipeline"]
     assert len(found["added"].build(payload=1, seed=0).operators) == 2
 
 

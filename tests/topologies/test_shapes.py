@@ -20,6 +20,20 @@ SIZES = [
     ("mix", {}, {"source": 1, "split": 1, "work": 100, "sink": 1}, 111, 10),
     ("mix", {"width": 1, "depth": 1}, {"source": 1, "split": 1, "work": 1, "sink": 1}, 3, 1),
     ("mix", {"width": 10, "depth": 100}, {"source": 1, "split": 1, "work": 1000, "sink": 1}, 1011, 100),
+    (
+        "load-balance",
+        {},
+        {"source": 1, "elastic_load_balance": 1, "buffer": 32, "work": 32, "sink": 1},
+        97,
+        1,
+    ),
+    (
+        "load-balance",
+        {"workers": 1, "elastic": "no"},
+        {"source": 1, "elastic_load_balance": 1, "buffer": 1, "work": 1, "sink": 1},
+        4,
+        1,
+    ),
     ("bushy", {}, {"source": 1, "work": 80, "sink": 1}, 107, 8),
     ("bushy", {"width": 1, "depth": 1}, {"source": 1, "work": 2, "sink": 1}, 3, 2),
     ("bushy", {"width": 1, "depth": 9}, {"source": 1, "work": 18, "sink": 1}, 19, 18),
@@ -79,6 +93,32 @@ def test_mix_is_chains_side_by_side():
         "work2.2": ["sink"],
         "sink": [],
     }
+
+
+def test_a_load_balance_has_a_buffer_before_each_worker():
+    graph, _ = topologies.build("load-balance", {"workers": 2, "buffer": 7, "initial": 2, "period": 250, "tolerance": 10}, 0)
+    assert feeds(graph) == {
+        "source": ["balance"],
+        "balance": ["balance.1", "balance.2"],
+        "balance.1": ["work1"],
+        "balance.2": ["work2"],
+        "work1": ["sink"],
+        "work2": ["sink"],
+        "sink": [],
+    }
+    assert set(graph.threaded.values()) == {7}
+    balance = graph.operators["balance"]
+    assert (balance.initial_active_ports, balance.measure_period, balance.throughput_tolerance) == (2, 0.25, 0.1)
+
+
+def test_the_loads_of_a_load_balance_are_those_of_the_operator_s_own_tests():
+    def of(**values):
+        return topologies.build("load-balance", {"workers": 1, "cost": 10_000, **values}, 0)[0].operators
+
+    assert of()["balance"].elastic and not of(elastic="no")["balance"].elastic
+    assert (of()["work1"].cost, of()["work1"].costs, of()["source"].rates) == (10_000, (), ())
+    assert of(load="bursty-cost", cycle=1005)["work1"].costs == ((301, 1), (100, 10_000), (604, 1))
+    assert of(load="bursty-rate", burst=1500, silence=500)["source"].rates == ((1.5, None), (0.5, 0.0))
 
 
 def test_bushy_spreads_in_a_tree_and_joins_in_its_mirror_image():

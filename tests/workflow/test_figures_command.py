@@ -13,7 +13,8 @@ CELL = "pipeline,operators=3,cost=1,payload=128"
 
 @pytest.fixture
 def config(here):
-    return load_config(write_profile(here, {"one": [sweep("pipeline", operators=3, cost=1)], "two": [sweep("bushy")]}))
+    experiments = {"one": [sweep("pipeline", operators=3, cost=1)], "two": [sweep("bushy")]}
+    return load_config(write_profile(here, experiments, benches=["saso"]))
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,8 @@ def config(here):
         ("./figures/two.svg", ["figures/two.svg"]),
         ("results/tables/one/throughput.parquet", ["results/tables/one/throughput.parquet"]),
         (f"results/raw/one/{CELL}.jsonl", [f"results/raw/one/{CELL}.jsonl"]),
+        ("saso", ["figures/saso.png", "figures/saso.svg"]),
+        ("results/tables/saso/saso.parquet", ["results/tables/saso/saso.parquet"]),
     ],
 )
 def test_a_target_is_a_figures_name_or_a_file_that_the_workflow_makes(config, target, files):
@@ -35,7 +38,8 @@ def test_a_target_is_a_figures_name_or_a_file_that_the_workflow_makes(config, ta
     [
         (["onee"], "TARGET 'onee': the workflow makes no such figure or file; did you mean 'one'?"),
         (["figures/three.png"], "TARGET 'figures/three.png': the workflow makes no such figure or file; did you mean"),
-        (["zzzzzz"], "the workflow makes no such figure or file; figures are: one, two"),
+        (["zzzzzz"], "the workflow makes no such figure or file; figures are: one, two, saso"),
+        (["results/raw/saso"], "TARGET 'results/raw/saso': the workflow makes no such figure or file"),
         (["--cores", "0"], "--cores must be a whole number of 1 or more, or all, not '0'"),
         (["--cores", "two"], "--cores must be a whole number of 1 or more, or all, not 'two'"),
         (["--report", "report.pdf"], "--report must name a file ending in .html or .zip, not 'report.pdf'"),

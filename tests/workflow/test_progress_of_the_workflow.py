@@ -48,6 +48,21 @@ def test_the_rule_that_only_collects_is_no_job(progress, capsys):
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_the_bench_is_a_job_without_a_name(progress, capsys, tmp_path):
+    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"bench_laws": 1, "figure": 1, "total": 2}))
+    progress.take(started(1, "bench_laws", 0.0))
+    progress.take(record(LogEvent.JOB_FINISHED, 9.0, job_id=1))
+    progress.take(started(2, "figure", 9.0, figure="saso"))
+    progress.take(record(LogEvent.JOB_FINISHED, 12.0, job_id=2))
+    progress.take(started(3, "bench_laws", 0.0))
+    progress.take(record(LogEvent.JOB_ERROR, 1.0, logging.ERROR, jobid=3, rule_name="bench_laws", log=["a.log"]))
+    assert capsys.readouterr().err.splitlines()[1:] == [
+        "[1/2] ran the bench of control laws in 9 s; 9 s so far, about 4 s left",
+        "[2/2] drew saso in 3 s; 12 s so far, about 0 s left",
+        "bench_laws failed; log: a.log",
+    ]
+
+
 def test_a_failed_job_is_told_with_the_end_of_its_log(progress, capsys, tmp_path):
     log = tmp_path / "job.log"
     log.write_text("".join(f"line {number}\n" for number in range(100)), encoding="utf-8")

@@ -214,6 +214,16 @@ def test_the_profile_of_the_papers_can_be_planned(tmp_path):
     assert re.search(r"^measure +3$", done.stdout, re.MULTILINE)
 
 
+def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
+    write_profile(tmp_path, CROSSOVER, benches=["saso"])
+    plan = call(tmp_path, "harness", "figures", "--dry-run", "saso").stdout
+    assert re.search(r"^bench_laws +1$", plan, re.MULTILINE), plan
+    assert re.search(r"^figure +1$", plan, re.MULTILINE)
+    assert "measure" not in plan
+    plan = call(tmp_path, "harness", "figures", "--dry-run").stdout
+    assert re.search(r"^figure +2$", plan, re.MULTILINE)
+
+
 def test_the_workflow_is_formatted():
     sources = [str(ROOT / "Snakefile"), *map(str, (ROOT / "harness/rules").glob("*.smk"))]
     done = subprocess.run(
@@ -225,4 +235,4 @@ def test_the_workflow_is_formatted():
 def test_the_linter_finds_nothing_but_missing_containers(tmp_path):
     done = call(tmp_path, "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--lint")
     lints = re.findall(r"^    \* (.*)$", done.stderr, re.MULTILINE)
-    assert lints == ["Specify a conda environment or container for each rule.:"] * 3
+    assert lints == ["Specify a conda environment or container for each rule.:"] * 4

@@ -53,6 +53,13 @@ class SpscRing {
     return fitting;
   }
 
+  // Free slots that the producer knows of; it looks again where they are fewer than `wanted`. Producer only: they stay free until it pushes.
+  size_t room(size_t wanted) noexcept {
+    const uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_seen_ + wanted > capacity_) head_seen_ = head_.load(std::memory_order_acquire);  // RECYCLE
+    return capacity_ - (tail - head_seen_);
+  }
+
   // Up to `most` tuples at the front that lie side by side, in `*first`; 0 = empty. Consumer only. They stay in their slots, to be worked
   // on in place, until release().
   size_t front(size_t most, Tuple** first) noexcept {

@@ -102,6 +102,7 @@ struct Port {
   std::atomic<uint32_t> wake_at;  // threaded: tuples in the queue at which the port's thread is woken at the latest
   Parking* arrivals;              // threaded: where the port's thread waits for tuples; else null
   Parking* room;                  // threaded: where producers wait for space
+  std::atomic<uint64_t>* freed;   // of a buffer: changed before a producer is woken; else null
   std::mutex* call_lock;          // scheduled: held by whoever calls, where more than one thread may; else null
   Operator* caller;               // scheduled: the operator whose `next` leads here while the queue is off; null if there is no such
   std::atomic<uint32_t> mode;     // scheduled: bits of Mode; 0 = it has its queue
@@ -153,6 +154,15 @@ struct FilterState {
 };
 
 struct MergeState;
+
+// Of an operator with a buffer before each output port (balance.pyx).
+struct BalanceState {
+  std::atomic<uint32_t> active;  // output ports that get tuples: the first so many
+  uint32_t* ways;                // those of them that have room, as far as the operator has looked
+  std::atomic<uint64_t> freed;   // changes when a buffer has room, or more ports are active
+  Parking room;                  // where who fills the buffers waits; Port::room of all of them
+  std::atomic<bool> waiting;     // somebody sleeps there, having found all buffers full
+};
 
 struct SplitState {
   uint64_t keys;      // 0: round-robin

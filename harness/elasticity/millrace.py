@@ -1,0 +1,201 @@
+"""Millrace's own law: a Bayesian search for the level that brings the most, which costs as little as it can.
+
+After each period the law knows the odds of every curve of a family (`scaling`, `belief`). With
+
+  U(n) = log throughput(n) - PRICE log2 n
+
+where the price makes it prefer fewer threads among levels that bring the same, the *best* level is the one of highest E[U]
+among those that it has been at. Another level n is worth a look by
+
+  gain(n) - cost(n) = E[max(0, U(n) - U(best))] - E[max(0, U(best) - U(n))] / HORIZON
+
+the expected improvement of Bayesian optimisation (Mockus 1978; Jones, Schonlau and Welch 1998), curve by curve, less what a
+period there costs. While that is more than `tolerance` for some level the law goes there, else it settles on the best. It never
+looks further up than twice a level that is almost surely not too high already, so it does not use many threads where few do.
+
+Settled, it watches the load. Two periods in a row that are off by more than `change`, and by more than the noise explains,
+are another load: one that it knows by its throughput, and it goes back to the level that was best then; or a new one, and it
+searches again, with even odds that the curve has kept its shape. One period alone is a burst. A period without tuples, or in
+which others have the CPUs, says nothing.
+
+PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on the SASO bench as a whole,
+with other noise than it is run with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.elasticity.belief import Belief
+from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers
+from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
+from harness.elasticity.scaling import Vector, family
+
+PRICE = 0.016  # of a doubling of the level, as a share of throughput
+HORIZON = 50.0  # periods over which a look has to pay
+REACH = 2  # times a level that is not too high, with odds of
+DOUBT = 0.02  # to one against
+TIRES = 8.0  # looks after which the next one has to promise twice as much
+HOLDS = 2.5  # times as much it has to promise once the law has settled
+LEARNS = 9  # settled periods that still count as measurements; from then on only a change of load moves the law
+SAME_SHAPE = 0.5  # odds that a curve keeps its shape when the load changes
+DISTINCT = 4.0  # standard deviations that are more than noise
+RECALLS = 16  # loads
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the law remembers of a load: what it believed, where it settled, and what that brought."""
+
+    belief: Belief
+    level: int
+    expected: float  # logarithm of throughput
+    deviation: float  # its standard deviation from period to period
+
+    def explains(self, level: int, value: float) -> bool:
+        """Whether a logarithm of throughput at a level is what it would be under this load."""
+        expected = self.expected if level == self.level else self.belief.expected(level)
+        return abs(value - expected) < max(math.log(1.05), 2.5 * self.deviation)
+
+
+class Millrace(Law):
+    """See the module."""
+
+    name = "millrace"
+    summary = "Bayesian search over a family of scaling curves, with memory: our own"
+    SETTINGS = (
+        Setting("tolerance", 0.002, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another level"),
+        Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
+        Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
+    )
+
+    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
+        """As every law."""
+        super().__init__(bounds, cpu, settings)
+        self._family = family(bounds.maximum)
+        self._levels = np.array(self._family.levels)
+        self._allowed = (self._levels >= bounds.minimum) | (self._levels == self._nearest(bounds.minimum))
+        self._loads: list[Load] = []
+        self._begin(Belief(self._family, self._family.prior))
+
+    def cpu_limit(self) -> CpuLimit:
+        """Others come first."""
+        return LeaveToOthers(float(self.set["cpu_limit"]))
+
+    def decide(self, reading: Reading) -> Decision:
+        """What to do after a period."""
+        here = self.bounds.clamp(reading.threads)
+        level = self._nearest(here)
+        target, reason, state = self._step(level, reading)
+        return Decision(here if target == level else self.bounds.clamp(target), reason, state)
+
+    def _step(self, level: int, reading: Reading) -> tuple[int, str, str]:
+        """Level, reason, state; levels are those of the family."""
+        if reading.throughput <= 0.0:
+            return level, "no tuples: says nothing → stay", "idle"
+        if reading.others_cpu is not None and reading.others_cpu > 1.0 - float(self.set["cpu_limit"]):
+            return level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded"
+        value = math.log(reading.throughput)
+        if self._settled == level:
+            doubt = self._watch(level, value)
+            if doubt is not None:
+                return doubt
+            if self._still > LEARNS:
+                return level, "as expected → stay", "settled"
+        self._belief.add(level, value)
+        return self._choose(level)
+
+    def _nearest(self, level: int) -> int:
+        """The level of the family next to one: it does not have all of the large ones."""
+        return int(self._levels[np.argmin(np.abs(self._levels - level))])
+
+    # -- searching ----------------------------------------------------------------------------------------------------------
+
+    def _begin(self, belief: Belief) -> None:
+        self._belief = belief
+        self._settled: int | None = None
+        self._looks = 0
+
+    def _choose(self, level: int) -> tuple[int, str, str]:
+        """Look at another level, or settle on the best of those that it has been at."""
+        odds = self._belief.odds
+        utility = self._belief.values - PRICE * np.log2(self._levels)[:, None]  # level x curve
+        expected = utility @ odds
+        best = max(self._belief.places(), key=lambda place: expected[place])
+        gain = np.maximum(utility - utility[best], 0.0) @ odds
+        worth = gain - (gain - (expected - expected[best])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
+        worth[~self._allowed | (self._levels > self._reach(utility, odds, level))] = -np.inf
+        worth[best] = 0.0
+        look = int(np.argmax(worth))
+        threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)
+        best_level = self._belief.focus = int(self._levels[best])
+        if worth[look] > threshold:
+            target, why, state = int(self._levels[look]), f"may bring {gain[look]:.1%} over {best_level}", "searching"
+        else:
+            target, why, state = best_level, f"no other level promises {threshold:.1%} more", "settled"
+        if target > level and not self.cpu.acceptable():
+            return level, f"{target} {why}, but the CPU limit refuses → stay", "refused"
+        if target == level and state == "settled":
+            self._settle(level)
+            return level, f"{why} → stay", state
+        self._settled = None
+        self._looks += 1
+        return target, f"{target} {why} → {'up' if target > level else 'down' if target < level else 'once more'}", state
+
+    def _reach(self, utility: Vector, odds: Vector, level: int) -> int:
+        """The highest level to look at."""
+        tops = np.argmax(np.where(self._allowed[:, None], utility, -np.inf), axis=0)
+        below = np.cumsum(np.bincount(tops, weights=odds, minlength=len(self._levels)))
+        sure = int(self._levels[min(int(np.searchsorted(below, DOUBT)), len(self._levels) - 1)])
+        return max(REACH * max(min(sure, max(self._belief.measured)), self.bounds.minimum), level)
+
+    # -- settled ------------------------------------------------------------------------------------------------------------
+
+    def _settle(self, level: int) -> None:
+        if self._settled == level:
+            return
+        self._settled = level
+        self._still = 0
+        self._suspect: float | None = None
+        self._expected, self._deviation = self._belief.measured[level].mean, self._belief.noise
+
+    def _watch(self, level: int, value: float) -> tuple[int, str, str] | None:
+        """Whether it is another load; if not, what to expect becomes clearer with each period."""
+        off = value - self._expected
+        if abs(off) <= max(math.log1p(float(self.set["change"])), DISTINCT * self._deviation):
+            self._suspect = None
+            self._still += 1
+            share = max(1.0 / (self._still + 1.0), 0.03)
+            self._expected += share * off
+            self._deviation = math.sqrt((1.0 - share) * self._deviation**2 + share * off**2)
+            return None
+        before, self._suspect = self._suspect, value
+        if before is None or (before - self._expected) * off < 0.0:
+            return level, f"{math.expm1(off):+.0%}: a burst, or another load? → stay", "settled"
+        return self._changed(level, before, value)
+
+    def _changed(self, level: int, *values: float) -> tuple[int, str, str]:
+        """Another load: one that it knows, or a new one."""
+        shape = self._belief
+        self._loads = [load for load in self._loads if load.belief is not shape][1 - RECALLS :]
+        known = [load for load in self._loads if load.explains(level, sum(values) / len(values))]
+        self._loads.append(Load(shape, level, self._expected, self._deviation))
+        if known and (known[-1].level <= level or self.cpu.acceptable()):
+            load = known[-1]
+            self._begin(load.belief)
+            self._settle(load.level)
+            self._still, self._expected, self._deviation = LEARNS, load.expected, load.deviation
+            return load.level, f"load as before, when {load.level} was best → there", "settled"
+        odds = SAME_SHAPE * shape.odds_of_all() + (1.0 - SAME_SHAPE) * self._family.prior
+        self._begin(Belief(self._family, odds))
+        for value in values:
+            self._belief.add(level, value)
+        target, reason, state = self._choose(level)
+        return target, f"another load: {reason}", state
+
+
+LAW = Millrace

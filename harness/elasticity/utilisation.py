@@ -1,0 +1,62 @@
+"""C-Stream's law: threads by how busy they are, one at a time. It never looks at the throughput.
+
+U is the share of their time that the threads executed operators in the last period, averaged over the threads.
+
+  U > high        one thread more
+  U < low         one thread less
+  otherwise       stay
+
+The thresholds are those of the paper's experiments (§5). A utilisation that is not known moves nothing.
+
+Source: Şahin and Gedik, TOPC 2018, §4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.elasticity.cpu_limit import Answers, CpuLimit
+from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
+from harness.errors import UserError
+
+
+class Utilisation(Law):
+    """C-Stream §4.1. It remembers nothing: the next level follows from the reading alone."""
+
+    name = "utilisation"
+    summary = "one thread more while threads are busy, one less while they idle (C-Stream §4.1)"
+    SETTINGS = (
+        Setting("low", 0.90, 0.0, 1.0, "", "one thread less below this share of busy time"),
+        Setting("high", 0.95, 0.0, 1.0, "", "one thread more above this share of busy time"),
+    )
+
+    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
+        """Raises UserError unless low < high."""
+        super().__init__(bounds, cpu, settings)
+        if self.set["low"] >= self.set["high"]:
+            raise UserError(f"low must be less than high, {self.set['high']:g}, not {self.set['low']:g}")
+
+    def cpu_limit(self) -> CpuLimit:
+        """It never asks."""
+        return Answers(())
+
+    def decide(self, reading: Reading) -> Decision:
+        """From the level at which the period passed."""
+        level, busy = self.bounds.clamp(reading.threads), reading.utilisation
+        if busy is None:
+            return Decision(level, "utilisation not known → stay", "settled")
+        low, high = self.set["low"], self.set["high"]
+        if busy > high:
+            more = self.bounds.clamp(level + 1)
+            if more == level:
+                return Decision(level, f"utilisation above {high:g} → up, but this is the maximum", "settled")
+            return Decision(more, f"utilisation above {high:g} → up", "climbing")
+        if busy < low:
+            fewer = self.bounds.clamp(level - 1)
+            if fewer == level:
+                return Decision(level, f"utilisation below {low:g} → down, but this is the minimum", "settled")
+            return Decision(fewer, f"utilisation below {low:g} → down", "descending")
+        return Decision(level, f"utilisation from {low:g} to {high:g} → stay", "settled")
+
+
+LAW = Utilisation

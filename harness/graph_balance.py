@@ -1,0 +1,74 @@
+"""What `threaded_split` and `elastic_load_balance` may be given. A mistake is one line: parameter, operator, rule, value."""
+
+from __future__ import annotations
+
+from harness.graph import MAX_QUEUE_CAPACITY, MAX_THREADS, Graph, GraphError, Operator, PortId, _number, _shown, _whole
+
+MAX_PERIOD_S = 86_400.0  # a day
+
+SETTINGS = (
+    "elastic",
+    "initial_active_ports",
+    "congestion_tolerance",
+    "throughput_tolerance",
+    "measure_period",
+    "rapid_scaling",
+)
+"""What may be said of an `elastic_load_balance` besides, by the names of its fields."""
+
+
+def threaded_split(name: str, outputs: int, buffer_size: int) -> Operator:
+    """The operator, its buffers not included. Raises GraphError for a value out of range."""
+    _check_buffers(f"of threaded_split {name!r}", outputs, buffer_size)
+    return Operator(name, "threaded_split", 1, outputs, buffer_size=buffer_size, initial_active_ports=outputs)
+
+
+def elastic_load_balance(
+    name: str,
+    outputs: int,
+    buffer_size: int,
+    congestion_tolerance: float,
+    throughput_tolerance: float,
+    measure_period: float,
+    rapid_scaling: bool,
+    elastic: bool,
+    initial_active_ports: int | None,
+) -> Operator:
+    """The operator, its buffers not included. Raises GraphError for a value out of range."""
+    of = f"of elastic_load_balance {name!r}"
+    _check_buffers(of, outputs, buffer_size)
+    for parameter, value in (("rapid_scaling", rapid_scaling), ("elastic", elastic)):
+        if not isinstance(value, bool):
+            raise GraphError(f"{parameter} {of} must be True or False, not {_shown(value)}")
+    number = isinstance(measure_period, int | float) and not isinstance(measure_period, bool)
+    if not number or not 0 < measure_period <= MAX_PERIOD_S:
+        rule = f"more than 0 and at most {MAX_PERIOD_S:g} seconds"
+        raise GraphError(f"measure_period {of} must be {rule}, not {_shown(measure_period)}")
+    if initial_active_ports is None:
+        initial_active_ports = 1 if elastic else outputs
+    _whole(f"initial_active_ports {of}", initial_active_ports, 1, outputs, "output ports")
+    return Operator(
+        name,
+        "elastic_load_balance",
+        1,
+        outputs,
+        buffer_size=buffer_size,
+        initial_active_ports=initial_active_ports,
+        elastic=elastic,
+        congestion_tolerance=_number(f"congestion_tolerance {of}", congestion_tolerance, 0.0, 1.0, "of the buffers"),
+        throughput_tolerance=_number(f"throughput_tolerance {of}", throughput_tolerance, 0.0, 1.0, "of the throughput"),
+        measure_period=float(measure_period),
+        rapid_scaling=rapid_scaling,
+    )
+
+
+def outer_port(graph: Graph, port: PortId) -> PortId:
+    """An output port as users name it: that of a buffer is one of the operator whose buffer it is."""
+    owner = graph.operators[port.operator].buffers
+    return PortId(owner, int(port.operator.removeprefix(f"{owner}.")) - 1) if owner else port
+
+
+def _check_buffers(of: str, outputs: object, buffer_size: object) -> None:
+    """Each output port has a thread, so that there are no more of them than a pool may have."""
+    _whole(f"outputs {of}", outputs, 1, MAX_THREADS, "ports")
+    _whole(f"buffer_size {of}", buffer_size, 1, MAX_QUEUE_CAPACITY, "tuples")

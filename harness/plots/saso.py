@@ -1,0 +1,156 @@
+"""The SASO bench: how well each control law does over all scenarios (stability, accuracy, settling, overshoot; M19 §1).
+
+Reads   saso.parquet   a row a law and scenario: law, accuracy [settled throughput over the best], settling [periods], overshoot
+                       [most threads over the best level], changes_after [level changes in 50 periods after settling], regret
+                       [share of the oracle's throughput lost]; further columns say what the scenario was
+Draws   a panel a metric, a row a law, best on top; dot: median, bar: quartiles, line: 5 to 95 % of the scenarios
+
+A misreading to avoid: a strip is the spread over scenarios of unequal difficulty, not the uncertainty of a mean. All laws met
+the same scenarios, so medians may be compared although strips overlap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
+
+from harness.errors import UserError
+from harness.plots import provenance, style
+from harness.plots.thread_panels import ELASTIC
+
+TABLES = ("saso",)
+TITLE = "Control laws of the thread level over all scenarios of the SASO bench"
+OURS = "millrace"
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PANEL_WIDTH, ROW_HEIGHT = 2.15, 0.36  # inches
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column and how it is drawn."""
+
+    column: str
+    title: str
+    label: str
+    more_is_better: bool = False
+    is_share: bool = False
+    is_ratio: bool = False  # 1 is best; on a logarithmic axis
+
+    @property
+    def direction(self) -> str:
+        """Which way is better, for people."""
+        if self.is_ratio:
+            return "1 is best"
+        return "better →" if self.more_is_better else "← better"
+
+    def told(self, value: float) -> str:
+        """A value for people: `97 %`, `2.5`."""
+        return f"{value:.1%}".replace("%", " %") if self.is_share else f"{value:.3g}"
+
+
+METRICS = (
+    Metric("accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True),
+    Metric("settling", "settling", "periods until settled"),
+    Metric("overshoot", "overshoot", "most threads / best level", is_ratio=True),
+    Metric("changes_after", "stability", "changes in 50 settled periods"),
+    Metric("regret", "regret", "lost against an oracle", is_share=True),
+)
+
+
+def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None:
+    """One metric: a strip a law, the first one on top, with its median in figures. Scenarios that have no value are counted."""
+    for row, law in enumerate(laws):
+        values = table.loc[table["law"] == law, metric.column].replace(math.inf, math.nan)
+        known = values.dropna()
+        if len(known):
+            _strip(ax, row, known, metric, _color(law))
+        if values.isna().any():
+            share = f"{values.isna().mean():.1%}".replace("%", " %")
+            ax.annotate(f"none in {share}", (1, row), xycoords=("axes fraction", "data"), **_words("right", below=True))
+    ax.set_ylim(len(laws) - 0.5, -0.6)
+    ax.set_yticks(range(len(laws)), laws)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False, axis="y")
+    _scale(ax, metric)
+    ax.set_title(metric.title)
+    ax.set_xlabel(f"{metric.label}\n{metric.direction}")
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the bench's table. Raises UserError, naming them, if columns are missing."""
+    table = tables["saso"]
+    missing = [name for name in ("law", "scenario", *(metric.column for metric in METRICS)) if name not in table]
+    if missing:
+        raise UserError(f"the table saso lacks {', '.join(missing)}; `millrace laws bench --table` makes it")
+    laws = list(table.groupby("law")["regret"].mean().sort_values(kind="stable").index)
+    with style.applied():
+        drawing = style.plt.figure(figsize=(PANEL_WIDTH * len(METRICS) + 1.0, ROW_HEIGHT * len(laws) + 2.2))
+        axes = drawing.subplots(1, len(METRICS), sharey=True)
+        for ax, metric in zip(axes, METRICS, strict=True):
+            draw(ax, table, metric, laws)
+        for label, law in zip(axes[0].get_yticklabels(), laws, strict=True):
+            label.set(weight="bold" if law == OURS else "normal", color=_color(law))
+        style.title_with_legend(drawing, TITLE, _legend())
+        provenance.foot(drawing, _sentence(table))
+    return drawing
+
+
+def _strip(ax: Axes, row: int, values: pd.Series, metric: Metric, color: str) -> None:
+    low, first, median, third, high = values.quantile(QUANTILES)
+    ax.plot([low, high], [row, row], color=color, lw=1.2, solid_capstyle="butt", zorder=2)
+    ax.plot([first, third], [row, row], color=color, lw=6, alpha=0.45, solid_capstyle="butt", zorder=3)
+    ax.plot([median], [row], ls="", marker="o", markersize=5, color=color, zorder=4)
+    side = "right" if metric.more_is_better else "left"
+    ax.annotate(metric.told(median), (median, row), zorder=5, **_words(side, below=False))
+
+
+def _words(side: str, below: bool) -> dict:
+    """How a text above or below a strip looks; it ends or begins (`side`) at its place."""
+    look = {"fontsize": 7, "color": style.INK, "ha": side, "va": "top" if below else "bottom"}
+    return look | {"xytext": (0, -5 if below else 5), "textcoords": "offset points"}
+
+
+def _scale(ax: Axes, metric: Metric) -> None:
+    if metric.is_ratio:
+        ax.set_xscale("log", base=2)
+        low, high = ax.get_xlim()
+        ax.set_xlim(min(low, 0.8), max(high, 2.2))
+        ax.xaxis.set_major_locator(LogLocator(base=2, numticks=6))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())
+        return
+    low, high = ax.get_xlim()
+    best = 1.0 if metric.more_is_better else 0.0
+    room = 0.04 * max(abs(high - best), abs(best - low), 0.01)  # for half a dot beyond the best value
+    ax.set_xlim(*((low, best + room) if metric.more_is_better else (best - room, high)))
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
+    if metric.is_share:
+        ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
+
+
+def _color(law: str) -> str:
+    return style.of_model(ELASTIC).color if law == OURS else style.FAINT
+
+
+def _legend() -> list[Line2D]:
+    return [
+        Line2D([], [], color=style.INK, ls="", marker="o", markersize=5, label="median of the scenarios"),
+        Line2D([], [], color=style.INK, lw=6, alpha=0.45, label="quartiles"),
+        Line2D([], [], color=style.INK, lw=1.2, label="5 to 95 %"),
+    ]
+
+
+def _sentence(table: pd.DataFrame) -> str:
+    """The foot: nothing here was measured."""
+    scenarios = table["scenario"].nunique()
+    return (
+        f"Computed, not measured: each law in closed loop with {style.whole(scenarios)} scenarios (throughput curve, noise, "
+        "drift, events, bounds), seeded and the same for all laws. Laws in the order of their mean regret, best on top."
+    )

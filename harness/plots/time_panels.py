@@ -1,0 +1,167 @@
+"""Throughput and level over time, a panel a run: the form of P17 Figure 11 and of the figures of ElasticLoadBalance.
+
+A misreading to avoid: throughput is a mean over each period and drawn at the period's middle, while the level is that of the
+whole period; a law that tries a level and takes it back shows as one step up and one down, with one point between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from harness.plots import provenance, style
+from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
+
+PANEL_INCHES = (3.3, 2.2)
+MIN_WIDTH = 7.0  # inches; the title needs them
+LEVEL_LINE = (0, (4, 1))
+BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
+
+
+@dataclass(frozen=True)
+class Burst:
+    """A stretch of a run in which its source did something else [s since the run's start]."""
+
+    begin_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a figure of this form shows."""
+
+    title: str
+    throughput: str  # column [tuples/s]
+    throughput_label: str
+    level: str  # column
+    level_label: str
+    model: str = ELASTIC  # whose colour the throughput has
+    bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None  # from the rows of a run
+    bursts_label: str = ""
+
+
+def balancing(title: str, **bursts: Any) -> Kind:
+    """What the figures of ElasticLoadBalance show. The manual model: every thread that executes operators is the balancer's."""
+    return Kind(
+        title=title,
+        throughput="throughput_sink",
+        throughput_label="throughput at the sink",
+        level="active_ports",
+        level_label="active output ports",
+        model="manual",
+        **bursts,
+    )
+
+
+def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
+    """One run: throughput as a line against the left axis, the level as steps against the right one, which is returned.
+
+    `rows` are those of the timeline table, one a period. What came before the measured window ends at a dotted line.
+    """
+    rows = rows.sort_values("time_s")
+    ends, begins = rows["time_s"], rows["time_s"] - rows["elapsed_s"]
+    for burst in kind.bursts(rows) if kind.bursts else ():
+        ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
+    ax.plot(
+        (begins + ends) / 2,
+        rows[kind.throughput],
+        color=style.of_model(kind.model).color,
+        marker=".",
+        markersize=3,
+        lw=1.3,
+        zorder=4,
+    )
+    right = ax.twinx()
+    right.plot(
+        [begins.iloc[0], *ends],
+        [rows[kind.level].iloc[0], *rows[kind.level]],
+        drawstyle="steps-pre",
+        color=style.INK,
+        lw=1.1,
+        ls=LEVEL_LINE,
+    )
+    measured = rows[rows["phase"] == "measured"]
+    if 0 < len(measured) < len(rows):
+        ax.axvline(begins[measured.index[0]], color=style.FAINT, ls=":", lw=1, zorder=1)
+    ax.set_xlim(0, ends.iloc[-1])
+    ax.set_ylim(0, 1.12 * rows[kind.throughput].max() or 1)
+    ax.yaxis.set_major_formatter(style.rates())
+    right.set_ylim(0, 1.12 * max(rows[kind.level].max(), 2))  # a level of 1 is not at the top
+    right.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=2))
+    right.grid(False)
+    right.spines["right"].set_visible(True)
+    if rows["failed"].astype(bool).any():
+        ax.text(0.03, 0.05, "failed", transform=ax.transAxes, fontsize=7, color=style.INK, zorder=6)
+    return right
+
+
+def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False) -> Figure:
+    """A row of panels a cell, a panel a run; with `cells_across` a column a cell. Both tables hold rows of one experiment."""
+    cells = [
+        cell.iloc[0]
+        for topology in style.in_order(throughput["topology"], style.TOPOLOGIES)
+        for cell in by_cost(throughput[throughput["topology"] == topology])
+    ]
+    runs = [_runs(timeline[timeline["cell"] == cell["cell"]]) for cell in cells]
+    most = max(1, *map(len, runs))
+    down, across = (most, len(cells)) if cells_across else (len(cells), most)
+    width, height = PANEL_INCHES
+    with style.applied():
+        drawing = style.plt.figure(figsize=(max(width * across + 0.4, MIN_WIDTH), height * down + 1.2))
+        axes = drawing.subplots(down, across, squeeze=False)
+        for cell, of_cell, line in zip(cells, runs, axes.T if cells_across else axes, strict=True):
+            for number, ax in enumerate(line):
+                ax.set_title(cell_name(cell) + (f", run {number + 1}" if most > 1 else ""))
+                if number >= len(of_cell):
+                    _leave_out(ax)
+            drawn = list(line[: len(of_cell)])
+            rights = [draw(ax, run, kind) for ax, run in zip(drawn, of_cell, strict=True)]
+            for each in (drawn, rights):
+                _on_one_scale(each)
+            for right in rights if cells_across else rights[-1:]:
+                right.set_ylabel(kind.level_label)
+        for ax in axes[:, 0]:
+            ax.set_ylabel(f"{kind.throughput_label}\n[tuples/s]")
+        for ax in axes[-1]:
+            ax.set_xlabel("time since the start [s]")
+        style.title_with_legend(drawing, kind.title, _legend(kind))
+        provenance.stamp(drawing, throughput, None)
+    return drawing
+
+
+def _runs(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    """The rows of each run, in the order of the repeats."""
+    return [run for _, run in rows.groupby(["arm", "repeat", "run_id"])]
+
+
+def _on_one_scale(axes: list[Axes]) -> None:
+    """The runs of a cell are compared by eye."""
+    for ax in axes:
+        ax.set_xlim(0, max(each.get_xlim()[1] for each in axes))
+        ax.set_ylim(0, max(each.get_ylim()[1] for each in axes))
+
+
+def _leave_out(ax: Axes) -> None:
+    ax.text(0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=style.FAINT)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.grid(False)
+
+
+def _legend(kind: Kind) -> list[Artist]:
+    handles: list[Artist] = [
+        Line2D([], [], color=style.of_model(kind.model).color, marker=".", label="throughput"),
+        Line2D([], [], color=style.INK, lw=1.1, ls=LEVEL_LINE, label=kind.level_label),
+    ]
+    if kind.bursts:
+        handles.append(Patch(facecolor=BURST, label=kind.bursts_label))
+    return handles

@@ -1,0 +1,15 @@
+# Benches: what is computed and needs no measuring.
+
+
+rule bench_laws:
+    """Every control law of the thread level on every scenario of the SASO bench, closed loop, seeded."""
+    input:
+        LAWS,
+    output:
+        CONFIG.bench("saso"),
+    log:
+        f"{CONFIG.results}/logs/tables/saso.log",
+    # One core, beside Spark's jobs; never beside a measurement, which takes all cores.
+    threads: 1
+    shell:
+        "millrace laws bench --table {output:q} > {log:q} 2>&1"

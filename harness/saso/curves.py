@@ -1,0 +1,134 @@
+"""Throughput over thread level, without noise: a curve is a tuple of numbers, for levels 1, 2, … up to its length.
+
+The shapes are those that the papers show or name: linear scaling, a peak with a decline behind it, a plateau, the collapse on
+a shared sink, no effect at all, two humps (P17 Figures 9 to 11, ElasticLoadBalance), work in equal shares, Gunther's
+Universal Scalability Law (Guerrilla Capacity Planning, 2007), the knees of machines with SMT. Throughput at level 1 is 1,000
+tuples/s in all of them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+UNIT = 1000.0  # tuples/s at level 1
+
+Shape = Callable[[int], float]
+
+
+def sampled(shape: Shape, levels: int) -> tuple[float, ...]:
+    """The throughputs at levels 1 … `levels` [tuples/s], scaled to `UNIT` at level 1."""
+    return tuple(UNIT * shape(level) / shape(1) for level in range(1, levels + 1))
+
+
+def rising(power: float = 1.0) -> Shape:
+    """More threads always bring more; proportionally so with power 1."""
+    return lambda n: n**power
+
+
+def peak(k: int, slope: float) -> Shape:
+    """Proportional up to level k; behind it each level takes `slope` of what one brought, down to a tenth of the peak."""
+    return lambda n: n if n <= k else max(k - slope * (n - k), 0.1 * k)
+
+
+def spike(k: int) -> Shape:
+    """Proportional up to level k, then falling with the square of the level."""
+    return lambda n: n if n <= k else k * (k / n) ** 2
+
+
+def plateau(k: int) -> Shape:
+    """Proportional up to level k, constant behind it."""
+    return lambda n: min(n, k)
+
+
+def collapse(k: int, loss: float) -> Shape:
+    """A shared sink: k threads keep it busy, and each further one makes every access dearer by `loss` (P17 §5.2)."""
+    return lambda n: min(n, k) / (1.0 + loss * max(0, n - k))
+
+
+def usl(contention: float, coherence: float) -> Shape:
+    """Universal Scalability Law: n / (1 + contention (n - 1) + coherence n (n - 1))."""
+    return lambda n: n / (1.0 + contention * (n - 1) + coherence * n * (n - 1))
+
+
+def smt(cores: int, ways: int, share: float) -> Shape:
+    """Proportional up to the number of cores; further hardware threads of a core bring `share` of one; nothing behind them."""
+    return lambda n: min(n, cores) + share * max(0, min(n, cores * ways) - cores)
+
+
+def humps(first: int, second: int, height: float) -> Shape:
+    """Two peaks: at `first`, and one `height` times as high at `second`, with a dip of a fifth half-way between."""
+
+    def shape(n: int) -> float:
+        dip, low = (first + second) / 2, 0.8 * first
+        if n <= first:
+            return n
+        if n <= dip:
+            return first + (low - first) * (n - first) / (dip - first)
+        if n <= second:
+            return low + (height * first - low) * (n - dip) / (second - dip)
+        return height * first * (second / n)
+
+    return shape
+
+
+def shares(parts: int) -> Shape:
+    """Work in equal parts that cannot be cut further: whoever has one more than the others is waited for."""
+    return lambda n: parts / math.ceil(parts / n)
+
+
+def wandering(seed: int, levels: int) -> Shape:
+    """A rise of random steepness to a random peak, a random decline, and a roughness of 2 % that no formula fits."""
+    generator = random.Random(seed)
+    k = round(levels ** generator.random())
+    power, fall = generator.uniform(0.6, 1.0), generator.uniform(0.0, 1.5)
+    rough = [generator.uniform(-0.02, 0.02) for _ in range(levels + 1)]
+    return lambda n: (min(n, k) ** power) * (1.0 if n <= k else (k / n) ** fall) * (1.0 + rough[n])
+
+
+def library(levels: int = 64) -> dict[str, tuple[float, ...]]:
+    """The curves of the bench for a machine with `levels` thread levels, by name."""
+    shapes: dict[str, Shape] = {
+        "rising": rising(),
+        "rising-0.9": rising(0.9),
+        "rising-0.7": rising(0.7),
+        "flat": lambda n: 1.0,
+        "falling": collapse(1, 0.3),
+        "collapse-2": collapse(2, 0.5),
+        "collapse-3": collapse(3, 0.15),
+        "usl-late": usl(0.02, 0.0005),
+        "usl-contended": usl(0.1, 0.0002),
+        "usl-early": usl(0.03, 0.003),
+        "usl-serial": usl(0.25, 0.0),
+        "usl-wide": usl(0.0, 0.0004),
+        "smt-2": smt(levels // 2, 2, 0.3),
+        "smt-4": smt(levels // 8, 4, 0.15),
+        "humps-low": humps(levels // 8, levels // 2, 0.7),
+        "humps-near": humps(levels // 8, 3 * levels // 16, 1.3),
+        "humps-far": humps(levels // 8, levels // 2, 1.3),
+        "shares-24": shares(24),
+        "shares-60": shares(60),
+    }
+    shapes |= {f"peak-{k}": peak(k, 0.5) for k in range(1, levels + 1)}
+    shapes |= {f"spike-{k}": spike(k) for k in range(2, levels + 1, 3)}
+    shapes |= {f"plateau-{k}": plateau(k) for k in (2, 3, 5, 6, 7, 10, 13, 20, 27, 40, 48, 57)}
+    shapes |= {f"wandering-{seed}": wandering(seed, levels) for seed in range(12)}
+    return {name: sampled(shape, levels) for name, shape in shapes.items()}
+
+
+def wide_library(levels: int = 256) -> dict[str, tuple[float, ...]]:
+    """Curves for big machines, the knee at 176 hardware threads among them (P17's Xeon)."""
+    shapes: dict[str, Shape] = {
+        "wide-rising": rising(),
+        "wide-knee-176": plateau(176),
+        "wide-smt-176": smt(88, 2, 0.3),
+        "wide-peak-176": peak(176, 1.0),
+        "wide-peak-100": peak(100, 0.5),
+        "wide-spike-150": spike(150),
+        "wide-usl": usl(0.005, 0.00005),
+        "wide-collapse": collapse(10, 0.05),
+        "wide-plateau-24": plateau(24),
+        "wide-flat": lambda n: 1.0,
+    }
+    return {name: sampled(shape, levels) for name, shape in shapes.items()}

@@ -1,0 +1,162 @@
+"""A scenario: a throughput curve with noise, with what happens to the load meanwhile, and with bounds; and the library of them.
+
+Events change what a period shows, from the period `at` on, for `length` periods (or to the end):
+
+  scale   throughput of all levels times `factor`: tuples become cheaper or dearer, the best level stays
+  curve   another curve: a phase of the application with a best level of its own
+  burst   one period's throughput times `factor`: something shorter than a period
+  idle    no tuples
+  cpu     other processes take the CPUs: throughput times `factor`, and the CPU limit says no to who wants to climb
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from harness.elasticity import Bounds
+from harness.saso.curves import library, peak, plateau, rising, sampled, smt, usl, wide_library
+
+Curve = tuple[float, ...]
+
+PERIODS = 100
+PHASE = 0.6  # throughput of one thread in another phase: one that changed nothing at the level in use could not be seen
+EVENT_AT = 50  # the period in which the load changes; twice in scenarios that go back
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens. `length` in periods, None: to the end."""
+
+    kind: str
+    at: int
+    length: int | None = None
+    factor: float = 1.0
+    curve: Curve = ()
+
+    def covers(self, period: int) -> bool:
+        """Whether it is on in a period."""
+        return self.at <= period and (self.length is None or period < self.at + self.length)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One run of the bench.
+
+    `noise` and `drift` are relative standard deviations of a period's throughput: the first is new in each period, the second
+    wanders slowly.
+    """
+
+    name: str
+    curve: Curve
+    bounds: Bounds
+    noise: float = 0.0
+    drift: float = 0.0
+    events: Sequence[Event] = ()
+    periods: int = PERIODS
+    seed: int = 0
+    shape: str = ""  # name of the curve
+    event: str = ""  # name of what happens
+    starved: bool = True  # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
+
+    def true(self, period: int, level: int, bursts: bool = True) -> float:
+        """Throughput without noise [tuples/s]; bursts are shorter than a period, so nobody can have a level for them."""
+        curve, factor = self.curve, 1.0
+        for event in self.events:
+            if not event.covers(period) or (event.kind == "burst" and not bursts):
+                continue
+            if event.kind == "curve":
+                curve = event.curve
+            elif event.kind == "idle":
+                return 0.0
+            else:
+                factor *= event.factor
+        return factor * curve[min(level, len(curve)) - 1]
+
+    def crowded(self, period: int) -> bool:
+        """Whether others have the CPUs."""
+        return any(event.kind == "cpu" and event.covers(period) for event in self.events)
+
+    def segments(self) -> list[tuple[int, int]]:
+        """Stretches (first period, behind the last one) between which the load changes for longer than a period."""
+        cuts = {0, self.periods}
+        for event in self.events:
+            if event.kind != "burst":
+                cuts.add(event.at)
+                cuts.add(self.periods if event.length is None else event.at + event.length)
+        marks = sorted(cut for cut in cuts if 0 <= cut <= self.periods)
+        return list(pairwise(marks))
+
+
+NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
+
+
+def scenarios() -> Iterator[Scenario]:
+    """The library: every curve with every noise; bounds and events with a choice of curves."""
+    for number, scenario in enumerate(_all(), start=1):
+        yield replace(scenario, seed=number)
+
+
+def _all() -> Iterator[Scenario]:
+    curves = library(64)
+    wide = wide_library(256)
+    for noise, drift in NOISES:
+        for name, curve in curves.items():
+            yield _plain(name, curve, Bounds(1, 64, 1), noise, drift)
+        for name, curve in wide.items():
+            yield _plain(name, curve, Bounds(1, 256, 1), noise, drift)
+    yield from _bounds(curves)
+    yield from _events()
+
+
+def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0) -> Scenario:
+    return Scenario(_title(name, noise, drift, bounds), curve, bounds, noise, drift, shape=name)
+
+
+def _title(name: str, noise: float, drift: float, bounds: Bounds, event: str = "") -> str:
+    parts = [name, f"drift {drift:.0%}" if drift else f"noise {noise:.0%}"]
+    if event:
+        parts.append(event)
+    return ", ".join([*parts, f"levels {bounds.minimum}-{bounds.maximum} from {bounds.start}"])
+
+
+def _bounds(curves: dict[str, Curve]) -> Iterator[Scenario]:
+    chosen = ["rising", "flat", "falling", "peak-6", "peak-13", "peak-24", "peak-37", "plateau-5", "plateau-20", "usl-late"]
+    bounds = [Bounds(1, 64, 64), Bounds(1, 64, 16), Bounds(5, 64, 5), Bounds(3, 48, 24), Bounds(1, 7, 1), Bounds(2, 3, 2)]
+    for noise in (0.0, 0.02, 0.05):
+        for name in chosen:
+            for bound in bounds:
+                yield _plain(name, curves[name], bound, noise)
+    for noise in (0.0, 0.02, 0.05):
+        for name, shape in (("rising", rising()), ("peak-700", peak(700, 1.0)), ("plateau-90", plateau(90))):
+            yield _plain(name, sampled(shape, 1024), Bounds(1, 1024, 1), noise)
+
+
+def _events() -> Iterator[Scenario]:
+    levels, bounds = 64, Bounds(1, 64, 1)
+    pairs = {
+        "peak-12 to peak-40": (peak(12, 0.5), peak(40, 0.5)),
+        "peak-40 to plateau-6": (peak(40, 0.5), plateau(6)),
+        "usl to flat": (usl(0.02, 0.0005), lambda n: 1.0),
+        "flat to rising": (lambda n: 1.0, rising()),
+        "plateau-20 to smt": (plateau(20), smt(32, 2, 0.3)),
+    }
+    for noise, drift in ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.0, 0.05), (0.10, 0.0)):
+        for name, (before, after) in pairs.items():
+            first = sampled(before, levels)
+            second = tuple(PHASE * rate for rate in sampled(after, levels))
+            events = {
+                "load up": [Event("scale", EVENT_AT, factor=1.6)],
+                "load down": [Event("scale", EVENT_AT, factor=0.5)],
+                "phase": [Event("curve", EVENT_AT, curve=second)],
+                "phase and back": [Event("curve", EVENT_AT, EVENT_AT, curve=second)],
+                "burst": [Event("burst", EVENT_AT, 1, factor=0.4), Event("burst", EVENT_AT + 20, 1, factor=2.0)],
+                "idle": [Event("idle", EVENT_AT, 20)],
+                "crowded": [Event("cpu", EVENT_AT, 20, factor=0.5)],
+                "crowded start": [Event("cpu", 0, 20, factor=0.5)],
+            }
+            for event, list_ in events.items():
+                periods = 3 * EVENT_AT if event == "phase and back" else 2 * EVENT_AT
+                title = _title(name, noise, drift, bounds, event)
+                yield Scenario(title, first, bounds, noise, drift, tuple(list_), periods, shape=name, event=event)

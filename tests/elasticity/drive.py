@@ -1,0 +1,75 @@
+"""Driving laws in tests: along a curve that answers the level, or along given samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
+
+from harness.elasticity import LAWS, Decision, Law, Reading
+
+BUILT = [name for name in LAWS if find_spec(f"harness.elasticity.{name}") is not None]
+
+
+def reading(second: int, level: int, throughput: float, **others: float | None) -> Reading:
+    """A period of one second."""
+    return Reading(float(second), 1.0, level, float(throughput), **others)
+
+
+def closed_loop(
+    law: Law,
+    curve: Callable[[int], float],
+    periods: int,
+    congested: Callable[[int], bool] = lambda level: True,
+    after: Sequence[Decision] = (),
+) -> list[Decision]:
+    """What a law decides when the throughput of each period is that of its level; `after`: what it has decided before."""
+    level, decisions = after[-1].threads if after else law.bounds.start, []
+    for second in range(len(after) + 1, len(after) + 1 + periods):
+        decisions.append(law.step(reading(second, level, curve(level), congestion=float(congested(level)))))
+        level = decisions[-1].threads
+    return decisions
+
+
+def open_loop(law: Law, throughputs: Iterable[float]) -> list[Decision]:
+    """What a law decides when the throughputs come as they come."""
+    level, decisions = law.bounds.start, []
+    for second, throughput in enumerate(throughputs):
+        decisions.append(law.step(reading(second, level, throughput)))
+        level = decisions[-1].threads
+    return decisions
+
+
+def levels(decisions: Iterable[Decision]) -> list[int]:
+    """The levels alone."""
+    return [decision.threads for decision in decisions]
+
+
+def states(decisions: Iterable[Decision]) -> list[str]:
+    """The states alone."""
+    return [decision.state for decision in decisions]
+
+
+class Cpu:
+    """Answers requests to climb as it is told, and counts them."""
+
+    def __init__(self, granted: bool = True) -> None:
+        self.granted = granted
+        self.requests = 0
+
+    def see(self, elapsed_s: float, system_cpu: float | None, others_cpu: float | None) -> None:
+        """Nothing to see."""
+
+    def acceptable(self) -> bool:
+        """As told."""
+        self.requests += 1
+        return self.granted
+
+
+def up_to(knee: int, each: float = 100.0) -> Callable[[int], float]:
+    """A curve that rises by `each` a level and is flat from `knee` on."""
+    return lambda level: each * min(level, knee)
+
+
+def peak_at(best: int, each: float = 100.0, fall: float = 20.0) -> Callable[[int], float]:
+    """A curve that rises by `each` a level to `best`, and falls by `fall` a level from there."""
+    return lambda level: each * min(level, best) - fall * max(0, level - best)

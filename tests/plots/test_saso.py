@@ -1,0 +1,96 @@
+"""The figure of the SASO bench: strips of quantiles, the order of the laws, and which way is better."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from harness.errors import UserError
+from harness.plots import saso, style
+from tests.plots.made_tables import bench
+
+LAWS = {"fixed": 1.0, "millrace": 0.1, "pldi17": 0.5}
+ACCURACY, SETTLING, OVERSHOOT, STABILITY, REGRET = saso.METRICS
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def strip(metric, values, law="pldi17"):
+    """The axes with one law that has these values."""
+    ax = plt.figure().subplots()
+    saso.draw(ax, pd.DataFrame({"law": law, metric.column: values}), metric, [law])
+    return ax
+
+
+def test_a_strip_is_the_median_the_quartiles_and_5_to_95_percent():
+    ax = strip(REGRET, [share / 100 for share in range(101)])
+    assert [list(line.get_xdata()) for line in ax.lines] == [
+        pytest.approx([0.05, 0.95]),
+        pytest.approx([0.25, 0.75]),
+        pytest.approx([0.5]),
+    ]
+    assert [text.get_text() for text in ax.texts] == ["50.0 %"]
+
+
+@pytest.mark.parametrize("missing", [float("nan"), float("inf")])
+def test_scenarios_in_which_a_law_never_settled_are_counted_and_not_averaged(missing):
+    ax = strip(SETTLING, [10.0, 10.0, 10.0, missing])
+    assert list(ax.lines[-1].get_xdata()) == [10.0]
+    assert [text.get_text() for text in ax.texts] == ["10", "none in 25.0 %"]
+
+
+def test_a_law_that_never_settled_at_all_has_no_strip():
+    ax = strip(SETTLING, [float("nan")] * 3)
+    assert not ax.lines
+    assert [text.get_text() for text in ax.texts] == ["none in 100.0 %"]
+
+
+def test_every_panel_says_which_way_is_better():
+    labels = {metric.title: metric.direction for metric in saso.METRICS}
+    assert labels.pop("accuracy") == "better →"
+    assert labels.pop("overshoot") == "1 is best"
+    assert set(labels.values()) == {"← better"}
+
+
+@pytest.mark.parametrize("metric", saso.METRICS, ids=lambda metric: metric.column)
+def test_the_best_value_and_every_strip_are_in_the_picture(metric):
+    ax = strip(metric, [1.0, 1.0] if metric.is_ratio or metric.more_is_better else [0.0, 0.0])
+    low, high = ax.get_xlim()
+    best = 1.0 if metric.is_ratio or metric.more_is_better else 0.0
+    assert low < best < high
+    wide = strip(metric, [0.25, 0.5, 8.0] if metric.is_ratio else [0.3, 0.5, 0.9])
+    low, high = wide.get_xlim()
+    assert all(low <= x <= high for line in wide.lines for x in line.get_xdata())
+
+
+def test_the_figure_has_a_panel_a_metric_and_a_row_a_law_the_best_on_top():
+    figure = saso.figure({"saso": bench(LAWS)})
+    assert [ax.get_title() for ax in figure.axes] == ["accuracy", "settling", "overshoot", "stability", "regret"]
+    first = figure.axes[0]
+    assert [label.get_text() for label in first.get_yticklabels()] == ["millrace", "pldi17", "fixed"]
+    top, bottom = first.get_ylim()[::-1]
+    assert top < 0 < 2 < bottom  # row 0 is above row 2
+
+
+def test_millrace_alone_is_highlighted():
+    figure = saso.figure({"saso": bench(LAWS)})
+    ours = style.of_model("elastic").color
+    for ax in figure.axes:
+        assert {line.get_color() for line in ax.lines if line.get_ydata()[0] == 0} == {ours}
+        assert ours not in {line.get_color() for line in ax.lines if line.get_ydata()[0] != 0}
+    assert [label.get_weight() for label in figure.axes[0].get_yticklabels()] == ["bold", "normal", "normal"]
+
+
+def test_the_foot_says_that_nothing_was_measured_and_how_many_scenarios_there_are():
+    foot = " ".join(saso.figure({"saso": bench(LAWS, scenarios=7)}).get_supxlabel().split())
+    assert foot.startswith("Computed, not measured: each law in closed loop with 7 scenarios")
+
+
+def test_missing_columns_are_named():
+    with pytest.raises(UserError, match="the table saso lacks scenario, regret"):
+        saso.figure({"saso": bench(LAWS).drop(columns=["scenario", "regret"])})

@@ -1,0 +1,150 @@
+"""Throughput and level over time: what is drawn for which rows of the timeline table."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from harness.plots import elb_bursty_cost, elb_bursty_rate, elb_cost, pldi17_fig11, style, time_panels
+from tests.plots.made_tables import arm_row, balanced_rows, elastic_row, frame, period_rows
+
+ROW = elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0)
+COLOR = style.of_model("elastic").color
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def ax():
+    return plt.figure().subplots()
+
+
+def run(levels, **other):
+    return pd.DataFrame(period_rows(ROW, levels, rate=100.0, **other))
+
+
+def test_throughput_is_at_the_middle_of_each_period(ax):
+    time_panels.draw(ax, run([1, 4, 4]), pldi17_fig11.KIND)
+    (line,) = [line for line in ax.lines if line.get_color() == COLOR]
+    assert list(line.get_xdata()) == [0.25, 0.75, 1.25]
+    assert list(line.get_ydata()) == [1000.0, 2000.0, 2000.0]  # over all operators, not at the sinks
+
+
+def test_the_level_is_a_step_over_each_whole_period(ax):
+    right = time_panels.draw(ax, run([1, 4, 2]), pldi17_fig11.KIND)
+    (steps,) = right.lines
+    assert steps.get_drawstyle() == "steps-pre"
+    assert list(steps.get_xdata()) == [0.0, 0.5, 1.0, 1.5]
+    assert list(steps.get_ydata())[1:] == [1, 4, 2]
+
+
+def test_rows_in_any_order_give_the_same_lines(ax):
+    right = time_panels.draw(ax, run([1, 4, 2]).iloc[::-1], pldi17_fig11.KIND)
+    assert list(right.lines[0].get_ydata())[1:] == [1, 4, 2]
+
+
+def test_both_axes_start_at_0_and_threads_are_whole(ax):
+    right = time_panels.draw(ax, run([1, 2, 1]), pldi17_fig11.KIND)
+    assert ax.get_ylim()[0] == right.get_ylim()[0] == 0
+    assert right.get_ylim()[1] > 2
+    assert all(tick == int(tick) for tick in right.get_yticks())
+    assert ax.get_xlim() == (0, 1.5)
+
+
+def test_the_measured_window_begins_at_a_line_if_something_came_before(ax):
+    rows = run([1, 2, 3, 3])
+    rows.loc[:1, "phase"] = "adaptation"
+    time_panels.draw(ax, rows, pldi17_fig11.KIND)
+    assert [list(line.get_xdata()) for line in ax.lines if line.get_linestyle() == ":"] == [[1.0, 1.0]]
+    other = plt.figure().subplots()
+    time_panels.draw(other, run([1, 2]), pldi17_fig11.KIND)
+    assert not [line for line in other.lines if line.get_linestyle() == ":"]
+
+
+def test_a_run_that_failed_says_so_and_one_without_a_tuple_is_drawn(ax):
+    rows = run([1, 1], failed=True, throughput_submitted=0.0)
+    time_panels.draw(ax, rows, pldi17_fig11.KIND)
+    assert [text.get_text() for text in ax.texts] == ["failed"]
+    assert ax.get_ylim() == (0, 1)
+
+
+def panels(figure):
+    """The left axes, by their titles."""
+    return {ax.get_title(): ax for ax in figure.axes if ax.get_title()}
+
+
+def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
+    mix = elastic_row("pldi17_fig11", "mix", 1000, 1e6, 2.0)
+    series = [
+        period_rows(mix, [1, 2]),
+        period_rows(ROW, [1, 2], repeat=1, run_id="first by its name, second by its repeat"),
+        period_rows(ROW, [1, 8, 4], repeat=0, run_id="other"),
+    ]
+    timeline = pd.concat(map(pd.DataFrame, series))
+    figure = pldi17_fig11.figure({"throughput": frame([mix, ROW]), "timeline": timeline})
+    shown = panels(figure)
+    pipeline, mixed = "pipeline, 100 operators\ncost 1 FLOP", "mix, width 10, depth 10\ncost 1,000 FLOP"
+    assert list(shown) == [f"{graph}, run {number}" for graph in (pipeline, mixed) for number in (1, 2)]
+    first, second = (shown[f"{pipeline}, run {number}"] for number in (1, 2))
+    assert len(first.lines[0].get_xdata()) == 3
+    assert first.get_ylim() == second.get_ylim()
+    assert first.get_xlim() == second.get_xlim() == (0, 1.5)
+    assert [text.get_text() for text in shown[f"{mixed}, run 2"].texts] == ["no samples"]
+    assert {ax.get_ylabel() for ax in figure.axes} == {"throughput, all operators\n[tuples/s]", "active threads", ""}
+    foot = " ".join(figure.get_supxlabel().split())
+    assert "Single runs, each in a fresh process. Queues of 128 tuples." in foot
+    assert "Mean of" not in foot
+
+
+def balancer(experiment, *costs):
+    return [arm_row(experiment, "load-balance", cost, "manual", 1e6) for cost in costs]
+
+
+def test_the_figure_of_costs_has_a_panel_a_cost_cheapest_first_with_the_active_ports():
+    rows = balancer("elb_cost", 10000, 1, 1000)
+    timeline = pd.DataFrame([period for row in rows for period in balanced_rows(row, [1, 3, 2], [9.0, 8.0, 7.0])])
+    figure = elb_cost.figure({"throughput": frame(rows), "timeline": timeline})
+    assert list(panels(figure)) == [f"load-balance, 32 workers\ncost {cost} FLOP" for cost in ("1", "1,000", "10,000")]
+    left = [ax for ax in figure.axes if ax.get_title()]
+    assert {ax.get_position().y0 for ax in left} == {left[0].get_position().y0}  # side by side
+    rights = [ax for ax in figure.axes if ax.get_ylabel() == "active output ports"]
+    assert [list(ax.lines[0].get_ydata())[1:] for ax in rights] == [[1, 3, 2]] * 3
+    assert list(left[0].lines[0].get_ydata()) == [9.0, 8.0, 7.0]
+
+
+def test_bursts_of_cost_are_where_their_tuples_arrived():
+    (row,) = balancer("elb_bursty_cost", 10000)
+    rates = [60.0, 20.0, 20.0, 120.0, 80.0]  # 30, 10, 10, 60 and 40 tuples: a cycle of 100, and half of the next
+    rows = pd.DataFrame(balanced_rows(row, [1] * 5, rates, cycle=100))
+    assert [(burst.begin_s, burst.end_s) for burst in elb_bursty_cost.bursts(rows)] == [(0.5, 1.0), (2.25, 2.375)]
+
+
+def test_a_burst_that_the_run_ended_in_ends_with_it():
+    (row,) = balancer("elb_bursty_cost", 10000)
+    rows = pd.DataFrame(balanced_rows(row, [1, 1], [600.0, 20.0], cycle=1000))
+    assert [(burst.begin_s, burst.end_s) for burst in elb_bursty_cost.bursts(rows)] == [(0.5, 1.0)]
+
+
+def test_silences_follow_the_schedule():
+    (row,) = balancer("elb_bursty_rate", 10000)
+    rows = pd.DataFrame(balanced_rows(row, [1] * 10, [5.0] * 10, burst=1000, silence=2500))
+    assert [(burst.begin_s, burst.end_s) for burst in elb_bursty_rate.silences(rows)] == [(1.0, 3.5), (4.5, 7.0)]
+
+
+@pytest.mark.parametrize(
+    ("module", "words"), [(elb_bursty_cost, "expensive tuples"), (elb_bursty_rate, "silence")], ids=["cost", "rate"]
+)
+def test_bursts_are_shaded_within_the_run_and_told_in_the_legend(module, words):
+    (row,) = balancer(module.__name__.rpartition(".")[2], 10000)
+    periods = balanced_rows(row, [1, 2], [60.0, 20.0], cycle=100, burst=500, silence=9000)
+    figure = module.figure({"throughput": frame([row]), "timeline": pd.DataFrame(periods)})
+    (panel,) = panels(figure).values()
+    (shade,) = panel.patches
+    assert (shade.get_x(), shade.get_x() + shade.get_width()) == (0.5, 1.0)
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["throughput", "active output ports", words]
