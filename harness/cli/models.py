@@ -31,19 +31,19 @@ class Option(NamedTuple):
 
 OPTIONS: dict[str, Option] = {
     "threads": Option(
-        f"one for each CPU allowed ({allowed_cpus()} here)",
+        f"one a CPU allowed ({allowed_cpus()})",
         "threads",
         f"1 .. {MAX_THREADS}",
-        "scheduler threads, if elastic at the start; a source has its own",
+        "scheduler threads, if elastic to begin with",
     ),
     "queue_capacity": Option(
         f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
     ),
     "elastic": Option("no", "", "", "a control law changes the threads while tuples flow"),
-    "law": Option(DEFAULT_LAW, "", "millrace laws lists them", "the control law; makes the threads elastic"),
+    "law": Option(DEFAULT_LAW, "", "millrace laws", "the control law; makes the threads elastic"),
     "law_set": Option("the law's own", "", "NAME=VALUE", "a setting of the law"),
-    "min_threads": Option("the least that the graph allows", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
-    "max_threads": Option(f"one for each usable CPU ({usable_cpus()} here)", "threads", f"1 .. {MAX_THREADS}", "its highest"),
+    "min_threads": Option("least of the graph", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
+    "max_threads": Option(f"one a usable CPU ({usable_cpus()})", "threads", f"1 .. {MAX_THREADS}", "its highest"),
 }
 """By the name of the option of `millrace run`."""
 
