@@ -8,7 +8,6 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from harness.cpu import usable_cpus
-from harness.elasticity import LAWS
 from harness.models import DEFAULT_LAW, DEFAULT_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, allowed_cpus
 
 SUMMARY = "list the threading models with their options"
@@ -32,19 +31,19 @@ class Option(NamedTuple):
 
 OPTIONS: dict[str, Option] = {
     "threads": Option(
-        f"one for each CPU allowed ({allowed_cpus()} here)",
+        f"one a CPU allowed ({allowed_cpus()})",
         "threads",
         f"1 .. {MAX_THREADS}",
-        "scheduler threads; each source has a thread besides; those to begin with if elastic",
+        "scheduler threads, if elastic to begin with",
     ),
     "queue_capacity": Option(
         f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
     ),
-    "elastic": Option("no", "", "", "whether a control law changes the threads while tuples flow"),
-    "law": Option(DEFAULT_LAW, "", "", f"the control law, which makes the pool elastic: {', '.join(LAWS)}"),
-    "law_set": Option("the law's", "NAME=VALUE", "the law's", "a setting of the law"),
-    "min_threads": Option("the least that the graph allows", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
-    "max_threads": Option(f"one for each usable CPU ({usable_cpus()} here)", "threads", f"1 .. {MAX_THREADS}", "its highest"),
+    "elastic": Option("no", "", "", "a control law changes the threads while tuples flow"),
+    "law": Option(DEFAULT_LAW, "", "millrace laws", "the control law; makes the threads elastic"),
+    "law_set": Option("the law's own", "", "NAME=VALUE", "a setting of the law"),
+    "min_threads": Option("least of the graph", "threads", f"1 .. {MAX_THREADS}", "lowest level of the law"),
+    "max_threads": Option(f"one a usable CPU ({usable_cpus()})", "threads", f"1 .. {MAX_THREADS}", "its highest"),
 }
 """By the name of the option of `millrace run`."""
 

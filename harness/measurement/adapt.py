@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,12 +14,15 @@ from harness.measurement.steady import WarmUp
 SETTLED_PERIODS = 8
 """Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
 
+SHORTEST_REST_S = 0.01
+"""What may be left of an adaptation that is over: no time to learn anything in."""
+
 Announce = Callable[[str], None]
 
 
-def watch(engine: Engine, controller: Controller, phase: str, announce: Announce) -> Sample:
-    """Let one sample's time pass, and the laws act on it. Raises ControlFailed."""
-    sample = engine.sample(controller.sample_s)
+def watch(engine: Engine, controller: Controller, phase: str, announce: Announce, most_s: float = math.inf) -> Sample:
+    """Let one sample's time pass, `most_s` at most, and the laws act on it. Raises ControlFailed."""
+    sample = engine.sample(min(controller.sample_s, most_s))
     if not engine.finished():
         step = controller.see(sample)
         announce(f"{phase}: {period_line(sample, step)}")
@@ -36,8 +40,8 @@ def adapt(
     limit_s = spec.adaptation_limit_s
     elapsed_s = 0.0
     warm_up = WarmUp(copies, limit_s)
-    while elapsed_s < limit_s - controller.sample_s / 2 and not engine.finished():
-        sample = lean(watch(engine, controller, "adapting", announce))
+    while limit_s - elapsed_s > SHORTEST_REST_S and not engine.finished():
+        sample = lean(watch(engine, controller, "adapting", announce, limit_s - elapsed_s))
         seen.append(sample)
         elapsed_s += sample.elapsed_s
         if spec.warmup != "auto":
@@ -56,8 +60,8 @@ def lean(sample: Sample) -> Sample:
 
 
 def period_line(sample: Sample, step: Step) -> str:
-    """A sample and what was decided after it, for people: `12.0 s, 4 threads, 101 queues, 1.23 M tuples/s, climbing: up`."""
-    parts = [f"{sample.time_s:.1f} s"]
+    """A sample and what was decided after it, for people: `12.00 s, 4 threads, 101 queues, 1.23 M tuples/s, climbing: up`."""
+    parts = [f"{sample.time_s:.2f} s"]
     if sample.threads_requested:
         active = "" if sample.threads_active == sample.threads_requested else f" ({sample.threads_active} active)"
         many = "" if sample.threads_requested == 1 else "s"

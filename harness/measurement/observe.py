@@ -98,7 +98,7 @@ def _elastic(
         seen.level_settled = controller.kept >= SETTLED_PERIODS
         announce("measuring")
         before = Reading.now()
-        while measured_s < window_s - controller.sample_s / 2 and not engine.finished():
+        while (not samples or measured_s < window_s - controller.sample_s / 2) and not engine.finished():
             samples.append(watch(engine, controller, "measuring", announce))
             measured_s += samples[-1].elapsed_s
     except ControlFailed as error:

@@ -19,7 +19,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
 from harness.graph import BALANCING, Graph, Operator, PortId
-from harness.models import DEFAULT_QUEUE_CAPACITY, Manual, Model, PortQueue, Queue, pool_of, port_queues
+from harness.models import DEFAULT_QUEUE_CAPACITY, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
 from harness.plots import style
 from harness.plots.graph_layout import Layout, Link, Node, arrange
 
@@ -153,11 +153,17 @@ def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | s
     own = "the thread of the source" if sources == 1 else f"the threads of {sources:,} sources"
     threads = []
     if Queue.SCHEDULED in kinds:
-        threads.append(_count(pool_of(graph, model).threads, "scheduler thread"))
+        threads.append(_pool_size(pool_of(graph, model)))
     if Queue.THREADED in kinds:
         threads.append(_count(kinds.count(Queue.THREADED), "dedicated thread"))
     own = " and ".join([", ".join(threads), own] if threads else [own])
     return [*lines, f"{model.name}: {own}; {_count(queues, 'queue') if queues else 'no queues'}"]
+
+
+def _pool_size(pool: Pool) -> str:
+    if pool.elastic:
+        return f"{pool.minimum:,} to {_count(pool.maximum, 'scheduler thread')}"
+    return _count(pool.threads, "scheduler thread")
 
 
 def _count(number: int, what: str) -> str:
@@ -368,8 +374,8 @@ class _Picture:
             lines.append((self._swatch(*colors), own + (calls if isinstance(self.model, Manual) and not self.queues else "")))
         kinds = {queue.kind for queue in self.queues.values()}
         if Queue.SCHEDULED in kinds:
-            threads = pool_of(self.graph, self.model).threads
-            pool = "the only scheduler thread" if threads == 1 else f"any of {threads:,} scheduler threads"
+            size = _pool_size(pool_of(self.graph, self.model))
+            pool = "the only scheduler thread" if size == "1 scheduler thread" else f"any of {size}"
             lines.append((self._swatch(POOL_COLOR), f"{POOL}: {pool}"))
         if Queue.THREADED in kinds:
             each = "queue" if Queue.SCHEDULED not in kinds else "threaded port"

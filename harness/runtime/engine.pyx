@@ -194,6 +194,8 @@ cdef class RuntimeEngine:
             with nogil:
                 run.ended.sleep_for(min(left, 100_000_000), run.over)
             left = deadline - now_ns()
+            if not run.over.load(memory_order_acquire):
+                self.pool.review()
         before, now = self.before, self._read()
         self.before = now
         if not run.over.load(memory_order_acquire):

@@ -87,12 +87,13 @@ def test_moves_while_measured_are_counted_and_the_level_is_their_median(begin, s
     assert (record["elastic"]["changes"], record["elastic"]["settled_level"]) == (2, 4)
 
 
-@pytest.mark.parametrize("warmup", [0.0, 1.5])
-def test_a_fixed_warm_up_is_the_time_to_adapt_in(begin, script, warmup):
+@pytest.mark.parametrize(("warmup", "samples"), [(0.0, []), (1.5, [0.5] * 3), (0.1, [0.1]), (1.2, [0.5, 0.5, 0.2])])
+def test_a_fixed_warm_up_is_the_time_to_adapt_in(begin, script, warmup, samples):
     script([2] * 50)
     begin()
     record = run_once(spec(warmup=warmup))
-    assert (record["warmup_s"], len(record["adaptation"])) == (warmup, warmup / 0.5)
+    assert record["warmup_s"] == pytest.approx(warmup)
+    assert [sample["elapsed_s"] for sample in record["adaptation"]] == pytest.approx(samples)
     assert record["settled"], "its measured halves agree"
     assert not record["elastic"]["settled"], "but it has not been at its level for long enough"
 
@@ -115,8 +116,8 @@ def test_each_period_is_told(begin, script):
     assert told[:4] == [
         "starting",
         "adapting",
-        "adapting: 0.5 s, 1 thread, 0 queues, 3 k tuples/s, playing: because of 1",
-        "adapting: 1.0 s, 2 threads, 0 queues, 3 k tuples/s, playing: because of 2",
+        "adapting: 0.50 s, 1 thread, 0 queues, 3 k tuples/s, playing: because of 1",
+        "adapting: 1.00 s, 2 threads, 0 queues, 3 k tuples/s, playing: because of 2",
     ]
     assert told[-3].startswith("measuring: ") and told[-1] == "stopping"
 

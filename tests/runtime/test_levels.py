@@ -176,8 +176,9 @@ def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_ofte
     assert active == 4
 
 
-def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate]) -> None:
-    """FREE. Only a pool thread can get at the two tuples that lie in the queue of the branch beside."""
+@pytest.mark.parametrize("period_s", [0.05, 2.0])
+def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate], period_s: float) -> None:
+    """FREE, however long the samples. Only a pool thread can get at the two tuples in the queue of the branch beside."""
     graph = Graph("all held", 8)
     sink = graph.sink("sink")
     for index, gate in enumerate(gates):
@@ -187,7 +188,8 @@ def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate])
     graph.connect(chain(graph, graph.source("late", rates=[(0.3, 0), (0.02, 100), SILENCE]), 2), sink)
     engine = open_engine(graph, Dynamic(2))
     engine.start()
-    until(engine, lambda sample: sample.sink_tuples > 0)
+    samples = [engine.sample(period_s) for _ in range(round(2.0 / period_s))]
+    assert sum(sample.sink_tuples for sample in samples) > 0
     assert sum(gate.inside for gate in gates) >= 2
     for gate in gates:
         gate.open.set()

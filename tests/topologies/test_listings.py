@@ -10,7 +10,7 @@ import pytest
 
 import topologies
 from harness.cli import main
-from harness.cli.models import OPTIONS
+from harness.cli.models import OPTION_OF, OPTIONS
 from harness.cli.settings import add_settings_argument, parse_settings
 from harness.errors import UserError
 from harness.models import MODELS
@@ -57,7 +57,8 @@ def test_every_model_is_listed_with_its_options(capsys):
     output = capsys.readouterr().out
     parts = dict(part.split(": ", 1) for part in output.split("\n\n") if ": " in part.splitlines()[0])
     for name, model in MODELS.items():
-        options = {f"--{field.name.replace('_', '-')}" for field in fields(model) if field.name in OPTIONS}
+        names = [OPTION_OF.get(field.name, field.name) for field in fields(model)]
+        options = {f"--{name.replace('_', '-')}" for name in names if name in OPTIONS}
         assert {word for word in parts[name].split() if word.startswith("--")} == options
     assert "no options" in parts["manual"]
 
