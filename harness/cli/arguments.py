@@ -1,11 +1,15 @@
-"""Numbers on the command line: types for argparse, which tell the rule and the value in a line."""
+"""What commands take: types of numbers for argparse, and files to write; the rule and the value are told in a line."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
+
+from harness.errors import UserError
 
 MAX_DURATION_S = 86400.0
 
@@ -44,6 +48,20 @@ def warmup(text: str) -> float | str:
         return seconds(0.0)(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"must be auto, or {str(error).removeprefix('must be ')}") from None
+
+
+def check_writable(option: str, path: str) -> None:
+    """Raise UserError now for a path that could not be written after all the runs."""
+    try:
+        target = Path(path).resolve()
+        if target.is_dir():
+            raise UserError(f"{option} must name a file, not the directory {path!r}")
+        if not target.parent.is_dir():
+            raise UserError(f"{option} {path!r}: there is no directory {str(target.parent)!r}")
+        if not os.access(target if target.exists() else target.parent, os.W_OK):
+            raise UserError(f"{option} {path!r}: no permission to write it")
+    except (OSError, RuntimeError) as error:  # a name too long, a loop of links
+        raise UserError(f"{option} {shown(path)}: not the name of a file: {error.__class__.__name__}") from error
 
 
 def shown(text: str) -> str:

@@ -1,22 +1,36 @@
-"""`millrace laws`: the control laws of the thread level: a listing, and a trace replayed."""
+"""`millrace laws`: the control laws of the thread level: compared on the SASO bench, listed, fed with a recorded trace."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from importlib.util import find_spec
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from harness.cli.arguments import check_writable, whole
+from harness.cli.progress_line import ProgressLine
 from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class
 from harness.errors import RunFailed, UserError
+
+if TYPE_CHECKING:
+    from harness.saso.scenario import Scenario
 
 SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
 
 DESCRIPTION = """\
-The control laws that choose the number of threads while a graph runs. Without a command: the listing.
+The control laws that choose the number of threads while a graph runs. Without a command: all of them on the SASO bench, which
+drives each law through more than a thousand scenarios (throughput curves with noise, changes of load, bounds) and prints what
+it made of them; a few minutes, nothing is run.
 
 examples:
+  millrace laws --report laws.md
+      the table that decides which law is the default
+
+  millrace laws bench --curves mine.yaml --law millrace --law streams
+      the same on throughput curves of your own
+
   millrace laws list
       every law with its settings
 
@@ -24,6 +38,22 @@ examples:
       what the law would have decided on a recorded trace, and why
 
 How to write a law, and how to read a trace: docs/laws.md."""
+
+BENCH_DESCRIPTION = """\
+Drive laws through scenarios, closed loop: the level that a law chooses decides which point of the curve the next period shows.
+
+Scenarios of your own are a list, in YAML or JSON:
+  - name: my-sink
+    throughput: min(n, 6) / (1 + 0.1 * max(0, n - 6))    # at level n; or a list: at level 1, 2, ...
+    max: 32                                              # and, as far as wanted:
+    min: 1
+    start: 1
+    noise: 0.03          # standard deviation of a period, as a share of throughput
+    drift: 0.02          # the same, wandering slowly
+    periods: 100
+    seed: 7
+    events:              # kinds: scale, burst, cpu (factor), curve (throughput), idle
+      - {kind: scale, at: 50, factor: 0.5}"""
 
 REPLAY_DESCRIPTION = """\
 Feed a recorded trace to a law and print what it decides after each sample. The throughputs are those of the trace, whatever
@@ -39,10 +69,21 @@ and, as far as wanted:
 The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
 
 
+MAX_EVERY = 1000
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One parser a command; what it does is `args.action`."""
-    parser.set_defaults(action=list_laws)
+    _add_bench_options(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    benching = commands.add_parser(
+        "bench",
+        help="the laws on the SASO bench, or on curves of your own (the default)",
+        description=BENCH_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_bench_options(benching)
+    benching.add_argument("--curves", metavar="FILE", help="scenarios of your own (YAML or JSON) in place of the library")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
     listing.set_defaults(action=list_laws)
     replaying = commands.add_parser(
@@ -62,15 +103,84 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_bench_options(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(action=bench, curves=None)
+    parser.add_argument("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
+    parser.add_argument(
+        "--every", type=whole(1, MAX_EVERY), default=1, metavar="N", help="every N-th scenario of the library (default: all)"
+    )
+    parser.add_argument("--report", metavar="PATH", help="write the table to PATH (Markdown)")
+    parser.add_argument("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
+    parser.add_argument(
+        "--json",
+        metavar="PATH|-",
+        help="write the rows with all levels as JSON: to PATH, or with - to stdout in place of the table",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Do what the command says."""
     return args.action(args)
 
 
+def bench(args: argparse.Namespace) -> int:
+    """Drive the laws through the scenarios; print and write what came of it."""
+    from harness.saso.report import as_document, as_frame, summary
+
+    laws = list(dict.fromkeys(args.law or LAWS))
+    for name in laws:
+        law_class(name)
+    scenarios = _scenarios(args)
+    outputs = {option: path for option in ("report", "table", "json") if (path := getattr(args, option)) not in (None, "-")}
+    for option, path in outputs.items():
+        check_writable(f"--{option}", path)
+    from harness.saso.bench import run_bench
+
+    with ProgressLine(len(laws) * len(scenarios)) as line:
+        rows = run_bench(laws, scenarios, lambda done, of: line.show(done, of, "SASO bench"))
+    if args.table is not None:
+        _write("--table", args.table, lambda path: as_frame(rows).to_parquet(path, index=False))
+    if args.report is not None:
+        _write("--report", args.report, lambda path: path.write_text(summary(rows), encoding="utf-8"))
+    if args.json is not None:
+        document = json.dumps(as_document(rows), ensure_ascii=False)
+        if args.json == "-":
+            _print(document)
+            return 0
+        _write("--json", args.json, lambda path: path.write_text(document + "\n", encoding="utf-8"))
+    _print(summary(rows).rstrip())
+    return 0
+
+
+def _scenarios(args: argparse.Namespace) -> list[Scenario]:
+    from harness.saso.scenario import scenarios
+
+    if args.curves is None:
+        return list(scenarios())[:: args.every]
+    import yaml
+
+    from harness.saso.user_curves import parse_scenarios
+
+    try:
+        document = yaml.safe_load(_text_of(args.curves))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UserError(f"--curves {args.curves[:80]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
+    try:
+        return parse_scenarios(document)
+    except UserError as error:
+        raise UserError(f"--curves {args.curves[:80]}: {error}") from None
+
+
+def _write(option: str, name: str, write: Callable[[Path], object]) -> None:
+    try:
+        write(Path(name))
+    except OSError as error:
+        raise RunFailed(f"{option} {name[:80]!r}: cannot be written: {error.strerror}") from None
+
+
 def list_laws(args: argparse.Namespace) -> int:
     """Print the listing."""
-    known = [name for name in LAWS if find_spec(f"harness.elasticity.{name}") is not None]
-    print("\n\n".join(law_as_text(law_class(name)) for name in known), flush=True)
+    _print("\n\n".join(law_as_text(law_class(name)) for name in LAWS))
     return 0
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from harness.cli.arguments import seconds, shown, warmup, whole
+from harness.cli.arguments import check_writable, seconds, warmup, whole
 from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import report
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
@@ -152,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
     spec = _spec(args)
     for option in ("json", "log"):
         if getattr(args, option) not in (None, "-"):
-            _check_writable(f"--{option}", getattr(args, option))
+            check_writable(f"--{option}", getattr(args, option))
     from harness.measurement.block import run_block
     from harness.measurement.records import record_line, write_records
 
@@ -213,20 +211,6 @@ def _spec(args: argparse.Namespace) -> RunSpec:
         minimum=args.min_threads,
         maximum=args.max_threads,
     )
-
-
-def _check_writable(option: str, path: str) -> None:
-    """Raise UserError now for a path that could not be written after all the runs."""
-    try:
-        target = Path(path).resolve()
-        if target.is_dir():
-            raise UserError(f"{option} must name a file, not the directory {path!r}")
-        if not target.parent.is_dir():
-            raise UserError(f"{option} {path!r}: there is no directory {str(target.parent)!r}")
-        if not os.access(target if target.exists() else target.parent, os.W_OK):
-            raise UserError(f"{option} {path!r}: no permission to write it")
-    except (OSError, RuntimeError) as error:  # a name too long, a loop of links
-        raise UserError(f"{option} {shown(path)}: not the name of a file: {error.__class__.__name__}") from error
 
 
 def _raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:

@@ -13,13 +13,13 @@ the expected improvement of Bayesian optimisation (Mockus 1978; Jones, Schonlau 
 period there costs. While that is more than `tolerance` for some level the law goes there, else it settles on the best. It never
 looks further up than twice a level that is almost surely not too high already, so it does not use many threads where few do.
 
-Settled, it watches the load. Two periods in a row that are off by more than `change`, and by more than the noise explains, are
-another load: one that it knows by its throughput, and it goes back to the level that was best then; or a new one, and it searches
-again, with even odds that the curve has kept its shape. One period alone is a burst. A period without tuples, or in which others
-have the CPUs, says nothing.
+Settled, it watches the load. Two periods in a row that are off by more than `change`, and by more than the noise explains,
+are another load: one that it knows by its throughput, and it goes back to the level that was best then; or a new one, and it
+searches again, with even odds that the curve has kept its shape. One period alone is a burst. A period without tuples, or in
+which others have the CPUs, says nothing.
 
-PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on the SASO bench as a whole, with
-other noise than it is run with.
+PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on the SASO bench as a whole,
+with other noise than it is run with.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers
 from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
 from harness.elasticity.scaling import Vector, family
 
-PRICE = 0.012  # of a doubling of the level, as a share of throughput
-HORIZON = 25.0  # periods over which a look has to pay
+PRICE = 0.016  # of a doubling of the level, as a share of throughput
+HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times a level that is not too high, with odds of
 DOUBT = 0.02  # to one against
-TIRES = 25.0  # looks after which the next one has to promise twice as much
-HOLDS = 1.5  # times as much it has to promise once the law has settled
-LEARNS = 12  # settled periods that still count as measurements; from then on only a change of load moves the law
+TIRES = 8.0  # looks after which the next one has to promise twice as much
+HOLDS = 2.5  # times as much it has to promise once the law has settled
+LEARNS = 9  # settled periods that still count as measurements; from then on only a change of load moves the law
 SAME_SHAPE = 0.5  # odds that a curve keeps its shape when the load changes
 DISTINCT = 4.0  # standard deviations that are more than noise
 RECALLS = 16  # loads
@@ -68,7 +68,7 @@ class Millrace(Law):
     name = "millrace"
     summary = "Bayesian search over a family of scaling curves, with memory: our own"
     SETTINGS = (
-        Setting("tolerance", 0.004, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another level"),
+        Setting("tolerance", 0.002, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another level"),
         Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
         Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
     )
@@ -123,12 +123,11 @@ class Millrace(Law):
     def _choose(self, level: int) -> tuple[int, str, str]:
         """Look at another level, or settle on the best of those that it has been at."""
         odds = self._belief.odds
-        utility = self._belief.values - PRICE * np.log2(self._levels)
-        expected = odds @ utility
+        utility = self._belief.values - PRICE * np.log2(self._levels)[:, None]  # level x curve
+        expected = utility @ odds
         best = max(self._belief.places(), key=lambda place: expected[place])
-        ahead = utility - utility[:, [best]]
-        gain = odds @ np.maximum(ahead, 0.0)
-        worth = gain - odds @ np.maximum(-ahead, 0.0) / HORIZON
+        gain = np.maximum(utility - utility[best], 0.0) @ odds
+        worth = gain - (gain - (expected - expected[best])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
         worth[~self._allowed | (self._levels > self._reach(utility, odds, level))] = -np.inf
         worth[best] = 0.0
         look = int(np.argmax(worth))
@@ -149,7 +148,7 @@ class Millrace(Law):
 
     def _reach(self, utility: Vector, odds: Vector, level: int) -> int:
         """The highest level to look at."""
-        tops = np.argmax(np.where(self._allowed, utility, -np.inf), axis=1)
+        tops = np.argmax(np.where(self._allowed[:, None], utility, -np.inf), axis=0)
         below = np.cumsum(np.bincount(tops, weights=odds, minlength=len(self._levels)))
         sure = int(self._levels[min(int(np.searchsorted(below, DOUBT)), len(self._levels) - 1)])
         return max(REACH * max(min(sure, max(self._belief.measured)), self.bounds.minimum), level)

@@ -7,8 +7,8 @@ A curve rises, up to a *knee* at some level k, and goes on in a *tail*:
         n + 1                 proportional, but a source's thread executes operators too
   tail  T(k) (k / n)^q        flat for q = 0, falling for q > 0, rising more slowly for q < 0 (a second thread on each core)
 
-or follows the Universal Scalability Law with its peak at k (Gunther, Guerrilla Capacity Planning, 2007), which has no knee. All are
-logarithms of throughput, up to a constant: the height of the curve is for measurements to say.
+or follows the Universal Scalability Law with its peak at k (Gunther, Guerrilla Capacity Planning, 2007), which has no knee.
+All are logarithms of throughput, up to a constant: the height of the curve is for measurements to say.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def grid(maximum: int) -> list[int]:
 
 
 class Family:
-    """All curves for levels up to `maximum`. `prior`: the odds of each."""
+    """All curves for levels up to `maximum`.
+
+    `levels`: those looked at. `prior`: the odds of each curve. `table`: level x curve, the logarithm of throughput.
+    """
 
     def __init__(self, maximum: int) -> None:
         self.levels = grid(maximum)
@@ -64,21 +67,18 @@ class Family:
         self._kind = np.array(kinds)
         self._number, self._knee, self._exponent = np.array(numbers), np.array(at), np.array(exponents)
         self.prior: Vector = np.array(weights) / sum(weights)
-        self._at: dict[int, Vector] = {}
-        self.table: NDArray[np.float64] = np.stack([self.at(level) for level in self.levels], axis=1)
+        self.table: Vector = np.stack([self._at(level) for level in self.levels])
 
-    def at(self, level: int) -> Vector:
+    def _at(self, level: int) -> Vector:
         """Logarithm of each curve's throughput at a level."""
-        if level not in self._at:
-            n = np.minimum(float(level), self._knee)
-            number = self._number
-            rise = np.where(self._kind == "power", n ** np.where(self._kind == "power", number, 1.0), n / (1.0 + number * (n - 1.0)))
-            rise = np.where(self._kind == "offset", n + 1.0, rise)
-            tail = -self._exponent * np.log(np.maximum(level / self._knee, 1.0))
-            coherence = (1.0 - number) / self._knee**2
-            usl = level / (1.0 + number * (level - 1.0) + coherence * level * (level - 1.0))
-            self._at[level] = np.log(np.where(self._kind == "usl", usl, rise)) + np.where(self._kind == "usl", 0.0, tail)
-        return self._at[level]
+        n = np.minimum(float(level), self._knee)
+        number, is_usl = self._number, self._kind == "usl"
+        power = n ** np.where(self._kind == "power", number, 1.0)
+        rise = np.select([self._kind == "power", self._kind == "offset"], [power, n + 1.0], n / (1.0 + number * (n - 1.0)))
+        tail = -self._exponent * np.log(np.maximum(level / self._knee, 1.0))
+        coherence = (1.0 - number) / self._knee**2
+        usl = level / (1.0 + number * (level - 1.0) + np.where(is_usl, coherence, 0.0) * level * (level - 1.0))
+        return np.where(is_usl, np.log(usl), np.log(rise) + tail)
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,12 +54,12 @@ def run(law: Law, scenario: Scenario) -> Trace:
 def _noise(scenario: Scenario) -> Iterator[float]:
     """A factor a period, never negative."""
     generator = random.Random(scenario.seed)
+    fresh = math.sqrt(1.0 - PERSISTENCE**2)
     drift = generator.gauss(0.0, 1.0)
-    fresh = (1.0 - PERSISTENCE**2) ** 0.5
     while True:
         white = generator.gauss(0.0, 1.0)
         drift = PERSISTENCE * drift + fresh * generator.gauss(0.0, 1.0)
-        yield max(0.0, 1.0 + scenario.noise * (drift if scenario.drifting else white))
+        yield max(0.0, 1.0 + scenario.noise * white + scenario.drift * drift)
 
 
 def _utilisation(scenario: Scenario, period: int, level: int, true: float) -> float:

@@ -1,12 +1,14 @@
 """Throughput over thread level, without noise: a curve is a tuple of numbers, for levels 1, 2, … up to its length.
 
-The shapes are those that the papers show or name: linear scaling, a peak with a decline behind it, a plateau, the collapse on a
-shared sink, no effect at all, two humps (P17 Figures 9 to 11, ElasticLoadBalance), Gunther's Universal Scalability Law (Guerrilla
-Capacity Planning, 2007), the knees of machines with SMT. Throughput at level 1 is 1,000 tuples/s in all of them.
+The shapes are those that the papers show or name: linear scaling, a peak with a decline behind it, a plateau, the collapse on
+a shared sink, no effect at all, two humps (P17 Figures 9 to 11, ElasticLoadBalance), work in equal shares, Gunther's
+Universal Scalability Law (Guerrilla Capacity Planning, 2007), the knees of machines with SMT. Throughput at level 1 is 1,000
+tuples/s in all of them.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 
@@ -26,7 +28,7 @@ def rising(power: float = 1.0) -> Shape:
 
 
 def peak(k: int, slope: float) -> Shape:
-    """Proportional up to level k; behind it each level takes `slope` of what one brought before, down to a tenth of the peak."""
+    """Proportional up to level k; behind it each level takes `slope` of what one brought, down to a tenth of the peak."""
     return lambda n: n if n <= k else max(k - slope * (n - k), 0.1 * k)
 
 
@@ -71,9 +73,9 @@ def humps(first: int, second: int, height: float) -> Shape:
     return shape
 
 
-def stairs(step: int, top: int) -> Shape:
-    """Levels count only in groups of `step`, up to `top`: work that divides badly."""
-    return lambda n: max(1.0, min(n, top) // step * step)
+def shares(parts: int) -> Shape:
+    """Work in equal parts that cannot be cut further: whoever has one more than the others is waited for."""
+    return lambda n: parts / math.ceil(parts / n)
 
 
 def wandering(seed: int, levels: int) -> Shape:
@@ -105,8 +107,8 @@ def library(levels: int = 64) -> dict[str, tuple[float, ...]]:
         "humps-low": humps(levels // 8, levels // 2, 0.7),
         "humps-near": humps(levels // 8, 3 * levels // 16, 1.3),
         "humps-far": humps(levels // 8, levels // 2, 1.3),
-        "stairs-4": stairs(4, levels),
-        "stairs-10": stairs(10, 30),
+        "shares-24": shares(24),
+        "shares-60": shares(60),
     }
     shapes |= {f"peak-{k}": peak(k, 0.5) for k in range(1, levels + 1)}
     shapes |= {f"spike-{k}": spike(k) for k in range(2, levels + 1, 3)}

@@ -1,4 +1,4 @@
-"""A scenario: a throughput curve, with noise, with what happens to the load meanwhile, and with bounds. And the library of them.
+"""A scenario: a throughput curve with noise, with what happens to the load meanwhile, and with bounds; and the library of them.
 
 Events change what a period shows, from the period `at` on, for `length` periods (or to the end):
 
@@ -12,7 +12,8 @@ Events change what a period shows, from the period `at` on, for `length` periods
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from harness.elasticity import Bounds
 from harness.saso.curves import library, peak, plateau, rising, sampled, smt, usl, wide_library
@@ -41,24 +42,29 @@ class Event:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One run of the bench. `noise`: relative standard deviation of a period's throughput."""
+    """One run of the bench.
+
+    `noise` and `drift` are relative standard deviations of a period's throughput: the first is new in each period, the second
+    wanders slowly.
+    """
 
     name: str
     curve: Curve
     bounds: Bounds
     noise: float = 0.0
-    drifting: bool = False  # noise that wanders slowly instead of being new in each period
+    drift: float = 0.0
     events: Sequence[Event] = ()
     periods: int = PERIODS
     seed: int = 0
     shape: str = ""  # name of the curve
+    event: str = ""  # name of what happens
     starved: bool = True  # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
 
-    def true(self, period: int, level: int) -> float:
-        """Throughput without noise [tuples/s]."""
+    def true(self, period: int, level: int, bursts: bool = True) -> float:
+        """Throughput without noise [tuples/s]; bursts are shorter than a period, so nobody can have a level for them."""
         curve, factor = self.curve, 1.0
         for event in self.events:
-            if not event.covers(period):
+            if not event.covers(period) or (event.kind == "burst" and not bursts):
                 continue
             if event.kind == "curve":
                 curve = event.curve
@@ -80,38 +86,36 @@ class Scenario:
                 cuts.add(event.at)
                 cuts.add(self.periods if event.length is None else event.at + event.length)
         marks = sorted(cut for cut in cuts if 0 <= cut <= self.periods)
-        return list(zip(marks[:-1], marks[1:], strict=True))
+        return list(pairwise(marks))
 
 
-NOISES = ((0.0, False), (0.02, False), (0.05, False), (0.10, False), (0.02, True), (0.05, True), (0.10, True))
+NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
 
 
 def scenarios() -> Iterator[Scenario]:
     """The library: every curve with every noise; bounds and events with a choice of curves."""
-    number = 0
-    for scenario in _all():
-        number += 1
-        yield Scenario(**{**scenario.__dict__, "seed": number})
+    for number, scenario in enumerate(_all(), start=1):
+        yield replace(scenario, seed=number)
 
 
 def _all() -> Iterator[Scenario]:
     curves = library(64)
     wide = wide_library(256)
-    for noise, drifting in NOISES:
+    for noise, drift in NOISES:
         for name, curve in curves.items():
-            yield _plain(name, curve, Bounds(1, 64, 1), noise, drifting)
+            yield _plain(name, curve, Bounds(1, 64, 1), noise, drift)
         for name, curve in wide.items():
-            yield _plain(name, curve, Bounds(1, 256, 1), noise, drifting)
+            yield _plain(name, curve, Bounds(1, 256, 1), noise, drift)
     yield from _bounds(curves)
     yield from _events()
 
 
-def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drifting: bool) -> Scenario:
-    return Scenario(_title(name, noise, drifting, bounds), curve, bounds, noise, drifting, shape=name)
+def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0) -> Scenario:
+    return Scenario(_title(name, noise, drift, bounds), curve, bounds, noise, drift, shape=name)
 
 
-def _title(name: str, noise: float, drifting: bool, bounds: Bounds, event: str = "") -> str:
-    parts = [name, f"noise {noise:.0%}" + (" drifting" if drifting else "")]
+def _title(name: str, noise: float, drift: float, bounds: Bounds, event: str = "") -> str:
+    parts = [name, f"drift {drift:.0%}" if drift else f"noise {noise:.0%}"]
     if event:
         parts.append(event)
     return ", ".join([*parts, f"levels {bounds.minimum}-{bounds.maximum} from {bounds.start}"])
@@ -123,10 +127,10 @@ def _bounds(curves: dict[str, Curve]) -> Iterator[Scenario]:
     for noise in (0.0, 0.02, 0.05):
         for name in chosen:
             for bound in bounds:
-                yield _plain(name, curves[name], bound, noise, False)
+                yield _plain(name, curves[name], bound, noise)
     for noise in (0.0, 0.02, 0.05):
         for name, shape in (("rising", rising()), ("peak-700", peak(700, 1.0)), ("plateau-90", plateau(90))):
-            yield _plain(name, sampled(shape, 1024), Bounds(1, 1024, 1), noise, False)
+            yield _plain(name, sampled(shape, 1024), Bounds(1, 1024, 1), noise)
 
 
 def _events() -> Iterator[Scenario]:
@@ -138,7 +142,7 @@ def _events() -> Iterator[Scenario]:
         "flat to rising": (lambda n: 1.0, rising()),
         "plateau-20 to smt": (plateau(20), smt(32, 2, 0.3)),
     }
-    for noise, drifting in ((0.0, False), (0.02, False), (0.05, False), (0.05, True), (0.10, False)):
+    for noise, drift in ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.0, 0.05), (0.10, 0.0)):
         for name, (before, after) in pairs.items():
             first = sampled(before, levels)
             second = tuple(PHASE * rate for rate in sampled(after, levels))
@@ -154,5 +158,5 @@ def _events() -> Iterator[Scenario]:
             }
             for event, list_ in events.items():
                 periods = 3 * EVENT_AT if event == "phase and back" else 2 * EVENT_AT
-                title = _title(name, noise, drifting, bounds, event)
-                yield Scenario(title, first, bounds, noise, drifting, tuple(list_), periods, shape=f"{name}, {event}")
+                title = _title(name, noise, drift, bounds, event)
+                yield Scenario(title, first, bounds, noise, drift, tuple(list_), periods, shape=name, event=event)

@@ -28,7 +28,7 @@ class Score:
     """Means over the scenario's stretches; overshoot: the highest of them."""
 
     best_level: int
-    settled_level: int  # both of the last stretch
+    settled_level: int  # both at the end
     accuracy: float
     settling: float
     overshoot: float
@@ -37,51 +37,52 @@ class Score:
 
 
 def score(scenario: Scenario, trace: Trace) -> Score:
-    """The numbers of one run."""
-    rows = []
-    for begin, end in scenario.segments():
-        best_level, best = _best(scenario, begin)
-        if end - begin >= SHORTEST and best > 0.0 and not scenario.crowded(begin):
-            rows.append(_stretch(scenario, trace.levels, begin, end, best_level, best))
-    got = sum(scenario.true(period, level) for period, level in enumerate(trace.levels))
-    cache: dict[int, float] = {begin: _best(scenario, begin)[1] for begin, _ in scenario.segments()}
-    possible = 0.0
-    for begin, end in scenario.segments():
-        for period in range(begin, end):
-            bursting = any(event.kind == "burst" and event.covers(period) for event in scenario.events)
-            possible += _best(scenario, period)[1] if bursting else cache[begin]
-    accuracy, settling, overshoot, changes = zip(*(row[1:] for row in rows), strict=True)
+    """The numbers of one run. A scenario that has no stretch long enough counts as one."""
+    stretches = [
+        (begin, end)
+        for begin, end in scenario.segments()
+        if end - begin >= SHORTEST and not scenario.crowded(begin) and _best(scenario, begin)[1] > 0.0
+    ]
+    rows = [_stretch(scenario, trace.levels, begin, end) for begin, end in stretches or [(0, scenario.periods)]]
+    accuracy, settling, overshoot, changes = zip(*rows, strict=True)
     return Score(
         best_level=_best(scenario, scenario.periods - 1)[0],
-        settled_level=rows[-1][0],
+        settled_level=trace.levels[-1],
         accuracy=fmean(accuracy),
         settling=fmean(settling),
         overshoot=max(overshoot),
         changes=fmean(changes),
-        regret=1.0 - got / possible if possible > 0.0 else 0.0,
+        regret=_regret(scenario, trace.levels),
     )
+
+
+def _regret(scenario: Scenario, levels: Sequence[int]) -> float:
+    got = possible = 0.0
+    for begin, end in scenario.segments():
+        best = _best(scenario, begin)[1]
+        possible += best * (end - begin)
+        got += sum(scenario.true(period, levels[period], bursts=False) for period in range(begin, end))
+    return 1.0 - got / possible if possible > 0.0 else 0.0
 
 
 def _best(scenario: Scenario, period: int) -> tuple[int, float]:
     """The lowest level that brings the most in a period, and how much that is."""
-    bounds = scenario.bounds
-    rates = [scenario.true(period, level) for level in range(bounds.minimum, bounds.maximum + 1)]
+    levels = range(scenario.bounds.minimum, scenario.bounds.maximum + 1)
+    rates = [scenario.true(period, level, bursts=False) for level in levels]
     top = max(rates)
-    return next(level for level, rate in enumerate(rates, bounds.minimum) if rate >= top * (1.0 - 1e-9)), top
+    return next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)), top
 
 
-def _stretch(
-    scenario: Scenario, levels: Sequence[int], begin: int, end: int, best_level: int, best: float
-) -> tuple[int, float, float, float, float]:
-    """Settled level, accuracy, settling, overshoot, changes of one stretch."""
+def _stretch(scenario: Scenario, levels: Sequence[int], begin: int, end: int) -> tuple[float, float, float, float]:
+    """Accuracy, settling, overshoot, changes."""
+    best_level, best = _best(scenario, begin)
     settled = settled_at(levels[begin:end])
-    after = range(begin + settled, end) if settled < end - begin else range(end - STILL, end)
-    rates = [scenario.true(period, levels[period]) for period in after]
-    moves = sum(levels[period] != levels[period - 1] for period in after[1:])
+    after = range(begin + settled, end) if settled < end - begin else range(max(begin, end - STILL), end)
+    rates = [scenario.true(period, levels[period], bursts=False) for period in after]
     climbed = [levels[period] for period in range(begin + 1, end) if levels[period] > levels[period - 1]]
+    moves = sum(levels[period] != levels[period - 1] for period in after[1:])
     return (
-        levels[end - 1],
-        fmean(rates) / best,
+        fmean(rates) / best if best > 0.0 else 1.0,
         float(settled),
         max(climbed, default=0) / best_level,
         50.0 * moves / len(after),

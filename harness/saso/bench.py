@@ -1,0 +1,83 @@
+"""All laws on all scenarios, a row for each pair; as many processes as there are CPUs."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+from harness.elasticity import make_law
+from harness.models import allowed_cpus
+from harness.saso.closed_loop import run
+from harness.saso.scenario import Scenario
+from harness.saso.score import score
+
+CHUNK = 16  # scenarios that a process takes at once
+
+
+@dataclass(frozen=True)
+class Row:
+    """A law on a scenario; the numbers are those of `score`."""
+
+    law: str
+    scenario: str
+    curve: str
+    event: str
+    noise: float
+    drift: float
+    minimum: int
+    maximum: int
+    start: int
+    periods: int
+    seed: int
+    best_level: int
+    settled_level: int
+    accuracy: float
+    settling: float
+    overshoot: float
+    changes: float
+    regret: float
+    levels: tuple[int, ...]  # at which the periods passed
+
+
+def row_of(law: str, scenario: Scenario) -> Row:
+    """One run. Raises UserError for an unknown law."""
+    trace = run(make_law(law, scenario.bounds), scenario)
+    return Row(
+        law=law,
+        scenario=scenario.name,
+        curve=scenario.shape,
+        event=scenario.event,
+        noise=scenario.noise,
+        drift=scenario.drift,
+        minimum=scenario.bounds.minimum,
+        maximum=scenario.bounds.maximum,
+        start=scenario.bounds.start,
+        periods=scenario.periods,
+        seed=scenario.seed,
+        **score(scenario, trace).__dict__,
+        levels=tuple(trace.levels),
+    )
+
+
+def run_bench(laws: Sequence[str], scenarios: Sequence[Scenario], progress: Callable[[int, int], None]) -> list[Row]:
+    """The rows, law by law, in the scenarios' order: the same whatever the number of processes.
+
+    `progress` is told how many of how many pairs are done.
+    """
+    pairs = [(law, scenario) for law in laws for scenario in scenarios]
+    workers = min(allowed_cpus(), 1 + len(pairs) // CHUNK)
+    rows: list[Row] = []
+    if workers == 1:
+        for law, scenario in pairs:
+            rows.append(row_of(law, scenario))
+            progress(len(rows), len(pairs))
+        return rows
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the processes take all CPUs already
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        for row in pool.map(row_of, *zip(*pairs, strict=True), chunksize=CHUNK):
+            rows.append(row)
+            progress(len(rows), len(pairs))
+    return rows
