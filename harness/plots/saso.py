@@ -1,7 +1,7 @@
 """The SASO bench: how well each control law does over all scenarios (stability, accuracy, settling, overshoot; M19 §1).
 
 Reads   saso.parquet   a row a law and scenario: law, accuracy [settled throughput over the best], settling [periods], overshoot
-                       [most threads over the best level], changes_after [level changes in 50 periods after settling], regret
+                       [most threads over the best level], changes [level changes in 50 periods after settling], regret
                        [share of the oracle's throughput lost]; further columns say what the scenario was
 Draws   a panel a metric, a row a law, best on top; dot: median, bar: quartiles, line: 5 to 95 % of the scenarios
 
@@ -19,7 +19,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from harness.errors import UserError
 from harness.plots import provenance, style
@@ -41,12 +41,12 @@ class Metric:
     label: str
     more_is_better: bool = False
     is_share: bool = False
-    is_ratio: bool = False  # 1 is best; on a logarithmic axis
+    one_is_best: bool = False
 
     @property
     def direction(self) -> str:
         """Which way is better, for people."""
-        if self.is_ratio:
+        if self.one_is_best:
             return "1 is best"
         return "better →" if self.more_is_better else "← better"
 
@@ -58,19 +58,21 @@ class Metric:
 METRICS = (
     Metric("accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True),
     Metric("settling", "settling", "periods until settled"),
-    Metric("overshoot", "overshoot", "most threads / best level", is_ratio=True),
-    Metric("changes_after", "stability", "changes in 50 settled periods"),
+    Metric("overshoot", "overshoot", "most threads / best level", one_is_best=True),
+    Metric("changes", "stability", "changes in 50 settled periods"),
     Metric("regret", "regret", "lost against an oracle", is_share=True),
 )
 
 
 def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None:
     """One metric: a strip a law, the first one on top, with its median in figures. Scenarios that have no value are counted."""
+    medians: dict[int, float] = {}
     for row, law in enumerate(laws):
         values = table.loc[table["law"] == law, metric.column].replace(math.inf, math.nan)
         known = values.dropna()
         if len(known):
-            _strip(ax, row, known, metric, _color(law))
+            medians[row] = known.median()
+            _strip(ax, row, known, _color(law))
         if values.isna().any():
             share = f"{values.isna().mean():.1%}".replace("%", " %")
             ax.annotate(f"none in {share}", (1, row), xycoords=("axes fraction", "data"), **_words("right", below=True))
@@ -79,6 +81,9 @@ def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     _scale(ax, metric)
+    for row, median in medians.items():
+        side = _side(median, *ax.get_xlim())
+        ax.annotate(metric.told(median), (median, row), **_words(side, below=False))
     ax.set_title(metric.title)
     ax.set_xlabel(f"{metric.label}\n{metric.direction}")
 
@@ -102,34 +107,30 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     return drawing
 
 
-def _strip(ax: Axes, row: int, values: pd.Series, metric: Metric, color: str) -> None:
+def _strip(ax: Axes, row: int, values: pd.Series, color: str) -> None:
     low, first, median, third, high = values.quantile(QUANTILES)
     ax.plot([low, high], [row, row], color=color, lw=1.2, solid_capstyle="butt", zorder=2)
     ax.plot([first, third], [row, row], color=color, lw=6, alpha=0.45, solid_capstyle="butt", zorder=3)
     ax.plot([median], [row], ls="", marker="o", markersize=5, color=color, zorder=4)
-    side = "right" if metric.more_is_better else "left"
-    ax.annotate(metric.told(median), (median, row), zorder=5, **_words(side, below=False))
 
 
 def _words(side: str, below: bool) -> dict:
-    """How a text above or below a strip looks; it ends or begins (`side`) at its place."""
-    look = {"fontsize": 7, "color": style.INK, "ha": side, "va": "top" if below else "bottom"}
+    """How a text above or below a strip looks; `side` of it is at its place."""
+    look = {"fontsize": 7, "color": style.INK, "ha": side, "va": "top" if below else "bottom", "zorder": 5}
     return look | {"xytext": (0, -5 if below else 5), "textcoords": "offset points"}
 
 
+def _side(place: float, low: float, high: float) -> str:
+    """Which side of a text goes to `place`, so that the text stays between `low` and `high`."""
+    share = (place - low) / (high - low)
+    return "left" if share < 0.15 else "right" if share > 0.85 else "center"
+
+
 def _scale(ax: Axes, metric: Metric) -> None:
-    if metric.is_ratio:
-        ax.set_xscale("log", base=2)
-        low, high = ax.get_xlim()
-        ax.set_xlim(min(low, 0.8), max(high, 2.2))
-        ax.xaxis.set_major_locator(LogLocator(base=2, numticks=6))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
-        ax.xaxis.set_minor_locator(NullLocator())
-        return
     low, high = ax.get_xlim()
-    best = 1.0 if metric.more_is_better else 0.0
-    room = 0.04 * max(abs(high - best), abs(best - low), 0.01)  # for half a dot beyond the best value
-    ax.set_xlim(*((low, best + room) if metric.more_is_better else (best - room, high)))
+    end = 1.0 if metric.more_is_better else 0.0
+    room = 0.04 * max(abs(high - end), abs(end - low), 0.01)  # for half a dot beyond the last value that there can be
+    ax.set_xlim(*((low, end + room) if metric.more_is_better else (end - room, high)))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
     if metric.is_share:
         ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))

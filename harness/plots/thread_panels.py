@@ -19,7 +19,7 @@ from harness.plots import provenance, style
 
 INTERVAL = "bars and bands: 95 % Student-t interval over the runs"
 PANEL_INCHES = (3.0, 2.5)
-MIN_WIDTH = 6.6  # inches; the title needs them
+MIN_WIDTH = 7.8  # inches; the title needs them
 ELASTIC = "elastic"  # what arms are called, beside the models, in which a control law chooses the level
 
 

@@ -18,9 +18,8 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from harness.config import Config, clock
 
 NAME = "millrace"
-ESTIMATES_S = {"aggregate": 12.0, "bench_laws": 30.0, "figure": 4.0}
-"""Seconds that a job of a rule takes, until the first has been seen: Spark's start-up and matplotlib's, on a 2-core VM. That of
-the bench is a guess."""
+ESTIMATES_S = {"aggregate": 12.0, "bench_laws": 45.0, "figure": 4.0}
+"""Seconds that a job of a rule takes, until the first has been seen: Spark's start-up and matplotlib's, on a 2-core VM."""
 
 WORDS = {
     "measure": "measured",

@@ -185,7 +185,7 @@ def bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) -> pd.Data
             "accuracy": 1 - 0.1 * badness * draw.random(),
             "settling": 40 * badness * draw.random(),
             "overshoot": 1 + 3 * badness * draw.random(),
-            "changes_after": int(9 * badness * draw.random()),
+            "changes": int(9 * badness * draw.random()),
             "regret": 0.3 * badness * draw.random(),
         }
         for law, badness in laws.items()

@@ -74,7 +74,7 @@ def test_an_unknown_figure_is_answered_with_the_known_ones(tables, capsys):
 def test_a_bench_table_that_lacks_columns_is_told_which(tables, capsys, tmp_path):
     pd.DataFrame({"law": ["fixed"], "regret": [0.5]}).to_parquet(tables / "saso.parquet" / "part-0.parquet")
     error = refusal(capsys, "saso", "--tables", tables, "-o", tmp_path / "x.png")
-    assert "the table saso lacks scenario, accuracy, settling, overshoot, changes_after" in error
+    assert "the table saso lacks scenario, accuracy, settling, overshoot, changes" in error
 
 
 def test_a_missing_table_is_named(tmp_path, capsys):

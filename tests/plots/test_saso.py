@@ -41,13 +41,21 @@ def test_a_strip_is_the_median_the_quartiles_and_5_to_95_percent():
 def test_scenarios_in_which_a_law_never_settled_are_counted_and_not_averaged(missing):
     ax = strip(SETTLING, [10.0, 10.0, 10.0, missing])
     assert list(ax.lines[-1].get_xdata()) == [10.0]
-    assert [text.get_text() for text in ax.texts] == ["10", "none in 25.0 %"]
+    assert {text.get_text() for text in ax.texts} == {"10", "none in 25.0 %"}
 
 
 def test_a_law_that_never_settled_at_all_has_no_strip():
     ax = strip(SETTLING, [float("nan")] * 3)
     assert not ax.lines
     assert [text.get_text() for text in ax.texts] == ["none in 100.0 %"]
+
+
+@pytest.mark.parametrize(
+    ("values", "side"), [([0.0, 9.0, 0.0], "left"), ([0.0, 5.0, 9.0], "center"), ([0.0, 9.0, 9.0], "right")]
+)
+def test_the_median_in_figures_stays_within_its_panel(values, side):
+    (text,) = strip(SETTLING, values).texts
+    assert text.get_horizontalalignment() == side
 
 
 def test_every_panel_says_which_way_is_better():
@@ -59,11 +67,11 @@ def test_every_panel_says_which_way_is_better():
 
 @pytest.mark.parametrize("metric", saso.METRICS, ids=lambda metric: metric.column)
 def test_the_best_value_and_every_strip_are_in_the_picture(metric):
-    ax = strip(metric, [1.0, 1.0] if metric.is_ratio or metric.more_is_better else [0.0, 0.0])
+    ax = strip(metric, [1.0, 1.0] if metric.one_is_best or metric.more_is_better else [0.0, 0.0])
     low, high = ax.get_xlim()
-    best = 1.0 if metric.is_ratio or metric.more_is_better else 0.0
+    best = 1.0 if metric.one_is_best or metric.more_is_better else 0.0
     assert low < best < high
-    wide = strip(metric, [0.25, 0.5, 8.0] if metric.is_ratio else [0.3, 0.5, 0.9])
+    wide = strip(metric, [0.25, 0.5, 8.0] if metric.one_is_best else [0.3, 0.5, 0.9])
     low, high = wide.get_xlim()
     assert all(low <= x <= high for line in wide.lines for x in line.get_xdata())
 

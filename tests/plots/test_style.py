@@ -7,13 +7,14 @@ from itertools import combinations
 from pathlib import Path
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
 from harness.errors import RunFailed
 from harness.models import MODELS
 from harness.plots import FIGURES, crossover, provenance, style, thread_panels
-from tests.plots.made_tables import contest, frame, scaling
+from tests.plots.made_tables import arm_row, balanced_rows, bench, contest, elastic_row, frame, period_rows, scaling
 
 PLOTS = Path(style.__file__).parent
 
@@ -44,6 +45,32 @@ def test_drawing_leaves_the_settings_of_others_alone():
     before = dict(mpl.rcParams)
     style.plt.close(thread_panels.figure(scaling("e", {"mix": [1]}, [1, 2]), "a title"))
     assert dict(mpl.rcParams) == before
+
+
+def narrowest(name):
+    """A figure of one cell, one run, one law."""
+    module = __import__(f"harness.plots.{name}", fromlist=["figure"])
+    if name.startswith("elb_"):
+        row = arm_row(name, "load-balance", 1, "manual", 1e6)
+        periods = balanced_rows(row, [1, 2], [5.0, 6.0], cycle=9, burst=500, silence=500)
+    else:
+        row = elastic_row(name, "mix", 1, 1e6, 2.0)
+        periods = period_rows(row, [1, 2])
+    throughput, speedup = contest({"mix": ([1], [128])})
+    if name != "crossover":
+        throughput = frame([row, *scaling(name, {"mix": [1]}, [1, 2]).assign(unsettled_used=True).to_dict("records")])
+    tables = {"throughput": throughput, "speedup": speedup, "timeline": pd.DataFrame(periods), "saso": bench({"fixed": 1.0})}
+    return module.figure({table: tables[table] for table in module.TABLES})
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_title_and_legend_fit_into_the_narrowest_figure(name):
+    figure = narrowest(name)
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    written = legend.get_window_extent()
+    assert 0 <= written.x0 < written.x1 <= figure.bbox.width
+    style.plt.close(figure)
 
 
 def test_every_figure_says_which_tables_it_reads():
