@@ -45,6 +45,7 @@ LEARNS = 9  # settled periods that still count as measurements; from then on onl
 SAME_SHAPE = 0.5  # odds that a curve keeps its shape when the load changes
 DISTINCT = 4.0  # standard deviations that are more than noise
 RECALLS = 16  # loads
+MOST_SHOWN = 10.0  # of a logarithm: e^10 times as much is told as that
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class Millrace(Law):
             return None
         before, self._suspect = self._suspect, value
         if before is None or (before - self._expected) * off < 0.0:
-            return level, f"{math.expm1(off):+.0%}: a burst, or another load? → stay", "settled"
+            return level, f"{math.expm1(min(off, MOST_SHOWN)):+.0%}: a burst, or another load? → stay", "settled"
         return self._changed(level, before, value)
 
     def _changed(self, level: int, *values: float) -> tuple[int, str, str]:

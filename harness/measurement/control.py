@@ -22,6 +22,10 @@ BALANCER = "elastic_load_balance"
 """The kind of operators that choose among their output ports, and the law of those that do so elastically."""
 
 
+NOT_COUNTED = frozenset(("idle", "crowded"))
+"""States of a law that has learnt nothing from a period: it stays, but has not settled."""
+
+
 class ControlFailed(RunFailed):
     """A law failed, or wants what cannot be. The message names the law."""
 
@@ -167,7 +171,10 @@ class Loop:
         except Exception as error:
             raise ControlFailed(f"law {self.law.name}: {type(error).__name__}: {error}") from error
         self.begin()
-        self.kept = self.kept + 1 if decision.threads == self.level else 0
+        if decision.threads != self.level:
+            self.kept = 0
+        elif decision.state not in NOT_COUNTED:
+            self.kept += 1
         self.level = decision.threads
         return decision
 
