@@ -12,6 +12,7 @@ FIGURES = (
     "elb_bursty_cost",
     "elb_bursty_rate",
     "saso",
+    "elastic_levels",
     "crossover",
 )
 """Figures that `python -m harness plot` draws; each is a module of this package."""

@@ -8,6 +8,7 @@ that it settled on is where its diamond is.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -53,8 +54,10 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     _name_failures(ax, table)
 
 
-def figure(table: pd.DataFrame, title: str) -> Figure:
-    """A row of panels a topology, a panel a cell, in the order of their costs. `table`: throughput rows of one experiment."""
+def figure(table: pd.DataFrame, title: str, notes: Mapping[str, str] | None = None) -> Figure:
+    """A row of panels a topology, a panel a cell, in the order of their costs. `table`: throughput rows of one experiment;
+    `notes`: a line under the title, by cell.
+    """
     topologies = style.in_order(table["topology"], style.TOPOLOGIES)
     rows = [by_cost(table[table["topology"] == topology]) for topology in topologies]
     columns = max(len(cells) for cells in rows)
@@ -65,7 +68,8 @@ def figure(table: pd.DataFrame, title: str) -> Figure:
         for line, cells in zip(axes, rows, strict=True):
             for ax, cell in zip(line, cells, strict=False):
                 draw(ax, cell)
-                ax.set_title(cell_name(cell.iloc[0]))
+                note = (notes or {}).get(cell["cell"].iloc[0])
+                ax.set_title(cell_name(cell.iloc[0]) + (f"\n{note}" if note else ""))
                 ax.set_xlabel("scheduler threads")
             for ax in line[len(cells) :]:
                 ax.set_axis_off()

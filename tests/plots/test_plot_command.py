@@ -9,7 +9,7 @@ import pytest
 
 from harness.cli import main
 from harness.plots import FIGURES
-from tests.plots.made_tables import arm_row, balanced_rows, bench, contest, elastic_row, frame, period_rows, scaling
+from tests.plots.made_tables import arm_row, balanced_rows, bench, contest, elastic_row, frame, period_rows, ratio_row, scaling
 
 
 @pytest.fixture
@@ -19,12 +19,14 @@ def tables(tmp_path):
     fig9 = scaling("pldi17_fig9", {"pipeline": [1], "data-parallel": [1]}, [1, 2])
     fig10 = scaling("pldi17_fig10", {"mix": [1]}, [1, 2])
     fig11 = elastic_row("pldi17_fig11", "mix", 1, 1e6, 2.0)
+    levels = scaling("elastic_levels", {"bushy": [1]}, [1, 2])
+    found = elastic_row("elastic_levels", "bushy", 1, 1e5, 1.2)
     balancing = [arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6) for load in ("cost", "bursty_cost", "bursty_rate")]
     lengths = {"cycle": 100, "burst": 500, "silence": 500}
     series = [period_rows(fig11, [1, 2]), *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing)]
     parts_of = {
-        "throughput": [throughput, fig9, fig10, frame([fig11, *balancing])],
-        "speedup": [speedup],
+        "throughput": [throughput, fig9, fig10, levels, frame([fig11, found, *balancing])],
+        "speedup": [speedup, frame([ratio_row(found, 0.98, 0.95, 1.01)])],
         "timeline": list(map(pd.DataFrame, series)),
         "saso": [bench({"millrace": 0.1, "fixed": 1.0})],
     }

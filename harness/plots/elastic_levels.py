@@ -1,0 +1,34 @@
+"""Elastic against every fixed level: what a control law is worth where all levels can be measured.
+
+Reads   throughput.parquet   as Figure 9 (thread_panels)
+        speedup.parquet      arm, against = best: ratio, lo, hi, of repeats of the same block
+Draws   a row a topology, a panel a cost; under each title the elastic arm's rate over that of the arm with the highest mean
+
+A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as good as it can be is a
+little below 100 % wherever levels are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.plots import thread_panels
+
+TABLES = ("throughput", "speedup")
+TITLE = "The default control law against every fixed thread level"
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    ratios = tables["speedup"]
+    ratios = ratios[(ratios["against"] == "best") & ratios["arm"].str.startswith("dynamic-elastic")].set_index("cell")
+    return thread_panels.figure(tables["throughput"], TITLE, {cell: _told(row) for cell, row in ratios.iterrows()})
+
+
+def _told(row: pd.Series) -> str:
+    """A ratio with its interval, which one repeat does not have."""
+    interval = "" if pd.isna(row["lo"]) else f" [{row['lo']:.0%}, {row['hi']:.0%}]"
+    return f"elastic {row['ratio']:.0%}{interval}"

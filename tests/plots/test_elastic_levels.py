@@ -1,0 +1,28 @@
+"""The figure that tells what the law is worth beside every fixed level."""
+
+from __future__ import annotations
+
+from harness.plots import elastic_levels
+from tests.plots.made_tables import elastic_row, frame, ratio_row, scaling
+
+
+def titles(ratio: float, lo: float | None, hi: float | None) -> list[str]:
+    """The panels' titles, of two cells; the first has an elastic arm with this ratio."""
+    fixed = scaling("elastic_levels", {"pipeline": [1, 100]}, [1, 2])
+    elastic = elastic_row("elastic_levels", "pipeline", 1, 3e5, 1.4)
+    other = ratio_row(elastic, 0.5, None, None) | {"arm": "dynamic-1"}
+    tables = {
+        "throughput": frame([*fixed.to_dict("records"), elastic]),
+        "speedup": frame([ratio_row(elastic, ratio, lo, hi), ratio_row(elastic, 7.0, lo, hi, against="manual"), other]),
+    }
+    return [ax.get_title() for ax in elastic_levels.figure(tables).axes]
+
+
+def test_a_panel_tells_the_laws_rate_over_the_best_arms_with_its_interval():
+    first, second = titles(0.983, 0.951, 1.016)
+    assert first.endswith("\nelastic 98% [95%, 102%]")
+    assert "elastic" not in second
+
+
+def test_a_single_repeat_has_no_interval():
+    assert titles(0.9, None, None)[0].endswith("\nelastic 90%")
