@@ -60,8 +60,17 @@ class SinceLastRequest:
         return granted
 
 
+def crowded(limit: float, system_cpu: float | None, others_cpu: float | None) -> bool:
+    """Whether the CPUs are busier than `limit` and others have a part in it: more than `1 - limit` of the CPUs.
+
+    Where others' part is not known all use counts as theirs; what is not known at all is no crowd.
+    """
+    busy = 0.0 if system_cpu is None else system_cpu
+    return busy > limit and (others_cpu is None or others_cpu > 1.0 - limit)
+
+
 class LeaveToOthers:
-    """Refused while the CPUs are busier than `limit` and others have a part in it: more than `1 - limit` of the CPUs.
+    """Refused while it is crowded.
 
     P17's limit is there so that processes on one host do not press each other (§4.2.3). One that has the machine to itself may
     use it whole.
@@ -72,10 +81,8 @@ class LeaveToOthers:
         self._granted = True
 
     def see(self, elapsed_s: float, system_cpu: float | None, others_cpu: float | None) -> None:
-        """Keeps the last period. Where others' part is not known, all use counts as theirs."""
-        busy = 0.0 if system_cpu is None else system_cpu
-        others = busy if others_cpu is None else others_cpu
-        self._granted = busy <= self._limit or others <= 1.0 - self._limit
+        """Keeps the last period."""
+        self._granted = not crowded(self._limit, system_cpu, others_cpu)
 
     def acceptable(self) -> bool:
         """By the last period alone."""

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.elasticity.belief import Belief
-from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers
+from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
 from harness.elasticity.scaling import Vector, family
 
@@ -98,7 +98,7 @@ class Millrace(Law):
         """Level, reason, state; levels are those of the family."""
         if reading.throughput <= 0.0:
             return level, "no tuples: says nothing → stay", "idle"
-        if reading.others_cpu is not None and reading.others_cpu > 1.0 - float(self.set["cpu_limit"]):
+        if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded"
         value = math.log(reading.throughput)
         if self._settled == level:
