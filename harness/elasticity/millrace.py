@@ -97,7 +97,7 @@ class Millrace(Law):
         """Level, reason, state; levels are those of the family."""
         if reading.throughput <= 0.0:
             return level, "no tuples: says nothing → stay", "idle"
-        if reading.others_cpu is not None and reading.others_cpu > 1.0 - float(self.set["cpu_limit"]):
+        if self._is_crowded(reading):
             return level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded"
         value = math.log(reading.throughput)
         if self._settled == level:
@@ -109,6 +109,12 @@ class Millrace(Law):
         self._belief.add(level, value)
         return self._choose(level)
 
+    def _is_crowded(self, reading: Reading) -> bool:
+        """Whether others may have taken what the level would have brought: where CPUs are left they have not."""
+        limit = float(self.set["cpu_limit"])
+        busy = 1.0 if reading.system_cpu is None else reading.system_cpu
+        return reading.others_cpu is not None and reading.others_cpu > 1.0 - limit and busy > limit
+
     def _nearest(self, level: int) -> int:
         """The level of the family next to one: it does not have all of the large ones."""
         return int(self._levels[np.argmin(np.abs(self._levels - level))])
@@ -119,6 +125,7 @@ class Millrace(Law):
         self._belief = belief
         self._settled: int | None = None
         self._looks = 0
+        self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
 
     def _choose(self, level: int) -> tuple[int, str, str]:
         """Look at another level, or settle on the best of those that it has been at."""
@@ -168,6 +175,7 @@ class Millrace(Law):
         off = value - self._expected
         if abs(off) <= max(math.log1p(float(self.set["change"])), DISTINCT * self._deviation):
             self._suspect = None
+            self._recalled = False
             self._still += 1
             share = max(1.0 / (self._still + 1.0), 0.03)
             self._expected += share * off
@@ -184,18 +192,24 @@ class Millrace(Law):
         self._loads = [load for load in self._loads if load.belief is not shape][1 - RECALLS :]
         known = [load for load in self._loads if load.explains(level, sum(values) / len(values))]
         self._loads.append(Load(shape, level, self._expected, self._deviation))
-        if known and (known[-1].level <= level or self.cpu.acceptable()):
-            load = known[-1]
-            self._begin(load.belief)
-            self._settle(load.level)
-            self._still, self._expected, self._deviation = LEARNS, load.expected, load.deviation
-            return load.level, f"load as before, when {load.level} was best → there", "settled"
+        if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
+            return self._recall(level, known[-1])
         odds = SAME_SHAPE * shape.odds_of_all() + (1.0 - SAME_SHAPE) * self._family.prior
         self._begin(Belief(self._family, odds))
         for value in values:
             self._belief.add(level, value)
         target, reason, state = self._choose(level)
         return target, f"another load: {reason}", state
+
+    def _recall(self, level: int, load: Load) -> tuple[int, str, str]:
+        """To the level of a load that is known; refused, it is asked for again in each period that shows the load."""
+        why = f"load as before, when {load.level} was best"
+        if load.level > level and not self.cpu.acceptable():
+            return level, f"{why}, but the CPU limit refuses → stay", "refused"
+        self._begin(load.belief)
+        self._settle(load.level)
+        self._still, self._expected, self._deviation, self._recalled = LEARNS, load.expected, load.deviation, True
+        return load.level, f"{why} → there", "settled"
 
 
 LAW = Millrace
