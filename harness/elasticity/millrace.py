@@ -45,6 +45,7 @@ LEARNS = 9  # settled periods that still count as measurements; from then on onl
 SAME_SHAPE = 0.5  # odds that a curve keeps its shape when the load changes
 DISTINCT = 4.0  # standard deviations that are more than noise
 RECALLS = 16  # loads
+UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class Millrace(Law):
             return None
         before, self._suspect = self._suspect, value
         if before is None or (before - self._expected) * off < 0.0:
-            return level, f"{math.expm1(off):+.0%}: a burst, or another load? → stay", "settled"
+            return level, f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay", "settled"
         return self._changed(level, before, value)
 
     def _changed(self, level: int, *values: float) -> tuple[int, str, str]:

@@ -225,6 +225,15 @@ def test_a_burst_of_one_period_moves_nothing(factor):
     assert "a burst, or another load?" in burst[0].reason
 
 
+@pytest.mark.parametrize("extreme", [5e-324, 1.7e308])
+def test_a_burst_beyond_all_measure_moves_nothing_and_is_told_in_short(extreme):
+    law, ordinary = law_of(), 1e-10 if extreme > 1.0 else 1e300
+    before = closed_loop(law, lambda n: ordinary, 40)
+    burst = closed_loop(law, lambda n: extreme, 1, after=before)[0]
+    assert burst.threads == before[-1].threads
+    assert len(burst.reason) < 80
+
+
 def test_one_burst_up_and_one_down_are_no_load():
     law = law_of()
     before = closed_loop(law, peak_at(13), 40)
