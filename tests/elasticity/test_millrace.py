@@ -1,4 +1,4 @@
-"""What Millrace's own law promises."""
+"""What Millrace's own law promises, but for changes of load: finding the best level, bounds, climbs, settings, any trace."""
 
 from __future__ import annotations
 
@@ -10,27 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elasticity import Bounds, Reading, make_law
-from harness.elasticity.millrace import LEARNS, RECALLS
+from harness.elasticity.millrace import LEARNS
 from harness.errors import UserError
 from harness.saso.curves import humps, peak, plateau, smt, spike, usl
-from tests.elasticity.drive import Cpu, closed_loop, levels, open_loop, peak_at, reading, states, up_to
+from tests.elasticity.drive import Cpu, closed_loop, levels, millrace, open_loop, peak_at, reading, scaled, states, up_to
 
 ODD_PEAKS = (3, 5, 6, 7, 11, 13, 23, 29, 37, 45, 51, 59, 63)
 
 
-def law_of(maximum=64, minimum=1, start=None, cpu=None, **given):
-    return make_law("millrace", Bounds(minimum, maximum, minimum if start is None else start), cpu or Cpu(), given)
-
-
 def settled(curve, periods=30, **law):
     """The level at the end, at which the law must have stayed for ten periods."""
-    chosen = levels(closed_loop(law_of(**law), curve, periods))
+    chosen = levels(closed_loop(millrace(**law), curve, periods))
     assert len(set(chosen[-10:])) == 1, chosen
     return chosen[-1]
-
-
-def scaled(curve, factor):
-    return lambda level: factor * curve(level)
 
 
 # -- finding the best level --------------------------------------------------------------------------------------------------
@@ -61,13 +53,13 @@ def test_it_finds_the_best_of_a_thousand_levels():
     "curve", [peak_at(13), up_to(20), lambda n: 5.0, lambda n: float(n)], ids=["peak", "knee", "flat", "rising"]
 )
 def test_without_noise_it_never_moves_again_once_it_has_stayed(curve):
-    chosen = levels(closed_loop(law_of(), curve, 150))
+    chosen = levels(closed_loop(millrace(), curve, 150))
     stayed = next(i for i in range(len(chosen)) if len(set(chosen[i : i + 5])) == 1)
     assert len(set(chosen[stayed:])) == 1
 
 
 def test_settled_it_waits_for_another_load_alone():
-    decisions = closed_loop(law_of(), peak_at(13), 60)
+    decisions = closed_loop(millrace(), peak_at(13), 60)
     assert set(states(decisions[-30:])) == {"settled"}
     assert decisions[-1].reason == "as expected → stay"
 
@@ -86,7 +78,7 @@ def test_it_climbs_no_further_than_levels_bring_something(knee):
 
 @pytest.mark.parametrize("best", [1, 2, 4, 5])
 def test_looking_for_the_best_it_never_uses_many_times_as_many_threads(best):
-    assert max(levels(closed_loop(law_of(), peak_at(best), 40))) <= 2 * best + 1
+    assert max(levels(closed_loop(millrace(), peak_at(best), 40))) <= 2 * best + 1
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------------
@@ -98,7 +90,7 @@ def test_looking_for_the_best_it_never_uses_many_times_as_many_threads(best):
 @pytest.mark.parametrize("curve", [lambda n: float(n), lambda n: 1.0, lambda n: 1.0 / n], ids=["rising", "flat", "falling"])
 def test_it_stays_within_any_bounds_and_settles(bounds, curve):
     for start in bounds:
-        chosen = levels(closed_loop(law_of(bounds[1], bounds[0], start), curve, 20))
+        chosen = levels(closed_loop(millrace(bounds[1], bounds[0], start), curve, 20))
         assert all(bounds[0] <= level <= bounds[1] for level in chosen)
         assert len(set(chosen[-10:])) == 1
 
@@ -110,7 +102,7 @@ def test_the_ends_of_the_bounds_can_be_chosen():
 
 
 def test_the_first_decision_follows_from_a_period_at_the_start():
-    first = law_of(64, 3, 24).step(reading(1, 24, 100.0))
+    first = millrace(64, 3, 24).step(reading(1, 24, 100.0))
     assert 3 <= first.threads <= 48
     assert "over 24" in first.reason
 
@@ -120,7 +112,7 @@ def test_the_first_decision_follows_from_a_period_at_the_start():
 
 def test_it_never_climbs_while_it_is_refused_and_asks_once_a_period():
     cpu = Cpu(granted=False)
-    decisions = closed_loop(law_of(cpu=cpu), lambda n: float(n), 20)
+    decisions = closed_loop(millrace(cpu=cpu), lambda n: float(n), 20)
     assert levels(decisions) == [1] * 20
     assert set(states(decisions)) == {"refused"}
     assert cpu.requests == 20
@@ -128,14 +120,14 @@ def test_it_never_climbs_while_it_is_refused_and_asks_once_a_period():
 
 def test_it_climbs_when_it_is_allowed_again():
     cpu = Cpu(granted=False)
-    law = law_of(cpu=cpu)
+    law = millrace(cpu=cpu)
     refused = closed_loop(law, lambda n: float(n), 20)
     cpu.granted = True
     assert levels(closed_loop(law, lambda n: float(n), 20, after=refused))[-1] == 64
 
 
 def test_refused_it_may_still_step_down():
-    chosen = levels(closed_loop(law_of(start=32, cpu=Cpu(granted=False)), lambda n: 1.0, 20))
+    chosen = levels(closed_loop(millrace(start=32, cpu=Cpu(granted=False)), lambda n: 1.0, 20))
     assert chosen == sorted(chosen, reverse=True)
     assert chosen[-1] <= 2
 
@@ -161,7 +153,7 @@ class Counted(Cpu):
 )
 def test_every_climb_was_granted_and_a_period_asks_once_at_most(answers, factors):
     cpu = Counted(iter(answers))
-    law = law_of(16, cpu=cpu)
+    law = millrace(16, cpu=cpu)
     decisions = []
     for factor in factors:
         decisions += closed_loop(law, scaled(peak_at(3 if factor < 1 else 11), factor), 9, after=decisions)
@@ -193,141 +185,12 @@ def test_others_that_leave_cpus_free_are_no_crowd(limit):
     assert level == 8
 
 
-# -- what teaches nothing ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [{"throughput": 0.0}, {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9}, {"throughput": 9e9, "others_cpu": 1.0}],
-    ids=["idle", "crowded", "only others known"],
-)
-@pytest.mark.parametrize("at", [0, 2, 7, 40])
-def test_idle_and_crowded_periods_teach_nothing(odd, at):
-    """As if they had not been: the level stays meanwhile, and then all goes on as without them."""
-    quiet, curve = levels(closed_loop(law_of(), peak_at(13), 60)), peak_at(13)
-    law, level, chosen = law_of(), 1, []
-    for second in range(80):
-        if at <= second < at + 20:
-            assert law.step(reading(second, level, **odd)).threads == level
-            continue
-        level = law.step(reading(second, level, curve(level))).threads
-        chosen.append(level)
-    assert chosen == quiet
-
-
-@pytest.mark.parametrize("factor", [0.01, 0.4, 2.0, 50.0])
-def test_a_burst_of_one_period_moves_nothing(factor):
-    law = law_of()
-    before = closed_loop(law, peak_at(13), 40)
-    burst = closed_loop(law, scaled(peak_at(13), factor), 1, after=before)
-    after = closed_loop(law, peak_at(13), 30, after=[*before, *burst])
-    assert {decision.threads for decision in [*burst, *after]} == {before[-1].threads}
-    assert "a burst, or another load?" in burst[0].reason
-
-
-@pytest.mark.parametrize("extreme", [5e-324, 1.7e308])
-def test_a_burst_beyond_all_measure_moves_nothing_and_is_told_in_short(extreme):
-    law, ordinary = law_of(), 1e-10 if extreme > 1.0 else 1e300
-    before = closed_loop(law, lambda n: ordinary, 40)
-    burst = closed_loop(law, lambda n: extreme, 1, after=before)[0]
-    assert burst.threads == before[-1].threads
-    assert len(burst.reason) < 80
-
-
-def test_one_burst_up_and_one_down_are_no_load():
-    law = law_of()
-    before = closed_loop(law, peak_at(13), 40)
-    decisions = list(before)
-    for factor in (2.0, 0.4, 2.0, 0.4):
-        decisions += closed_loop(law, scaled(peak_at(13), factor), 1, after=decisions)
-    assert {decision.threads for decision in decisions[40:]} == {before[-1].threads}
-
-
-def test_small_differences_are_no_other_load():
-    law = law_of()
-    before = closed_loop(law, peak_at(13), 40)
-    after = closed_loop(law, scaled(peak_at(13), 1.1), 60, after=before)
-    assert {decision.threads for decision in after} == {before[-1].threads}
-
-
-# -- changes of load ---------------------------------------------------------------------------------------------------------
-
-
-def test_another_load_is_noticed_in_two_periods_and_its_best_level_found():
-    law = law_of()
-    decisions = closed_loop(law, peak_at(12), 40)
-    decisions += closed_loop(law, scaled(peak_at(40), 0.6), 25, after=decisions)
-    assert "burst" in decisions[40].reason
-    assert decisions[41].reason.startswith("another load: ")
-    assert peak_at(40)(decisions[-1].threads) >= 0.97 * 4000
-
-
-@pytest.mark.parametrize("factor", [0.3, 0.5, 1.6, 5.0])
-def test_a_load_that_scales_throughput_only_costs_few_looks(factor):
-    law = law_of()
-    before = closed_loop(law, peak_at(13), 40)
-    after = closed_loop(law, scaled(peak_at(13), factor), 40, after=before)
-    assert peak_at(13)(after[-1].threads) >= 0.97 * 1300
-    assert sum(a.threads != b.threads for a, b in pairwise(after)) <= 4
-
-
-def remembered(law):
-    """Two loads: best at 12, then at 4; the law is settled under the second."""
-    decisions = closed_loop(law, peak_at(12), 40)
-    assert decisions[-1].threads == 12
-    decisions += closed_loop(law, scaled(peak_at(4), 0.5), 30, after=decisions)
-    assert decisions[-1].threads == 4
-    return decisions
-
-
-def test_it_goes_straight_back_to_the_level_of_a_load_that_it_knows():
-    law = law_of(16)
-    decisions = remembered(law)
-    back = closed_loop(law, peak_at(12), 20, after=decisions)
-    assert levels(back) == [4, *[12] * 19]
-    assert back[1].reason == "load as before, when 12 was best → there"
-    again = closed_loop(law, scaled(peak_at(4), 0.5), 20, after=[*decisions, *back])
-    assert levels(again) == [12, *[4] * 19]
-
-
-def test_refused_it_goes_back_as_soon_as_it_may_and_asks_once_a_period():
-    cpu = Cpu()
-    law = law_of(16, cpu=cpu)
-    decisions = remembered(law)
-    cpu.granted, cpu.requests = False, 0
-    decisions += closed_loop(law, peak_at(12), 8, after=decisions)
-    assert levels(decisions[-8:]) == [4] * 8
-    assert states(decisions[-7:]) == ["refused"] * 7
-    assert cpu.requests == 7
-    cpu.granted = True
-    assert levels(closed_loop(law, peak_at(12), 5, after=decisions)) == [12] * 5
-
-
-def test_what_it_remembers_never_makes_it_walk_in_circles():
-    """At each of two levels the throughput is what the other's load would show there."""
-    first, second = peak_at(12), scaled(peak_at(40), 0.6)
-    law = law_of()
-    decisions = []
-    for curve in (first, second, first):
-        decisions += closed_loop(law, curve, 30, after=decisions)
-    decisions += closed_loop(law, lambda n: second(n) if n <= 26 else first(n), 60, after=decisions)
-    assert len(set(levels(decisions[-20:]))) == 1
-
-
-def test_it_remembers_the_last_loads_only():
-    law = law_of(8)
-    decisions = []
-    for factor in range(2 * RECALLS):
-        decisions += closed_loop(law, scaled(up_to(3), 2.0**factor), 12, after=decisions)
-    assert RECALLS // 2 <= len(law._loads) <= RECALLS
-
-
 # -- threads that do not suspend -----------------------------------------------------------------------------------------------
 
 
 def test_a_period_counts_for_the_level_at_which_it_passed():
     """Five threads cannot be suspended: what lower levels bring is not seen, and never believed to have been."""
-    law, asked = law_of(), 1
+    law, asked = millrace(), 1
     for second in range(40):
         level = max(5, asked)
         asked = law.step(reading(second, level, peak_at(9)(level))).threads
@@ -335,7 +198,7 @@ def test_a_period_counts_for_the_level_at_which_it_passed():
 
 
 def test_a_level_that_it_does_not_get_is_searched_from_where_it_is():
-    law = law_of()
+    law = millrace()
     law.step(reading(1, 1, 100.0))
     decision = law.step(reading(2, 20, 2000.0))
     assert law._belief.measured.keys() == {1, 20}
@@ -343,7 +206,7 @@ def test_a_level_that_it_does_not_get_is_searched_from_where_it_is():
 
 
 def test_more_threads_than_allowed_count_as_the_maximum():
-    decision = law_of(8).step(reading(1, 50, 100.0))
+    decision = millrace(8).step(reading(1, 50, 100.0))
     assert 1 <= decision.threads <= 8
 
 
@@ -352,7 +215,7 @@ def test_more_threads_than_allowed_count_as_the_maximum():
 
 def test_a_higher_tolerance_looks_less():
     def looks(tolerance):
-        chosen = levels(closed_loop(law_of(tolerance=tolerance), peak_at(23), 40))
+        chosen = levels(closed_loop(millrace(tolerance=tolerance), peak_at(23), 40))
         return sum(a != b for a, b in pairwise(chosen))
 
     assert looks(0.5) < looks(0.002)
@@ -360,7 +223,7 @@ def test_a_higher_tolerance_looks_less():
 
 def test_change_says_what_is_another_load():
     for change, noticed in ((0.15, True), (3.0, False)):
-        law = law_of(change=change)
+        law = millrace(change=change)
         before = closed_loop(law, peak_at(13), 40)
         after = closed_loop(law, scaled(peak_at(13), 2.0), 3, after=before)
         assert ("another load" in after[1].reason) is noticed
@@ -384,23 +247,25 @@ def test_cpu_limit_says_how_much_others_must_leave():
 )
 def test_settings_out_of_range_are_refused(name, value, said):
     with pytest.raises(UserError, match=said):
-        law_of(**{name: value})
+        millrace(**{name: value})
 
 
 # -- any trace ---------------------------------------------------------------------------------------------------------------
 
 
 def test_two_laws_fed_alike_decide_alike():
-    assert closed_loop(law_of(), peak_at(13), 40) == closed_loop(law_of(), peak_at(13), 40)
+    assert closed_loop(millrace(), peak_at(13), 40) == closed_loop(millrace(), peak_at(13), 40)
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-3, 1e12, 1e300])
 def test_the_unit_of_throughput_does_not_matter(unit):
-    assert levels(closed_loop(law_of(), scaled(peak(13, 0.5), unit), 30)) == levels(closed_loop(law_of(), peak(13, 0.5), 30))
+    assert levels(closed_loop(millrace(), scaled(peak(13, 0.5), unit), 30)) == levels(
+        closed_loop(millrace(), peak(13, 0.5), 30)
+    )
 
 
 def test_throughputs_that_jump_to_the_ends_of_what_a_float_holds_raise_nothing():
-    chosen = levels(open_loop(law_of(), [5e-324, 1.7e308, 1.0, 0.0] * 30))
+    chosen = levels(open_loop(millrace(), [5e-324, 1.7e308, 1.0, 0.0] * 30))
     assert all(1 <= level <= 64 for level in chosen)
 
 
