@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
 from harness.cli.progress_line import ProgressLine
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         description=BENCH_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_bench_options(benching)
+    _add_bench_options(benching, again=True)
     benching.add_argument("--curves", metavar="FILE", help="scenarios of your own (YAML or JSON) in place of the library")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
     listing.set_defaults(action=list_laws)
@@ -103,15 +103,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_bench_options(parser: argparse.ArgumentParser) -> None:
+def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> None:
+    """`again`: they may have been given before the command already, and then hold unless they are given behind it."""
     parser.set_defaults(action=bench, curves=None)
-    parser.add_argument("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
-    parser.add_argument(
-        "--every", type=whole(1, MAX_EVERY), default=1, metavar="N", help="every N-th scenario of the library (default: all)"
-    )
-    parser.add_argument("--report", metavar="PATH", help="write the table to PATH (Markdown)")
-    parser.add_argument("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
-    parser.add_argument(
+
+    def add(option: str, default: object = None, **how: Any) -> None:
+        parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
+
+    add("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
+    add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="every N-th scenario of the library (default: all)")
+    add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
+    add("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
+    add(
         "--json",
         metavar="PATH|-",
         help="write the rows with all levels as JSON: to PATH, or with - to stdout in place of the table",
@@ -161,14 +164,23 @@ def _scenarios(args: argparse.Namespace) -> list[Scenario]:
 
     from harness.saso.user_curves import parse_scenarios
 
+    text = _text_of(args.curves)
     try:
-        document = yaml.safe_load(_text_of(args.curves))
+        document = _json_or_none(text) or yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise UserError(f"--curves {args.curves[:80]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
     try:
         return parse_scenarios(document)
     except UserError as error:
         raise UserError(f"--curves {args.curves[:80]}: {error}") from None
+
+
+def _json_or_none(text: str) -> object:
+    """JSON is not quite YAML: it may be indented by tabs, and has numbers without a point, as 1e-05."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _write(option: str, name: str, write: Callable[[Path], object]) -> None:

@@ -45,7 +45,7 @@ LEARNS = 9  # settled periods that still count as measurements; from then on onl
 SAME_SHAPE = 0.5  # odds that a curve keeps its shape when the load changes
 DISTINCT = 4.0  # standard deviations that are more than noise
 RECALLS = 16  # loads
-MOST_SHOWN = 10.0  # of a logarithm: e^10 times as much is told as that
+UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,7 @@ class Millrace(Law):
         self._belief = belief
         self._settled: int | None = None
         self._looks = 0
+        self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
 
     def _choose(self, level: int) -> tuple[int, str, str]:
         """Look at another level, or settle on the best of those that it has been at."""
@@ -169,6 +170,7 @@ class Millrace(Law):
         off = value - self._expected
         if abs(off) <= max(math.log1p(float(self.set["change"])), DISTINCT * self._deviation):
             self._suspect = None
+            self._recalled = False
             self._still += 1
             share = max(1.0 / (self._still + 1.0), 0.03)
             self._expected += share * off
@@ -176,7 +178,7 @@ class Millrace(Law):
             return None
         before, self._suspect = self._suspect, value
         if before is None or (before - self._expected) * off < 0.0:
-            return level, f"{math.expm1(min(off, MOST_SHOWN)):+.0%}: a burst, or another load? → stay", "settled"
+            return level, f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay", "settled"
         return self._changed(level, before, value)
 
     def _changed(self, level: int, *values: float) -> tuple[int, str, str]:
@@ -185,18 +187,24 @@ class Millrace(Law):
         self._loads = [load for load in self._loads if load.belief is not shape][1 - RECALLS :]
         known = [load for load in self._loads if load.explains(level, sum(values) / len(values))]
         self._loads.append(Load(shape, level, self._expected, self._deviation))
-        if known and (known[-1].level <= level or self.cpu.acceptable()):
-            load = known[-1]
-            self._begin(load.belief)
-            self._settle(load.level)
-            self._still, self._expected, self._deviation = LEARNS, load.expected, load.deviation
-            return load.level, f"load as before, when {load.level} was best → there", "settled"
+        if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
+            return self._recall(level, known[-1])
         odds = SAME_SHAPE * shape.odds_of_all() + (1.0 - SAME_SHAPE) * self._family.prior
         self._begin(Belief(self._family, odds))
         for value in values:
             self._belief.add(level, value)
         target, reason, state = self._choose(level)
         return target, f"another load: {reason}", state
+
+    def _recall(self, level: int, load: Load) -> tuple[int, str, str]:
+        """To the level of a load that is known; refused, it is asked for again in each period that shows the load."""
+        why = f"load as before, when {load.level} was best"
+        if load.level > level and not self.cpu.acceptable():
+            return level, f"{why}, but the CPU limit refuses → stay", "refused"
+        self._begin(load.belief)
+        self._settle(load.level)
+        self._still, self._expected, self._deviation, self._recalled = LEARNS, load.expected, load.deviation, True
+        return load.level, f"{why} → there", "settled"
 
 
 LAW = Millrace

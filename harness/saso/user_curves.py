@@ -20,6 +20,8 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import reprlib
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -104,12 +106,12 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
     if isinstance(drift, bool):
         noise, drift = (0.0, noise) if drift else (noise, 0.0)
     drift = _number(f"{at}.drift", drift, 0.0, 1.0, "of throughput")
-    events = entry.get("events") or []
+    events = [] if entry.get("events") is None else entry["events"]
     if not isinstance(events, list):
         raise UserError(f"{at}.events must be a list, not {_shown(events)}")
     name = entry.get("name", f"curve-{place + 1}")
-    if not isinstance(name, str) or not name.strip():
-        raise UserError(f"{at}.name must be text, not {_shown(name)}")
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise UserError(f"{at}.name must be text on one line, not {_shown(name)}")
     return Scenario(
         name=name,
         curve=curve,
@@ -125,7 +127,7 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
 
 def _event(at: str, entry: object, levels: int, periods: int) -> Event:
     kind = entry.get("kind") if isinstance(entry, dict) else None
-    if kind not in EVENTS:
+    if not isinstance(kind, str) or kind not in EVENTS:
         raise UserError(f"{at}.kind must be one of {', '.join(EVENTS)}, not {_shown(kind)}")
     entry = _mapping(at, entry, ("kind", "at", "length", *EVENTS[kind]), required=("at",))
     begin = _whole(f"{at}.at", entry["at"], 0, periods - 1, default=None)
@@ -163,7 +165,9 @@ def _parsed(at: str, text: str) -> ast.expr:
     if len(text) > MAX_EXPRESSION:
         raise UserError(f"{at} must have at most {MAX_EXPRESSION} characters, not {len(text)}")
     try:
-        expression = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():  # what Python would only warn of, as in 1if, is refused
+            warnings.simplefilter("error")
+            expression = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise UserError(f"{at} must be an expression of n, not {_shown(text)}") from None
     for node in ast.walk(expression):
@@ -220,7 +224,7 @@ def _mapping(at: str, entry: object, keys: tuple[str, ...], required: tuple[str,
         if key not in keys:
             raise UserError(f"{at} has no key {_shown(key)}; its keys are: {', '.join(keys)}")
     for key in required:
-        if key not in entry:
+        if entry.get(key) is None:
             raise UserError(f"{at} must have the key {key!r}")
     return entry
 
@@ -239,6 +243,18 @@ def _number(at: str, value: object, low: float, high: float, unit: str) -> float
     return float(value)
 
 
+class _Short(reprlib.Repr):
+    """Looks at the beginning only: a file of a few lines can hold lists that would not end, or not fit into memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring = 3, 50
+
+    def repr_int(self, value: int, level: int) -> str:
+        """Python refuses to print whole numbers of thousands of digits."""
+        return repr(value) if abs(value) < 10**40 else "a very large number"
+
+
 def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**40 else "a very large number"
+    text = _Short().repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""`millrace laws`: the listing, and a trace replayed."""
+"""`millrace laws list` and `millrace laws replay`: the listing, and a trace replayed."""
 
 from __future__ import annotations
 

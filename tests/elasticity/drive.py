@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from harness.elasticity import Decision, Law, Reading
+from harness.elasticity import Bounds, Decision, Law, Reading, make_law
 
 
 def reading(second: int, level: int, throughput: float, **others: float | None) -> Reading:
@@ -70,3 +70,13 @@ def up_to(knee: int, each: float = 100.0) -> Callable[[int], float]:
 def peak_at(best: int, each: float = 100.0, fall: float = 20.0) -> Callable[[int], float]:
     """A curve that rises by `each` a level to `best`, and falls by `fall` a level from there."""
     return lambda level: each * min(level, best) - fall * max(0, level - best)
+
+
+def scaled(curve: Callable[[int], float], factor: float) -> Callable[[int], float]:
+    """The same curve with all throughputs times a factor."""
+    return lambda level: factor * curve(level)
+
+
+def millrace(maximum: int = 64, minimum: int = 1, start: int | None = None, cpu: Cpu | None = None, **given: object) -> Law:
+    """Millrace's own law with settings, from its minimum if no start is given; climbs are granted if nobody else is to say."""
+    return make_law("millrace", Bounds(minimum, maximum, minimum if start is None else start), cpu or Cpu(), given)

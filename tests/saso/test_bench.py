@@ -1,0 +1,89 @@
+"""All laws on all scenarios: a row for each pair, the same however many processes there are."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from harness.elasticity import Bounds, make_law
+from harness.errors import UserError
+from harness.saso import bench
+from harness.saso.bench import CHUNK, row_of, run_bench
+from harness.saso.closed_loop import run
+from harness.saso.curves import peak, sampled
+from harness.saso.scenario import Event, Scenario
+from harness.saso.score import score
+
+
+def some(count, noise=0.03):
+    """Small scenarios, one for each seed."""
+    events = (Event("scale", 25, factor=0.4),)
+    return [
+        Scenario(
+            f"s{k}", sampled(peak(k, 0.5), 20), Bounds(1, 20, 1), noise, 0.01, events, 50, seed=k, shape=f"peak-{k}", event="x"
+        )
+        for k in range(1, count + 1)
+    ]
+
+
+def quietly(done, of):
+    """No progress shown."""
+
+
+@pytest.fixture
+def one_cpu(monkeypatch):
+    monkeypatch.setattr(bench, "allowed_cpus", lambda: 1)
+
+
+def test_a_row_says_what_was_run_and_what_came_of_it():
+    scenario = some(7)[-1]
+    row = row_of("pldi17", scenario)
+    trace = run(make_law("pldi17", scenario.bounds), scenario)
+    assert (row.law, row.scenario, row.curve, row.event) == ("pldi17", "s7", "peak-7", "x")
+    assert (row.minimum, row.maximum, row.start, row.periods, row.seed) == (1, 20, 1, 50, 7)
+    assert (row.noise, row.drift) == (0.03, 0.01)
+    assert row.levels == tuple(trace.levels)
+    numbers = score(scenario, trace)
+    assert all(getattr(row, name) == value for name, value in vars(numbers).items())
+
+
+def test_rows_come_law_by_law_in_the_order_of_the_scenarios(one_cpu):
+    told = []
+    rows = run_bench(["fixed", "pldi17"], some(3), lambda done, of: told.append((done, of)))
+    assert [(row.law, row.scenario) for row in rows] == [(law, f"s{k}") for law in ("fixed", "pldi17") for k in (1, 2, 3)]
+    assert told == [(done, 6) for done in range(1, 7)]
+
+
+def test_the_same_bench_gives_the_same_rows(one_cpu):
+    assert run_bench(["millrace"], some(4), quietly) == run_bench(["millrace"], some(4), quietly)
+
+
+def test_a_law_starts_anew_in_each_scenario(one_cpu):
+    scenarios = some(6)
+    assert run_bench(["millrace"], scenarios, quietly)[-1] == run_bench(["millrace"], scenarios[-1:], quietly)[0]
+
+
+def test_an_unknown_law_is_refused(one_cpu):
+    with pytest.raises(UserError, match="law 'magic' is unknown"):
+        run_bench(["magic"], some(1), quietly)
+
+
+@pytest.mark.heavy
+def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
+    monkeypatch.setitem(os.environ, "OPENBLAS_NUM_THREADS", "1")  # and what the bench sets is taken back behind the test
+    laws, scenarios = ["millrace", "streams"], some(CHUNK)
+    rows = {}
+    for cpus in (1, 2):
+        monkeypatch.setattr(bench, "allowed_cpus", lambda cpus=cpus: cpus)
+        rows[cpus] = run_bench(laws, scenarios, quietly)
+    assert rows[1] == rows[2]
+    assert len(rows[2]) == 2 * CHUNK
+
+
+@pytest.mark.heavy
+def test_a_mistake_in_another_process_is_told_as_in_this_one(monkeypatch):
+    monkeypatch.setitem(os.environ, "OPENBLAS_NUM_THREADS", "1")
+    monkeypatch.setattr(bench, "allowed_cpus", lambda: 2)
+    with pytest.raises(UserError, match="law 'magic' is unknown"):
+        run_bench(["magic"], some(CHUNK), quietly)

@@ -1,0 +1,108 @@
+"""The table that decides, on rows by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.saso.bench import Row
+from harness.saso.report import EXPLANATION, HEADINGS, as_document, as_frame, summary
+
+ROW = Row(
+    law="streams",
+    scenario="one",
+    curve="peak",
+    event="",
+    noise=0.0,
+    drift=0.0,
+    minimum=1,
+    maximum=64,
+    start=1,
+    periods=100,
+    seed=1,
+    best_level=4,
+    settled_level=4,
+    accuracy=1.0,
+    settling=6.0,
+    overshoot=1.0,
+    changes=0.0,
+    regret=0.1,
+    levels=(1, 2, 4),
+)
+
+
+def tables(rows):
+    """Title -> law -> heading -> cell."""
+    read = {}
+    for part in summary(rows).removesuffix(EXPLANATION + "\n").split("**")[1:]:
+        if part.startswith(("no noise", "noise")):
+            title = part
+        else:
+            heads, _, *lines = [
+                [cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if "|" in line
+            ]
+            assert tuple(heads) == HEADINGS
+            read[title] = {cells[0]: dict(zip(heads, cells, strict=True)) for cells in lines}
+    return read
+
+
+def test_the_numbers_are_means_and_medians_of_the_rows():
+    rows = [
+        replace(ROW, scenario="a", accuracy=0.97, settling=4.0, overshoot=2.0, changes=1.0, regret=0.1),
+        replace(ROW, scenario="b", accuracy=0.96, settling=9.0, overshoot=2.5, changes=0.5, regret=0.3),
+        replace(ROW, scenario="c", accuracy=1.0, settling=5.0, overshoot=0.0, changes=0.0, regret=0.2),
+        replace(ROW, scenario="d", accuracy=0.5, settling=70.0, overshoot=1.0, changes=0.0, regret=0.0, maximum=256),
+    ]
+    assert tables(rows)["no noise"]["streams"] == {
+        "law": "streams",
+        "accurate": "50.0%",
+        "accuracy": "85.8%",
+        "settling (≤ 64)": "5",
+        "settling (256)": "70",
+        "overshoot > 2": "25.0%",
+        "highest": "2.0 ×",
+        "changes": "0.38",
+        "regret": "15.0%",
+    }
+
+
+def test_levels_of_other_machines_count_for_no_settling_time():
+    cells = tables([replace(ROW, maximum=1024)])["no noise"]["streams"]
+    assert (cells["settling (≤ 64)"], cells["settling (256)"]) == ("-", "-")
+
+
+def test_our_law_comes_last_and_the_others_as_they_came():
+    rows = [replace(ROW, law=law) for law in ("millrace", "streams", "fixed", "pldi17")]
+    assert list(tables(rows)["no noise"]) == ["streams", "fixed", "pldi17", "millrace"]
+
+
+def test_noise_and_drift_choose_the_table():
+    rows = [
+        replace(ROW, scenario="quiet"),
+        replace(ROW, scenario="some", noise=0.05, accuracy=0.5),
+        replace(ROW, scenario="drifting", drift=0.02, accuracy=0.0),
+        replace(ROW, scenario="loud", drift=0.10, accuracy=0.25),
+    ]
+    read = tables(rows)
+    assert {title: cells["streams"]["accuracy"] for title, cells in read.items()} == {
+        "no noise": "100.0%",
+        "noise up to 5 %": "50.0%",
+        "noise of 10 %": "25.0%",
+    }
+    assert "**noise up to 5 %** (3 scenarios)" in summary(rows)
+    assert list(tables(rows[:1])) == ["no noise", "noise up to 5 %"], "a table without rows is left out"
+
+
+def test_the_columns_of_the_table_are_aligned():
+    lines = [line for line in summary([ROW, replace(ROW, law="elastic_load_balance")]).splitlines() if line.startswith("|")]
+    assert len({len(line) for line in lines[:4]}) == 1
+    assert lines[1].startswith("|---") and lines[1].count("-:|") == len(HEADINGS) - 1
+
+
+def test_the_document_has_the_levels_and_the_frame_has_them_not():
+    document = as_document([ROW])
+    assert document["results"][0]["levels"] == (1, 2, 4)
+    assert document["results"][0]["scenario"] == "one"
+    frame = as_frame([ROW, replace(ROW, law="fixed")])
+    assert list(frame["law"]) == ["streams", "fixed"]
+    assert "levels" not in frame.columns
+    assert set(frame.columns) == document["results"][0].keys() - {"levels"}
