@@ -63,10 +63,11 @@ class SinceLastRequest:
 def crowded(limit: float, system_cpu: float | None, others_cpu: float | None) -> bool:
     """Whether the CPUs are busier than `limit` and others have a part in it: more than `1 - limit` of the CPUs.
 
-    Where others' part is not known all use counts as theirs; what is not known at all is no crowd.
+    Where one of the two is not known it is taken for the worst; where none is there is no crowd.
     """
-    busy = 0.0 if system_cpu is None else system_cpu
-    return busy > limit and (others_cpu is None or others_cpu > 1.0 - limit)
+    if system_cpu is None and others_cpu is None:
+        return False
+    return (system_cpu is None or system_cpu > limit) and (others_cpu is None or others_cpu > 1.0 - limit)
 
 
 class LeaveToOthers:
