@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from harness.cli.arguments import check_writable, whole
 from harness.cli.progress_line import ProgressLine
 from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class
 from harness.errors import RunFailed, UserError
+from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
     from harness.saso.scenario import Scenario
@@ -142,15 +143,17 @@ def bench(args: argparse.Namespace) -> int:
     with ProgressLine(len(laws) * len(scenarios)) as line:
         rows = run_bench(laws, scenarios, lambda done, of: line.show(done, of, "SASO bench"))
     if args.table is not None:
-        _write("--table", args.table, lambda path: as_frame(rows).to_parquet(path, index=False))
+        buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
+        as_frame(rows).to_parquet(buffer, index=False)
+        write_whole(args.table, buffer.getvalue())
     if args.report is not None:
-        _write("--report", args.report, lambda path: path.write_text(summary(rows), encoding="utf-8"))
+        write_whole(args.report, summary(rows).encode())
     if args.json is not None:
         document = json.dumps(as_document(rows), ensure_ascii=False)
         if args.json == "-":
             _print(document)
             return 0
-        _write("--json", args.json, lambda path: path.write_text(document + "\n", encoding="utf-8"))
+        write_whole(args.json, f"{document}\n".encode())
     _print(summary(rows).rstrip())
     return 0
 
@@ -181,13 +184,6 @@ def _json_or_none(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _write(option: str, name: str, write: Callable[[Path], object]) -> None:
-    try:
-        write(Path(name))
-    except OSError as error:
-        raise RunFailed(f"{option} {name[:80]!r}: cannot be written: {error.strerror}") from None
 
 
 def list_laws(args: argparse.Namespace) -> int:
@@ -226,10 +222,8 @@ def replay_trace(args: argparse.Namespace) -> int:
     for i, (reading, decision) in enumerate(zip(trace.readings, decisions, strict=True)):
         rows.append((str(i), f"{reading.throughput:.6g}", str(decision.threads), decision.state, decision.reason))
     if args.json is not None:
-        try:
-            Path(args.json).write_text(document + "\n", encoding="utf-8")
-        except OSError as error:
-            raise UserError(f"--json {args.json[:80]!r}: cannot be written: {error.strerror}") from None
+        check_writable("--json", args.json)
+        write_whole(args.json, f"{document}\n".encode())
     _print("\n".join(_table(rows, right=3)))
     return 0
 

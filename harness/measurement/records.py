@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +12,7 @@ from typing import Any, NamedTuple
 from harness.errors import RunFailed, UserError
 from harness.measurement.assemble import SCHEMA_VERSION
 from harness.measurement.source import CHECKOUT
+from harness.whole_file import write_whole
 
 SCHEMA = CHECKOUT / "config" / "schemas" / "record.schema.json"
 
@@ -52,21 +51,8 @@ def record_line(record: dict[str, Any]) -> str:
 
 
 def write_records(path: str | os.PathLike[str], records: Sequence[dict[str, Any]]) -> None:
-    """Write the records, all or nothing: to a temporary name beside `path`, flushed to the disk, then renamed.
-
-    An existing file is replaced; a link is followed; a device or pipe is written to as it is. Missing directories are made.
-    Raises RecordError before anything is written, RunFailed naming `path` if the system refuses (full disk, no permission).
-    """
-    data = "".join(record_line(record) + "\n" for record in records).encode()
-    target = Path(path).resolve()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if _is_special(target):
-            _write(target, data, os.O_WRONLY)
-        else:
-            _replace(target, data)
-    except OSError as error:
-        raise RunFailed(f"cannot write {path}: {error.strerror}") from error
+    """Write the records, all or nothing, as `write_whole`. Raises RecordError before anything is written, RunFailed as that."""
+    write_whole(path, "".join(record_line(record) + "\n" for record in records).encode())
 
 
 def read_records(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], list[Problem]]:
@@ -108,40 +94,3 @@ def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-
-
-def _is_special(path: Path) -> bool:
-    """Whether it exists and is neither a file, which is replaced, nor a directory, which nothing can be written to."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
-def _replace(target: Path, data: bytes) -> None:
-    temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}.tmp")
-    try:
-        _write(temporary, data, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        temporary.replace(target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    directory = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-
-
-def _write(path: Path, data: bytes, flags: int) -> None:
-    handle = os.open(path, flags | os.O_CLOEXEC, 0o666)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
-        if stat.S_ISREG(os.fstat(handle).st_mode):  # a device or pipe has nothing to flush
-            os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -166,3 +166,13 @@ def test_the_real_command_uses_several_processes_and_keeps_stdout_clean(tmp_path
     done = subprocess.run([sys.executable, "-m", "harness", *words], capture_output=True, text=True, cwd=ROOT, timeout=50)
     assert (done.returncode, done.stderr) == (0, "")
     assert [row["scenario"] for row in json.loads(done.stdout)["results"]] == [f"s{k}" for k in range(40)]
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
+@pytest.mark.parametrize("option", ["--table", "--report", "--json"])
+def test_a_full_disk_is_told_and_a_device_stays_a_device(option, tmp_path, capsys):
+    curves = tmp_path / "mine.yaml"
+    curves.write_text("- {throughput: [1, 2], periods: 20}", encoding="utf-8")
+    assert main(["laws", "bench", "--law", "fixed", "--curves", str(curves), option, "/dev/full"]) == 1
+    assert capsys.readouterr().err == "millrace laws: cannot write /dev/full: No space left on device\n"
+    assert Path("/dev/full").is_char_device()

@@ -1,0 +1,64 @@
+"""Files that are there whole or not at all, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from harness.errors import RunFailed
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file, all or nothing: to a temporary name beside `path`, flushed to the disk, then renamed.
+
+    An existing file is replaced; a link is followed; a device or pipe is written to as it is. Missing directories are made.
+    Raises RunFailed naming `path` if the system refuses (full disk, no permission).
+    """
+    target = Path(path).resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if _is_special(target):
+            _write(target, data, os.O_WRONLY)
+        else:
+            _replace(target, data)
+    except OSError as error:
+        raise RunFailed(f"cannot write {path}: {error.strerror}") from error
+
+
+def _is_special(path: Path) -> bool:
+    """Whether it exists and is neither a file, which is replaced, nor a directory, which nothing can be written to."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _replace(target: Path, data: bytes) -> None:
+    temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}.tmp")
+    try:
+        _write(temporary, data, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        temporary.replace(target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+    directory = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _write(path: Path, data: bytes, flags: int) -> None:
+    handle = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        if stat.S_ISREG(os.fstat(handle).st_mode):  # a device or pipe has nothing to flush
+            os.fsync(handle)
+    finally:
+        os.close(handle)
