@@ -71,6 +71,7 @@ The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
 
 
 MAX_EVERY = 1000
+MAX_JOBS = 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,6 +113,7 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
         parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
 
     add("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
+    add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
     add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="every N-th scenario of the library (default: all)")
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
     add("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
@@ -141,7 +143,7 @@ def bench(args: argparse.Namespace) -> int:
     from harness.saso.bench import run_bench
 
     with ProgressLine(len(laws) * len(scenarios)) as line:
-        rows = run_bench(laws, scenarios, lambda done, of: line.show(done, of, "SASO bench"))
+        rows = run_bench(laws, scenarios, lambda done, of: line.show(done, of, "SASO bench"), args.jobs)
     if args.table is not None:
         buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
         as_frame(rows).to_parquet(buffer, index=False)

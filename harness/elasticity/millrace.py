@@ -37,8 +37,8 @@ from harness.elasticity.scaling import Vector, family
 
 PRICE = 0.016  # of a doubling of the level, as a share of throughput
 HORIZON = 50.0  # periods over which a look has to pay
-REACH = 2  # times a level that is not too high, with odds of
-DOUBT = 0.02  # to one against
+REACH = 2  # times the level that the best one is surely not below: how far up it looks
+DOUBT = 0.02  # odds that it is below all the same
 TIRES = 8.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has settled
 LEARNS = 9  # settled periods that still count as measurements; from then on only a change of load moves the law

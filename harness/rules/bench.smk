@@ -12,4 +12,4 @@ rule bench_laws:
     # One core, beside Spark's jobs; never beside a measurement, which takes all cores.
     threads: 1
     shell:
-        "millrace laws bench --table {output:q} > {log:q} 2>&1"
+        "millrace laws bench --jobs {threads} --table {output:q} > {log:q} 2>&1"

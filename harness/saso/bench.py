@@ -62,13 +62,15 @@ def row_of(law: str, scenario: Scenario) -> Row:
     )
 
 
-def run_bench(laws: Sequence[str], scenarios: Sequence[Scenario], progress: Callable[[int, int], None]) -> list[Row]:
+def run_bench(
+    laws: Sequence[str], scenarios: Sequence[Scenario], progress: Callable[[int, int], None], jobs: int | None = None
+) -> list[Row]:
     """The rows, law by law, in the scenarios' order: the same whatever the number of processes.
 
-    `progress` is told how many of how many pairs are done.
+    `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed.
     """
     pairs = [(law, scenario) for law in laws for scenario in scenarios]
-    workers = min(allowed_cpus(), 1 + len(pairs) // CHUNK)
+    workers = min(jobs or allowed_cpus(), 1 + len(pairs) // CHUNK)
     rows: list[Row] = []
     if workers == 1:
         for law, scenario in pairs:
