@@ -29,6 +29,8 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _told(row: pd.Series) -> str:
-    """A ratio with its interval, which one repeat does not have."""
+    """A ratio with its interval, which one repeat does not have; the best arm itself has none."""
+    if row["ratio"] == row["lo"] == row["hi"]:
+        return "elastic is the best arm"
     interval = "" if pd.isna(row["lo"]) else f" [{row['lo']:.0%}, {row['hi']:.0%}]"
     return f"elastic {row['ratio']:.0%}{interval}"

@@ -24,5 +24,9 @@ def test_a_panel_tells_the_laws_rate_over_the_best_arms_with_its_interval():
     assert "elastic" not in second
 
 
+def test_where_the_law_is_best_there_is_no_ratio():
+    assert titles(1.0, 1.0, 1.0)[0].endswith("\nelastic is the best arm")
+
+
 def test_a_single_repeat_has_no_interval():
     assert titles(0.9, None, None)[0].endswith("\nelastic 90%")
