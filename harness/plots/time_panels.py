@@ -47,6 +47,7 @@ class Kind:
     model: str = ELASTIC  # whose colour the throughput has
     bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None  # from the rows of a run
     bursts_label: str = ""
+    names_buffers: bool = False  # whether titles tell how many tuples a buffer holds
 
 
 def balancing(title: str, **bursts: Any) -> Kind:
@@ -58,6 +59,7 @@ def balancing(title: str, **bursts: Any) -> Kind:
         level="active_ports",
         level_label="active output ports",
         model="manual",
+        names_buffers=True,
         **bursts,
     )
 
@@ -120,7 +122,8 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
         axes = drawing.subplots(down, across, squeeze=False)
         for cell, of_cell, line in zip(cells, runs, axes.T if cells_across else axes, strict=True):
             for number, ax in enumerate(line):
-                ax.set_title(cell_name(cell) + (f", run {number + 1}" if most > 1 else ""))
+                buffers = f", buffers of {style.whole(cell['queue_capacity'])}" if kind.names_buffers else ""
+                ax.set_title(cell_name(cell) + buffers + (f", run {number + 1}" if most > 1 else ""))
                 if number >= len(of_cell):
                     _leave_out(ax)
             drawn = list(line[: len(of_cell)])

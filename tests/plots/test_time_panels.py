@@ -102,14 +102,16 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
 
 
 def balancer(experiment, *costs):
-    return [arm_row(experiment, "load-balance", cost, "manual", 1e6) for cost in costs]
+    return [arm_row(experiment, "load-balance", cost, "manual", 1e6, queue_capacity=100) for cost in costs]
 
 
 def test_the_figure_of_costs_has_a_panel_a_cost_cheapest_first_with_the_active_ports():
     rows = balancer("elb_cost", 10000, 1, 1000)
     timeline = pd.DataFrame([period for row in rows for period in balanced_rows(row, [1, 3, 2], [9.0, 8.0, 7.0])])
     figure = elb_cost.figure({"throughput": frame(rows), "timeline": timeline})
-    assert list(panels(figure)) == [f"load-balance, 32 workers\ncost {cost} FLOP" for cost in ("1", "1,000", "10,000")]
+    assert list(panels(figure)) == [
+        f"load-balance, 32 workers\ncost {cost} FLOP, buffers of 100" for cost in ("1", "1,000", "10,000")
+    ]
     left = [ax for ax in figure.axes if ax.get_title()]
     assert {ax.get_position().y0 for ax in left} == {left[0].get_position().y0}  # side by side
     rights = [ax for ax in figure.axes if ax.get_ylabel() == "active output ports"]
