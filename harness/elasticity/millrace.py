@@ -11,7 +11,8 @@ among those that it has been at. Another level n is worth a look by
 
 the expected improvement of Bayesian optimisation (Mockus 1978; Jones, Schonlau and Welch 1998), curve by curve, less what a
 period there costs. While that is more than `tolerance` for some level the law goes there, else it settles on the best. It never
-looks further up than twice a level that is almost surely not too high already, so it does not use many threads where few do.
+looks further up than twice a level that is almost surely not too high already, so it does not use many threads where few do,
+nor further down at once than a third of where it is.
 
 Settled, it watches the load. Two periods in a row that are off by more than `change`, and by more than the noise explains,
 are another load: one that it knows by its throughput, and it goes back to the level that was best then; or a new one, and it
@@ -38,7 +39,8 @@ from harness.elasticity.scaling import Vector, family
 PRICE = 0.016  # of a doubling of the level, as a share of throughput
 HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the level that the best one is surely not below: how far up it looks
-DOUBT = 0.02  # odds that it is below all the same
+DOUBT = 0.003  # odds that it is below all the same
+STRIDE = 3  # times lower: how far down it looks at once; a look at very few threads costs more than it tells
 TIRES = 8.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has settled
 LEARNS = 9  # settled periods that still count as measurements; from then on only a change of load moves the law
@@ -130,7 +132,8 @@ class Millrace(Law):
         best = max(self._belief.places(), key=lambda place: expected[place])
         gain = np.maximum(utility - utility[best], 0.0) @ odds
         worth = gain - (gain - (expected - expected[best])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
-        worth[~self._allowed | (self._levels > self._reach(utility, odds, level))] = -np.inf
+        within = (self._levels <= self._reach(utility, odds, level)) & (self._levels * STRIDE >= level)
+        worth[~(self._allowed & within)] = -np.inf
         worth[best] = 0.0
         look = int(np.argmax(worth))
         threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)

@@ -1,4 +1,4 @@
-"""What Millrace's law reaches on a seventh of the library, and that no other law is better: deterministic, by the seeds."""
+"""What Millrace's law reaches on a part of the library, and that no other law is better: deterministic, by the seeds."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from harness.saso.scenario import scenarios
 
 CHOSEN = [each for each in list(scenarios())[::7] if max(each.noise, each.drift) <= QUIET]
 NOISY = [each for each in CHOSEN if max(each.noise, each.drift) == QUIET]
+WIDE = [each for each in scenarios() if each.bounds.maximum == 256 and max(each.noise, each.drift) <= QUIET]
 SILENT = [each for each in CHOSEN if each.noise == each.drift == 0.0]
 
 pytestmark = pytest.mark.heavy  # a few seconds of arithmetic
@@ -45,7 +46,10 @@ def test_it_settles_on_nearly_the_best_level(rows):
 
 def test_it_settles_soon(rows):
     assert median(row.settling for row in of(rows, DEFAULT_LAW, CHOSEN) if row.maximum <= 64) <= 10
-    assert median(row.settling for row in of(rows, DEFAULT_LAW, CHOSEN) if row.maximum == 256) <= 14
+
+
+def test_it_settles_soon_on_a_big_machine():
+    assert median(row_of(DEFAULT_LAW, each).settling for each in WIDE) <= 14
 
 
 def test_it_stays_where_it_settled(rows):
@@ -54,7 +58,8 @@ def test_it_stays_where_it_settled(rows):
 
 
 def test_it_seldom_climbs_to_more_than_twice_the_best_level(rows):
-    assert fmean(row.overshoot > 2.0 for row in of(rows, DEFAULT_LAW, CHOSEN)) <= 0.05
+    assert fmean(row.overshoot > 2.0 for row in of(rows, DEFAULT_LAW, CHOSEN)) <= 0.04
+    assert max(row.overshoot for row in of(rows, DEFAULT_LAW, SILENT)) <= 2.0
 
 
 @pytest.mark.parametrize("other", [law for law in LAWS if law != DEFAULT_LAW])
