@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
+from harness.cli.output import say
 from harness.cli.progress_line import ProgressLine
 from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class
-from harness.errors import RunFailed, UserError
+from harness.errors import UserError
 from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -153,10 +154,10 @@ def bench(args: argparse.Namespace) -> int:
     if args.json is not None:
         document = json.dumps(as_document(rows), ensure_ascii=False)
         if args.json == "-":
-            _print(document)
+            say(document)
             return 0
         write_whole(args.json, f"{document}\n".encode())
-    _print(summary(rows).rstrip())
+    say(summary(rows).rstrip())
     return 0
 
 
@@ -190,7 +191,7 @@ def _json_or_none(text: str) -> object:
 
 def list_laws(args: argparse.Namespace) -> int:
     """Print the listing."""
-    _print("\n\n".join(law_as_text(law_class(name)) for name in LAWS))
+    say("\n\n".join(law_as_text(law_class(name)) for name in LAWS))
     return 0
 
 
@@ -218,7 +219,7 @@ def replay_trace(args: argparse.Namespace) -> int:
     decisions = replay(args.law, trace, settings)
     document = json.dumps(answer(args.law, decisions), ensure_ascii=False)
     if args.json == "-":
-        _print(document)
+        say(document)
         return 0
     rows = [("sample", "tuples/s", "level", "state", "reason")]
     for i, (reading, decision) in enumerate(zip(trace.readings, decisions, strict=True)):
@@ -226,7 +227,7 @@ def replay_trace(args: argparse.Namespace) -> int:
     if args.json is not None:
         check_writable("--json", args.json)
         write_whole(args.json, f"{document}\n".encode())
-    _print("\n".join(_table(rows, right=3)))
+    say("\n".join(_table(rows, right=3)))
     return 0
 
 
@@ -248,12 +249,3 @@ def _table(rows: list[tuple[str, ...]], right: int = 0) -> list[str]:
 
 def _cell(row: tuple[str, ...], column: int, width: int, right: bool) -> str:
     return row[column].rjust(width) if right else row[column].ljust(width)
-
-
-def _print(text: str) -> None:
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise RunFailed(f"cannot write to standard output: {error.strerror}") from error

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.cli.arguments import check_writable, seconds, warmup, whole
+from harness.cli.output import say
 from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import report
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
@@ -160,12 +161,12 @@ def run(args: argparse.Namespace) -> int:
             records.append(record)
             if args.json == "-":
                 line.clear()
-                _print(record_line(record))
+                say(record_line(record))
     if args.json != "-":
-        _print("\n".join(report(records)))
+        say("\n".join(report(records)))
     if args.json not in (None, "-"):
         write_records(args.json, records)
-        _print(f"wrote {len(records)} record(s) to {args.json}")
+        say(f"wrote {len(records)} record(s) to {args.json}")
     _raise_if_wrong(records)
     return 0
 
@@ -218,12 +219,3 @@ def _raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:
     if wrong:
         reason = (records[wrong[0] - 1]["error"] or "not correct").splitlines()[0]
         raise RunFailed(f"{len(wrong)} of {len(records)} run(s) failed; run {wrong[0]}: {reason}")
-
-
-def _print(text: str) -> None:
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise RunFailed(f"cannot write to standard output: {error.strerror}") from error

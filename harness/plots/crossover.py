@@ -91,14 +91,14 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     with style.applied():
         width, height = across * (tile_width * costs + 0.7), down * (tile_height * payloads + 0.75)
         drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.2))
-        axes = drawing.subplots(down, across, squeeze=False).flat
+        axes = list(drawing.subplots(down, across, squeeze=False).flat)
         for ax, topology in zip(axes, topologies, strict=False):
             rows = throughput[throughput["topology"] == topology]
             draw(ax, rows, speedup[speedup["topology"] == topology])
             ax.set_title(shape_name(rows.iloc[0]))
             ax.set_xlabel("cost [FLOP a tuple]")
             ax.set_ylabel("payload [bytes]")
-        for ax in list(axes):
+        for ax in axes[len(topologies) :]:
             ax.set_axis_off()
         style.title_with_legend(drawing, TITLE, _legend(throughput))
         provenance.stamp(drawing, throughput, INTERVAL)

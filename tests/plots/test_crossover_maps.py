@@ -143,3 +143,10 @@ def test_simulated_numbers_are_told_apart_at_a_glance():
     assert "SIMULATED" not in [text.get_text() for text in plain.texts]
     assert "SIMULATED" in [text.get_text() for text in simulated.texts]
     assert simulated.get_supxlabel().startswith("SIMULATED on xeon")
+
+
+def test_a_place_without_a_topology_stays_empty():
+    throughput, speedup = contest({name: ([1], [128]) for name in ("pipeline", "data-parallel", "mix")})
+    drawn = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
+    assert len(drawn) == 3
+    assert all(ax.get_title() for ax in drawn)
