@@ -172,6 +172,14 @@ def test_what_is_farther_takes_longer(machines, name):
 
 
 @pytest.mark.parametrize("name", DESCRIBED)
+def test_a_line_that_nobody_else_wants_costs_a_local_operation(machines, name):
+    machine = machines[name]
+    assert machine["atomic.contended.1"] == machine["atomic.rmw_local"]
+    assert machine["atomic.rmw_local"] < machine["atomic.cas_local"] < machine["atomic.lock_unlock_local"]
+    assert machine["atomic.cas_factor.1"] == pytest.approx(machine["atomic.cas_local"] / machine["atomic.rmw_local"], rel=0.05)
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
 def test_more_hardware_threads_do_more_but_no_more_than_as_many_cores(machines, name):
     for path in ("core.smt_fp", "core.smt_mixed"):
         table = machines[name].table(path)
