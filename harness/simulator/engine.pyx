@@ -320,6 +320,9 @@ cdef class SimulatorEngine:
         self.totals = self._account(drained)
         return self.totals
 
+    def debug(self):
+        return [(i, self.core.workers[i].state, self.core.workers[i].rest, self.core.workers[i].at, self.core.workers[i].cpu, self.core.workers[i].spinning) for i in range(self.plan.run.worker_count)]
+
     # -- inside ---------------------------------------------------------------------------------------------------------------------------
 
     cdef _pass(self, double period_s):
