@@ -11,6 +11,7 @@ from harness.cli.arguments import check_writable, seconds, whole
 from harness.cli.countdown import Countdown
 from harness.cli.output import say
 from harness.errors import UserError
+from harness.place import LOCAL, find_place
 from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -136,8 +137,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Raise UserError for options that do not go together, outputs that cannot be written, a profile that is not there."""
-    from harness.machine import load_machine
-
     if args.resume and (args.measured or args.only_predicted):
         other = "--measured" if args.measured else "--only-predicted"
         raise UserError(f"--resume goes on measuring, and with {other} nothing is measured: leave one of them out")
@@ -146,7 +145,7 @@ def _check(args: argparse.Namespace) -> None:
     for option in ("output", "figure", "markdown"):
         if getattr(args, option) is not None:
             check_writable(f"--{option}", getattr(args, option))
-    load_machine("local")
+    find_place(LOCAL, simulated=True)
 
 
 def _given(path: Path, chosen: Sequence[Case]) -> list[dict[str, Any]]:

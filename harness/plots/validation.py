@@ -73,7 +73,7 @@ def scatter(ax: Axes, table: pd.DataFrame) -> None:
         look = style.of_model(row["model"])
         if row["runs"] > 1:
             ax.plot([row["low"], row["high"]], [row["predicted"]] * 2, color=look.color, lw=0.9, zorder=2)
-        ax.plot(row["measured"], row["predicted"], ls="", zorder=3, **_marker(row))
+        ax.plot(row["measured"], row["predicted"], ls="", markersize=4.5, zorder=3, **_marker(row))
     if len(known) < len(table):
         ax.text(
             0.97,
@@ -102,13 +102,18 @@ def by_group(ax: Axes, table: pd.DataFrame) -> None:
         spread = np.linspace(-0.28, 0.28, len(group)) if len(group) > 1 else [0.0]
         for offset, (_, row) in zip(spread, group.sort_values("arm", kind="stable").iterrows(), strict=True):
             ax.plot(np.clip(row["error"], -edge, edge), place + offset, ls="", markersize=3.5, zorder=3, **_marker(row))
-        ax.plot([group["error"].median()] * 2, [place - 0.4, place + 0.4], color=style.INK, lw=1.8, zorder=4)
+        ax.plot(
+            [np.clip(group["error"].median(), -edge, edge)] * 2, [place - 0.4, place + 0.4], color=style.INK, lw=1.8, zorder=4
+        )
         beyond = group[group["error"].abs() > edge]["error"]
         if len(beyond):
             worst = beyond.loc[beyond.abs().idxmax()]
             side, inward = ("right", -6) if worst > 0 else ("left", 6)
             where = {"xy": (math.copysign(edge, worst), place), "xytext": (inward, 0), "textcoords": "offset points"}
             ax.annotate(f"{worst:+.0%}", **where, ha=side, va="center", fontsize=7, color=style.INK, zorder=5)
+    counts = [known[column].nunique() for column in GROUPS]
+    for above in np.cumsum(counts)[:-1]:
+        ax.axhline(above - 0.5, color=style.FAINT, lw=0.5, zorder=1)
     ax.set_xlim(-edge, edge)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_yticks(range(len(rows)), [name for name, _ in rows])

@@ -68,10 +68,12 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     if not runs:
         return "Nothing was measured."
     spread = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else f"{runs[0]}"
-    sure = f", which hold it with probability {coverage(runs[0], rank(runs[0])):.0%} at least" if runs[0] > 1 else ""
+    sure = (
+        f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at least" if runs[0] > 1 else ""
+    )
     unstable = sum(each.unstable for each in comparisons)
     return (
-        f"Measured: median of {spread} run(s), each in a fresh process, between two of them{sure}. {unstable} case(s) "
+        f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
         f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Predicted: one run in virtual time."
     )
 

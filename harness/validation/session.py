@@ -20,6 +20,7 @@ from harness.measurement.lock import measuring_lock
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import read_records, record_line, write_records
 from harness.measurement.spec import RunSpec
+from harness.place import LOCAL
 from harness.validation.cases import EXPERIMENT, Case
 
 Record = dict[str, Any]
@@ -61,7 +62,7 @@ def key(record: Record) -> Key:
 
 def is_measured(record: Record) -> bool:
     """Whether the record is one of a validation's runs on real threads."""
-    return record["experiment"] == EXPERIMENT and record["machine"] == "local" and not record["simulated"]
+    return record["experiment"] == EXPERIMENT and record["machine"] == LOCAL and not record["simulated"]
 
 
 def kept(records: Sequence[Record], specs: Sequence[RunSpec]) -> list[Record]:
