@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.arguments import check_writable, seconds, whole
 from harness.cli.countdown import Countdown
 from harness.cli.output import say
-from harness.errors import UserError
+from harness.errors import RunFailed, UserError
 from harness.place import LOCAL, find_place
 from harness.whole_file import write_whole
 
@@ -168,6 +168,8 @@ def _predict(chosen: Sequence[Case], path: Path, line: Countdown) -> list[dict[s
         records.append(record)
         _tell(line, PREDICTED_S, "predicted", record)
     write_records(path, records)
+    if all(record["error"] is not None for record in records):
+        raise RunFailed(f"no case could be predicted: {records[0]['error'].splitlines()[0]}")
     return records
 
 

@@ -29,6 +29,7 @@ class Comparison:
     unsettled_used: bool = False  # the median is of unsettled runs, since no run of the case settled
     predicted: float | None = None
     failure: str | None = None  # why nothing was predicted
+    others: float = 0.0  # share of the CPUs that other processes took while it was measured, mean of the runs
 
     @property
     def error(self) -> float | None:
@@ -74,11 +75,17 @@ def _compare(case: Case, runs: Sequence[dict[str, Any]], forecast: dict[str, Any
         unsettled_used=bool(used) and not settled,
         predicted=forecast["sink_tuples_per_s"] if forecast is not None and failure is None else None,
         failure=failure,
+        others=statistics.fmean(map(_others, used)) if used else 0.0,
     )
 
 
 def _is_good(run: dict[str, Any]) -> bool:
     return run["correct"] and run["error"] is None and run["sink_tuples_per_s"] is not None
+
+
+def _others(run: dict[str, Any]) -> float:
+    samples = run["samples"]
+    return statistics.fmean(sample["others_cpu"] for sample in samples) if samples else 0.0
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 from harness.measurement.rank_interval import coverage, rank
@@ -13,6 +14,9 @@ from harness.validation.verdict import Verdict, judge
 ROW_HEADINGS = ("topology", "cost", "payload", "arm", "measured", "interval", "predicted", "error", "remarks")
 ERROR_HEADINGS = ("by", "value", "cases", "median", "worst", "bias", f"within {MEDIAN_TARGET:.0%}")
 ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks")
+
+DISTURBED = 0.05
+"""Share of the CPUs that others took above which a case says so."""
 
 
 def report(comparisons: Sequence[Comparison]) -> str:
@@ -52,6 +56,8 @@ def remarks(each: Comparison) -> list[str]:
     found = []
     if each.unstable:
         found.append("unstable")
+    if each.others > DISTURBED:
+        found.append(f"others took {each.others:.0%}")
     if each.unsettled_used:
         found.append("never settled")
     elif each.unsettled:
@@ -59,7 +65,7 @@ def remarks(each: Comparison) -> list[str]:
     if each.failed:
         found.append(f"{each.failed} of {each.runs + each.failed + (0 if each.unsettled_used else each.unsettled)} failed")
     if each.failure is not None:
-        found.append(f"no prediction: {each.failure.replace('|', '/')[:160]}")
+        found.append(f"no prediction: {each.failure.replace('|', '/')[:80]}")
     return found
 
 
@@ -72,9 +78,11 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at least" if runs[0] > 1 else ""
     )
     unstable = sum(each.unstable for each in comparisons)
+    others = statistics.fmean(each.others for each in comparisons if each.runs)
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
-        f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Predicted: one run in virtual time."
+        f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Other processes took {others:.0%} of the "
+        "CPUs meanwhile. Predicted: one run in virtual time."
     )
 
 

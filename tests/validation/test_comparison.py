@@ -62,6 +62,16 @@ def test_a_case_is_unstable_if_its_interval_reaches_beyond_a_fifth_of_its_median
     assert only(measured(PIPELINE, *rates), []).unstable is unstable
 
 
+def test_what_others_took_is_the_mean_over_the_runs_that_count():
+    runs = [
+        *measured(PIPELINE, 5.0, samples=[{"others_cpu": 0.1}, {"others_cpu": 0.3}]),
+        *measured(PIPELINE, 5.0, samples=[{"others_cpu": 0.4}]),
+        *measured(PIPELINE, 5.0, samples=[{"others_cpu": 1.0}], correct=False),
+    ]
+    assert only(runs, []).others == pytest.approx(0.3)
+    assert only(measured(PIPELINE, 5.0), []).others == 0.0
+
+
 def test_errors_over_several_cases():
     found = errors([beside(case(arm), 100.0, forecast) for arm, forecast in
                     (("manual", 90.0), ("dedicated", 130.0), ("dynamic-1", 80.0), ("dynamic-2", None))])  # fmt: skip

@@ -26,6 +26,7 @@ class Runs:
         self.factor = {}
         self.interrupt_at = None
         self.fail_at = None
+        self.fail_predictions = False
 
     @property
     def measured(self):
@@ -40,7 +41,8 @@ class Runs:
             raise KeyboardInterrupt
         announce("measuring")
         self.specs.append(spec)
-        changes = {"error": "no memory", "correct": False} if self.fail_at == len(self.specs) else {}
+        is_bad = self.fail_at == len(self.specs) or (self.fail_predictions and spec.simulated)
+        changes = {"error": "no memory", "correct": False} if is_bad else {}
         factor = self.factor.get(spec.arm, 1.0) if spec.simulated else 1.0 + 0.01 * spec.repeat
         return record_of(spec, RATES[spec.arm] * factor, **changes)
 
@@ -153,6 +155,13 @@ def test_a_failed_run_is_told_at_once_and_does_not_end_the_session(runs, capsys)
     out, err = capsys.readouterr()
     assert len(runs.specs) == 16
     assert ": run failed: no memory\n" in err and "1 of 3 failed" in out
+
+
+def test_if_nothing_can_be_predicted_nothing_is_measured(runs, capsys):
+    runs.fail_predictions = True
+    assert main(["validate", *ONE_CELL]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "millrace validate: no case could be predicted: no memory"
+    assert (runs.measured, len(runs.predicted)) == ([], 4)
 
 
 def test_a_failed_prediction_is_a_missed_target(runs, capsys):

@@ -54,7 +54,7 @@ SMALL = """\
 
 Measured: median of 3 run(s), each in a fresh process; interval: two of them, which hold the true median with \
 probability 75% at least. 0 case(s) unstable: the interval \
-reaches further than 20% from the median. Predicted: one run in virtual time.
+reaches further than 20% from the median. Other processes took 0% of the CPUs meanwhile. Predicted: one run in virtual time.
 
 ## Errors
 
@@ -96,11 +96,11 @@ def test_remarks_say_what_is_wrong_with_a_case():
 
     rows = report(
         [
-            Comparison(case(), 100.0, 70.0, 130.0, runs=3, failed=1, unsettled=2, failure="a|b"),
+            Comparison(case(), 100.0, 70.0, 130.0, runs=3, failed=1, unsettled=2, failure="a|b", others=0.3),
             Comparison(case("dedicated"), 100.0, 100.0, 100.0, runs=1, failed=2, unsettled=1, unsettled_used=True),
         ]
     ).splitlines()
-    assert rows[4].endswith("| unstable; 2 unsettled; 1 of 6 failed; no prediction: a/b |")
+    assert rows[4].endswith("| unstable; others took 30%; 2 unsettled; 1 of 6 failed; no prediction: a/b |")
     assert "never settled; 2 of 3 failed" in rows[5]
     assert rows[5].split("|")[6].strip() == "-"  # one run has no interval
 
