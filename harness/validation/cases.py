@@ -33,7 +33,7 @@ LONG_CAPACITY = 64
 """Tuples a queue where operators cost `LONG_FLOP` or more, measured and predicted alike: long queues of expensive tuples take
 seconds to fill, and how long a run takes to settle is not what is validated. The other cases have the model's own rule."""
 
-PREDICTED_S = {1: 0.1, 100: 0.1, 10_000: 0.4}
+PREDICTED_S = {1: 0.2, 100: 0.5, 10_000: 2.0}
 """Virtual seconds of a prediction's warm-up, and of its window, by cost: several turns of all threads on two CPUs and thousands
 of tuples, but no more, since a second in which 50 million cheap tuples pass takes long to simulate."""
 
