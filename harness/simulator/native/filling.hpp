@@ -17,7 +17,9 @@ namespace millrace::sim {
 inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent) {
   std::vector<uint8_t> holds(ports.size(), 0);
   const bool in_order = std::any_of(operators.begin(), operators.end(), [](const Operator& op) { return op.kind == MERGE; });
-  const Count at_once = in_order ? 1 : 32;  // a merge gets its tuples in order if they come one by one
+  uint64_t least = UINT64_MAX;
+  for (const Port& port : ports) least = std::min(least, port.ring.capacity());
+  const Count at_once = in_order ? 1 : static_cast<Count>(std::min<uint64_t>(32, least));  // a merge gets its tuples in order one by one
   std::vector<Tuple> batch(at_once);
   for (const std::vector<uint32_t>& level : levels) {
     for (const uint32_t port : level) holds[port] = 1;
@@ -25,12 +27,8 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
       return std::any_of(level.begin(), level.end(),
                          [&](uint32_t port) { return ports[port].ring.size() * 100 < ports[port].ring.capacity() * percent; });
     };
-    const auto has_room = [&] {
-      return std::all_of(ports.begin(), ports.end(),
-                         [&](const Port& port) { return port.ring.size() + 2 * at_once <= port.ring.capacity(); });
-    };
     // ports that get nothing, or ever less than others, must not keep this going for ever
-    for (uint64_t rounds = 0; rounds < 64 * ports[level.front()].ring.capacity() && wants_more() && has_room(); ++rounds) {
+    for (uint64_t rounds = 0; rounds < 64 * ports[level.front()].ring.capacity() && wants_more(); ++rounds) {
       for (Operator& source : operators) {
         if (source.kind != SOURCE || source.limit - source.sent < at_once) continue;
         for (Tuple& tuple : batch) {
@@ -44,6 +42,7 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
   }
   for (Port& port : ports) {
     port.ring.tail_seen = port.ring.tail;
+    port.ring.head_seen = port.ring.head;
     if (!port.scheduled || port.ring.size() == 0 || software.printed) continue;
     port.ready = true;
     list_.ports.push_back(port.index);
@@ -55,6 +54,7 @@ inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route
     const Target& target = route.targets[i];
     const bool last = i + 1 == route.targets.size();
     if (target.port != nullptr && holds[target.port->index]) {
+      make_room(holds, *target.port, count);
       Ring& ring = target.port->ring;
       for (Count j = 0; j < count; ++j) {
         Tuple& tuple = ring.slots[ring.tail++ % ring.capacity()];
@@ -69,6 +69,16 @@ inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route
     Tuple* batch = last ? first : copies.data();
     for (Count j = 0; j < count; ++j) batch[j].path += target.path_step;
     pour(holds, target.op, batch, count);
+  }
+}
+
+// A port that has what it shall hold executes the oldest ones when more come, as ports do.
+inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port, Count count) {
+  Ring& ring = port.ring;
+  while (ring.size() + count > ring.capacity()) {
+    Tuple oldest = ring.slots[ring.head++ % ring.capacity()];
+    --queued;
+    pour(holds, port.op, &oldest, 1);
   }
 }
 

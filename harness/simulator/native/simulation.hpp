@@ -155,6 +155,7 @@ class Simulation {
 
   // -- filling.hpp
   void pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first, Count count);
+  void make_room(const std::vector<uint8_t>& holds, Port& port, Count count);
   void pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count);
 
   // -- modes.hpp
