@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from harness.checked_yaml import did_you_mean
 from harness.errors import UserError
 from harness.measurement.spec import PERIOD_S, RunSpec
+from harness.models import MODELS
 from harness.place import Place
 
 RUN_OVERHEAD_S = 0.7
