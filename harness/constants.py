@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import math
@@ -99,7 +100,7 @@ class Profile:
 
 def unit_and_meaning(schema: str, path: str) -> tuple[str, str]:
     """What the schema says of the constant at a dotted path: its unit ("" for a ratio or a count), and what it is."""
-    rules = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
+    rules = _rules(schema)
     node, unit, meaning = rules, "", []
     for step in path.split("."):
         inner = node["properties"].get(step) if "properties" in node else node["additionalProperties"]
@@ -119,7 +120,8 @@ def find_profile(kind: str, folder: Path, name_or_path: str | Path) -> Path:
         return Path(name_or_path)
     names = profile_names(folder)
     if text != TEMPLATE and text not in names:
-        raise UserError(f"{kind} {text!r} is unknown{did_you_mean(text, names)}; known are: {', '.join(names)}")
+        shown = repr(text if len(text) <= 80 else f"{text[:77]}...")
+        raise UserError(f"{kind} {shown} is unknown{did_you_mean(text[:80], names)}; known are: {', '.join(names)}")
     return folder / f"{text}.yaml"
 
 
@@ -152,6 +154,11 @@ def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any],
         "plain": plain,
     }
     return values, shared
+
+
+@functools.cache
+def _rules(schema: str) -> dict[str, Any]:
+    return json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
 
 
 def _leaves(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:

@@ -13,14 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.checked_yaml import Place, dotted, wrong
+from harness.checked_yaml import Place, wrong
 from harness.constants import ROOT, Profile, find_profile, profile_names, read_profile
 from harness.errors import UserError
 
 MACHINES = ROOT / "config" / "machines"
 
-TABLES = (("core", "clock_ghz"), ("core", "smt_fp"), ("core", "smt_mixed"), ("atomic", "contended"), ("atomic", "cas_factor"))
-"""Constants by number: of busy cores in a socket, of busy hardware threads of a core, of contending threads."""
+SMT_TABLES = (("core", "smt_fp"), ("core", "smt_mixed"))
+"""Throughput of a core by busy hardware threads, relative to one."""
+
+OTHER_TABLES = (("core", "clock_ghz"), ("atomic", "contended"), ("atomic", "cas_factor"))
+"""Constants by number of busy cores in a socket, and of threads on a line."""
+
+MAX_CPUS = 65536
 
 
 @dataclass(frozen=True)
@@ -70,44 +75,43 @@ def load_machine(name_or_path: str | Path) -> Machine:
 
 
 def _check_topology(machine: Machine) -> None:
-    built = machine.cores + machine.disabled_cores
     if machine.cores < 1:
-        rule = f"must be below {built}, the number of cores"
+        rule = f"must be below {machine.cores + machine.disabled_cores}, the number of cores"
         raise wrong(machine.path, ("topology", "disabled_cores"), rule, machine.disabled_cores)
+    if machine.cpus > MAX_CPUS:
+        raise wrong(machine.path, ("topology",), f"must make at most {MAX_CPUS} logical CPUs", machine.cpus)
 
 
 def _check_distances(machine: Machine) -> None:
     """Where there are several chips or sockets, what lies between them must be said."""
-    needed: list[str] = []
+    needed: dict[str, str] = {}
     if machine.chips_per_socket > 1:
-        needed += ["transfer.load.same_module", "transfer.rmw.same_module", "copy.bandwidth.modified_same_module"]
+        module = "transfer.load.same_module", "transfer.rmw.same_module", "copy.bandwidth.modified_same_module"
+        needed |= dict.fromkeys(module, f"{machine.chips_per_socket} chips a socket")
     if machine.sockets > 1:
-        needed += ["transfer.load.other_socket", "transfer.rmw.other_socket"]
-        needed += ["copy.bandwidth.modified_other_socket", "copy.bandwidth.dram_remote"]
-    for path in needed:
+        between = "transfer.load.other_socket", "transfer.rmw.other_socket"
+        copied = "copy.bandwidth.modified_other_socket", "copy.bandwidth.dram_remote"
+        needed |= dict.fromkeys(between + copied, f"{machine.sockets} sockets")
+    for path, why in needed.items():
         if path not in machine.constants:
-            what = f"{machine.sockets} sockets" if "other_socket" in path or "remote" in path else "several chips a socket"
-            raise UserError(f"{machine.path}: {path}: missing key: a machine of {what} must say it")
+            raise UserError(f"{machine.path}: {path}: missing key: the machine has {why}")
 
 
 def _check_tables(machine: Machine, values: Mapping[str, Any]) -> None:
-    """Tables start at 1, reach as far as the topology does, and where they are of cores, no further."""
-    for place in TABLES:
-        table = machine.table(dotted(place)) if values[place[0]][place[1]] else {}
-        steps = {"smt_fp": range(1, machine.smt + 1), "smt_mixed": range(1, machine.smt + 1)}.get(place[1], (1,))
-        missing = [step for step in steps if step not in table]
-        if missing:
-            rule = "must start at 1" if steps == (1,) else f"must have a number for each of 1 to {machine.smt} hardware threads"
-            raise wrong(machine.path, place, rule, ", ".join(map(str, table)) or "nothing")
-    for place in (("core", "smt_fp"), ("core", "smt_mixed")):
-        if machine.table(dotted(place))[1] != 1:
-            raise wrong(
-                machine.path, (*place, "1", "value"), "must be 1: all are relative to it", machine[f"{dotted(place)}.1"]
-            )
+    """Tables begin with 1; those of hardware threads have each of a core, and the clock's has no more cores than a socket."""
+    for room, key in (*OTHER_TABLES, *SMT_TABLES):
+        if "1" not in values[room][key]:
+            raise wrong(machine.path, (room, key), "must begin with 1", [int(step) for step in values[room][key]])
+    for room, key in SMT_TABLES:
+        table = machine.table(f"{room}.{key}")
+        if not table.keys() >= set(range(1, machine.smt + 1)):
+            raise wrong(machine.path, (room, key), f"must have each of 1 to {machine.smt} hardware threads", list(table))
+        if table[1] != 1:
+            raise wrong(machine.path, (room, key, "1", "value"), "must be 1, as all others are relative to it", table[1])
     cores = machine.chips_per_socket * machine.cores_per_chip
-    for busy in machine.table("core.clock_ghz"):
-        if busy > cores:
-            raise wrong(machine.path, ("core", "clock_ghz"), f"must be of 1 to {cores} busy cores, those of a socket", busy)
+    most = max(machine.table("core.clock_ghz"))
+    if most > cores:
+        raise wrong(machine.path, ("core", "clock_ghz"), f"must be of 1 to {cores} busy cores, those of a socket", most)
 
 
 def _check_caches(machine: Machine, cache: Mapping[str, Any]) -> None:
