@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.checked_yaml import did_you_mean
@@ -57,15 +58,11 @@ class Place:
 
     def described(self) -> Machine:
         """The profile of a simulated place's machine. Raises UserError for one that cannot be read."""
-        from harness.machine import load_machine
-
-        return load_machine(self.machine)
+        return _machine(self.machine)
 
     def costs(self) -> Software:
         """The profile of a simulated place's software. Raises UserError as above."""
-        from harness.software import load_software
-
-        return load_software(self.software)
+        return _software(self.software)
 
     def check_levels(self, threads: int | None, maximum: int | None) -> None:
         """Raise UserError for more scheduler threads than a simulated machine has CPUs: it is described up to these only."""
@@ -102,3 +99,17 @@ def machines() -> list[str]:
     from harness.machine import machine_names
 
     return [LOCAL, *(name for name in machine_names() if name != LOCAL)]
+
+
+@lru_cache
+def _machine(name: str) -> Machine:
+    from harness.machine import load_machine
+
+    return load_machine(name)
+
+
+@lru_cache
+def _software(name: str) -> Software:
+    from harness.software import load_software
+
+    return load_software(name)
