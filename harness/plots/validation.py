@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from harness.errors import UserError
 from harness.plots import provenance, style
@@ -110,7 +110,8 @@ def by_group(ax: Axes, table: pd.DataFrame) -> None:
             worst = beyond.loc[beyond.abs().idxmax()]
             side, inward = ("right", -6) if worst > 0 else ("left", 6)
             where = {"xy": (math.copysign(edge, worst), place), "xytext": (inward, 0), "textcoords": "offset points"}
-            ax.annotate(f"{worst:+.0%}", **where, ha=side, va="center", fontsize=7, color=style.INK, zorder=5)
+            look = {"fontsize": 7, "color": style.INK, "bbox": {"fc": "white", "ec": "none", "pad": 0.6}, "zorder": 5}
+            ax.annotate(f"{worst:+.0%}", **where, ha=side, va="center", **look)
     counts = [known[column].nunique() for column in GROUPS]
     for above in np.cumsum(counts)[:-1]:
         ax.axhline(above - 0.5, color=style.FAINT, lw=0.5, zorder=1)
@@ -119,6 +120,7 @@ def by_group(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_yticks(range(len(rows)), [name for name, _ in rows])
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
     ax.set_xlabel("error: predicted / measured − 1")
 

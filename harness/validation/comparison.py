@@ -14,6 +14,9 @@ from harness.validation.cases import Case
 UNSTABLE = 0.20
 """An interval that reaches further from its median than this share makes a case *unstable*: reported, and marked."""
 
+DISTURBED = 0.05
+"""Share of the CPUs that others took, in the mean, above which a case is *disturbed*: the simulator knows of no others."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -44,6 +47,11 @@ class Comparison:
         if not self.measured or self.low is None or self.high is None:
             return False
         return self.low < (1 - UNSTABLE) * self.measured or self.high > (1 + UNSTABLE) * self.measured
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others were at work while it was measured."""
+        return self.others > DISTURBED
 
 
 def compare(cases: Sequence[Case], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]) -> list[Comparison]:

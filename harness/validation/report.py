@@ -7,16 +7,13 @@ from collections.abc import Sequence
 
 from harness.measurement.rank_interval import coverage, rank
 from harness.validation.cases import cell_name
-from harness.validation.comparison import MEDIAN_TARGET, UNSTABLE, WORST_TARGET, Comparison, Errors, errors_by
+from harness.validation.comparison import DISTURBED, MEDIAN_TARGET, UNSTABLE, WORST_TARGET, Comparison, Errors, errors_by
 from harness.validation.order import DIFFERENT, Pair
 from harness.validation.verdict import Verdict, judge
 
 ROW_HEADINGS = ("topology", "cost", "payload", "arm", "measured", "interval", "predicted", "error", "remarks")
 ERROR_HEADINGS = ("by", "value", "cases", "median", "worst", "bias", f"within {MEDIAN_TARGET:.0%}")
 ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks")
-
-DISTURBED = 0.05
-"""Share of the CPUs that others took above which a case says so."""
 
 
 def report(comparisons: Sequence[Comparison]) -> str:
@@ -56,7 +53,7 @@ def remarks(each: Comparison) -> list[str]:
     found = []
     if each.unstable:
         found.append("unstable")
-    if each.others > DISTURBED:
+    if each.disturbed:
         found.append(f"others took {each.others:.0%}")
     if each.unsettled_used:
         found.append("never settled")
@@ -82,7 +79,7 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
         f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Other processes took {others:.0%} of the "
-        "CPUs meanwhile. Predicted: one run in virtual time."
+        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: one run in virtual time."
     )
 
 
@@ -104,7 +101,7 @@ def _pair_row(pair: Pair) -> tuple[str, ...]:
 def _verdict_lines(verdict: Verdict) -> list[str]:
     if verdict.overall is None:
         return ["No case was both measured and predicted: there is nothing to judge."]
-    overall, stable, met = verdict.overall, verdict.stable, verdict.targets
+    overall, reliable, met = verdict.overall, verdict.reliable, verdict.targets
     worst, right = overall.worst, len(verdict.pairs) - len(verdict.wrong)
     lines = [
         f"* median error {overall.median:.1%} (at most {MEDIAN_TARGET:.0%}): {_word(met['median'])}",
@@ -112,11 +109,14 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
         f"* order of the models right in {right} of {len(verdict.pairs)} pairs whose measured medians differ by more than "
         f"{DIFFERENT:.0%} (all): {_word(met['order'])}",
     ]
-    if stable is not None and stable.cases < overall.cases:
-        lines.append(
-            f"* without the {overall.cases - stable.cases} unstable case(s): median {stable.median:.1%}, worst "
-            f"{signed(stable.worst.error)}, {stable.worst.case}"
+    doubtful = overall.cases - (reliable.cases if reliable else 0)
+    if doubtful:
+        told = (
+            f"median {reliable.median:.1%}, worst {signed(reliable.worst.error)}, {reliable.worst.case}"
+            if reliable
+            else "none left"
         )
+        lines.append(f"* without the {doubtful} unstable or disturbed case(s): {told}")
     if verdict.missing:
         lines.append(
             f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: {_word(met['complete'])}"

@@ -14,7 +14,7 @@ class Verdict:
     """What all comparisons of a session amount to."""
 
     overall: Errors | None  # None if no case has an error
-    stable: Errors | None  # the same without the cases that were not measured well
+    reliable: Errors | None  # the same without the unstable and the disturbed cases
     pairs: Sequence[Pair]
     missing: Sequence[Comparison]  # cases without a measurement or without a prediction
 
@@ -25,7 +25,7 @@ class Verdict:
 
     @property
     def targets(self) -> dict[str, bool]:
-        """Each target and whether it is met, over all cases, unstable ones included. A target without numbers is not met."""
+        """Each target and whether it is met, over all cases, also unstable and disturbed ones. One without numbers is missed."""
         return {
             "median": self.overall is not None and self.overall.median <= MEDIAN_TARGET,
             "worst": self.overall is not None and abs(self.overall.worst.error) <= WORST_TARGET,
@@ -43,7 +43,7 @@ def judge(comparisons: Sequence[Comparison]) -> Verdict:
     """The verdict on the comparisons."""
     return Verdict(
         overall=errors(comparisons),
-        stable=errors(each for each in comparisons if not each.unstable),
+        reliable=errors(each for each in comparisons if not (each.unstable or each.disturbed)),
         pairs=pairs(comparisons),
         missing=[each for each in comparisons if each.error is None],
     )

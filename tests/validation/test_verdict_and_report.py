@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.validation.report import amount, report
@@ -36,10 +38,12 @@ def test_unstable_cases_count_and_are_told_apart():
     comparisons = [*cell((100, 100)), *cell((100, 160), arms=("dedicated",), spread=0.3)]
     verdict = judge(comparisons)
     assert not verdict.targets["worst"]
-    assert verdict.stable.worst.error == 0.0
+    assert verdict.reliable.worst.error == 0.0
     text = report(comparisons)
     assert "* worst error +60.0%, pipeline, cost 1, payload 128, dedicated (at most 40%): MISSED" in text
-    assert "* without the 1 unstable case(s): median 0.0%, worst +0.0%, pipeline, cost 1, payload 128, manual" in text
+    assert (
+        "* without the 1 unstable or disturbed case(s): median 0.0%, worst +0.0%, pipeline, cost 1, payload 128, manual" in text
+    )
 
 
 SMALL = """\
@@ -54,7 +58,8 @@ SMALL = """\
 
 Measured: median of 3 run(s), each in a fresh process; interval: two of them, which hold the true median with \
 probability 75% at least. 0 case(s) unstable: the interval \
-reaches further than 20% from the median. Other processes took 0% of the CPUs meanwhile. Predicted: one run in virtual time.
+reaches further than 20% from the median. Other processes took 0% of the CPUs meanwhile; \
+a case says how much if it was more than 5%. Predicted: one run in virtual time.
 
 ## Errors
 
@@ -84,6 +89,15 @@ Error: predicted over measured, less 1. Median and worst are of its absolute val
 
 Not all targets are met.
 """
+
+
+def test_cases_that_others_disturbed_count_and_are_told_apart():
+    quiet, noisy = case("manual"), case("dedicated")
+    comparisons = [beside(quiet, 100.0, 110.0), replace(beside(noisy, 100.0, 300.0), others=0.06)]
+    assert [each.disturbed for each in comparisons] == [False, True]
+    assert judge(comparisons).reliable.cases == 1
+    assert "* without the 1 unstable or disturbed case(s): median 10.0%, worst +10.0%" in report(comparisons)
+    assert "* without the 1 unstable or disturbed case(s): none left" in report(comparisons[1:])
 
 
 def test_the_report_of_a_small_session_reads_so():
