@@ -25,7 +25,7 @@ class Verdict:
 
     @property
     def targets(self) -> dict[str, bool]:
-        """Each target and whether it is met, over all cases, also unstable and disturbed ones. One without numbers is missed."""
+        """Each target and whether it is met, over all cases, unstable and disturbed ones too. One without numbers is missed."""
         return {
             "median": self.overall is not None and self.overall.median <= MEDIAN_TARGET,
             "worst": self.overall is not None and abs(self.overall.worst.error) <= WORST_TARGET,
