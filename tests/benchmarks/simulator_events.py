@@ -15,56 +15,15 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from harness.errors import RunFailed
 from harness.measurement.lock import measuring_lock
 from harness.measurement.rank_interval import coverage, median_interval, rank
-from tests.benchmarks.fresh import Missing, call
-from tests.simulator.simpy_queues import Network, Outcome, with_callbacks, with_processes
+from tests.benchmarks.event_programs import CORE, NETWORKS, PROGRAMS, measure
+from tests.benchmarks.fresh import call
 
-NETWORKS: dict[str, Network] = {
-    "M/D/1 x 10 in a row, load 0.8": Network((1.0,) * 10, exponential=False, arrival_rate=0.8),
-    "closed, 20 customers, 10 stations": Network((1.0,) * 10, customers=20),
-    "closed, 1,000 customers, 1,000 stations": Network((1.0,) * 1000, customers=1000),
-}
-CORE = "event core"
 TARGET = 10.0  # times as many events per second as SimPy
-PROBE_EVENTS = 20_000  # of a first run, from which follows how long the measured one is
-
-
-def with_event_core(network: Network, seed: int, until: float) -> Outcome:
-    """The network on the simulator's event core. Raises Missing if this build has none."""
-    try:
-        from harness.simulator.queueing import simulate
-    except ImportError as error:
-        raise Missing("harness.simulator.queueing") from error
-    return simulate(network, seed, until)
-
-
-Program = Callable[[Network, int, float], Outcome]
-PROGRAMS: dict[str, Program] = {CORE: with_event_core, "SimPy, processes": with_processes, "SimPy, callbacks": with_callbacks}
-
-
-def measure(program: str, network: str, seed: int, seconds: float) -> float:
-    """Events per second of a run of about so many seconds: what a fresh process is asked for."""
-    simulate, of = PROGRAMS[program], NETWORKS[network]
-    until = PROBE_EVENTS / events_per_unit(of)
-    begin = time.perf_counter()
-    simulate(of, seed, until)
-    until *= max(1.0, seconds / (time.perf_counter() - begin))
-    begin = time.perf_counter()
-    events = simulate(of, seed, until).events
-    return events / (time.perf_counter() - begin)
-
-
-def events_per_unit(network: Network) -> float:
-    """About how many events a unit of simulated time has."""
-    if network.arrival_rate is not None:
-        return network.arrival_rate * (1 + len(network.services))
-    stations = len(network.services)
-    return network.customers * stations / (network.customers + stations - 1) / max(network.services)
-
 
 Rates = dict[tuple[str, str], list[float | str]]
 """Events per second by network and program, one a round; or why there is none."""
@@ -80,7 +39,7 @@ def session(rounds: int, seconds: float, seed: int) -> Rates:
             for network, program in draw.sample(list(rates), len(rates)):
                 try:
                     rates[network, program].append(call(measure, program, network, number, seconds))
-                except (Missing, RunFailed) as error:
+                except RunFailed as error:
                     rates[network, program].append(str(error))
         print(f"round {number} of {rounds}: {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
     return rates

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.benchmarks.simulator_events import CORE, NETWORKS, events_per_unit, measure, row
+from tests.benchmarks.event_programs import CORE, NETWORKS, events_per_unit, measure
+from tests.benchmarks.simulator_events import row
 from tests.simulator.simpy_queues import with_callbacks
 
 CALLBACKS = "SimPy, callbacks"
