@@ -12,7 +12,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from harness.place import LOCAL, SOFTWARE
+from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.plots import style
 
 MACHINES = ("xeon", "power8")
@@ -45,7 +45,7 @@ def name(row: pd.Series) -> str:
     """A place for people: `xeon (simulated)`, `xeon (simulated, costs of streams-4.2)`, `local (measured)`."""
     if not row["simulated"]:
         return f"{row['machine']} (measured)"
-    other = "" if row["software"] in (None, SOFTWARE) or pd.isna(row["software"]) else f", costs of {row['software']}"
+    other = "" if row["software"] in (None, DEFAULT_SOFTWARE) or pd.isna(row["software"]) else f", costs of {row['software']}"
     return f"{row['machine']} (simulated{other})"
 
 

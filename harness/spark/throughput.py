@@ -44,7 +44,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
         F.avg(of_used("duration_s")).alias("duration_mean"),
-        F.avg(of_used("simulation.runnable")).alias("runnable_mean"),
+        F.avg(of_used("simulation.load")).alias("runnable_mean"),
         F.count_distinct("variant").alias("variants"),
         F.min("variant_mean").alias("least"),
         F.max("variant_mean").alias("greatest"),

@@ -36,7 +36,7 @@ SIMULATION = {
     "virtual_s": 0.5,
     "wall_s": 2.0,
     "bound": None,
-    "runnable": 3.5,
+    "load": 3.5,
 }
 
 

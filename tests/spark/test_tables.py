@@ -276,8 +276,8 @@ def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, a
     streams = simulated(software="streams-4.2")
     runs = runs_of(
         make_record(sink_tuples_per_s=10.0),
-        make_record(sink_tuples_per_s=30.0, **simulated(runnable=3.0)),
-        make_record(sink_tuples_per_s=20.0, repeat=1, **simulated(runnable=5.0)),
+        make_record(sink_tuples_per_s=30.0, **simulated(load=3.0)),
+        make_record(sink_tuples_per_s=20.0, repeat=1, **simulated(load=5.0)),
         make_record(sink_tuples_per_s=50.0, **streams),
         make_record(sink_tuples_per_s=60.0, model="dedicated", **streams),
     )
