@@ -10,12 +10,13 @@ from typing import Any
 from harness.checked_yaml import Place as Spot
 from harness.checked_yaml import dotted, read_checked, wrong
 from harness.cpu import SHORTEST_S
+from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.experiment import Arm, Block, Cell, Experiment
 from harness.measurement.control import check_law
 from harness.measurement.spec import PERIOD_S, arm_name
 from harness.models import MODELS, Dynamic, make_model
-from harness.place import LOCAL, Place, find_place
+from harness.place import Place, find_place
 
 OVERRIDES = ("repeats", "duration_s", "warmup", "period_s")
 """What a size of an experiment may say otherwise than its profile, and a machine of a size otherwise than the size."""

@@ -12,17 +12,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.checked_yaml import did_you_mean
+from harness.engine import DEFAULT_SOFTWARE, LOCAL, machines
 from harness.errors import UserError
 from harness.models import MAX_THREADS, allowed_cpus
 
 if TYPE_CHECKING:
     from harness.machine import Machine
     from harness.software import Software
-
-LOCAL = "local"
-
-SOFTWARE = "millrace"
-"""The software costs of a simulated run that names none: those of this project's own runtime."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Place:
         if not self.simulated:
             return ""
         parts = [self.machine, *(["simulated"] if self.machine == LOCAL else [])]
-        return "+".join([*parts, *([self.software] if self.software != SOFTWARE else [])])
+        return "+".join([*parts, *([self.software] if self.software != DEFAULT_SOFTWARE else [])])
 
     @property
     def cpus(self) -> int:
@@ -85,20 +81,13 @@ def find_place(machine: str = LOCAL, simulated: bool = False, software: str = ""
         if software:
             raise UserError(f"software applies to simulated machines only, not to real threads: {software!r}")
         return Place()
-    place = Place(machine, True, software or SOFTWARE)
+    place = Place(machine, True, software or DEFAULT_SOFTWARE)
     known = machines()
     if machine not in known:
         raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(known)}{did_you_mean(machine, known)}")
     place.described()
     place.costs()
     return place
-
-
-def machines() -> list[str]:
-    """The machines that there are, `local` first."""
-    from harness.machine import machine_names
-
-    return [LOCAL, *(name for name in machine_names() if name != LOCAL)]
 
 
 @lru_cache

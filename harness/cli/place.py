@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from harness.cli.arguments import shown
 from harness.cli.settings import parse_settings
+from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.errors import UserError
-from harness.place import LOCAL, SOFTWARE, Place
+from harness.place import Place
 
 
 def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = LOCAL) -> None:
@@ -18,7 +19,9 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
         "--machine", default=default, metavar="NAME", help=f"where to run: local, or a simulated machine (default: {told})"
     )
     parser.add_argument("--simulated", action="store_true", help="simulate the machine, also if it is local")
-    parser.add_argument("--software", default="", metavar="NAME", help=f"whose costs a simulated run has (default: {SOFTWARE})")
+    parser.add_argument(
+        "--software", default="", metavar="NAME", help=f"whose costs a simulated run has (default: {DEFAULT_SOFTWARE})"
+    )
     parser.add_argument(
         "--set-constant",
         action="append",

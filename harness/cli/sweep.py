@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.sweep_progress import SweepProgress
+from harness.engine import LOCAL
 from harness.errors import UserError
-from harness.place import LOCAL, Place, find_place
+from harness.place import Place, find_place
 from harness.up_to_date import is_measured
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from harness.cpu import SHORTEST_S
+from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.models import DEFAULT_LAW, Model, make_model
-from harness.place import LOCAL, SOFTWARE
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
 
@@ -68,7 +68,7 @@ class RunSpec:
         if self.machine != LOCAL:
             object.__setattr__(self, "simulated", True)
         if self.simulated:
-            object.__setattr__(self, "software", self.software or SOFTWARE)
+            object.__setattr__(self, "software", self.software or DEFAULT_SOFTWARE)
 
     @property
     def simulation_seed(self) -> int:

@@ -44,7 +44,7 @@ LAWS = [
 ]
 DRAWING = [
     os.path.relpath(ROOT / f"harness/plots/{name}.py")
-    for name in ("{figure}", "thread_panels", "time_panels", "provenance", "style")
+    for name in ("{figure}", "thread_panels", "time_panels", "switch_table", "places", "provenance", "style")
 ]
 CAPTIONS = ROOT / "harness/rules/captions"
 

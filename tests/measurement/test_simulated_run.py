@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import harness.engine
+from harness.errors import RunFailed
 from harness.measurement import block
 from harness.measurement.block import block_order, measure_block
 from harness.measurement.process import failed_record
@@ -35,7 +36,7 @@ def simulate(play, monkeypatch):
 
     def start(rates=((1e6, 1e6),), told=None, **simulation):
         engine = play(rates)
-        engine.simulation = SIMULATION | simulation
+        engine.simulation_record = SIMULATION | simulation
 
         def open_engine(graph, model, machine, **options):
             if told is not None:
@@ -123,6 +124,15 @@ def test_a_run_that_hit_its_bound_on_events_has_failed_and_says_so(simulate):
     assert record["error"] == "1,000 events simulated at 0.01 s"
 
 
+def test_a_bound_that_ends_the_run_at_once_is_its_error_and_keeps_what_was_simulated(simulate):
+    engine = simulate(bound="too many events")
+    engine.sample = lambda period_s: (_ for _ in ()).throw(RunFailed("too many events"))
+    record = run_once(spec())
+    validate_record(record)
+    assert (record["correct"], record["error"]) == (False, "too many events")
+    assert record["simulation"]["events"] == 123
+
+
 def test_a_lost_run_still_says_what_was_to_be_simulated():
     record = failed_record(spec(software="streams-4.2", constants={"os.wake_us": 2.0}, repeat=1), "lost")
     validate_record(record)
@@ -132,7 +142,7 @@ def test_a_lost_run_still_says_what_was_to_be_simulated():
 
 def test_a_simulation_that_leaves_something_out_is_no_record(simulate):
     engine = simulate()
-    del engine.simulation["events"]
+    del engine.simulation_record["events"]
     with pytest.raises(RecordError, match="events"):
         validate_record(run_once(spec()))
 
