@@ -49,8 +49,8 @@ DEFAULT_REPEATS = 3
 DEFAULT_DURATION_S = 0.2
 MAX_REPEATS = 1000
 MAX_SEED = 2**63 - 1
-MEASURED_S = 1.0
-PREDICTED_S = 1.0
+MEASURE_S = 1.25
+PREDICT_S = 0.5
 """What a run takes, about. For estimates only."""
 
 FIGURE_KINDS = (".png", ".svg", ".pdf")
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.resume and log.exists():
         records = kept(read_measured(log, "--resume"), specs)
     due = left(specs, records)
-    with Countdown("validate", PREDICTED_S * len(chosen) + MEASURED_S * len(due), len(chosen) + len(due)) as line:
+    with Countdown("validate", PREDICT_S * len(chosen) + MEASURE_S * len(due), len(chosen) + len(due)) as line:
         if args.resume:
             line.note(f"{len(records)} of {len(specs)} measured runs are there already")
         predicted = _predict(chosen, forecasts, line)
@@ -166,7 +166,7 @@ def _predict(chosen: Sequence[Case], path: Path, line: Countdown) -> list[dict[s
     records = []
     for record in predict([case.predicted() for case in chosen], lambda spec, phase: line.show(_what(spec, phase))):
         records.append(record)
-        _tell(line, PREDICTED_S, "predicted", record)
+        _tell(line, PREDICT_S, "predicted", record)
     write_records(path, records)
     if all(record["error"] is not None for record in records):
         raise RunFailed(f"no case could be predicted: {records[0]['error'].splitlines()[0]}")
@@ -177,7 +177,7 @@ def _measure(due: Sequence[RunSpec], line: Countdown) -> Iterator[dict[str, Any]
     from harness.validation.session import measure
 
     for record in measure(due, lambda spec, phase: line.show(_what(spec, phase)), line.note):
-        _tell(line, MEASURED_S, f"measured #{record['repeat'] + 1}", record)
+        _tell(line, MEASURE_S, f"measured #{record['repeat'] + 1}", record)
         yield record
 
 

@@ -229,7 +229,7 @@ def test_a_terminal_sees_what_is_on_and_how_long_the_rest_will_take(runs, capsys
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
     err = capsys.readouterr().err
-    assert "[0/8] 8 s left; pipeline,operators=20,cost=1,payload=128 manual: measuring" in err
+    assert "[0/8] 7 s left; pipeline,operators=20,cost=1,payload=128 manual: measuring" in err
     assert "[7/8] " in err
     assert err.endswith("\r\033[K")
 
