@@ -17,6 +17,8 @@ from harness.whole_file import write_whole
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import pandas as pd
+
     from harness.measurement.spec import RunSpec
     from harness.validation.cases import Case
 
@@ -104,35 +106,38 @@ def run(args: argparse.Namespace) -> int:
     stem = Path(args.output).with_suffix("")
     log, forecasts = (stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted"))
     specs = rounds(chosen, 0 if args.only_predicted or args.measured else args.repeats, args.duration, args.seed)
-    records: list[dict[str, Any]] = []
-    if args.measured:
-        records = _given(Path(args.measured), chosen)
-    elif args.resume and log.exists():
-        records = kept(read_measured(log, "--resume"), specs)
+    before = read_measured(log, "--resume") if args.resume and log.exists() else []
+    records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs)
     due = left(specs, records)
     with Countdown("validate", PREDICT_S * len(chosen) + MEASURE_S * len(due), len(chosen) + len(due)) as line:
         if args.resume:
             line.note(f"{len(records)} of {len(specs)} measured runs are there already")
+        elif specs and log.exists():
+            line.note(f"what was measured before, {log}, will be replaced; --resume would keep it")
         predicted = _predict(chosen, forecasts, line)
         if specs:
-            with RecordLog(log, records) as file:
+            with RecordLog(log, before) as file:
                 for record in _measure(due, line):
                     records.append(record)
                     file.append(record)
     comparisons = compare(chosen, records, predicted)
+    text = report(comparisons)
+    _write(args, as_frame(comparisons, records, predicted), text)
+    say(text.rstrip())
+    return 1 if args.strict and not judge(comparisons).met else 0
+
+
+def _write(args: argparse.Namespace, frame: pd.DataFrame, text: str) -> None:
+    """The files asked for. Raises RunFailed if one cannot be written."""
     buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
-    frame = as_frame(comparisons, records, predicted)
     frame.to_parquet(buffer, index=False)
     write_whole(args.output, buffer.getvalue())
-    text = report(comparisons)
     if args.markdown:
         write_whole(args.markdown, text.encode())
     if args.figure:
         from harness.plots import style, validation
 
         style.save(validation.figure({"validation": frame}), [Path(args.figure)])
-    say(text.rstrip())
-    return 1 if args.strict and not judge(comparisons).met else 0
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -124,9 +124,19 @@ def test_resume_with_nothing_there_measures_everything(runs):
     assert len(runs.measured) == 12
 
 
-def test_without_resume_everything_is_measured_anew(runs):
+def test_resuming_with_other_cells_keeps_those_of_before(runs):
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
+    assert main(["validate", "--cells", "topology=mix,cost=1,payload=128", "--repeats", "1", "--resume"]) == 0
+    assert len(runs.measured) == 8 and len(read_records("results/validation.measured.jsonl")[0]) == 8
+    assert len(pd.read_parquet("results/validation.parquet")) == 4
+
+
+def test_without_resume_everything_is_measured_anew(runs, capsys):
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
+    assert "replaced" not in capsys.readouterr().err
+    assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
+    told = "what was measured before, results/validation.measured.jsonl, will be replaced; --resume would keep it"
+    assert told in capsys.readouterr().err
     assert len(runs.measured) == 8 and len(read_records("results/validation.measured.jsonl")[0]) == 4
 
 
