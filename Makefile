@@ -4,7 +4,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard harness/runtime/*.pyx harness/runtime/*.pxd harness/runtime/native/*.hpp)
+RUNTIME := $(foreach room,harness/runtime harness/calibration,$(wildcard $(room)/*.pyx $(room)/*.pxd $(room)/native/*.hpp))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native
 ARGS ?=
@@ -50,7 +50,7 @@ bench: build
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/calibration
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/rules
 	@! grep -nE '://|^--' requirements.lock
@@ -66,7 +66,7 @@ lock: .venv/.installed
 
 clean:
 	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
-	rm -f harness/runtime/*.so
+	rm -f harness/runtime/*.so harness/calibration/*.so
 
 # -- what the commands above stand on --------------------------------------------------------------------------------------------
 
