@@ -97,7 +97,7 @@ def read(path: Path) -> Document:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-# -- files --------------------------------------------------------------------------------------------------------------------------
+# -- files ---------------------------------------------------------------------------------------------------------------------
 
 
 def checked(document: Document, name: str, load: Callable[[Path], object]) -> bytes:

@@ -8,8 +8,8 @@ and by tuple. What a machine profile has as well is taken away: the FLOP of work
   a sink           sink_batch + n (sink_tuple + payload sink_byte), with one look at the clock, for the sample of latency
   a push           push_batch + n (push_tuple + copy of a slot)
   a drain          take_batch, besides what executes it
-  a turn           list_pop + drain + its batches + list_push. `drain` has the consumer flag in it; the list's parts are the list
-                   alone: a push that puts a port there does one more exchange (atomic.rmw_local)
+  a turn           list_pop + drain + its batches + list_push. `drain` has the consumer flag in it; the other two are
+                   the list alone: a push that puts a port there does one more exchange (atomic.rmw_local)
   a split          way for each output port that gets tuples, way_tuple for each tuple, besides what they are handed to
   a merge          n merge_tuple, where every second tuple comes early, with its copy to where it waits
 """

@@ -40,7 +40,7 @@ class Caches:
 
 @dataclass(frozen=True)
 class Host:
-    """The CPUs that this process may use, by number, and their caches: None if the system does not tell them, or implausibly."""
+    """The CPUs that this process may use, by number, and their caches: None if they are not told, or not plausible."""
 
     cpus: tuple[Cpu, ...]
     caches: Caches | None
