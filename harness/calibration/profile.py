@@ -54,6 +54,9 @@ def machine_profile(
         if any(path.startswith(f"{table}.") for path in measured):
             put(document, table, {})
     _put_all(document, measured, source)
+    cores = document["topology"]["chips_per_socket"] * document["topology"]["cores_per_chip"]
+    clock = document["core"]["clock_ghz"]  # of the base, it may be that of a socket with more cores
+    document["core"]["clock_ghz"] = {busy: leaf for busy, leaf in clock.items() if busy <= cores}
     return document
 
 

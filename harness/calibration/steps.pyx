@@ -90,6 +90,10 @@ cdef class Steps:
     def silence(self, str name):
         self.op(name).kernel = nothing
 
+    def processed(self, str name):
+        """Tuples that an operator has had so far."""
+        return self.op(name).processed.read()
+
     def execute(self, str name, uint32_t count, uint32_t times):
         """A batch through an operator and all that it calls."""
         cdef Operator* op = self.op(name)
@@ -240,7 +244,7 @@ cdef class Steps:
         op.kernel = nothing_until_the_end
         for _try in range(TRIES):
             self._stuff(port)
-            worker.stop.store(False, memory_order_relaxed)
+            worker.stop.store(False, memory_order_relaxed)  # set by the last batch before
             op.copies = op.processed.read() + port.ring.capacity()
             port.ready.store(1, memory_order_relaxed)
             self.plan.run.ready.push(port.index)
@@ -248,6 +252,7 @@ cdef class Steps:
             dynamic.scheduler_body(worker)
             best = _least(best, now_ns() - begin, port.ring.capacity() // count)
         op.kernel = nothing
+        worker.stop.store(False, memory_order_relaxed)
         return best
 
     cdef void _stuff(self, Port* port) noexcept:
