@@ -54,6 +54,11 @@ class Setting:
 Group = Callable[[Setting], Values]
 
 
+def least(probe: Callable[..., float], *what: object) -> float:
+    """The shortest time of a few tries: what other processes do in a round only ever adds to it."""
+    return min(probe(*what) for _ in range(TRIES))
+
+
 def cores(setting: Setting) -> Values:
     """Clock, multiply, and hardware threads that share a core."""
     host = setting.host
@@ -87,8 +92,8 @@ def lines(setting: Setting) -> Values:
         "atomic.fence": fence,
     }
     for distance, pair in setting.host.pairs().items():
-        values[f"transfer.rmw.{distance}"] = hardware.hand_off(pair, setting.times(10_000))
-        values[f"transfer.load.{distance}"] = hardware.load_modified(pair, setting.times(300))
+        values[f"transfer.rmw.{distance}"] = least(hardware.hand_off, pair, setting.times(5000))
+        values[f"transfer.load.{distance}"] = least(hardware.load_modified, pair, setting.times(200))
     numbers = setting.host.numbers
     for count in contenders(len(numbers)):
         added = hardware.contended(numbers[:count], False, 0.002 * setting.effort)
@@ -107,17 +112,17 @@ def copies(setting: Setting) -> Values:
     """Slots copied from ring to ring: what a copy takes besides its bytes, and its rate by where the bytes come from."""
     sizes, numbers = setting.caches, setting.host.numbers
     footprint = {"own_l1": sizes.l1d // 2, "own_l2": sizes.l2 // 2, "l3": min(4 * sizes.l2, sizes.l3 // 2)}
-    least = setting.times(4 << 20)
-    call, _ = line_of_copies(_alone(footprint["own_l1"], least))
+    bytes_ = setting.times(2 << 20)
+    call, _ = line_of_copies([least(hardware.copy, stride, footprint["own_l1"], bytes_) for stride in STRIDES])
     values = {"copy.call": max(LEAST, call)}
     for level, size in footprint.items():
-        values[f"copy.bandwidth.{level}"] = rate(_alone(size, least), call)
+        values[f"copy.bandwidth.{level}"] = rate([least(hardware.copy, stride, size, bytes_) for stride in STRIDES], call)
     for distance, pair in setting.host.pairs().items():
         if distance == SAME_CORE:
             continue
-        times = [hardware.copy_modified(pair, stride, footprint["own_l2"], least) for stride in STRIDES]
+        times = [least(hardware.copy_modified, pair, stride, footprint["own_l2"], bytes_) for stride in STRIDES]
         values[f"copy.bandwidth.modified_{distance}"] = rate(times, call)
-        times = [hardware.copy_returned(pair, stride, footprint["own_l2"], least) for stride in STRIDES]
+        times = [least(hardware.copy_returned, pair, stride, footprint["own_l2"], bytes_) for stride in STRIDES]
         returned_call, returned_rate = line_of_copies(times)
         values[f"copy.returned.call.{distance}"] = max(LEAST, returned_call)
         values[f"copy.returned.bandwidth.{distance}"] = returned_rate
@@ -130,11 +135,6 @@ def copies(setting: Setting) -> Values:
     each = [number for number in numbers if number in socket][:8]  # more than a few are not needed to fill it
     values["copy.socket_dram"] = hardware.copy_rate(each, STRIDES[1], max(beyond // len(each), 2 * sizes.l2))
     return values
-
-
-def _alone(footprint: int, least: int) -> list[float]:
-    """A slot of each of STRIDES copied by a thread alone [ns]: the shortest of a few tries, as others only ever add to it."""
-    return [min(hardware.copy(stride, footprint, least // TRIES) for _ in range(TRIES)) for stride in STRIDES]
 
 
 def line_of_copies(times_ns: list[float]) -> tuple[float, float]:
@@ -157,13 +157,13 @@ def out_of_caches(l3: int) -> int:
 def system(setting: Setting) -> Values:
     """The operating system: calls, switches, sleeping and waking."""
     cpu = setting.host.numbers[0]
-    calls, rounds = setting.times(5000), setting.times(1000)
-    yield_ns = futexes.yield_to_nobody(calls)
-    both_ns, share = futexes.yield_to_other(cpu, rounds)
-    hand_over_ns = futexes.hand_over(cpu, rounds)
+    calls, rounds = setting.times(2000), setting.times(1000)
+    yield_ns = least(futexes.yield_to_nobody, calls)
+    both_ns, share = min(futexes.yield_to_other(cpu, rounds) for _ in range(TRIES))
+    hand_over_ns = least(futexes.hand_over, cpu, rounds)
     near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
     values = {
-        "os.syscall_us": futexes.wake_nobody(calls) / 1000,
+        "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
         "os.yield_us": yield_ns / 1000,
         "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
     }

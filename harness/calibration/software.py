@@ -17,7 +17,7 @@ and by tuple. What a machine profile has as well is taken away: the FLOP of work
 from __future__ import annotations
 
 from harness.calibration import hardware, steps
-from harness.calibration.probes import LEAST, STRIDES, Setting, Values
+from harness.calibration.probes import LEAST, STRIDES, Setting, Values, least
 
 BATCH = 32
 SMALL, LARGE = (stride - 64 for stride in STRIDES)
@@ -98,7 +98,7 @@ def _queued(setting: Setting, times: int) -> Values:
     turn = full.schedule("source", BATCH)
     near = steps.queues(SMALL, QUEUE)
     of_one, of_batch = (near.push("source", count, times) - release for count in (1, BATCH))
-    copy = min(hardware.copy(STRIDES[0], setting.caches.l1d // 2, setting.times(1 << 20)) for _ in range(steps.TRIES))
+    copy = least(hardware.copy, STRIDES[0], setting.caches.l1d // 2, setting.times(1 << 20))
     push_tuple = max(LEAST, _line(of_one, of_batch)[1] - copy)
     list_push, list_pop, _ = steps.list_steps()
     return {

@@ -11,6 +11,7 @@ from libcpp.atomic cimport memory_order_relaxed
 from harness.runtime cimport dynamic
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
+    CACHE_LINE,
     HANDLED,
     WINDOW,
     MergeState,
@@ -359,18 +360,18 @@ def pause_ns(uint32_t times):
 
 def work_ns(uint32_t cost, uint32_t times):
     """A tuple of a batch of 32 at an operator of `cost` FLOP: the FLOP alone."""
-    cdef char[32 * 64] memory
-    cdef Tuple* first = <Tuple*> memory
+    cdef char[33 * CACHE_LINE] memory
+    cdef Tuple* first = <Tuple*> ((<size_t> memory + CACHE_LINE) // CACHE_LINE * CACHE_LINE)
     cdef int64_t begin
     cdef uint32_t i
     cdef double factor = opaque_one()
     for i in range(32):
-        slot(first, 64, i).value = 1.5
+        slot(first, CACHE_LINE, i).value = 1.5
     best = None
     for _try in range(TRIES):
         begin = now_ns()
         for _ in range(times):
-            multiply_batch(first, 64, 32, factor, cost)
+            multiply_batch(first, CACHE_LINE, 32, factor, cost)
         best = _least(best, now_ns() - begin, times * 32)
     return best
 
