@@ -110,7 +110,7 @@ def contenders(cpus: int) -> list[int]:
 
 def copies(setting: Setting) -> Values:
     """Slots copied from ring to ring: what a copy takes besides its bytes, and its rate by where the bytes come from."""
-    sizes, numbers = setting.caches, setting.host.numbers
+    sizes = setting.caches
     footprint = {"own_l1": sizes.l1d // 2, "own_l2": sizes.l2 // 2, "l3": min(4 * sizes.l2, sizes.l3 // 2)}
     bytes_ = setting.times(2 << 20)
     call, _ = line_of_copies([least(hardware.copy, stride, footprint["own_l1"], bytes_) for stride in STRIDES])
@@ -131,9 +131,8 @@ def copies(setting: Setting) -> Values:
     if OTHER_SOCKET in setting.host.pairs():
         far = setting.host.pairs()[OTHER_SOCKET]
         values["copy.bandwidth.dram_remote"] = rate([hardware.copy_far(far, stride, beyond) for stride in STRIDES], call)
-    socket = [cpu.number for cpu in setting.host.cpus if cpu.socket == setting.host.cpus[0].socket]
-    each = [number for number in numbers if number in socket][:8]  # more than a few are not needed to fill it
-    values["copy.socket_dram"] = hardware.copy_rate(each, STRIDES[1], max(beyond // len(each), 2 * sizes.l2))
+    socket = [core[0].number for core in setting.host.cores if core[0].socket == setting.host.cores[0][0].socket]
+    values["copy.socket_dram"] = hardware.copy_rate(socket, STRIDES[1], max(beyond // len(socket), 2 * sizes.l2))
     return values
 
 

@@ -6,19 +6,22 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from harness.cli.arguments import check_writable
 from harness.cli.output import say
 from harness.cli.progress_line import ProgressLine
 from harness.errors import RunFailed, UserError
 from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from harness.calibration.probes import Setting
+    from harness.calibration.probes import Group
     from harness.calibration.rounds import Measured
     from harness.calibration.topology import Host
+    from harness.machine import Machine
+    from harness.software import Software
 
 SUMMARY = "measure this machine and this runtime, for simulated runs on it"
 
@@ -71,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, write, report."""
+    from harness.calibration.probes import Setting
     from harness.calibration.rounds import measure
     from harness.calibration.topology import Host
     from harness.cpu import Reading, others_share
@@ -83,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     machine_base = load_machine(next(path for path in (machine_path, MACHINE, TEMPLATE) if path.is_file()))
     software_base = load_software(next(path for path in (software_path, SOFTWARE) if path.is_file()))
     host = Host.here()
-    setting = _setting(host, machine_base, args.quick)
+    setting = Setting(host, QUICK_EFFORT if args.quick else 1.0, machine_base.named("os.idle_residency_us"))
     before = Reading.now()
     try:
         with ProgressLine(len(groups)) as line:
@@ -93,10 +97,14 @@ def run(args: argparse.Namespace) -> int:
     others = others_share(before, Reading.now())
     software = {path: one for path, one in found.items() if path.startswith(("cost.", "reference."))}
     machine = {path: one for path, one in found.items() if path not in software}
-    files = _files(machine_path, machine_base, machine, software_path, software_base, software, host)
+    files = {}
+    if machine:
+        files[machine_path] = _machine_file(machine_path.stem, machine_base, host, machine)
+    if software:
+        files[software_path] = _software_file(software_path.stem, software_base, machine_base, software)
     for path, data in files.items():
         write_whole(path, data)
-    notices = list(_notices(host, found, others, args.quick))
+    notices = list(_notices(host, found, others))
     for notice in notices:
         print(f"millrace calibrate: {notice}", file=sys.stderr, flush=True)
     if args.json:
@@ -106,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _groups(only: list[str] | None) -> dict[str, Any]:
+def _groups(only: list[str] | None) -> dict[str, Group]:
     from harness.calibration import probes
     from harness.calibration.software import software
     from harness.checked_yaml import did_you_mean
@@ -120,8 +128,6 @@ def _groups(only: list[str] | None) -> dict[str, Any]:
 
 def _target(option: str, given: str | None, default: Path) -> Path:
     """Where to write. Raises UserError for what could not be written after all the rounds."""
-    from harness.cli.arguments import check_writable
-
     if given is None:
         return default
     check_writable(option, given)
@@ -130,50 +136,40 @@ def _target(option: str, given: str | None, default: Path) -> Path:
     return Path(given)
 
 
-def _setting(host: Host, base: Any, quick: bool) -> Setting:
-    from harness.calibration.probes import Setting
-
-    return Setting(host, QUICK_EFFORT if quick else 1.0, base.named("os.idle_residency_us"))
-
-
-def _files(
-    machine_path: Path,
-    machine_base: Any,
-    machine: Mapping[str, Measured],
-    software_path: Path,
-    software_base: Any,
-    software: Mapping[str, Measured],
-    host: Host,
-) -> dict[Path, bytes]:
-    """What to write where: the profiles of which something was measured."""
-    from harness.calibration.profile import checked, machine_profile, read, software_profile, source_of
+def _machine_file(name: str, base: Machine, host: Host, measured: Mapping[str, Measured]) -> bytes:
+    from harness.calibration.profile import checked, machine_profile, read
     from harness.machine import load_machine
-    from harness.measurement.host import cpu_model
+
+    model, source = _origin()
+    return checked(machine_profile(read(base.path), name, host, model, measured, source), name, load_machine)
+
+
+def _software_file(name: str, base: Software, machine: Machine, measured: Mapping[str, Measured]) -> bytes:
+    from harness.calibration.profile import checked, read, software_profile
     from harness.software import load_software
 
+    ipc = read(machine.path)["core"]["ipc"]
+    return checked(software_profile(read(base.path), name, ipc, measured, _origin()[1]), name, load_software)
+
+
+def _origin() -> tuple[str, str]:
+    """The CPU's name, and what measured constants say of where they are from."""
+    from harness.calibration.profile import source_of
+    from harness.measurement.host import cpu_model
+
     model = cpu_model()
-    source = source_of(model, datetime.datetime.now(datetime.UTC).date())
-    files = {}
-    document = read(machine_base.path)
-    ipc = document["core"]["ipc"]
-    if machine:
-        document = machine_profile(document, machine_path.stem, host, model, machine, source)
-        files[machine_path] = checked(document, machine_path.stem, load_machine)
-    if software:
-        document = software_profile(read(software_base.path), software_path.stem, ipc, software, source)
-        files[software_path] = checked(document, software_path.stem, load_software)
-    return files
+    return model, source_of(model, datetime.datetime.now(datetime.UTC).date())
 
 
-def _notices(host: Host, found: Mapping[str, Measured], others: float, quick: bool):
+def _notices(host: Host, found: Mapping[str, Measured], others: float) -> Iterator[str]:
+    """What a reader should know before believing the numbers."""
     if len(host.cores) < 2:
         yield "one core may be used: what takes two (transfers, contention, wake-ups) was left out"
     if host.caches is None:
         yield "the system does not tell plausible cache sizes: those of the profile stay"
     if others > MOST_OF_OTHERS:
         yield f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again when the machine is quiet"
-    noisy = [path for path, one in found.items() if one.noisy]
-    if noisy and not quick:
+    if noisy := [path for path, one in found.items() if one.noisy]:
         yield f"quartiles more than 20 % apart: {', '.join(noisy)}"
 
 
