@@ -2,7 +2,8 @@
 
   topology.py       CPUs and caches, as the system tells them
   hardware.pyx      cores, cache lines, copies       futexes.pyx   sleeping, waking, switching
-  steps.pyx         the runtime's functions, one by one, without running a graph
+  steps.pyx         the runtime's functions, one by one, without running a graph   graphs.py   whose steps they are
+  primitives.pyx    the same of what needs no graph: list, flag, lock, pause, multiplies
   probes.py         groups of probes of the machine: constants by dotted path, from one round
   software.py       the same of the runtime's steps: what is left when what they call is taken away
   rounds.py         groups in turn, several times; medians and quartiles

@@ -16,7 +16,7 @@ and by tuple. What a machine profile has as well is taken away: the FLOP of work
 
 from __future__ import annotations
 
-from harness.calibration import hardware, steps
+from harness.calibration import graphs, hardware, primitives
 from harness.calibration.probes import LEAST, STRIDES, Setting, Values, least
 
 BATCH = 32
@@ -37,17 +37,17 @@ def software(setting: Setting) -> Values:
     """One round: cost.* [ns], reference.clock_ghz, and how many multiplies overlap."""
     times = setting.times(2000)
     flop_ns = hardware.busy("multiply", setting.host.numbers[:1], setting.times(200_000))
-    overlap = _median([cost * flop_ns / steps.work_ns(cost, setting.times(500)) for cost in OVERLAPPING])
-    list_push, list_pop, search = steps.list_steps()
+    overlap = _median([cost * flop_ns / primitives.work_ns(cost, setting.times(500)) for cost in OVERLAPPING])
+    list_push, list_pop, search = primitives.list_steps()
     values = {
         "reference.clock_ghz": 1 / hardware.busy("add", setting.host.numbers[:1], setting.times(400_000)),
         "cost.flop_overlap": max(1.0, overlap),
         "cost.list_push": list_push,
         "cost.list_pop": list_pop,
         "cost.search": search,
-        "cost.flag": steps.flag_ns(setting.times(20_000)),
-        "cost.lock": steps.lock_ns(setting.times(20_000)),
-        "cost.wait_round": steps.pause_ns(setting.times(5000)),
+        "cost.flag": primitives.flag_ns(setting.times(20_000)),
+        "cost.lock": primitives.lock_ns(setting.times(20_000)),
+        "cost.wait_round": primitives.pause_ns(setting.times(5000)),
     }
     values |= _called(times, flop_ns / max(1.0, overlap))
     values |= _source_and_sink(times, values["cost.call_batch"])
@@ -58,14 +58,14 @@ def software(setting: Setting) -> Values:
 
 def _called(times: int, flop_ns: float) -> Values:
     """Operators executed by calls, and punctuation through them."""
-    chain = steps.chain(SMALL)
-    behind = f"work{steps.CHAIN - 1}"
+    chain = graphs.chain(SMALL)
+    behind = f"work{graphs.CHAIN - 1}"
 
     def each(count: int) -> float:
-        return (chain.execute("work0", count, times) - chain.execute(behind, count, times)) / (steps.CHAIN - 1)
+        return (chain.execute("work0", count, times) - chain.execute(behind, count, times)) / (graphs.CHAIN - 1)
 
     batch, tuple_ = _line(each(1), each(BATCH))
-    mark = (chain.mark("work0", times) - chain.mark(f"work{steps.CHAIN - 2}", times)) / (steps.CHAIN - 2)
+    mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN - 2}", times)) / (graphs.CHAIN - 2)
     return {"cost.call_batch": batch, "cost.call_tuple": tuple_ - flop_ns, "cost.mark": mark}
 
 
@@ -73,7 +73,7 @@ def _source_and_sink(times: int, call_batch: float) -> Values:
     """Both ends, by payload."""
     made, sunk = {}, {}
     for payload in (SMALL, LARGE):
-        chain = steps.chain(payload, "work0")
+        chain = graphs.chain(payload, "work0")
         sunk[payload] = _line(*(chain.sink("sink", count, times) for count in (1, BATCH)))
         made[payload] = _line(*(chain.make(count, times) for count in (1, BATCH)))
     source_byte = max(0.0, (made[LARGE][1] - made[SMALL][1]) / (LARGE - SMALL))
@@ -90,17 +90,17 @@ def _source_and_sink(times: int, call_batch: float) -> Values:
 
 def _queued(setting: Setting, times: int) -> Values:
     """A queue: filled, emptied, and a scheduler thread's turn."""
-    full = steps.queues(LEAST_PAYLOAD, steps.RING)  # drained without being filled meanwhile; nobody looks at its slots
+    full = graphs.queues(LEAST_PAYLOAD, graphs.RING)  # drained without being filled meanwhile; nobody looks at its slots
     full.silence("work0")
     release = full.release("source", BATCH)
     nothing = full.execute("work0", 1, 10 * times)
     drained = full.drain("source", BATCH)
     turn = full.schedule("source", BATCH)
-    near = steps.queues(SMALL, QUEUE)
+    near = graphs.queues(SMALL, QUEUE)
     of_one, of_batch = (near.push("source", count, times) - release for count in (1, BATCH))
     copy = least(hardware.copy, STRIDES[0], setting.caches.l1d // 2, setting.times(1 << 20))
     push_tuple = max(LEAST, _line(of_one, of_batch)[1] - copy)
-    list_push, list_pop, _ = steps.list_steps()
+    list_push, list_pop, _ = primitives.list_steps()
     return {
         "cost.push_batch": of_batch - BATCH * (push_tuple + copy),
         "cost.push_tuple": push_tuple,
@@ -111,14 +111,14 @@ def _queued(setting: Setting, times: int) -> Values:
 
 def _ways(times: int) -> Values:
     """A split and a merge."""
-    two, many, nothing = steps.fan(2), steps.fan(BATCH), steps.chain(SMALL)
+    two, many, nothing = graphs.fan(2), graphs.fan(BATCH), graphs.chain(SMALL)
     called = nothing.execute("sink", 1, 10 * times)
     _, of_two = _line(two.execute("split", 2, times), two.execute("split", BATCH, times), 2)
     _, of_many = _line(many.execute("split", 1, times), many.execute("split", BATCH, times))
     return {
         "cost.way": of_many - of_two,
         "cost.way_tuple": of_two - called,
-        "cost.merge_tuple": steps.join().merge("merge", times) / BATCH,
+        "cost.merge_tuple": graphs.join().merge("merge", times) / BATCH,
     }
 
 

@@ -11,42 +11,23 @@ from libcpp.atomic cimport memory_order_relaxed
 from harness.runtime cimport dynamic
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
-    CACHE_LINE,
     HANDLED,
     WINDOW,
     MergeState,
     Operator,
     Port,
-    ReadyPorts,
     SinkState,
     SourceState,
-    TryFlag,
     Tuple,
     Worker,
-    multiply_batch,
-    mutex,
     now_ns,
-    opaque_one,
     slot,
-    spin,
 )
 from harness.runtime.operators cimport make_tuple
 from harness.runtime.plan cimport Plan
-from harness.runtime.submit cimport acquire, deliver, execute, pass_mark
-
-from harness.graph import Graph
-from harness.models import Dynamic, Manual
+from harness.runtime.submit cimport deliver, execute, pass_mark
 
 TRIES = 3
-CHAIN = 9
-"""Work operators in a row."""
-
-RING = 1 << 16
-"""Slots of the queue that is drained without being filled meanwhile."""
-
-LISTED = 1024
-"""Ports of the list of ready ports: its nodes fit in a first-level cache."""
-
 
 cdef int32_t nothing(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     return HANDLED
@@ -105,7 +86,7 @@ cdef class Steps:
             begin = now_ns()
             for _ in range(times):
                 execute(self.worker, op, self.batch, count)
-            best = _least(best, now_ns() - begin, times)
+            best = shortest(best, now_ns() - begin, times)
         return best
 
     def make(self, uint32_t count, uint32_t times):
@@ -122,7 +103,7 @@ cdef class Steps:
             self.plan.run.open_operators.store(1 << 30, memory_order_relaxed)
             begin = now_ns()
             source_body(self.worker)
-            best = _least(best, now_ns() - begin, times)
+            best = shortest(best, now_ns() - begin, times)
         op.outputs = outputs
         self.fill()
         return best
@@ -139,7 +120,7 @@ cdef class Steps:
             for _ in range(times):
                 state.next_of_path[0] = 0  # the same tuples again
                 execute(self.worker, op, self.batch, count)
-            best = _least(best, now_ns() - begin, times)
+            best = shortest(best, now_ns() - begin, times)
         if state.violations or state.damaged:
             raise AssertionError("the sink found its tuples wrong")
         return best
@@ -155,7 +136,7 @@ cdef class Steps:
             begin = now_ns()
             for _ in range(times):
                 pass_mark(self.worker, op, self.batch)
-            best = _least(best, now_ns() - begin, times)
+            best = shortest(best, now_ns() - begin, times)
         self.fill()
         return best
 
@@ -175,7 +156,7 @@ cdef class Steps:
                     for k in range(16):
                         slot(self.batch, stride, k).order = next_ + 2 * k + 1 - odd
                     execute(self.worker, op, self.batch, 16)
-            best = _least(best, now_ns() - begin, times)
+            best = shortest(best, now_ns() - begin, times)
         if state.held != 0 or state.overrun:
             raise AssertionError("the merge kept tuples")
         return best
@@ -197,7 +178,7 @@ cdef class Steps:
                 left = count
                 while left > 0:
                     left -= <uint32_t> _take(port, left, &first)
-            best = _least(best, now_ns() - begin, times)
+            best = shortest(best, now_ns() - begin, times)
         self.worker.unannounced = NULL
         port.ready.store(0, memory_order_relaxed)
         return best
@@ -214,7 +195,7 @@ cdef class Steps:
             begin = now_ns()
             for _ in range(times):
                 _take(port, count, &first)
-            best = _least(best, now_ns() - begin, times)
+            best = shortest(best, now_ns() - begin, times)
             while _take(port, count, &first) > 0:
                 pass
         return best
@@ -230,7 +211,7 @@ cdef class Steps:
             self._stuff(port)
             begin = now_ns()
             dynamic.drain(worker, port, port.ring.capacity(), True)
-            best = _least(best, now_ns() - begin, port.ring.capacity() // count)
+            best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
         return best
 
     def schedule(self, str name, uint32_t count):
@@ -251,7 +232,7 @@ cdef class Steps:
             self.plan.run.ready.push(port.index)
             begin = now_ns()
             dynamic.scheduler_body(worker)
-            best = _least(best, now_ns() - begin, port.ring.capacity() // count)
+            best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
         op.kernel = nothing
         worker.stop.store(False, memory_order_relaxed)
         return best
@@ -267,166 +248,7 @@ cdef inline size_t _take(Port* port, uint32_t count, Tuple** first) noexcept nog
     return taken
 
 
-cdef object _least(object best, int64_t ns, uint64_t times):
+cdef object shortest(object best, int64_t ns, uint64_t times):
+    """The least of `best`, which may be None, and ns a repetition."""
     cdef double each = <double> ns / times
     return each if best is None or each < best else best
-
-
-# -- steps that need no plan --------------------------------------------------------------------------------------------------------
-
-
-def list_steps():
-    """A port put on the list, one taken from it, and a look at the empty list: (push, pop, search)."""
-    cdef ReadyPorts* ready = new ReadyPorts(LISTED)
-    cdef int64_t begin, middle, end
-    cdef uint32_t _, i
-    push = pop = search = None
-    clock = clock_ns()
-    try:
-        for _try in range(8 * TRIES):
-            begin = now_ns()
-            for i in range(LISTED):
-                ready.push(i)
-            middle = now_ns()
-            for _ in range(LISTED):
-                ready.pop()
-            end = now_ns()
-            push, pop = _least(push, middle - begin, LISTED), _least(pop, end - middle, LISTED)
-            begin = now_ns()
-            for _ in range(LISTED):
-                ready.pop()
-            search = _least(search, now_ns() - begin, LISTED)
-    finally:
-        del ready
-    return tuple(step - clock / LISTED for step in (push, pop, search))
-
-
-def clock_ns(uint32_t times=1000):
-    """A look at the clock."""
-    cdef int64_t begin
-    cdef uint32_t _
-    best = None
-    for _try in range(TRIES):
-        begin = now_ns()
-        for _ in range(times):
-            now_ns()
-        best = _least(best, now_ns() - begin, times)
-    return best
-
-
-def flag_ns(uint32_t times):
-    """A flag taken and released."""
-    cdef TryFlag flag
-    cdef int64_t begin
-    cdef uint32_t _
-    best = None
-    for _try in range(TRIES):
-        begin = now_ns()
-        for _ in range(times):
-            if flag.try_lock():
-                flag.unlock()
-        best = _least(best, now_ns() - begin, times)
-    return best
-
-
-def lock_ns(uint32_t times):
-    """An operator's lock taken and released. The caller sees to it that the process has a second thread (lines.hpp)."""
-    cdef mutex lock
-    cdef int64_t begin
-    cdef uint32_t _
-    best = None
-    for _try in range(TRIES):
-        begin = now_ns()
-        for _ in range(times):
-            acquire(NULL, &lock)  # the worker is needed only by one that has to wait
-            lock.unlock()
-        best = _least(best, now_ns() - begin, times)
-    return best
-
-
-def pause_ns(uint32_t times):
-    """A round of waiting that spins."""
-    cdef int64_t begin
-    cdef uint32_t _, round_ = 0
-    best = None
-    for _try in range(TRIES):
-        begin = now_ns()
-        for _ in range(times):
-            round_ = 0
-            spin(&round_)
-        best = _least(best, now_ns() - begin, times)
-    return best
-
-
-def work_ns(uint32_t cost, uint32_t times):
-    """A tuple of a batch of 32 at an operator of `cost` FLOP: the FLOP alone."""
-    cdef char[33 * CACHE_LINE] memory
-    cdef Tuple* first = <Tuple*> ((<size_t> memory + CACHE_LINE) // CACHE_LINE * CACHE_LINE)
-    cdef int64_t begin
-    cdef uint32_t i
-    cdef double factor = opaque_one()
-    for i in range(32):
-        slot(first, CACHE_LINE, i).value = 1.5
-    best = None
-    for _try in range(TRIES):
-        begin = now_ns()
-        for _ in range(times):
-            multiply_batch(first, CACHE_LINE, 32, factor, cost)
-        best = _least(best, now_ns() - begin, times * 32)
-    return best
-
-
-# -- the graphs whose steps they are ------------------------------------------------------------------------------------------------
-
-
-def chain(payload, silent="sink"):
-    """source -> work0 -> … -> sink, all called, one of them silenced."""
-    steps = Steps(_chain(payload, CHAIN), Manual())
-    steps.silence(silent)
-    return steps
-
-
-def queues(payload, capacity):
-    """source -> work0 -> sink with queues before the two."""
-    return Steps(_chain(payload, 1), Dynamic(threads=1, queue_capacity=capacity))
-
-
-def fan(ways):
-    """source -> split -> `ways` silenced work operators -> sink, all called."""
-    graph = Graph("fan", 128)
-    split, sink = graph.split("split", ways), graph.sink("sink")
-    graph.connect(graph.source("source"), split)
-    for way in range(ways):
-        work = graph.work(f"work{way}", 1)
-        graph.connect(split.output(way), work)
-        graph.connect(work, sink)
-    steps = Steps(graph, Manual())
-    for way in range(ways):
-        steps.silence(f"work{way}")
-    return steps
-
-
-def join():
-    """source -> split -> 2 work operators -> merge -> sink, all called, the sink silenced."""
-    graph = Graph("join", 128)
-    split, merge, sink = graph.split("split", 2), graph.merge("merge"), graph.sink("sink")
-    graph.connect(graph.source("source"), split)
-    for way in range(2):
-        work = graph.work(f"work{way}", 1)
-        graph.connect(split.output(way), work)
-        graph.connect(work, merge)
-    graph.connect(merge, sink)
-    steps = Steps(graph, Manual())
-    steps.silence("sink")
-    return steps
-
-
-def _chain(payload, length):
-    graph = Graph("chain", payload)
-    last = graph.source("source")
-    for number in range(length):
-        work = graph.work(f"work{number}", 1)
-        graph.connect(last, work)
-        last = work
-    graph.connect(last, graph.sink("sink"))
-    return graph

@@ -6,8 +6,9 @@ import json
 import math
 
 import pytest
+from harness.calibration.steps import TRIES
 
-from harness.calibration import futexes, hardware, steps
+from harness.calibration import futexes, graphs, hardware
 from harness.calibration.probes import GROUPS, STRIDES, Setting, contenders, copies, cores, line_of_copies, lines, rate, system
 from harness.calibration.rounds import second_thread
 from harness.calibration.software import software
@@ -185,36 +186,36 @@ def test_a_cpu_that_may_not_be_used_is_an_error_and_nobody_waits_for_its_thread(
 
 
 def test_steps_of_a_chain_reach_every_operator_and_no_tuple_is_harmed():
-    chain = steps.chain(128, "work0")
+    chain = graphs.chain(128, "work0")
     assert chain.sink("sink", 32, 5) > 0  # raises if the sink finds its tuples wrong
-    chain = steps.chain(128)
+    chain = graphs.chain(128)
     assert chain.execute("work0", 32, 10) > 0
-    assert chain.processed("sink") == chain.processed("work0") == steps.TRIES * 10 * 32
+    assert chain.processed("sink") == chain.processed("work0") == TRIES * 10 * 32
 
 
 def test_a_source_makes_as_many_tuples_as_it_is_asked_for():
-    chain = steps.chain(128, "work0")
+    chain = graphs.chain(128, "work0")
     chain.make(8, 25)
-    assert chain.processed("work0") == steps.TRIES * 8 * 25
+    assert chain.processed("work0") == TRIES * 8 * 25
     assert chain.sink("sink", 32, 5) > 0  # the batch at hand is whole again
 
 
 def test_a_scheduler_thread_takes_every_tuple_of_the_queue_and_ends():
-    queues = steps.queues(32, 256)
+    queues = graphs.queues(32, 256)
     queues.silence("work0")
     assert queues.schedule("source", 8) > 0
-    assert queues.processed("work0") == steps.TRIES * 256
+    assert queues.processed("work0") == TRIES * 256
     assert queues.drain("source", 8) > 0
-    assert queues.processed("work0") == 2 * steps.TRIES * 256
+    assert queues.processed("work0") == 2 * TRIES * 256
 
 
 def test_a_merge_passes_on_what_came_early():
-    join = steps.join()
+    join = graphs.join()
     assert join.merge("merge", 10) > 0  # raises if it kept tuples
-    assert join.processed("sink") == steps.TRIES * 10 * 32
+    assert join.processed("sink") == TRIES * 10 * 32
 
 
 def test_a_punctuation_leaves_the_batch_as_it_was():
-    chain = steps.chain(128, "work0")
+    chain = graphs.chain(128, "work0")
     chain.mark("work0", 10)
     assert chain.sink("sink", 32, 5) > 0
