@@ -164,7 +164,7 @@ def _origin() -> tuple[str, str]:
 def _notices(host: Host, found: Mapping[str, Measured], others: float) -> Iterator[str]:
     """What a reader should know before believing the numbers."""
     if len(host.cores) < 2:
-        yield "one core may be used: what takes two (transfers, contention, wake-ups) was left out"
+        yield "one core may be used: what takes two (transfers, contention, waking another core) was left out"
     if host.caches is None:
         yield "the system does not tell plausible cache sizes: those of the profile stay"
     if others > MOST_OF_OTHERS:

@@ -51,7 +51,7 @@ def test_one_core_shows_its_clock_and_its_multiply():
     found = cores(machine((0, 0, 0)))
     check(found)
     assert set(found) == {"core.clock_ghz.1", "core.fmul_latency_cycles"}
-    assert 0.3 < found["core.clock_ghz.1"] < 10
+    assert found["core.clock_ghz.1"] < 10
 
 
 @two
@@ -119,11 +119,11 @@ def test_one_cpu_shows_calls_and_switches():
     found = system(machine((0, 0, 0)))
     check(found)
     assert (
-        {"os.syscall_us", "os.yield_us", "os.timer_slack_us"}
+        {"os.syscall_us", "os.yield_us", "os.timer_slack_us", "os.wake_caller_us"}
         <= set(found)
         <= {f"os.{name}" for name in constants("machine", "os")}
     )
-    assert not {"os.wake_us", "os.wake_caller_us"} & set(found)
+    assert "os.wake_us" not in found
 
 
 @two
