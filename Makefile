@@ -6,7 +6,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 RUNTIME := $(foreach room,harness/runtime harness/calibration,$(wildcard $(room)/*.pyx $(room)/*.pxd $(room)/native/*.hpp))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
-CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native
+CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 ARGS ?=
 
 .DELETE_ON_ERROR:
@@ -112,7 +112,7 @@ build/stress/%.ok: build/stress/%
 	@touch $@
 
 define STRESS_RULE
-build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp)
+build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp harness/calibration/native/*.hpp)
 	@mkdir -p $$(dir $$@)
 	@$$(CXX) $$(CXXFLAGS_STRESS) -fsanitize=$(1) -fno-omit-frame-pointer -o $$@ $$<
 endef
