@@ -56,8 +56,8 @@ def software(setting: Setting) -> Values:
 def _called(setting: Setting, times: int) -> Values:
     """Operators executed by calls, and punctuation through them.
 
-    A multiply of a cheap operator takes 1 / flop_overlap of its latency, since a core works on neighbours at the same time. A tuple
-    of one FLOP takes no less than that, so the time that it does take is a bound for the overlap.
+    A multiply of a cheap operator takes 1 / flop_overlap of its latency, since a core works on neighbours at the same time. A
+    tuple of one FLOP takes no less than that, so the time that it does take is a bound for the overlap.
     """
     chain = graphs.chain(SMALL)
     behind = f"work{graphs.CHAIN - 1}"
