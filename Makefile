@@ -4,9 +4,9 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard $(foreach room,runtime simulator,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.hpp))
+RUNTIME := $(wildcard $(foreach room,runtime simulator calibration,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.hpp))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
-CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native
+CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 ARGS ?=
 
 .DELETE_ON_ERROR:
@@ -54,7 +54,7 @@ bench: build
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/calibration
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/rules
 	@! grep -nE '://|^--' requirements.lock
@@ -70,7 +70,7 @@ lock: .venv/.installed
 
 clean:
 	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
-	rm -f harness/runtime/*.so
+	rm -f harness/runtime/*.so harness/calibration/*.so
 
 # -- what the commands above stand on --------------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ build/stress/%.ok: build/stress/%
 	@touch $@
 
 define STRESS_RULE
-build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp)
+build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp harness/calibration/native/*.hpp)
 	@mkdir -p $$(dir $$@)
 	@$$(CXX) $$(CXXFLAGS_STRESS) -fsanitize=$(1) -fno-omit-frame-pointer -o $$@ $$<
 endef
