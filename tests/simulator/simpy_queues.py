@@ -22,7 +22,7 @@ class Network:
     services: tuple[float, ...]
     exponential: bool = True  # else the service times are constant
     arrival_rate: float | None = None  # open
-    customers: int | None = None  # closed; all are at the first station to begin with
+    customers: int | None = None  # closed; spread evenly over the stations to begin with
 
 
 class Outcome(NamedTuple):
@@ -89,25 +89,26 @@ def with_processes(network: Network, seed: int, until: float) -> Outcome:
     books = Books(network, seed)
     servers = [simpy.Resource(env) for _ in network.services]
 
-    def customer() -> Iterator[simpy.Event]:
+    def customer(first: int) -> Iterator[simpy.Event]:
         while True:
-            for station, server in enumerate(servers):
+            for station in range(first, len(servers)):
                 books.arrive(station, env.now)
-                with server.request() as request:
+                with servers[station].request() as request:
                     yield request
                     yield env.timeout(books.service(station))
                 books.leave(station, env.now)
             if network.customers is None:
                 return
+            first = 0
 
     def arrivals() -> Iterator[simpy.Event]:
         while True:
             yield env.timeout(books.gap())
             books.events += 1
-            env.process(customer())
+            env.process(customer(0))
 
-    for _ in range(network.customers or 0):
-        env.process(customer())
+    for number in range(network.customers or 0):
+        env.process(customer(number % len(servers)))
     if network.customers is None:
         env.process(arrivals())
     env.run(until)
@@ -146,8 +147,8 @@ def with_callbacks(network: Network, seed: int, until: float) -> Outcome:
         after(books.gap(), arrival)
 
     ends = [end_of(station) for station in range(last + 1)]
-    for _ in range(network.customers or 0):
-        arrive(0)
+    for number in range(network.customers or 0):
+        arrive(number % (last + 1))
     if network.customers is None:
         after(books.gap(), arrival)
     env.run(until)
