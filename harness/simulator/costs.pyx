@@ -40,6 +40,9 @@ cdef void fill_machine(Machine* to, object machine) except *:
         # where a machine has no such distance, nothing is that far away
         to.load[i] = ps(machine.get(f"transfer.load.{distance}", 0))
         to.rmw[i] = ps(machine.get(f"transfer.rmw.{distance}", 0))
+        elsewhere = machine.get(f"copy.bandwidth.modified_{distance}", machine["copy.bandwidth.own_l2"])
+        to.returned_call[i] = ps(machine.get(f"copy.returned.call.{distance}", 0))
+        to.returned_kib[i] = kib(machine.get(f"copy.returned.bandwidth.{distance}", elsewhere))
     to.rmw_local, to.cas_local, to.fence = ps(machine["atomic.rmw_local"]), ps(machine["atomic.cas_local"]), ps(machine["atomic.fence"])
     most = max(machine.cpus, 2)
     for value in interpolated(machine.table("atomic.contended"), most):

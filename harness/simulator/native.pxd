@@ -27,6 +27,8 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         vector[uint64_t] contended
         vector[uint32_t] cas_slow
         uint64_t copy_call, dram_kib
+        uint64_t* returned_call
+        uint64_t* returned_kib
         uint64_t* copy_kib
         uint64_t sched_latency, min_granularity, wakeup_granularity
         uint64_t switch_time, refill, wake, wake_caller, sleep, syscall
