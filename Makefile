@@ -10,7 +10,7 @@ CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/ru
 ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report test test-fast bench ratios limits stress test-tsan lint format lock build clean
+.PHONY: help figures report test test-fast bench ratios limits sim-bench stress test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench       speed of the runtime beside plain C++, with pytest-benchmark"
 	@echo "make ratios      steady rates beside plain C++ and other runtimes: medians of ratios, all arms interleaved"
 	@echo "make limits      what a run costs besides its speed: memory, planning, latency, sleep, profiling"
+	@echo "make sim-bench   the simulator's event core beside SimPy, on the same queueing networks"
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers"
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
@@ -43,6 +44,9 @@ ratios: build
 
 limits: build
 	@$(BIN)/python -m tests.benchmarks.limits $(ARGS)
+
+sim-bench: build
+	@$(BIN)/python -m tests.benchmarks.simulator_events $(ARGS)
 
 bench: build
 	@$(BIN)/python -m pytest tests/benchmarks -m slow --benchmark-only -q $(ARGS)

@@ -6,7 +6,7 @@ socket adds is a table of slow-downs. Software costs, measured or estimated on a
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from harness.simulator.native cimport DISTANCES, PLACES, IdleState, Machine, Software
+from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L2, IdleState, Machine, Software
 
 DISTANCE = ("same_core", "same_chip", "same_module", "other_socket")
 PLACE = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
@@ -49,6 +49,8 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.copy_call = ps(machine["copy.call"])
     for i, place in enumerate(PLACE):
         to.copy_kib[i] = kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"]))
+    for name, i in (("l2", OWN_L2), ("l3", L3), ("dram", DRAM_LOCAL), ("dram", DRAM_REMOTE)):
+        to.latency[i] = ps(machine[f"latency.{name}"])
     to.dram_kib = kib(machine["copy.socket_dram"])
 
     def us(name):

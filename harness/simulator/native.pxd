@@ -9,8 +9,7 @@ from harness.runtime.native cimport Histogram, Run
 
 
 cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
-    enum: DISTANCES "millrace::sim::DISTANCES"
-    enum: PLACES "millrace::sim::PLACES"
+    enum: OWN_L2, L3, DRAM_LOCAL, DRAM_REMOTE
 
     cdef cppclass IdleState:
         uint64_t residency
@@ -21,6 +20,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t l1, l2, l3_all
         vector[uint32_t] slow_clock, slow_fp, slow_mixed
         uint64_t flop
+        uint64_t* latency
         uint64_t* load
         uint64_t* rmw
         uint64_t rmw_local, cas_local, fence

@@ -191,6 +191,12 @@ CASES = {
     "sweep pldi17_fig9 --cell nonesuch": "nonesuch",
     "sweep --cell nonesuch": "--cell",
     "sweep -o TMP/a.jsonl": "-o",
+    # validate
+    "validate --cells circle": "'circle'",
+    "validate --cells cost=2": "cost must be one of 1, 100, 10000, not '2'",
+    "validate --measured TMP/none.jsonl --output TMP/a.parquet": "TMP/none.jsonl: No such file or directory",
+    "validate --output TMP": "--output must name a file",
+    "validate --repeats none": "--repeats",
     # aggregate, plot, figures
     "aggregate": "--records",
     "aggregate --records TMP": "--tables",

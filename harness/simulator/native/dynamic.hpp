@@ -90,6 +90,7 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     if (port == nullptr) break;
     ++w.drains;
     w.mixed += software.drain;
+    touch(w, port->emptied, CONSUMER_BYTES);
     co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
     announce(w);
     w.at = 0;

@@ -40,6 +40,7 @@ struct Machine {
   uint64_t l1 = 0, l2 = 0, l3_all = 0;        // bytes; the last one of all sockets together
   std::vector<uint32_t> slow_clock;           // by busy cores of the socket: how much longer than at the highest clock
   std::vector<uint32_t> slow_fp, slow_mixed;  // by busy hardware threads of the core: how much longer than alone
+  uint64_t latency[PLACES] = {};              // of a load that waits; 0 for what another core has modified, which is a transfer
   uint64_t flop = 0;                          // one dependent multiply
   uint64_t load[DISTANCES] = {}, rmw[DISTANCES] = {};
   uint64_t rmw_local = 0, cas_local = 0, fence = 0;

@@ -11,6 +11,9 @@ inline const Tuple* slot(const Tuple* first, uint32_t spacing, uint32_t index) n
   return first + static_cast<size_t>(spacing) * index;
 }
 
+// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an operator, a producer and a consumer of a port.
+inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
+
 // -- what slots cost ------------------------------------------------------------------------------------------------------------------
 
 // The thread begins to work on `count` slots that core `writer` has written. Data that many queues hold between the writing and the reading
@@ -32,7 +35,20 @@ inline void Simulation::came_from(Worker& w, uint32_t writer, Count count) {
     if (distance == OTHER_SOCKET && w.memory_bound) place = DRAM_REMOTE;
     w.waiting += machine.load[distance] * publications(count);  // the first line; the others are fetched ahead
   }
+  w.waiting += machine.latency[place];
   w.slot_kib = machine.copy_kib[place];
+}
+
+// The thread uses an operator's or a port's record of so many bytes. It is where what the core has used since has left it: who goes round
+// 1,000 operators finds each of them cold. Its lines are fetched together. What another core has written of it is charged apart (Line).
+inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
+  uint64_t& used = touches_[w.core];
+  used += bytes;
+  if (record.core == w.core) {
+    const uint64_t since = used - record.at;
+    w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3_all / machine.sockets ? L3 : DRAM_LOCAL];
+  }
+  record = {w.core, used};
 }
 
 // Copy `count` slots from where they are into a ring. `memory`: of all rings, which are written one round after the other.
@@ -53,6 +69,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     if (locked) co_await acquire(w, *op->lock);
     w.at = op->index + 1;
     op->processed += count;
+    touch(w, op->touch, OPERATOR_BYTES);
     w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
     if (op->kind == SINK || op->kind == CONTROL) {
       sink(w, *op, first, count);
@@ -136,6 +153,7 @@ inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count sp
 // The ring's push: returns how many fitted.
 inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count, uint32_t path_step) {
   Ring& ring = port.ring;
+  touch(w, port.filled, PRODUCER_BYTES);
   if (ring.tail - ring.head_seen + count > ring.capacity()) {
     look(w, ring.head_line, publications(count));
     ring.head_seen = ring.head;
