@@ -181,6 +181,7 @@ def system(setting: Setting) -> Values:
         "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
         "os.yield_us": yield_ns / 1000,
         "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
+        "os.wake_queued_us": near_call_ns / 1000,
         "os.wake_caller_us": near_call_ns / 1000,  # where there is another core, _wakes has a better one
     }
     if switches:
