@@ -122,7 +122,7 @@ inline Task<> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yield
     w.slow = port.batch <= SLOW_BATCH && !software.printed;
     w.mixed += software.take_batch * publications(count);
     Tuple* first = &ring.slots[place];
-    came_from(w, first->writer, count);
+    came_from(w, first, count);
     co_await take(w, port, first, count);
     if (count < CHEAP_BATCH) announce(w);
     ring.head += count;

@@ -176,8 +176,8 @@ class Simulation {
     w.waiting += line.load(machine, w.core) * (elsewhere ? times : 1);
   }
   Count publications(Count count) const noexcept { return software.batch == 1 ? count : 1; }
-  void came_from(Worker& w, uint32_t writer, Count count);
-  void copy(Worker& w, Count count, uint64_t memory);
+  void came_from(Worker& w, Tuple* first, Count count);
+  void copy(Worker& w, Count count, uint64_t memory, uint32_t last = 0);
   void touch(Worker& w, Touch& record, uint64_t bytes);
   void idle(Worker& w, bool begins) noexcept {
     if (begins == (w.idle_began != NEVER)) return;

@@ -22,7 +22,7 @@ struct Tuple {
   uint32_t path;
   uint32_t order;
   uint32_t mark;    // WINDOW: its number, behind a split
-  uint16_t writer;  // the core that wrote it where it is
+  uint16_t core;    // that worked on this slot last, + 1; 0: none
   TupleKind kind;
 };
 
