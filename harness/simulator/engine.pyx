@@ -197,8 +197,9 @@ cdef class SimulatorEngine:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
             raise UserError("set_threads was called before start")
-        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
-            raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
+        most = min(MAX_THREADS, max(self.machine.cpus, self.plan.pool_threads))
+        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= most:
+            raise UserError(f"threads must be from 1 to {most} on machine {self.machine.name!r}, not {level!r}")
         if self.core.over:
             return
         self.requested = max(level, self.plan.minimum_threads)
