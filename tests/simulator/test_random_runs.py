@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.engine import Totals
 from harness.graph import Graph
+from harness.machine import load_machine
 from harness.models import Dedicated, Dynamic, Manual, Model, pool_of
 from tests.runtime.shapes import scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
@@ -50,7 +51,7 @@ CHANGES = st.lists(
     drain=st.booleans(),
     seed=st.integers(0, 2**64 - 1),
 )
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph,
     place: tuple[str, str],
@@ -89,7 +90,7 @@ def changed_run(
         engine.sample_events(events)
         engine.set_queued([port for place, port in enumerate(ports) if chosen >> place % 16 & 1], queued)
         if level and pool_of(graph, model).threads:
-            engine.set_threads(level)
+            engine.set_threads(min(level, load_machine(machine).cpus))
         for operator in balances:
             engine.set_active_ports(operator.name, 1 + level % operator.outputs)
     if drain and tuples is not None and not engine.finished():

@@ -105,9 +105,11 @@ struct CopyProbe {
     simulation.stride = bytes;
     simulation.queued = queued / bytes;
     worker.core = reader;
-    simulation.came_from(worker, writer, 1);
+    Tuple tuple{};
+    tuple.core = static_cast<uint16_t>(writer + 1);
+    simulation.came_from(worker, &tuple, 1);
     worker.waiting = 0;
-    simulation.copy(worker, 1, room);
+    simulation.copy(worker, 1, room, 0);
     return worker.waiting;
   }
 };
