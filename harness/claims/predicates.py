@@ -1,0 +1,341 @@
+"""What a claim can say of readings: a closed set, each with its parameters as data. No text is ever evaluated.
+
+A predicate looks at the cells of its claim and gives an outcome for each, or one for all of them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+from harness.claims.evidence import Cell
+from harness.claims.quantities import QUANTITIES
+from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out where: a finding, or what is missing for one."""
+
+    where: str
+    finding: Finding | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A number: of an arm, in the cell at hand or in the one of that index in the claim's list."""
+
+    arm: str
+    quantity: str = "throughput"
+    cell: int | None = None
+
+    def read(self, here: Cell, cells: Sequence[Cell]) -> Reading:
+        """Its reading. Raises Missing."""
+        return (here if self.cell is None else cells[self.cell]).read(self.quantity, self.arm)
+
+    def __str__(self) -> str:
+        place = "" if self.cell is None else f" in cell {self.cell + 1}"
+        return self.arm + (f" ({words(self.quantity)})" if self.quantity != "throughput" else "") + place
+
+
+class Predicate(Protocol):
+    """What all of them can do."""
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether nothing can be said if one of the claim's cells is not there."""
+        return False
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        """The outcomes over the cells that are there; a claim's cells in its order."""
+
+    def __str__(self) -> str:
+        """What is checked, in words."""
+
+
+@dataclass(frozen=True)
+class Best(Predicate):
+    """The arm has the greatest number in each cell."""
+
+    arm: str
+    against: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            best, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            return all_of([greater(best, other) for other in others])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{words(self.quantity)} of {self.arm} is above that of {_listed(self.against)}"
+
+
+@dataclass(frozen=True)
+class Worst(Predicate):
+    """The arm has the least number in each cell."""
+
+    arm: str
+    against: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            worst, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            return all_of([greater(other, worst) for other in others])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{words(self.quantity)} of {self.arm} is below that of {_listed(self.against)}"
+
+
+@dataclass(frozen=True)
+class NotWorst(Predicate):
+    """Another arm has a smaller number in each cell."""
+
+    arm: str
+    against: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            own, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            return any_of([greater(own, other) for other in others])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{words(self.quantity)} of {self.arm} is above that of one at least of {_listed(self.against)}"
+
+
+@dataclass(frozen=True)
+class Order(Predicate):
+    """The numbers of the arms fall in this order in each cell; or those of one arm from cell to cell."""
+
+    arms: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        if len(self.arms) == 1:
+            return together(cells, lambda: _falling([cell.read(self.quantity, self.arms[0]) for cell in cells]))
+        return in_each(cells, lambda cell: _falling([cell.read(self.quantity, arm) for arm in self.arms]))
+
+    def __str__(self) -> str:
+        if len(self.arms) == 1:
+            return f"{words(self.quantity)} of {self.arms[0]} falls from cell to cell"
+        return f"{words(self.quantity)}: {' > '.join(self.arms)}"
+
+
+@dataclass(frozen=True)
+class Ratio(Predicate):
+    """One number over another is within limits, in each cell; once, if a term names its cell."""
+
+    over: Term
+    under: Term
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def needs_all(self) -> bool:
+        return self.over.cell is not None or self.under.cell is not None
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            ratio = _over(self.over, self.under, cell, cells)
+            return within(ratio, self.at_least, self.at_most)
+
+        return together(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{self.over} over {self.under} is {_limits(self.at_least, self.at_most)}"
+
+
+@dataclass(frozen=True)
+class Within(Predicate):
+    """A number of the arms is within limits in each cell; `per_cpu`: over the logical CPUs of the machine."""
+
+    arms: tuple[str, ...]
+    quantity: str
+    at_least: float | None = None
+    at_most: float | None = None
+    per_cpu: bool = False
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            factor = cell.cpus() if self.per_cpu else 1
+            limits = [None if limit is None else factor * limit for limit in (self.at_least, self.at_most)]
+            return all_of([within(cell.read(self.quantity, arm), *limits) for arm in self.arms])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        unit = " for each CPU" if self.per_cpu else ""
+        return f"{words(self.quantity)}{unit} of {_listed(self.arms)} is {_limits(self.at_least, self.at_most)}"
+
+
+@dataclass(frozen=True)
+class Trend(Predicate):
+    """One number over another goes up, or down, from cell to cell."""
+
+    over: Term
+    under: Term
+    direction: str  # rising, falling
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test() -> Finding:
+            ratios = [_over(self.over, self.under, cell, cells) for cell in cells]
+            if len(ratios) < 2:
+                raise Missing("one cell shows no trend")
+            return _falling(ratios if self.direction == "falling" else ratios[::-1])
+
+        return together(cells, test)
+
+    def __str__(self) -> str:
+        return f"{self.over} over {self.under} is {self.direction} from cell to cell"
+
+
+@dataclass(frozen=True)
+class Rising(Predicate):
+    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of the one below."""
+
+    up_to: int
+    tolerance: float = 0.0
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            most = min(self.up_to, cell.venue.cpus or self.up_to)
+            readings = [reading for level, reading in _levels(cell) if level <= most]
+            if len(readings) < 2:
+                raise Missing(f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}")
+            return _never_falling(readings, self.tolerance)
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
+        return f"throughput of dynamic never falls{dips} from level to level, up to {self.up_to} threads"
+
+
+@dataclass(frozen=True)
+class RiseAndFall(Predicate):
+    """Over the fixed levels throughput rises to one peak, and after it stays or falls."""
+
+    tolerance: float
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            readings = [reading for _, reading in _levels(cell)]
+            if len(readings) < 3:
+                raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
+            peak = max(range(len(readings)), key=lambda index: readings[index].value)
+            rise, fall = readings[: peak + 1], readings[peak:][::-1]
+            return all_of([_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"over the fixed levels throughput has one peak, dips of up to {self.tolerance:.0%} apart"
+
+
+@dataclass(frozen=True)
+class BestVaries(Predicate):
+    """Which arm has the greatest number is not the same in all cells."""
+
+    arms: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test() -> Finding:
+            tables = [{arm: cell.read(self.quantity, arm) for arm in self.arms} for cell in cells]
+            if len(tables) < 2:
+                raise Missing("one cell has one best arm")
+            best = {max(table, key=lambda arm: table[arm].value) for table in tables}
+            return Finding(len(best) > 1, _varies_throughout(tables))
+
+        return together(cells, test)
+
+    def __str__(self) -> str:
+        return f"which of {_listed(self.arms)} has the highest {words(self.quantity)} is not the same in all cells"
+
+
+PREDICATES: dict[str, type[Predicate]] = {
+    "best": Best,
+    "worst": Worst,
+    "not_worst": NotWorst,
+    "order": Order,
+    "ratio": Ratio,
+    "within": Within,
+    "trend": Trend,
+    "rising": Rising,
+    "rise_and_fall": RiseAndFall,
+    "best_varies": BestVaries,
+}
+
+
+def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outcome]:
+    """An outcome for each cell."""
+    return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
+
+
+def together(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:
+    """One outcome for all cells."""
+    return [_tried("; ".join(cell.name for cell in cells), test)]
+
+
+def words(quantity: str) -> str:
+    """A quantity's name for people."""
+    return QUANTITIES[quantity].name.replace("_", " ")
+
+
+def _tried(where: str, test: Callable[[], Finding]) -> Outcome:
+    try:
+        return Outcome(where, test())
+    except Missing as missing:
+        return Outcome(where, missing=str(missing))
+
+
+def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading:
+    ratio = over.read(here, cells) / under.read(here, cells)
+    here.show(f"{over} over {under}", "ratio", "", ratio)
+    return ratio
+
+
+def _falling(readings: Sequence[Reading]) -> Finding:
+    return all_of([greater(high, low) for high, low in pairwise(readings)])
+
+
+def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
+    return all_of([within(after / before, 1 - tolerance, None) for before, after in pairwise(readings)])
+
+
+def _levels(cell: Cell) -> list[tuple[int, Reading]]:
+    levels = [int(threads) for threads in cell.static()["threads"]]
+    return [(level, cell.read("throughput", f"static-{level}")) for level in levels]
+
+
+def _varies_throughout(tables: Sequence[dict[str, Reading]]) -> bool | None:
+    """Yes if no arm can be best everywhere, no if one surely is, else open."""
+    able, sure = [], []
+    for table in tables:
+        floor = max(reading.low for reading in table.values())
+        able.append({arm for arm, reading in table.items() if reading.high >= floor})
+        others = {arm: max(r.high for other, r in table.items() if other != arm) for arm in table}
+        sure.append({arm for arm, reading in table.items() if reading.low > others[arm]})
+    if not set.intersection(*able):
+        return True
+    return False if set.intersection(*sure) else None
+
+
+def _limits(at_least: float | None, at_most: float | None) -> str:
+    if at_least is None:
+        return f"at most {at_most:g}"
+    return f"at least {at_least:g}" if at_most is None else f"from {at_least:g} to {at_most:g}"
+
+
+def _listed(arms: Sequence[str]) -> str:
+    return arms[0] if len(arms) == 1 else ", ".join(arms[:-1]) + " and " + arms[-1]
