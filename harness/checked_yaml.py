@@ -32,11 +32,14 @@ TYPES = {
 }
 
 
-def read_checked(path: Path, schema: str) -> dict[str, Any]:
-    """The mapping in a YAML file that fits the schema of that name. Raises UserError for anything else."""
+def read_checked(path: Path, schema: str, *, numbered: bool = False) -> dict[str, Any]:
+    """The mapping in a YAML file that fits the schema of that name. Raises UserError for anything else.
+
+    `numbered`: keys may be whole numbers, and are texts in what is returned: `1: 7.3` is {"1": 7.3}.
+    """
     import jsonschema
 
-    values = _read(path)
+    values = _read(path, numbered)
     if not isinstance(values, dict):
         found = "nothing" if values is None else type(values).__name__
         raise UserError(f"{path}: must hold keys and values, as in KEY: VALUE; found {found}")
@@ -66,11 +69,11 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, numbered: bool) -> Any:
     import yaml
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_loader(numbered))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -85,7 +88,7 @@ def _read(path: Path) -> Any:
         raise UserError(f"{path}: not YAML for us: nested too deeply") from error
 
 
-def _loader() -> type:
+def _loader(numbered: bool) -> type:
     """A YAML loader that refuses a key given twice, which YAML itself lets pass in silence, and a key that is no text."""
     import yaml
 
@@ -93,6 +96,8 @@ def _loader() -> type:
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
             seen: set[str] = set()
             for key, _ in node.value:
+                if numbered and key.tag == "tag:yaml.org,2002:int":
+                    key.tag = "tag:yaml.org,2002:str"
                 if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
                     shown = key.value if isinstance(key, yaml.ScalarNode) else key.id
                     raise yaml.constructor.ConstructorError(None, None, f"key {shown!r} is no text", key.start_mark)

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "run": "run one topology or graph file under one threading model and report it",
     "topologies": "list the topologies with their parameters, defaults and units",
     "models": "list the threading models with their options",
+    "machines": "list the machines that can be simulated, or the constants of one",
     "laws": "compare control laws on the SASO bench, replay a trace, list them",
     "show": "draw a topology or graph file with its queues and threads under a model",
     "sweep": "measure an experiment, or one block of it",

@@ -119,6 +119,11 @@ CASES = {
     # topologies, models, show
     "topologies extra": "extra",
     "models extra": "extra",
+    "machines power9": "machine 'power9' is unknown; did you mean 'power8'?",
+    f"machines {LONG}": "is unknown; known are: cstream, ",
+    "machines --software xeon": "software 'xeon' is unknown",
+    "machines TMP/none.yaml": "TMP/none.yaml: cannot be read",
+    "machines CONFIG[fence: 5]": "config.yaml: fence: unknown key",
     "show": "TOPOLOGY",
     "show circle -o TMP/a.svg": "circle",
     "show pipeline": "-o",

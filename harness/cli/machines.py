@@ -1,0 +1,163 @@
+"""`millrace machines`: the machines that a simulated run can run on, and every constant of one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from harness.cli.output import say
+from harness.constants import TAGS, Profile, unit_and_meaning
+from harness.machine import Machine, load_machine, machine_names
+from harness.software import Software, load_software, software_names
+
+SUMMARY = "list the machines that can be simulated, or the constants of one"
+
+DESCRIPTION = """\
+List the machines that can be simulated (config/machines/), or every constant of one: its value, its unit, whether it was
+measured on that hardware, is of an adjacent machine or is an estimate, between what it may be, and where it is from.
+A star marks what `millrace sweep --over machine.sweep` varies. NAME may be a file. docs/machines.md tells how each is used.
+
+With --software: the costs of runtimes (config/software/) in place of machines.
+
+examples:
+  millrace machines
+  millrace machines xeon
+  millrace machines my/server.yaml
+  millrace machines --software streams-4.2
+  millrace machines xeon --json | jq '.constants["transfer.rmw.other_socket"]'
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `machines`."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a machine, or a file with one; default: all, a line each")
+    parser.add_argument("--software", action="store_true", help="runtimes and what their steps cost, in place of machines")
+    parser.add_argument("--json", action="store_true", help="write JSON: an array, or with NAME an object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the listing."""
+    load, names = (load_software, software_names()) if args.software else (load_machine, machine_names())
+    if args.name is not None:
+        profile = load(args.name)
+        say(_json(as_data(profile, constants=True)) if args.json else as_text(profile))
+        return 0
+    profiles = [load(name) for name in names]
+    say(_json([as_data(profile) for profile in profiles]) if args.json else listing(profiles))
+    return 0
+
+
+def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
+    """A line for each machine, or each runtime."""
+    rows = [("machine", "sockets × chips × cores × SMT", "CPUs", "clock", *TAGS, "swept", "title")]
+    if profiles and isinstance(profiles[0], Software):
+        rows = [("software", "finds work", "batch", "queues", *TAGS, "title")]
+    for profile in profiles:
+        tags = [str(_tags(profile)[tag]) for tag in TAGS]
+        if isinstance(profile, Machine):
+            rows.append(
+                (
+                    profile.name,
+                    _shape(profile),
+                    str(profile.cpus),
+                    _clock(profile),
+                    *tags,
+                    str(len(profile.sweep)),
+                    profile.title,
+                )
+            )
+        else:
+            how = [str(_whole(profile[f"how.{key}"] or "by model")) for key in ("finds_work", "batch", "queue_capacity")]
+            rows.append((profile.name, *how, *tags, profile.title))
+    return "\n".join(_aligned(rows))
+
+
+def as_text(profile: Machine | Software) -> str:
+    """One profile for people: what it is, then a table of its constants."""
+    head = [f"{profile.name}: {profile.title}"]
+    sweep: Sequence[str] = ()
+    if isinstance(profile, Machine):
+        sweep = tuple(profile.sweep)
+        head.append(f"{_shape(profile)} (sockets × chips × cores × SMT): {profile.cpus} CPUs, {_clock(profile)}")
+    head.append(
+        f"{', '.join(f'{count} {tag}' for tag, count in _tags(profile).items())}; {profile.path}, digest {profile.digest}"
+    )
+    if profile.get("notes"):
+        head.append(profile["notes"])
+    plain = [(path, str(_whole(value)), _unit(profile, path)) for path, value in profile.plain.items() if "." in path]
+    rows = [("constant", "value", "unit", "tag", "range", "source")]
+    for path, constant in profile.constants.items():
+        span = "" if constant.low is None or constant.high is None else f"{constant.low:g} .. {constant.high:g}"
+        star = "*" if path in sweep else ""
+        rows.append((f"{path}{star}", f"{constant.value:g}", _unit(profile, path), constant.tag, span, constant.source))
+    return "\n".join([*head, "", *_aligned(plain), "", *_aligned(rows)])
+
+
+def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
+    """One profile as JSON has it."""
+    data = {
+        "name": profile.name,
+        "title": profile.title,
+        "path": str(profile.path),
+        "digest": profile.digest,
+        "tags": {tag: _tags(profile)[tag] for tag in TAGS},
+        **{path: _whole(value) for path, value in profile.plain.items() if "." in path},
+    }
+    if isinstance(profile, Machine):
+        data |= {"cpus": profile.cpus, "sweep": {path: list(span) for path, span in profile.sweep.items()}}
+    if constants:
+        data["constants"] = {
+            path: {
+                "value": constant.value,
+                "unit": _unit(profile, path),
+                "tag": constant.tag,
+                "low": constant.low,
+                "high": constant.high,
+                "source": constant.source,
+                "meaning": unit_and_meaning(_schema(profile), path)[1],
+            }
+            for path, constant in profile.constants.items()
+        }
+    return data
+
+
+def _shape(machine: Machine) -> str:
+    shape = f"{machine.sockets} × {machine.chips_per_socket} × {machine.cores_per_chip} × {machine.smt}"
+    return f"{shape}, {machine.disabled_cores} off" if machine.disabled_cores else shape
+
+
+def _clock(machine: Machine) -> str:
+    """From all cores busy to one."""
+    clocks = machine.table("core.clock_ghz").values()
+    return f"{min(clocks):g} .. {max(clocks):g} GHz" if len(set(clocks)) > 1 else f"{max(clocks):g} GHz"
+
+
+def _tags(profile: Profile) -> Counter[str]:
+    """How many constants have which tag."""
+    counted = Counter(constant.tag for constant in profile.constants.values())
+    return Counter({tag: counted[tag] for tag in TAGS})
+
+
+def _whole(value: object) -> object:
+    """A number as it was written: whole, if it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _unit(profile: Profile, path: str) -> str:
+    return unit_and_meaning(_schema(profile), path)[0]
+
+
+def _schema(profile: Profile) -> str:
+    return "machine" if isinstance(profile, Machine) else "software"
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows with their columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,193 @@
+"""Profiles: files of physical constants, each with a tag, a range and a source.
+
+  Constant  one number: `{value: 7.3, tag: measured, range: [5.5, 8.5], source: "..."}`, a leaf of the file
+  Profile   a file of them, by dotted path (`atomic.fence`), beside plain values (`topology.sockets`)
+
+`harness.machine` and `harness.software` say what each kind of profile holds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from harness.checked_yaml import SCHEMAS, Place, did_you_mean, dotted, read_checked, wrong
+from harness.errors import UserError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+TAGS = ("measured", "adjacent", "estimate")
+"""Where a value is from: measured on that hardware (the same micro-architecture), on an adjacent one, or reasoned."""
+
+TEMPLATE = "template"
+"""The name of a file in a folder of profiles that explains the others and is none itself."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One number of a profile, in the unit that its path tells. `low` and `high` are None where the file gives no range.
+
+    `tag` is one of TAGS, or "given" for a number that a run has put in place of the profile's.
+    """
+
+    value: float
+    tag: str
+    low: float | None
+    high: float | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What all profiles have: constants and plain values by dotted path. Frozen; `with_constants` makes another one."""
+
+    name: str
+    title: str
+    path: Path
+    digest: str
+    """First 12 hexadecimal digits of the file's SHA-256. Numbers that a run replaces do not change it."""
+    constants: Mapping[str, Constant]
+    plain: Mapping[str, Any]
+    """What has no tag, such as `topology.sockets`: numbers are floats, texts and null as they are."""
+
+    def __getitem__(self, path: str) -> Any:
+        """The number (or plain text) at a dotted path. Raises KeyError if there is none."""
+        if path in self.constants:
+            return self.constants[path].value
+        return self.plain[path]
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """The number (or plain text) at a dotted path, or the default."""
+        try:
+            return self[path]
+        except KeyError:
+            return default
+
+    def table(self, path: str) -> dict[int, float]:
+        """The numbers of a table, such as `atomic.contended`, ascending. Raises KeyError if there is none."""
+        steps = {where.removeprefix(f"{path}."): each.value for where, each in self.constants.items() if _inside(where, path)}
+        if not steps or not all(step.isdecimal() for step in steps):
+            raise KeyError(path)
+        return {int(step): steps[step] for step in sorted(steps, key=int)}
+
+    def named(self, path: str) -> dict[str, float]:
+        """The numbers below a path by their names, such as `os.idle_exit_us`; none, if there are none."""
+        return {where.removeprefix(f"{path}."): each.value for where, each in self.constants.items() if _inside(where, path)}
+
+    def with_constants(self, replaced: Mapping[str, float]) -> Self:
+        """The same profile with other numbers, by path; they may lie outside the ranges.
+
+        Raises UserError for a path that is no constant, and for a number that is not finite or not above 0.
+        """
+        constants = dict(self.constants)
+        for path, value in replaced.items():
+            if path not in constants:
+                raise UserError(
+                    f"constants: {path!r} is no constant of the profile {self.name!r}{did_you_mean(path, constants)}"
+                )
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+                raise UserError(f"constants: {path} must be a number above 0, not {value!r}")
+            constants[path] = dataclasses.replace(constants[path], value=float(value), tag="given", source="given for this run")
+        return dataclasses.replace(self, constants=constants)
+
+
+def unit_and_meaning(schema: str, path: str) -> tuple[str, str]:
+    """What the schema says of the constant at a dotted path: its unit ("" for a ratio or a count), and what it is."""
+    rules = _rules(schema)
+    node, unit, meaning = rules, "", []
+    for step in path.split("."):
+        inner = node["properties"].get(step) if "properties" in node else node["additionalProperties"]
+        unit = inner.get("unit", unit)
+        meaning += [inner["description"]] if "description" in inner else []
+        node = {**rules["$defs"][inner["$ref"].rpartition("/")[2]], **inner} if "$ref" in inner else inner
+    return unit, ": ".join(meaning[1:] or meaning)
+
+
+def find_profile(kind: str, folder: Path, name_or_path: str | Path) -> Path:
+    """The file of a profile by name, or at a path (what has a slash or ends in .yaml). `kind` is what messages call it.
+
+    Raises UserError if there is no profile of that name. Whether a path can be read shows when it is.
+    """
+    text = str(name_or_path)
+    if isinstance(name_or_path, Path) or "/" in text or text.endswith((".yaml", ".yml")):
+        return Path(name_or_path)
+    names = profile_names(folder)
+    if text != TEMPLATE and text not in names:
+        shown = repr(text if len(text) <= 80 else f"{text[:77]}...")
+        raise UserError(f"{kind} {shown} is unknown{did_you_mean(text[:80], names)}; known are: {', '.join(names)}")
+    return folder / f"{text}.yaml"
+
+
+def profile_names(folder: Path) -> list[str]:
+    """The names of the profiles in a folder, in order of the alphabet, without the template."""
+    return [path.stem for path in sorted(folder.glob("*.yaml")) if path.stem != TEMPLATE]
+
+
+def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of a profile's file, and what `Profile` takes. Raises UserError for a file that breaks a rule.
+
+    In the folder, where profiles are found by name, a file must have the name that it tells.
+    """
+    values = read_checked(path, schema, numbered=True)
+    if path.parent.resolve() == folder and values["name"] != path.stem:
+        raise wrong(path, ("name",), f"must be the file's, {path.stem!r}", values["name"])
+    constants: dict[str, Constant] = {}
+    plain: dict[str, Any] = {}
+    for place, value in _leaves(values, ()):
+        if isinstance(value, dict):
+            constants[dotted(place)] = _constant(path, place, value)
+        else:
+            plain[dotted(place)] = float(value) if _is_number(value) else value
+    shared = {
+        "name": values["name"],
+        "title": values["title"],
+        "path": path,
+        "digest": hashlib.sha256(path.read_bytes()).hexdigest()[:12],
+        "constants": constants,
+        "plain": plain,
+    }
+    return values, shared
+
+
+@functools.cache
+def _rules(schema: str) -> dict[str, Any]:
+    return json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
+
+
+def _leaves(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:
+    """What a file holds, constants and plain values, with their places. Lists are plain values."""
+    if not isinstance(value, dict) or "value" in value:
+        yield place, value
+        return
+    for step, inner in value.items():
+        yield from _leaves(inner, (*place, step))
+
+
+def _constant(path: Path, place: Place, leaf: dict[str, Any]) -> Constant:
+    value, span = float(leaf["value"]), leaf.get("range")
+    if span is None:
+        if leaf["tag"] == "estimate":
+            raise UserError(f"{path}: {dotted((*place, 'range'))}: missing key: an estimate says between what the value may be")
+        return Constant(value, leaf["tag"], None, None, leaf["source"])
+    low, high = map(float, span)
+    if low > high:
+        raise wrong(path, (*place, "range"), "must be [low, high] with low below high", span)
+    if not low <= value <= high:
+        raise wrong(path, (*place, "value"), f"must be within its own range, {low:g} to {high:g}", leaf["value"])
+    return Constant(value, leaf["tag"], low, high, leaf["source"])
+
+
+def _inside(where: str, path: str) -> bool:
+    """Is a constant directly below a path?"""
+    return where.rpartition(".")[0] == path
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,143 @@
+"""Machines that a simulated run can run on: profiles in config/machines/, one a file (docs/machines.md).
+
+  Machine  a profile with its topology and its sweep: which constants a sensitivity study varies, and how far
+
+A profile may say more than its topology needs, such as SMT for more hardware threads than a core has; what it must say follows
+from the topology and is checked here, as what a schema cannot say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.checked_yaml import Place, wrong
+from harness.constants import ROOT, Profile, find_profile, profile_names, read_profile
+from harness.errors import UserError
+
+MACHINES = ROOT / "config" / "machines"
+
+SMT_TABLES = (("core", "smt_fp"), ("core", "smt_mixed"))
+"""Throughput of a core by busy hardware threads, relative to one."""
+
+OTHER_TABLES = (("core", "clock_ghz"), ("atomic", "contended"), ("atomic", "cas_factor"))
+"""Constants by number of busy cores in a socket, and of threads on a line."""
+
+MAX_CPUS = 65536
+
+
+@dataclass(frozen=True)
+class Machine(Profile):
+    """A described machine. `machine["core.fmul_latency_cycles"]` is a number; config/machines/template.yaml tells the units."""
+
+    sockets: int
+    chips_per_socket: int
+    cores_per_chip: int
+    smt: int
+    """Hardware threads of a core."""
+    disabled_cores: int
+    sweep: Mapping[str, tuple[float, float]]
+    """Constants that a sensitivity study varies: path -> (low, high)."""
+
+    @property
+    def cores(self) -> int:
+        """Cores that are switched on."""
+        return self.sockets * self.chips_per_socket * self.cores_per_chip - self.disabled_cores
+
+    @property
+    def cpus(self) -> int:
+        """Logical CPUs: what the operating system can run at once."""
+        return self.cores * self.smt
+
+
+def machine_names() -> list[str]:
+    """The machines in config/machines, in order of the alphabet."""
+    return profile_names(MACHINES)
+
+
+def load_machine(name_or_path: str | Path) -> Machine:
+    """A machine by name, or from a file.
+
+    Raises UserError, in one line, for an unknown name and for a file that cannot be read or breaks a rule.
+    """
+    path = find_profile("machine", MACHINES, name_or_path)
+    values, shared = read_profile(path, "machine", MACHINES)
+    topology = {key: int(value) for key, value in values["topology"].items()}
+    machine = Machine(**shared, **topology, sweep={})
+    _check_topology(machine)
+    _check_distances(machine)
+    _check_tables(machine, values)
+    _check_caches(machine, values["cache"])
+    _check_idle(machine, values["os"])
+    return Machine(**shared, **topology, sweep=dict(_sweep(machine, values.get("sweep", []))))
+
+
+def _check_topology(machine: Machine) -> None:
+    if machine.cores < 1:
+        rule = f"must be below {machine.cores + machine.disabled_cores}, the number of cores"
+        raise wrong(machine.path, ("topology", "disabled_cores"), rule, machine.disabled_cores)
+    if machine.cpus > MAX_CPUS:
+        raise wrong(machine.path, ("topology",), f"must make at most {MAX_CPUS} logical CPUs", machine.cpus)
+
+
+def _check_distances(machine: Machine) -> None:
+    """Where there are several chips or sockets, what lies between them must be said."""
+    needed: dict[str, str] = {}
+    if machine.chips_per_socket > 1:
+        module = "transfer.load.same_module", "transfer.rmw.same_module", "copy.bandwidth.modified_same_module"
+        needed |= dict.fromkeys(module, f"{machine.chips_per_socket} chips a socket")
+    if machine.sockets > 1:
+        between = "transfer.load.other_socket", "transfer.rmw.other_socket"
+        copied = "copy.bandwidth.modified_other_socket", "copy.bandwidth.dram_remote"
+        needed |= dict.fromkeys(between + copied, f"{machine.sockets} sockets")
+    for path, why in needed.items():
+        if path not in machine.constants:
+            raise UserError(f"{machine.path}: {path}: missing key: the machine has {why}")
+
+
+def _check_tables(machine: Machine, values: Mapping[str, Any]) -> None:
+    """Tables begin with 1; those of hardware threads have each of a core, and the clock's has no more cores than a socket."""
+    for room, key in (*OTHER_TABLES, *SMT_TABLES):
+        if "1" not in values[room][key]:
+            raise wrong(machine.path, (room, key), "must begin with 1", [int(step) for step in values[room][key]])
+    for room, key in SMT_TABLES:
+        table = machine.table(f"{room}.{key}")
+        if not table.keys() >= set(range(1, machine.smt + 1)):
+            raise wrong(machine.path, (room, key), f"must have each of 1 to {machine.smt} hardware threads", list(table))
+        if table[1] != 1:
+            raise wrong(machine.path, (room, key, "1", "value"), "must be 1, as all others are relative to it", table[1])
+    cores = machine.chips_per_socket * machine.cores_per_chip
+    most = max(machine.table("core.clock_ghz"))
+    if most > cores:
+        raise wrong(machine.path, ("core", "clock_ghz"), f"must be of 1 to {cores} busy cores, those of a socket", most)
+
+
+def _check_caches(machine: Machine, cache: Mapping[str, Any]) -> None:
+    line = int(cache["line"])
+    if line & (line - 1):
+        raise wrong(machine.path, ("cache", "line"), "must be a power of two", line)
+    for inner, outer in (("line", "l1d"), ("l1d", "l2"), ("l2", "l3")):
+        if cache[outer] < cache[inner]:
+            rule = f"must not be smaller than {inner}, {cache[inner]} bytes"
+            raise wrong(machine.path, ("cache", outer), rule, cache[outer])
+
+
+def _check_idle(machine: Machine, system: Mapping[str, Any]) -> None:
+    """Each idle state has an exit time and a residency."""
+    for one, other in (("idle_exit_us", "idle_residency_us"), ("idle_residency_us", "idle_exit_us")):
+        for state in system[one]:
+            if state not in system[other]:
+                raise UserError(f"{machine.path}: os.{other}.{state}: missing key: os.{one} has it")
+
+
+def _sweep(machine: Machine, paths: list[str]) -> Iterator[tuple[str, tuple[float, float]]]:
+    for index, path in enumerate(paths):
+        place: Place = ("sweep", index)
+        if path not in machine.constants:
+            raise wrong(machine.path, place, "must be the path of a constant, as in atomic.fence", path, machine.constants)
+        constant = machine.constants[path]
+        if constant.low is None or constant.high is None:
+            raise wrong(machine.path, place, "must be a constant with a range", path)
+        yield path, (constant.low, constant.high)

@@ -1,0 +1,45 @@
+"""Software costs of simulated runs: profiles in config/software/, one a file (docs/machines.md).
+
+Software  what each step of a runtime costs, and which algorithms it has; apart from the machine, so that either may be changed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.constants import ROOT, Profile, find_profile, profile_names, read_profile
+from harness.errors import UserError
+
+SOFTWARE = ROOT / "config" / "software"
+
+BACK_OFF = ("back_off_first_ns", "back_off_factor", "back_off_most_ms")
+"""What a runtime must say whose idle threads wait for a while and look again."""
+
+
+@dataclass(frozen=True)
+class Software(Profile):
+    """A described runtime. `software["cost.push_batch"]` is in ns on the reference core; the schema tells what each is."""
+
+    def scale(self, clock_ghz: float, ipc: float) -> float:
+        """How many times as long a step takes on a core of that clock [GHz] and instructions in a cycle (Broadwell = 1)."""
+        return self["reference.clock_ghz"] * self["reference.ipc"] / (clock_ghz * ipc)
+
+
+def software_names() -> list[str]:
+    """The profiles in config/software, in order of the alphabet."""
+    return profile_names(SOFTWARE)
+
+
+def load_software(name_or_path: str | Path) -> Software:
+    """A profile by name, or from a file.
+
+    Raises UserError, in one line, for an unknown name and for a file that cannot be read or breaks a rule.
+    """
+    path = find_profile("software", SOFTWARE, name_or_path)
+    values, shared = read_profile(path, "software", SOFTWARE)
+    if values["how"]["idle"] == "back_off":
+        for key in BACK_OFF:
+            if key not in values["how"]:
+                raise UserError(f"{path}: how.{key}: missing key: idle threads back off")
+    return Software(**shared)

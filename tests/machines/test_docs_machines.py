@@ -1,0 +1,53 @@
+"""What docs/machines.md shows works as it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.checked_yaml import SCHEMAS
+from harness.cli import main
+from harness.machine import MACHINES, load_machine
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/machines.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    """The first block of that language on the page."""
+    return re.search(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[1]
+
+
+def test_each_line_of_python_gives_what_its_comment_says():
+    names = {"load_machine": load_machine}
+    for line in block("python").splitlines():
+        code, _, said = line.partition("#")
+        if not said:
+            exec(code, names)
+        elif code.strip().startswith("machine.with_constants"):
+            assert eval(code, names)["transfer.rmw.other_socket"] == 190
+        else:
+            assert repr(eval(code, names)) == said.strip().partition(", in ns")[0]
+
+
+@pytest.mark.parametrize("line", [line for line in block("").splitlines() if "my/server" not in line])
+def test_each_command_works(line, capsys):
+    assert main(line.partition("#")[0].split()[1:]) == 0
+    assert capsys.readouterr().out
+
+
+def test_the_example_of_a_constant_is_the_one_in_the_file():
+    assert block("yaml").strip() in (MACHINES / "xeon.yaml").read_text(encoding="utf-8")
+
+
+def test_the_table_names_every_constant_of_the_schema():
+    rooms = json.loads((SCHEMAS / "machine.schema.json").read_text(encoding="utf-8"))["properties"]
+    table = PAGE[PAGE.index("| constants |") : PAGE.index("Two things")]
+    wildcards = {"sched_": "os.sched_*_us", "refill_": "refill_*"}
+    for room in ("core", "transfer", "atomic", "copy", "os"):
+        for key in rooms[room]["properties"]:
+            wildcard = next((shown for start, shown in wildcards.items() if key.startswith(start)), key)
+            assert wildcard in table, f"{room}.{key}"

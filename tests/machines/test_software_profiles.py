@@ -1,0 +1,96 @@
+"""What the steps of a runtime cost: the profiles that are there, and what is wrong with bad ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.constants import unit_and_meaning
+from harness.errors import UserError
+from harness.software import load_software, software_names
+
+BAD = {
+    "a missing cost": ({"cost.flag": ...}, "cost.flag: missing key"),
+    "a negative cost": ({"cost.flag.value": -1}, "cost.flag.value: must be a number from 0 to 1e12, not -1"),
+    "a cost outside its range": ({"cost.flag.value": 99}, "cost.flag.value: must be within its own range, 8 to 20, not 99"),
+    "an unknown cost": ({"cost.flags": {}}, "cost.flags: unknown key; did you mean 'flag'?"),
+    "a reference clock of 0": ({"reference.clock_ghz.value": 0}, "reference.clock_ghz.value: must be a number above 0"),
+    "an overlap of nothing": ({"cost.flop_overlap.value": 0}, "cost.flop_overlap.value: must be a number above 0"),
+    "a batch of nothing": ({"how.batch": 0}, "how.batch: must be 1 or more, not 0"),
+    "a way to find work that is none": ({"how.finds_work": "steal"}, "how.finds_work: must be ready_list or walk, not 'steal'"),
+    "queues of nothing": (
+        {"how.queue_capacity": 0},
+        "how.queue_capacity: must be null, or a whole number from 1 to 1048576, not 0",
+    ),
+    "a back-off without its longest wait": (
+        {"how.back_off_most_ms": ...},
+        "how.back_off_most_ms: missing key: idle threads back off",
+    ),
+    "a back-off that shrinks": ({"how.back_off_factor": 0.5}, "how.back_off_factor: must be 1 or more, not 0.5"),
+}
+
+
+def test_the_profiles_are_the_files():
+    assert software_names() == ["millrace", "streams-4.2"]
+
+
+def test_millrace_is_the_runtime_that_is_here():
+    software = load_software("millrace")
+    assert software["how.batch"] == 32
+    assert software["how.finds_work"] == "ready_list"
+    assert software["how.idle"] == "sleep"
+    assert software["how.queue_capacity"] is None
+    assert software["how.drain"] == "bounded"
+    assert software.get("how.back_off_first_ns", 5.0) == 5.0
+
+
+def test_streams_has_the_algorithms_that_p17_prints():
+    software = load_software("streams-4.2")
+    assert software["how.batch"] == 1
+    assert software["how.finds_work"] == "walk"
+    assert software["how.idle"] == "back_off"
+    assert [software[f"how.back_off_{key}"] for key in ("first_ns", "factor", "most_ms")] == [1, 10, 10]
+    assert software["how.queue_capacity"] == 1000
+    assert software["how.drain"] == "whole_queue"
+
+
+def test_what_nobody_has_measured_of_streams_is_called_an_estimate():
+    constants = load_software("streams-4.2").constants
+    costs = [constant for path, constant in constants.items() if path.startswith("cost.")]
+    assert {constant.tag for constant in costs} == {"estimate"}
+    assert all(constant.high >= 1.5 * constant.low for constant in costs)
+
+
+@pytest.mark.parametrize("name", software_names())
+def test_costs_are_in_ns(name):
+    for path in load_software(name).constants:
+        if path.startswith("cost."):
+            assert unit_and_meaning("software", path)[0] == ("multiplies" if path == "cost.flop_overlap" else "ns")
+
+
+def test_a_cost_takes_longer_on_a_slower_core():
+    software = load_software("streams-4.2")
+    clock, ipc = software["reference.clock_ghz"], software["reference.ipc"]
+    assert software.scale(clock, ipc) == 1
+    assert software.scale(clock / 2, ipc) == pytest.approx(2)
+    assert software.scale(clock, ipc * 4) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_profile_is_told_with_file_path_rule_and_value(case, software_file):
+    changes, expected = BAD[case]
+    path = software_file(changes)
+    with pytest.raises(UserError) as caught:
+        load_software(path)
+    assert str(caught.value).startswith(f"{path}: {expected}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cost_may_be_nothing(software_file):
+    assert load_software(software_file({"cost.mark": {"value": 0, "tag": "measured", "source": "a test"}}))["cost.mark"] == 0
+
+
+def test_an_unknown_name_is_told_with_those_that_are_known():
+    with pytest.raises(
+        UserError, match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, streams-4.2"
+    ):
+        load_software("milrace")
