@@ -11,7 +11,8 @@ from typing import Any
 
 from harness.checked_yaml import did_you_mean, read_checked, wrong
 from harness.claims.evidence import Wanted
-from harness.claims.predicates import PREDICATES, Predicate, Term
+from harness.claims.predicate import Predicate, Term
+from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from harness.claims.claim import CPUS, Claim
 from harness.claims.evidence import Cell, Shown, find
-from harness.claims.predicates import Outcome
+from harness.claims.predicate import Outcome
 from harness.claims.reading import Finding, Missing, all_of
 from harness.claims.tables import Tables, Venue
 

@@ -1,8 +1,8 @@
 """One cell of an experiment on one machine: its rows, which arm a claim's word means, and what was read of it.
 
-Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic": the arm of P17's own law if there is one, else that of
-our default law; `static`, the best fixed level of the dynamic model; `static-N`, N scheduler threads; `every`, all arms of the
-cell.
+Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic": the arm of P17's own law if there is one, else that
+of our default law; `static`, the best fixed level of the dynamic model; `static-N`, N scheduler threads; `every`, all arms of
+the cell.
 """
 
 from __future__ import annotations

@@ -1,59 +1,15 @@
-"""What a claim can say of readings: a closed set, each with its parameters as data. No text is ever evaluated.
-
-A predicate looks at the cells of its claim and gives an outcome for each, or one for all of them together.
-"""
+"""What a claim can say of readings: a closed set, each with its parameters as data. No text is ever evaluated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
+from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import Cell
-from harness.claims.quantities import QUANTITIES
+from harness.claims.predicate import Outcome, Predicate, Term, in_each, together, words
 from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came out where: a finding, or what is missing for one."""
-
-    where: str
-    finding: Finding | None = None
-    missing: str = ""
-
-
-@dataclass(frozen=True)
-class Term:
-    """A number: of an arm, in the cell at hand or in the one of that index in the claim's list."""
-
-    arm: str
-    quantity: str = "throughput"
-    cell: int | None = None
-
-    def read(self, here: Cell, cells: Sequence[Cell]) -> Reading:
-        """Its reading. Raises Missing."""
-        return (here if self.cell is None else cells[self.cell]).read(self.quantity, self.arm)
-
-    def __str__(self) -> str:
-        place = "" if self.cell is None else f" in cell {self.cell + 1}"
-        return self.arm + (f" ({words(self.quantity)})" if self.quantity != "throughput" else "") + place
-
-
-class Predicate(Protocol):
-    """What all of them can do."""
-
-    @property
-    def needs_all(self) -> bool:
-        """Whether nothing can be said if one of the claim's cells is not there."""
-        return False
-
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        """The outcomes over the cells that are there; a claim's cells in its order."""
-
-    def __str__(self) -> str:
-        """What is checked, in words."""
 
 
 @dataclass(frozen=True)
@@ -200,49 +156,6 @@ class Trend(Predicate):
 
 
 @dataclass(frozen=True)
-class Rising(Predicate):
-    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of the one below."""
-
-    up_to: int
-    tolerance: float = 0.0
-
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
-            most = min(self.up_to, cell.venue.cpus or self.up_to)
-            readings = [reading for level, reading in _levels(cell) if level <= most]
-            if len(readings) < 2:
-                raise Missing(f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}")
-            return _never_falling(readings, self.tolerance)
-
-        return in_each(cells, test)
-
-    def __str__(self) -> str:
-        dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
-        return f"throughput of dynamic never falls{dips} from level to level, up to {self.up_to} threads"
-
-
-@dataclass(frozen=True)
-class RiseAndFall(Predicate):
-    """Over the fixed levels throughput rises to one peak, and after it stays or falls."""
-
-    tolerance: float
-
-    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test(cell: Cell) -> Finding:
-            readings = [reading for _, reading in _levels(cell)]
-            if len(readings) < 3:
-                raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
-            peak = max(range(len(readings)), key=lambda index: readings[index].value)
-            rise, fall = readings[: peak + 1], readings[peak:][::-1]
-            return all_of([_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)])
-
-        return in_each(cells, test)
-
-    def __str__(self) -> str:
-        return f"over the fixed levels throughput has one peak, dips of up to {self.tolerance:.0%} apart"
-
-
-@dataclass(frozen=True)
 class BestVaries(Predicate):
     """Which arm has the greatest number is not the same in all cells."""
 
@@ -277,28 +190,6 @@ PREDICATES: dict[str, type[Predicate]] = {
 }
 
 
-def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outcome]:
-    """An outcome for each cell."""
-    return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
-
-
-def together(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:
-    """One outcome for all cells."""
-    return [_tried("; ".join(cell.name for cell in cells), test)]
-
-
-def words(quantity: str) -> str:
-    """A quantity's name for people."""
-    return QUANTITIES[quantity].name.replace("_", " ")
-
-
-def _tried(where: str, test: Callable[[], Finding]) -> Outcome:
-    try:
-        return Outcome(where, test())
-    except Missing as missing:
-        return Outcome(where, missing=str(missing))
-
-
 def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading:
     ratio = over.read(here, cells) / under.read(here, cells)
     here.show(f"{over} over {under}", "ratio", "", ratio)
@@ -307,15 +198,6 @@ def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading
 
 def _falling(readings: Sequence[Reading]) -> Finding:
     return all_of([greater(high, low) for high, low in pairwise(readings)])
-
-
-def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
-    return all_of([within(after / before, 1 - tolerance, None) for before, after in pairwise(readings)])
-
-
-def _levels(cell: Cell) -> list[tuple[int, Reading]]:
-    levels = [int(threads) for threads in cell.static()["threads"]]
-    return [(level, cell.read("throughput", f"static-{level}")) for level in levels]
 
 
 def _varies_throughout(tables: Sequence[dict[str, Reading]]) -> bool | None:
