@@ -18,6 +18,6 @@ rule claims:
         f"{CONFIG.results}/logs/figures/claims.log",
     threads: 1
     params:
-        tables=f"{CONFIG.results}/tables",
+        tables=lambda wildcards, input: Path(input.tables[0]).parents[1],
     shell:
         "millrace claims --tables {params.tables:q} --output {output.md:q} --output {output.html:q} > {log:q} 2>&1"
