@@ -36,7 +36,8 @@ def calm_level(runs: Sequence[Run]) -> Reading:
 
 def burst_throughput(runs: Sequence[Run]) -> Reading:
     """Throughput in the first period that lies in a burst, over that before it."""
-    return of_runs([within.rate[0] / before.rate.mean() for before, within, _ in map(_around, runs)])
+    around = [_around(run) for run in runs]
+    return of_runs([within.rate[0] / before.rate.mean() for before, within, _ in around if before.rate.any()])
 
 
 def burst_level(runs: Sequence[Run]) -> Reading:
@@ -84,7 +85,8 @@ def silent_congestion(runs: Sequence[Run]) -> Reading:
     found = []
     for run in runs:
         congestion, silent = run.rows["congestion"].to_numpy(float), np.any(stretches(run), axis=0)
-        found.append(float(congestion[silent].mean() / congestion[~silent].mean()))
+        if congestion[~silent].any():
+            found.append(float(congestion[silent].mean() / congestion[~silent].mean()))
     return of_runs(found)
 
 

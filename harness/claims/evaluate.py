@@ -55,7 +55,7 @@ class Result:
 
 def evaluate(claims: Iterable[Claim], tables: Tables, machine: str | None = None) -> list[Result]:
     """The results of each claim in its order, machines of the claim first; only those of `machine` if it is given."""
-    venues = [venue for venue in tables.venues() if machine in (None, venue.machine)]
+    venues = [venue for venue in tables.venues() if machine is None or _is(venue, machine)]
     return [result for claim in claims for result in _of_claim(claim, tables, venues, machine)]
 
 
@@ -67,18 +67,17 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
     if claim.is_joint:
         yield from _of_joint(claim, tables, venues, machine)
         return
-    found: set[str] = set()
-    for venue in venues:
-        names = [name for name in claim.machines if _is(venue, name)]
-        found.update(names)
-        if names:
-            yield judge(claim, tables, venue, [venue] * len(claim.cells))
+    own: list[Venue] = []
     for name in claim.machines:
-        if name not in found and machine in (None, name):
+        found = [venue for venue in venues if _is(venue, name)]
+        own += found
+        for venue in found:
+            yield judge(claim, tables, venue, [venue] * len(claim.cells))
+        if not found and machine in (None, name):
             what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
             yield Result(claim, f"{name} ({what})", name not in CPUS, Verdict.NO_DATA, why=f"the tables do not hold {name}")
     for venue in venues:
-        if claim.elsewhere and not any(_is(venue, name) for name in claim.machines) and (venue.cpus or 0) >= claim.needs_cpus:
+        if claim.elsewhere and venue not in own and (venue.cpus or 0) >= claim.needs_cpus:
             yield judge(claim, tables, venue, [venue] * len(claim.cells), beside=True)
 
 

@@ -28,19 +28,18 @@ class Quantity:
     of: Callable[[Cell, str], tuple[str, Reading]]
 
 
-def rate(column: str, cell: Cell, arm: str) -> tuple[str, Reading]:
-    """A mean of the throughput table: with its 95 % interval if measured, with the band if simulated."""
+def throughput(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """The mean throughput at the sinks: with its 95 % interval if measured, with the band if simulated."""
     row = cell.row(arm)
-    return label(row), _with_range(cell, row, column)
+    return label(row), _mean(cell, row)
 
 
-def _with_range(cell: Cell, row: pd.Series, column: str) -> Reading:
-    prefix = "" if column == "mean" else column.removesuffix("mean")
-    if cell.venue.simulated:
-        band = (row.get("band_lo"), row.get("band_hi")) if column == "mean" else (None, None)
-        return _reading(row[column], *band, int(row["n"]), unknown=(row[column], row[column]), is_varied=_all_there(band))
-    interval = (row[f"{prefix}lo"], row[f"{prefix}hi"])
-    return _reading(row[column], *interval, int(row["n"]), unknown=(0.0, math.inf))
+def _mean(cell: Cell, row: pd.Series) -> Reading:
+    mean, runs = float(row["mean"]), int(row["n"])
+    if not cell.venue.simulated:
+        return _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
+    band = (row.get("band_lo"), row.get("band_hi"))
+    return _reading(mean, *band, runs, unknown=(mean, mean), is_varied=_all_there(band))
 
 
 def _reading(
@@ -59,7 +58,7 @@ def _all_there(numbers: tuple[object, object]) -> bool:
 def best_level(cell: Cell, arm: str) -> tuple[str, Reading]:
     """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means."""
     levels = cell.static()
-    readings = {int(row["threads"]): _with_range(cell, row, "mean") for _, row in levels.iterrows()}
+    readings = {int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()}
     best = max(readings, key=lambda level: readings[level].value)
     floor = max(reading.low for reading in readings.values())
     able = [level for level, reading in readings.items() if reading.high >= floor]
@@ -92,6 +91,8 @@ def executions_per_switch(cell: Cell, arm: str) -> tuple[str, Reading]:
     """Tuples submitted over all operators, per context switch."""
     row = cell.row(arm)
     _, each = switches(cell, arm)
+    if pd.isna(row["submitted_mean"]):
+        raise Missing(f"{row['arm']} has no throughput over all operators in {cell.wanted.name}")
     if each.value == 0:
         raise Missing(f"{row['arm']} had no context switch in {cell.wanted.name}")
     return label(row), _of_counts(row["submitted_mean"] / each.value, row, cell)
@@ -136,8 +137,7 @@ def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm:
 
 def _listed() -> list[Quantity]:
     of_rows: list[tuple[str, str, str, Callable]] = [
-        ("throughput", "tuples/s", "mean throughput at the sinks", partial(rate, "mean")),
-        ("submitted", "tuples/s", "mean throughput over all operators", partial(rate, "submitted_mean")),
+        ("throughput", "tuples/s", "mean throughput at the sinks", throughput),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
         ("context_switches", "1/s", "context switches a second", switches),

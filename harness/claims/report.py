@@ -51,7 +51,7 @@ class Line:
 
 
 def summary(results: Iterable[Result]) -> list[Line]:
-    """The counts by paper and machine, the claims' own machines first."""
+    """The counts by paper and machine: the claims' own machines first, each where a claim first names it."""
     groups: dict[tuple[str, bool, str], list[Result]] = {}
     for result in results:
         if result.verdict is not Verdict.NOT_TESTABLE:
@@ -65,7 +65,7 @@ def summary(results: Iterable[Result]) -> list[Line]:
             Counter(row.verdict for row in rows),
             sum(row.sensitivity is Sensitivity.FLIPS for row in rows) if any(row.simulated for row in rows) else None,
         )
-        for (paper, beside, machine), rows in sorted(groups.items(), key=lambda item: (order[item[0][0]], item[0][1:]))
+        for (paper, beside, machine), rows in sorted(groups.items(), key=lambda item: (order[item[0][0]], item[0][1]))
     ]
 
 

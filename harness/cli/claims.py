@@ -79,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     if args.machine is not None and args.machine not in known:
         raise UserError(f"--machine must be one of {', '.join(sorted(known))}, not {args.machine!r}")
     results = evaluate(claims, tables, args.machine)
+    if not results:
+        raise UserError(f"--machine {args.machine}: none of these claims is checked on it alone")
     _write(results, args.output or ["-"])
     failed = any(result.verdict is Verdict.NOT_REPRODUCED and not result.beside for result in results)
     return 1 if args.strict and failed else 0

@@ -103,6 +103,10 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
         (["--paper", "ELB", "p17-4.1-order"], "CLAIM-ID 'p17-4.1-order': there is no such claim of ELB"),
         (["--paper", "P71"], "--paper must be one of P17, ELB, not 'P71'; did you mean 'P17'?"),
         (["--machine", "vax"], "--machine must be one of 16-core, 4-core, local, power8, xeon, not 'vax'"),
+        (
+            ["--machine", "xeon", "p17-5.1-same-on-both"],
+            "--machine xeon: none of these claims is checked on it alone",
+        ),
         (["-o", "claims.pdf"], "-o must name a file ending in .md, .html, .json, or be -, not 'claims.pdf'"),
         (["--tables", "nowhere"], "--tables: no folder 'nowhere'; `millrace figures` makes the tables"),
         (["--tables", "empty"], "--tables: empty has no throughput table of an experiment with claims"),

@@ -51,8 +51,8 @@ def verdicts(results):
 def test_a_claim_is_judged_on_each_of_its_machines():
     held = tables(on(XEON, c1=pair(20), c100=pair(20)), on(POWER8, c1=pair(20), c100=pair(5)))
     assert verdicts(evaluate([claim()], held)) == [
-        ("power8 (simulated)", Verdict.NOT_REPRODUCED),
         ("xeon (simulated)", Verdict.REPRODUCED),
+        ("power8 (simulated)", Verdict.NOT_REPRODUCED),
     ]
 
 
@@ -185,3 +185,9 @@ def test_a_claim_that_cannot_be_tested_says_why():
     untested = Claim("p17-3-x", "P17", "3", ("xeon",), "A claim.", not_testable="no such arm")
     [result] = evaluate([untested], tables(on(XEON, c1=pair(20))))
     assert (result.verdict, result.why) == (Verdict.NOT_TESTABLE, "no such arm")
+
+
+def test_a_machine_of_that_many_cpus_may_be_asked_for():
+    sixteen = tables(on(replace(LOCAL, cpus=16), c1=pair(20, half=1)))
+    [result] = evaluate([claim(costs=(1,), machines=("16-core",))], sixteen, "16-core")
+    assert result.machine == "local (measured)"
