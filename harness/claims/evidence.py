@@ -57,7 +57,6 @@ class Cell:
     parameters: Mapping[str, str]
     throughput: pd.DataFrame
     timeline: pd.DataFrame
-    samples: pd.DataFrame
     latency: pd.DataFrame
     shown: list[Shown] = field(default_factory=list)
 
@@ -110,14 +109,6 @@ class Cell:
             return next((name for name in ELASTIC if name in here), ELASTIC[0])
         return word.replace("static-", "dynamic-")
 
-    def window_s(self, arm: str) -> float:
-        """Mean length of the measured window of an arm's runs [s]. Raises Missing if no samples are there."""
-        rows = self.samples
-        rows = rows[(rows["arm"] == arm) & ~rows["failed"].astype(bool)] if len(rows) else rows
-        if rows.empty:
-            raise Missing(f"no samples of {arm} in {self.wanted.name}")
-        return float(rows.groupby("run_id")["elapsed_s"].sum().mean())
-
     def cpus(self) -> int:
         """Logical CPUs of the machine. Raises Missing if the tables do not say."""
         if not self.venue.cpus:
@@ -160,7 +151,7 @@ def named(parameters: Mapping[str, str]) -> str:
 
 def _of_cell(tables: Tables, experiment: str, venue: Venue, cell: str) -> Sequence[pd.DataFrame]:
     found = []
-    for name in ("throughput", "timeline", "samples", "latency"):
+    for name in ("throughput", "timeline", "latency"):
         table = tables.of(experiment, name)
         found.append(venue.rows(table[table["cell"] == cell]) if len(table) else table)
     return found

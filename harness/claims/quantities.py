@@ -81,21 +81,36 @@ def settled(cell: Cell, arm: str) -> tuple[str, Reading]:
 def switches(cell: Cell, arm: str) -> tuple[str, Reading]:
     """Context switches of all threads of a run, per second of its measured window."""
     row = cell.row(arm)
-    count = row["context_switches_mean"]
-    if pd.isna(count):
-        raise Missing(f"{row['arm']} has no count of context switches in {cell.wanted.name}")
-    return label(row), _of_counts(count / cell.window_s(row["arm"]), row, cell)
+    return label(row), _of_counts(_switches_s(row, cell), row, cell)
 
 
 def executions_per_switch(cell: Cell, arm: str) -> tuple[str, Reading]:
     """Tuples submitted over all operators, per context switch."""
     row = cell.row(arm)
-    _, each = switches(cell, arm)
-    if pd.isna(row["submitted_mean"]):
-        raise Missing(f"{row['arm']} has no throughput over all operators in {cell.wanted.name}")
-    if each.value == 0:
+    switches_s = _switches_s(row, cell)
+    if switches_s == 0:
         raise Missing(f"{row['arm']} had no context switch in {cell.wanted.name}")
-    return label(row), _of_counts(row["submitted_mean"] / each.value, row, cell)
+    return label(row), _of_counts(_number(row, "submitted_mean", cell) / switches_s, row, cell)
+
+
+def load(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Threads that run or wait for a CPU, on average; known of simulated runs only, and of the nominal constants."""
+    row = cell.row(arm)
+    mean = _number(row, "runnable_mean", cell)
+    return label(row), Reading(mean, mean, mean, int(row["n"]), is_varied=False)
+
+
+def _switches_s(row: pd.Series, cell: Cell) -> float:
+    """Arms are measured for times of their own: an elastic one for some periods of its law."""
+    return _number(row, "context_switches_mean", cell) / _number(row, "duration_mean", cell)
+
+
+def _number(row: pd.Series, column: str, cell: Cell) -> float:
+    """A number of a row. Raises Missing if it is not there."""
+    value = row.get(column)
+    if value is None or pd.isna(value):
+        raise Missing(f"{row['arm']} has no {column} in {cell.wanted.name}")
+    return float(value)
 
 
 def _of_counts(value: float, row: pd.Series, cell: Cell) -> Reading:
@@ -142,6 +157,7 @@ def _listed() -> list[Quantity]:
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
         ("context_switches", "1/s", "context switches a second", switches),
         ("executions_per_switch", "tuples", "tuples executed for each context switch", executions_per_switch),
+        ("load", "threads", "threads that run or wait for a CPU, mean; of simulated runs only", load),
         ("latency", "ns", "median latency; range up to the 99th percentile", latency),
         ("failed_runs", "runs", "runs that lost, doubled, harmed or reordered a tuple, or broke off", failed),
     ]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness.errors import UserError
 
-NAMES = ("throughput", "timeline", "samples", "latency")
+NAMES = ("throughput", "timeline", "latency")
 SOFTWARE = "millrace"  # the software costs of a simulated run unless it says otherwise
 
 

@@ -39,6 +39,8 @@ def arm(
         "band_hi": band[1] if band else None,
         "submitted_mean": None if mean is None else 10 * mean,
         "context_switches_mean": None,
+        "duration_mean": 5.0,
+        "runnable_mean": None,
         "level": None,
         "level_lo": None,
         "level_hi": None,
@@ -62,22 +64,9 @@ def throughput(cells: Mapping[str, Sequence[dict]], venue: Venue = LOCAL, experi
         "cpus_allowed": venue.cpus,
     }
     rows = [of_cell | {"cell": cell} | row for cell, arms in cells.items() for row in arms]
-    numbers = ("threads", "mean", "lo", "hi", "band_lo", "band_hi", "submitted_mean", "context_switches_mean")
+    numbers = ("threads", "mean", "lo", "hi", "band_lo", "band_hi", "submitted_mean", "context_switches_mean", "runnable_mean")
     levels = ("level", "level_lo", "level_hi")
     return pd.DataFrame(rows).astype(dict.fromkeys((*numbers, *levels), float))
-
-
-def samples(cells: Mapping[str, Mapping[str, float]], venue: Venue = LOCAL) -> pd.DataFrame:
-    """The samples table: for each cell and arm two runs with two samples each; together they last so long [s]."""
-    rows = [
-        {"experiment": FIG9, "cell": cell, "arm": arm, "machine": venue.machine, "simulated": venue.simulated}
-        | {"software": venue.software or None, "run_id": run, "failed": False, "elapsed_s": seconds / 2}
-        for cell, arms in cells.items()
-        for arm, seconds in arms.items()
-        for run in ("a", "b")
-        for _ in range(2)
-    ]
-    return pd.DataFrame(rows)
 
 
 def periods(

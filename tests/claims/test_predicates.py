@@ -8,7 +8,7 @@ from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.predicate import Term
 from harness.claims.predicates import Best, BestVaries, NotWorst, Order, Ratio, Trend, Within, Worst
 from harness.claims.reading import Finding
-from tests.claims.made import LOCAL, XEON, arm, cell_name, cells, one_cell, samples
+from tests.claims.made import LOCAL, XEON, arm, cells, one_cell
 
 YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
 
@@ -198,12 +198,10 @@ def test_simulated_intervals_over_seeds_do_not_count():
 
 def test_switches_are_compared_by_the_second_whatever_the_windows():
     """The elastic arm is measured for twice as long."""
-    rows = [
-        arm("dedicated", 1e6, half=1, context_switches_mean=6200.0),
-        arm("dynamic-elastic", 1e6, half=1, context_switches_mean=200.0),
-    ]
-    seconds = {cell_name(cost="1"): {"dedicated": 5.0, "dynamic-elastic": 10.0}}
-    cell = one_cell(*rows, samples=samples(seconds))
+    cell = one_cell(
+        arm("dedicated", 1e6, half=1, context_switches_mean=6200.0, duration_mean=5.0),
+        arm("dynamic-elastic", 1e6, half=1, context_switches_mean=200.0, duration_mean=10.0),
+    )
     over, under = (Term(name, "context_switches") for name in ("dedicated", "elastic"))
     assert findings(Ratio(over, under, 15, 300), cell) == [YES]
     assert cell.shown[-1].reading.value == pytest.approx(62)

@@ -10,7 +10,7 @@ import pytest
 from harness.claims.evidence import Wanted, find, parameters_of
 from harness.claims.quantities import QUANTITIES
 from harness.claims.reading import Missing, Reading
-from tests.claims.made import FIG9, LOCAL, XEON, arm, cell_name, one_cell, samples, tables, throughput
+from tests.claims.made import FIG9, LOCAL, XEON, arm, cell_name, one_cell, tables, throughput
 
 NAMED = {"topology": "pipeline", "cost": "1"}
 
@@ -84,8 +84,7 @@ def test_an_elastic_arm_that_never_settled_has_no_level():
 
 
 def switching(**row: object):
-    rows = samples({cell_name(cost="1"): {"dedicated": 5.0}})
-    return one_cell(arm("dedicated", 1000, half=1, **row), samples=rows)
+    return one_cell(arm("dedicated", 1000, half=1, **row))
 
 
 def test_switches_are_by_the_second_and_known_to_a_factor_of_two():
@@ -103,11 +102,24 @@ def test_without_a_switch_there_is_no_share_for_each():
         switching(context_switches_mean=0.0).read("executions_per_switch", "dedicated")
 
 
-def test_switches_need_a_count_and_the_length_of_the_window():
-    with pytest.raises(Missing, match="dedicated has no count of context switches"):
-        switching().read("context_switches", "dedicated")
-    with pytest.raises(Missing, match="no samples of dedicated"):
-        one_cell(arm("dedicated", 1, context_switches_mean=1.0)).read("context_switches", "dedicated")
+@pytest.mark.parametrize("column", ["context_switches_mean", "duration_mean", "submitted_mean"])
+def test_executions_for_each_switch_need_all_three_numbers(column):
+    cell = switching(**({"context_switches_mean": 200.0} | {column: None}))
+    with pytest.raises(Missing, match=f"dedicated has no {column} in pipeline, cost 1"):
+        cell.read("executions_per_switch", "dedicated")
+
+
+def test_switches_need_the_length_of_the_window():
+    cell = switching(context_switches_mean=200.0)
+    cell.throughput.drop(columns="duration_mean", inplace=True)
+    with pytest.raises(Missing, match="dedicated has no duration_mean"):
+        cell.read("context_switches", "dedicated")
+
+
+def test_the_load_is_known_of_simulated_runs_only():
+    assert one_cell(arm("dedicated", 1, runnable_mean=900.0), venue=XEON).read("load", "dedicated").value == 900
+    with pytest.raises(Missing, match="dedicated has no runnable_mean"):
+        switching().read("load", "dedicated")
 
 
 def test_latency_reaches_from_the_median_to_the_99th_percentile():
