@@ -118,6 +118,9 @@ def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[s
 def _cells(path: Path, where: tuple, sizes: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Wanted]:
     if "cells" not in entry:
         raise UserError(f"{path}: claims[{where[1]}].cells: missing key")
+    naming = ["machine" in cell for cell in entry["cells"]]
+    if any(naming) and not all(naming):
+        raise wrong(path, where, "must name a machine in all cells or in none", naming.count(True))
     for index, cell in enumerate(entry["cells"]):
         experiment = cell.get("experiment", entry.get("experiment"))
         if experiment is None:

@@ -138,6 +138,10 @@ def test_rising_looks_no_further_than_the_machine_has_cpus():
     assert findings(Rising(up_to=64), one_cell(*levels(10, 20, 30, 40, 5), venue=XEON)) == [NO]
 
 
+def test_two_levels_are_enough_to_rise():
+    assert findings(Rising(up_to=2), one_cell(*levels(10, 20))) == [YES]
+
+
 def test_rising_needs_two_levels():
     [missing] = findings(Rising(up_to=4), one_cell(*levels(10)))
     assert missing == "fewer than two fixed levels up to 4 threads in pipeline, cost 1"

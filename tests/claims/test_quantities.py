@@ -68,6 +68,13 @@ def test_the_best_level_may_be_any_that_the_intervals_allow():
     assert open_one.read("best_level", "static") == Reading(2, 2, 4, 3)
 
 
+def test_a_best_level_is_varied_only_if_all_levels_are():
+    half_banded = one_cell(arm("dynamic-1", 10, band=(9, 11)), arm("dynamic-2", 20), venue=XEON)
+    assert not half_banded.read("best_level", "static").is_varied
+    banded = one_cell(arm("dynamic-1", 10, band=(9, 11)), arm("dynamic-2", 20, band=(18, 25)), venue=XEON)
+    assert banded.read("best_level", "static").is_varied
+
+
 def test_the_settled_level_has_the_interval_of_its_runs():
     cell = one_cell(arm("dynamic-elastic", 10, level=4.0, level_lo=3.0, level_hi=5.0))
     assert cell.read("settled_level", "elastic") == Reading(4, 3, 5, 3)

@@ -121,6 +121,7 @@ def test_the_json_has_every_result_with_its_numbers(results):
     }
     assert beside["cells"][2]["missing"] == "no cell pipeline, cost 1000 in pldi17_fig9"
     assert beside["numbers"][0]["value"] == 2_180_000
+    assert beside["numbers"][0]["unit"] == "tuples/s"
     assert beside["numbers"][3]["high"] is None  # one run: no limit, and JSON has no infinity
     assert (untested["verdict"], untested["check"], untested["machine"]) == ("not testable", None, None)
     assert document["summary"][1]["undecided"] == 1
