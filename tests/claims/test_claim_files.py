@@ -167,6 +167,10 @@ def test_lists_of_parameters_are_swept(tmp_path):
             "claims[0].cells[0].machine: must be one of the claim's machines",
         ),
         (
+            {"cells": [{"topology": "mix", "machine": "xeon"}, {"topology": "mix"}]},
+            "claims[0].cells: must name a machine in all cells or in none, not 1",
+        ),
+        (
             {"check": {"predicate": "bestest"}},
             "claims[0].check.predicate: must be best, worst, not_worst, order, ratio, within,",
         ),
