@@ -45,6 +45,7 @@ def test_a_burst_of_cost(name, value):
 def test_what_comes_after_the_next_burst_began_does_not_count_as_after_the_first():
     ports, rates = [*PORTS, 9, 9], [*RATES, 10.0, 10.0]
     assert measure("level_after_burst", COST, ports, rates, cycle=1000).value == pytest.approx(0.25)
+    assert measure("burst_recovery", COST, ports, rates, cycle=1000).value == pytest.approx(3.5)
 
 
 def test_a_run_without_a_burst_is_missing():
