@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from harness.claims.evidence import Cell
 from harness.claims.predicate import Outcome, Predicate, in_each
-from harness.claims.reading import Finding, Missing, Reading, all_of, within
+from harness.claims.reading import Finding, Missing, Reading, all_of, not_below
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RiseAndFall(Predicate):
 
 
 def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
-    return all_of([within(after / before, 1 - tolerance, None) for before, after in pairwise(readings)])
+    return all_of([not_below(after, before, 1 - tolerance) for before, after in pairwise(readings)])
 
 
 def _levels(cell: Cell) -> list[tuple[int, Reading]]:

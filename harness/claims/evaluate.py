@@ -52,6 +52,11 @@ class Result:
     outcomes: Sequence[Outcome] = ()
     shown: Sequence[Shown] = ()
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it rests on runs that became stationary only."""
+        return all(each.is_settled for each in self.shown)
+
 
 def evaluate(claims: Iterable[Claim], tables: Tables, machine: str | None = None) -> list[Result]:
     """The results of each claim in its order, machines of the claim first; only those of `machine` if it is given."""

@@ -18,8 +18,7 @@ from harness.claims.tables import Tables, Venue
 ELASTIC = ("dynamic-elastic-pldi17", "dynamic-elastic")
 """What `elastic` means, the first that is there."""
 
-SIZES = ("operators", "width", "depth", "workers", "buffer", "cost", "payload")
-"""Parameters whose difference from the paper's is worth telling."""
+NEVER_SETTLED = "never settled"
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,11 @@ class Shown:
     quantity: str
     unit: str
     reading: Reading
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is a number of runs that became stationary."""
+        return NEVER_SETTLED not in self.arm
 
 
 @dataclass
@@ -91,6 +95,8 @@ class Cell:
         row = rows.iloc[0]
         if pd.isna(row["mean"]):
             raise Missing(f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs failed")
+        if row["mean"] == 0 and row["unsettled_used"]:
+            raise Missing(f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while it was measured")
         return row
 
     def static(self) -> pd.DataFrame:
@@ -119,7 +125,7 @@ class Cell:
 def label(row: pd.Series) -> str:
     """The arm of a throughput row, and what its mean keeps quiet about."""
     runs = int(row["n"] + row["failed"])
-    told = ["never settled"] if row["unsettled_used"] else []
+    told = [NEVER_SETTLED] if row["unsettled_used"] else []
     told += [f"{int(row['failed'])} of {runs} runs failed"] if row["failed"] else []
     return row["arm"] + (f" ({', '.join(told)})" if told else "")
 

@@ -58,12 +58,8 @@ def _prose(text: str) -> str:
 
 
 def _summary(results: Sequence[Result]) -> str:
-    head = ["paper", "machine", "claims", *report.COLUMNS, "flips within the band"]
-    rows = [
-        [line.paper, line.machine, line.claims, *(line.verdicts[verdict] for verdict in report.COLUMNS), line.flips]
-        for line in report.summary(results)
-    ]
-    return _table(head, [["" if cell is None else str(cell) for cell in row] for row in rows], numbers_from=2)
+    head = ["paper", "machine", "claims", *report.COLUMNS, *report.HEADINGS]
+    return _table(head, [report.summary_row(line) for line in report.summary(results)], numbers_from=2)
 
 
 def _legend() -> str:

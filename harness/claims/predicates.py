@@ -191,7 +191,10 @@ PREDICATES: dict[str, type[Predicate]] = {
 
 
 def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading:
-    ratio = over.read(here, cells) / under.read(here, cells)
+    dividend, divisor = over.read(here, cells), under.read(here, cells)
+    if divisor.value == 0:
+        raise Missing(f"{under} is 0 in {here.wanted.name}")
+    ratio = dividend / divisor
     here.show(f"{over} over {under}", "ratio", "", ratio)
     return ratio
 

@@ -69,6 +69,15 @@ def greater(high: Reading, low: Reading) -> Finding:
     return Finding(high.value > low.value, throughout)
 
 
+def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
+    """Whether one number is at least `factor` times another."""
+    if high.low >= factor * low.high:
+        throughout: bool | None = True
+    else:
+        throughout = False if high.high < factor * low.low else None
+    return Finding(high.value >= factor * low.value, throughout)
+
+
 def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
     """Whether a number is within limits, which belong to them; where there are `points`, whether all of them are."""
     least = -math.inf if at_least is None else at_least

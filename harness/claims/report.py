@@ -36,6 +36,9 @@ throughout*: the verdict is the same wherever in the bands the arms lie. *Flips 
 as independent, so that a constant which moves both sides of a comparison alike may still never flip it. *Not varied*: no
 band for these numbers."""
 
+HEADINGS = ("flips within the band", "never settled")
+"""Of the last columns of the summary."""
+
 COLUMNS = (Verdict.REPRODUCED, Verdict.IN_PART, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED, Verdict.NO_DATA)
 
 
@@ -48,6 +51,7 @@ class Line:
     claims: int
     verdicts: Counter[Verdict]
     flips: int | None  # None: measured
+    unsettled: int  # verdicts that rest on runs that never settled
 
 
 def summary(results: Iterable[Result]) -> list[Line]:
@@ -63,10 +67,17 @@ def summary(results: Iterable[Result]) -> list[Line]:
             f"{machine}, beside" if beside else machine,
             len(rows),
             Counter(row.verdict for row in rows),
-            sum(row.sensitivity is Sensitivity.FLIPS for row in rows) if any(row.simulated for row in rows) else None,
+            sum(row.sensitivity is Sensitivity.FLIPS for row in rows) if rows[0].simulated else None,
+            sum(not row.is_settled for row in rows),
         )
         for (paper, beside, machine), rows in sorted(groups.items(), key=lambda item: (order[item[0][0]], item[0][1]))
     ]
+
+
+def summary_row(line: Line) -> list[str]:
+    """A line of the summary, for a table."""
+    counts = [line.claims, *(line.verdicts[verdict] for verdict in COLUMNS)]
+    return [line.paper, line.machine, *map(str, counts), "" if line.flips is None else str(line.flips), str(line.unsettled)]
 
 
 def by_claim(results: Iterable[Result]) -> list[tuple[Claim, list[Result]]]:
@@ -98,7 +109,7 @@ def markdown(results: Sequence[Result]) -> str:
 def document(results: Sequence[Result]) -> dict[str, object]:
     """The report as JSON: `summary`, and `results`, one object for each claim and machine."""
     lines = [
-        {"paper": line.paper, "machine": line.machine, "claims": line.claims, "flips": line.flips}
+        {"paper": line.paper, "machine": line.machine, "claims": line.claims, "flips": line.flips, "unsettled": line.unsettled}
         | {verdict.value: line.verdicts[verdict] for verdict in COLUMNS}
         for line in summary(results)
     ]
@@ -148,8 +159,9 @@ def place(claim: Claim) -> str:
 
 def headline(result: Result) -> str:
     """A verdict with what qualifies it: `reproduced (holds throughout)`."""
-    told = f" ({result.sensitivity})" if result.sensitivity else ""
-    return f"{result.verdict}{told}"
+    told = [result.sensitivity.value] if result.sensitivity else []
+    told += [] if result.is_settled else ["rests on runs that never settled"]
+    return result.verdict.value + (f" ({'; '.join(told)})" if told else "")
 
 
 def _as_object(result: Result) -> dict[str, object]:
@@ -165,6 +177,7 @@ def _as_object(result: Result) -> dict[str, object]:
         "simulated": result.simulated,
         "verdict": result.verdict.value,
         "sensitivity": result.sensitivity.value or None,
+        "settled": result.is_settled,
         "why": result.why or None,
         "cells": [
             {"cell": each.where, "holds": each.finding.holds, "throughout": each.finding.throughout, "missing": None}
@@ -191,19 +204,12 @@ def _number_object(shown: Shown) -> dict[str, object]:
 
 
 def _summary_table(results: Sequence[Result]) -> str:
-    head = ["paper", "machine", "claims", *COLUMNS, "flips within the band"]
-    rows = [
-        [line.paper, line.machine, str(line.claims), *(str(line.verdicts[verdict]) for verdict in COLUMNS), _flips(line)]
-        for line in summary(results)
-    ]
+    head = ["paper", "machine", "claims", *COLUMNS, *HEADINGS]
+    rows = [summary_row(line) for line in summary(results)]
     untested = Counter(result.claim.paper for result in results if result.verdict is Verdict.NOT_TESTABLE)
     told = ", ".join(f"{count} of {paper}" for paper, count in untested.items())
     table = _table(head, rows, numbers_from=2) if rows else ""
     return "\n\n".join(part for part in (table, f"Not testable at all: {told}." if told else "") if part)
-
-
-def _flips(line: Line) -> str:
-    return "" if line.flips is None else str(line.flips)
 
 
 def _legend() -> str:

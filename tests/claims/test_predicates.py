@@ -131,6 +131,15 @@ def test_rising_allows_dips_up_to_its_tolerance_and_looks_no_further_than_it_say
     assert findings(Rising(up_to=4, tolerance=0.05), one_cell(*levels(*means))) == [finding]
 
 
+def test_rising_may_begin_at_0():
+    assert findings(Rising(up_to=4), one_cell(*levels(0, 20, 30))) == [YES]
+
+
+def test_what_is_0_is_named_where_a_ratio_needs_it():
+    cell = one_cell(*three(0, 10, 1, half=0))
+    assert findings(Ratio(Term("dedicated"), Term("manual"), at_least=1), cell) == ["manual is 0 in pipeline, cost 1"]
+
+
 def test_rising_looks_no_further_than_the_machine_has_cpus():
     cell = one_cell(*levels(10, 20, 30, 40, 5))
     assert LOCAL.cpus == 8

@@ -145,6 +145,12 @@ def test_failed_runs_are_counted_over_one_arm_or_all():
     assert cell.read("failed_runs", "manual").value == 0
 
 
+def test_an_arm_that_never_settled_and_let_no_tuple_through_says_nothing():
+    with pytest.raises(Missing, match="manual never settled in pipeline, cost 1, and no tuple arrived"):
+        one_cell(arm("manual", 0, unsettled_used=True)).read("throughput", "manual")
+    assert one_cell(arm("manual", 0, half=0)).read("throughput", "manual").value == 0
+
+
 def test_an_arm_says_what_its_mean_keeps_quiet_about():
     cell = one_cell(arm("manual", 1, unsettled_used=True), arm("dedicated", 2, failed=1))
     for word in ("manual", "dedicated"):

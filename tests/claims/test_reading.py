@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, of_runs, within
+from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, not_below, of_runs, within
 
 YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
 
@@ -45,6 +45,21 @@ def test_an_order_is_clear_if_the_ranges_do_not_overlap(high, low, finding):
 )
 def test_a_number_is_within_limits_if_its_range_is(reading, finding):
     assert within(reading, 2, 4) == finding
+
+
+@pytest.mark.parametrize(
+    ("high", "finding"),
+    [
+        ((9.5, 9.7, 9.9), YES),
+        ((9.4, 9.5, 9.9), MAYBE),
+        ((9, 9.4, 9.6), UNLIKELY),
+        ((8, 8.4, 8.5), NO),
+        ((8, 8.5, 8.55), UNLIKELY),
+    ],
+)
+def test_not_below_allows_the_limit(high, finding):
+    """At least 0.95 times a number from 9 to 10."""
+    assert not_below(number(*high), number(9, 10, 10), 0.95) == finding
 
 
 def test_a_limit_that_is_not_given_does_not_bind():

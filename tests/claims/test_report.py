@@ -53,10 +53,10 @@ def results(monkeypatch):
 
 
 GOLDEN = """\
-| paper | machine | claims | reproduced | reproduced in part | not reproduced | undecided | no data | flips within the band |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| P17 | 16-core (any with 16 logical CPUs) | 1 | 0 | 0 | 0 | 0 | 1 |  |
-| P17 | local (measured), beside | 1 | 0 | 0 | 0 | 1 | 0 |  |
+| paper | machine | claims | reproduced | reproduced in part | not reproduced | undecided | no data | flips within the band | never settled |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| P17 | 16-core (any with 16 logical CPUs) | 1 | 0 | 0 | 0 | 0 | 1 |  | 0 |
+| P17 | local (measured), beside | 1 | 0 | 0 | 0 | 1 | 0 |  | 0 |
 
 Not testable at all: 1 of P17.
 """
@@ -190,6 +190,16 @@ def test_a_summary_counts_what_flips_on_simulated_machines_only(results):
     assert flips == [None, None]
     simulated = [replace(result, simulated=True) for result in results]
     assert [line.flips for line in report.summary(simulated)] == [0, 0]
+
+
+def test_a_verdict_on_runs_that_never_settled_says_so(monkeypatch):
+    arms = [arm("dedicated", 20, half=1, unsettled_used=True), arm("manual", 10, half=1)]
+    held = tables(throughput({cell_name(operators=10, cost="1"): arms}, LOCAL))
+    [_, beside] = evaluate(CLAIMS[:1], held)
+    assert not beside.is_settled
+    assert report.headline(beside) == "reproduced in part (rests on runs that never settled)"
+    assert [line.unsettled for line in report.summary([beside])] == [1]
+    assert report.document([beside])["results"][0]["settled"] is False
 
 
 @pytest.mark.parametrize(
