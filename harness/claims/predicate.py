@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from harness.claims.evidence import Cell
 from harness.claims.reading import Finding, Missing, Reading
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,22 @@ def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outc
     return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
 
 
-def together(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:
-    """One outcome for all cells."""
+def together(cells: Sequence[Cell], read: Callable[[Cell], T], test: Callable[[list[T]], Finding]) -> list[Outcome]:
+    """One outcome for all cells that can be read, and one for each that cannot."""
+    found: list[tuple[str, T]] = []
+    missing: list[Outcome] = []
+    for cell in cells:
+        try:
+            found.append((cell.name, read(cell)))
+        except Missing as why:
+            missing.append(Outcome(cell.name, missing=str(why)))
+    if not found:
+        return missing
+    return [_tried("; ".join(name for name, _ in found), lambda: test([value for _, value in found])), *missing]
+
+
+def once(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:
+    """One outcome, of a test that needs all cells."""
     return [_tried("; ".join(cell.name for cell in cells), test)]
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import Cell
-from harness.claims.predicate import Outcome, Predicate, Term, in_each, together, words
+from harness.claims.predicate import Outcome, Predicate, Term, in_each, once, together, words
 from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
 
 
@@ -78,7 +78,7 @@ class Order(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         if len(self.arms) == 1:
-            return together(cells, lambda: _falling([cell.read(self.quantity, self.arms[0]) for cell in cells]))
+            return together(cells, lambda cell: cell.read(self.quantity, self.arms[0]), _falling)
         return in_each(cells, lambda cell: _falling([cell.read(self.quantity, arm) for arm in self.arms]))
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ class Ratio(Predicate):
             ratio = _over(self.over, self.under, cell, cells)
             return within(ratio, self.at_least, self.at_most)
 
-        return together(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
+        return once(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
 
     def __str__(self) -> str:
         return f"{self.over} over {self.under} is {_limits(self.at_least, self.at_most)}"
@@ -143,13 +143,10 @@ class Trend(Predicate):
     direction: str  # rising, falling
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test() -> Finding:
-            ratios = [_over(self.over, self.under, cell, cells) for cell in cells]
-            if len(ratios) < 2:
-                raise Missing("one cell shows no trend")
+        def test(ratios: list[Reading]) -> Finding:
             return _falling(ratios if self.direction == "falling" else ratios[::-1])
 
-        return together(cells, test)
+        return together(cells, lambda cell: _over(self.over, self.under, cell, cells), test)
 
     def __str__(self) -> str:
         return f"{self.over} over {self.under} is {self.direction} from cell to cell"
@@ -163,14 +160,13 @@ class BestVaries(Predicate):
     quantity: str = "throughput"
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
-        def test() -> Finding:
-            tables = [{arm: cell.read(self.quantity, arm) for arm in self.arms} for cell in cells]
+        def test(tables: list[dict[str, Reading]]) -> Finding:
             if len(tables) < 2:
                 raise Missing("one cell has one best arm")
             best = {max(table, key=lambda arm: table[arm].value) for table in tables}
             return Finding(len(best) > 1, _varies_throughout(tables))
 
-        return together(cells, test)
+        return together(cells, lambda cell: {arm: cell.read(self.quantity, arm) for arm in self.arms}, test)
 
     def __str__(self) -> str:
         return f"which of {_listed(self.arms)} has the highest {words(self.quantity)} is not the same in all cells"
@@ -200,6 +196,8 @@ def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading
 
 
 def _falling(readings: Sequence[Reading]) -> Finding:
+    if len(readings) < 2:
+        raise Missing("one number shows no order")
     return all_of([greater(high, low) for high, low in pairwise(readings)])
 
 

@@ -231,7 +231,7 @@ def _claim_text(claim: Claim, rows: Sequence[Result]) -> str:
 
 def _verdict_text(result: Result) -> str:
     beside = "beside: " if result.beside else ""
-    parts = [f"- {beside}**{result.machine}: {headline(result)}**" + (f". {_sentence(result.why)}" if result.why else "")]
+    parts = [f"- {beside}**{result.machine}: {headline(result)}**" + (f": {result.why}" if result.why else "")]
     parts += [f"  - {outcome.where}: {said(outcome)}" for outcome in result.outcomes if outcome.finding]
     text = "\n".join(parts)
     if not result.shown:
@@ -250,10 +250,6 @@ def number_row(shown: Shown) -> list[str]:
 
 def _not_testable_table(claims: Sequence[Claim]) -> str:
     return _table(["claim", "§", "statement", "why not"], [[c.id, c.section, c.statement, c.not_testable] for c in claims], 9)
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:

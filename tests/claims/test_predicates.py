@@ -116,7 +116,7 @@ def test_one_step_against_the_trend_breaks_it():
 
 def test_one_cell_shows_no_trend():
     cell = one_cell(*three(1, 2, 3))
-    assert findings(Trend(Term("dedicated"), Term("elastic"), "falling"), cell) == ["one cell shows no trend"]
+    assert findings(Trend(Term("dedicated"), Term("elastic"), "falling"), cell) == ["one number shows no order"]
 
 
 def levels(*means: float, half: float = 0.0) -> list[dict]:
@@ -185,6 +185,15 @@ def test_the_best_varies_if_no_arm_is_best_in_all_cells():
 def test_an_arm_that_is_not_there_is_missing_in_its_cell_only():
     found = cells({"1": three(10, 20, 30), "100": [arm("manual", 10, half=0)]})
     assert findings(Order(("elastic", "manual")), *found) == [YES, "no arm elastic in pipeline, cost 100"]
+
+
+def test_what_compares_cells_compares_those_that_can_be_read():
+    found = cells({"1": three(10, 20, 30), "100": three(9, None, 30), "1000": three(8, 7, 5)})
+    missing = "dedicated has no throughput in pipeline, cost 100: 3 runs failed"
+    assert findings(BestVaries(("manual", "dedicated", "elastic")), *found) == [YES, missing]
+    assert findings(Order(("dedicated",)), *found) == [YES, missing]
+    assert findings(Trend(Term("dedicated"), Term("manual"), "falling"), *found) == [YES, missing]
+    assert findings(Order(("dedicated",)), found[1]) == [missing]
 
 
 def test_an_arm_whose_runs_all_failed_is_missing():
