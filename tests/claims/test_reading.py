@@ -40,6 +40,8 @@ def test_an_order_is_clear_if_the_ranges_do_not_overlap(high, low, finding):
         (number(1.9, 3, 4), MAYBE),
         (number(3, 4.5, 5), UNLIKELY),
         (number(4.1, 5, 6), NO),
+        (number(4, 5, 6), UNLIKELY),
+        (number(0, 1, 2), UNLIKELY),
         (number(0, 1, 1.9), NO),
     ],
 )
