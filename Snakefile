@@ -1,6 +1,7 @@
 # From experiments to figures.  Settings: config/config.yaml (quick) or --configfile config/paper.yaml.
 #
 #   measure     harness/rules/measure.smk      one job = one block: a cell, all its arms and repeats -> results/raw/*/*.jsonl
+#   simulate    the same file                  the same on a simulated machine
 #   aggregate   harness/rules/aggregate.smk    the records of an experiment -> results/tables/*/*.parquet (Spark)
 #   bench_laws  harness/rules/bench.smk        the control laws on the SASO bench -> results/tables/saso/saso.parquet
 #   figure      harness/rules/figures.smk      tables -> figures/*.png, *.svg

@@ -1,4 +1,4 @@
-"""Builds the Cython runtime in place: `python setup.py build_ext --inplace`.
+"""Builds the Cython runtime and simulator in place: `python setup.py build_ext --inplace`.
 
 MILLRACE_SANITIZE=thread|address|undefined builds with that sanitizer; MILLRACE_CFLAGS replaces the optimisation flags.
 """
@@ -12,24 +12,26 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
+ROOMS = (RUNTIME, Path("harness/simulator"), Path("harness/calibration"))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
 optimise = os.environ.get("MILLRACE_CFLAGS", "-O3 -march=native -ffp-contract=off -g1")
 flags = ["-std=c++20", "-pthread", *shlex.split(optimise), "-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter"]
 if sanitizer:
     flags += [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"]
-headers = [str(path) for path in sorted((ROOT / RUNTIME / "native").glob("*.hpp"))]
+headers = [str(path) for room in ROOMS for path in sorted((ROOT / room / "native").glob("*.hpp"))]
 extensions = [
     Extension(
-        f"harness.runtime.{source.stem}",
+        f"harness.{room.name}.{source.stem}",
         [str(source.relative_to(ROOT))],
-        include_dirs=[str(RUNTIME / "native")],
+        include_dirs=[str(room / "native"), str(RUNTIME / "native")],
         language="c++",
         extra_compile_args=[*flags, f'-DMILLRACE_FLAGS="{" ".join(flags)}"'],
         extra_link_args=["-pthread", *([f"-fsanitize={sanitizer}"] if sanitizer else [])],
         depends=headers,
     )
-    for source in sorted((ROOT / RUNTIME).glob("*.pyx"))
+    for room in ROOMS
+    for source in sorted((ROOT / room).glob("*.pyx"))
 ]
 
 setup(

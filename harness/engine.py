@@ -14,7 +14,11 @@ from harness.errors import UserError
 from harness.graph import MAX_TUPLES, Graph, PortId
 from harness.models import MODELS, Model
 
-MACHINES = ("local",)
+LOCAL = "local"
+"""The machine at hand: real threads, unless its profile is to be simulated."""
+
+DEFAULT_SOFTWARE = "millrace"
+"""The software costs of a simulated run, unless others are asked for (config/software/)."""
 
 
 @dataclass(frozen=True)
@@ -130,17 +134,34 @@ class Engine(Protocol):
         """
 
 
+def machines() -> list[str]:
+    """Machines to run on: this one, and those described in config/machines."""
+    from harness.machine import machine_names
+
+    return [LOCAL, *(name for name in machine_names() if name != LOCAL)]
+
+
 def open_engine(
-    graph: Graph, model: Model, machine: str = "local", *, tuples: int | None = None, profile: bool = False
+    graph: Graph,
+    model: Model,
+    machine: str = LOCAL,
+    *,
+    tuples: int | None = None,
+    profile: bool = False,
+    simulated: bool = False,
+    software: str = DEFAULT_SOFTWARE,
+    constants: Mapping[str, float] | None = None,
+    seed: int = 0,
 ) -> Engine:
     """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
 
-    With `profile` it measures what each operator costs (`Sample.operator_cost`).
+    On "local" threads are real, unless `simulated`; any other machine is described by a profile, a name in config/machines or a
+    file, and always simulated. `software`, `constants` (numbers in place of the machine's, by path) and `seed` are for simulated
+    runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`).
 
-    Raises UserError for an unknown machine, GraphError for a graph that cannot run.
+    Raises UserError for an unknown machine or constant, or more scheduler threads than a described machine has CPUs; GraphError
+    for a graph that cannot run.
     """
-    if machine not in MACHINES:
-        raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(MACHINES)}")
     if not isinstance(graph, Graph):
         raise UserError(f"graph must be a harness.graph.Graph, not {type(graph).__name__}")
     if not isinstance(model, Model):
@@ -148,6 +169,16 @@ def open_engine(
     if tuples is not None and (not isinstance(tuples, int) or isinstance(tuples, bool) or not 0 <= tuples <= MAX_TUPLES):
         raise UserError(f"tuples must be from 0 to {MAX_TUPLES}, not {tuples!r}")
     graph.check()
-    from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
+    if machine == LOCAL and not simulated:
+        from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
 
-    return RuntimeEngine(graph, model, tuples, profile)
+        return RuntimeEngine(graph, model, tuples, profile)
+    from harness.machine import load_machine
+    from harness.simulator.engine import SimulatorEngine
+    from harness.software import load_software
+
+    described = load_machine(machine).with_constants(constants or {})
+    for option, levels in (("threads", getattr(model, "threads", None)), ("maximum", getattr(model, "maximum", None))):
+        if levels is not None and levels > described.cpus:
+            raise UserError(f"{option} must be at most {described.cpus}, the CPUs of machine {machine!r}, not {levels}")
+    return SimulatorEngine(graph, model, described, load_software(software), tuples, profile, seed, replaced=constants)

@@ -5,8 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import RunFailed, UserError
+
+if TYPE_CHECKING:
+    from harness.spark.aggregate import Summary
 
 SUMMARY = "turn the records of runs into tables (Spark)"
 DESCRIPTION = """\
@@ -36,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--master", metavar="MASTER", help="where Spark runs (default: that of --config, else local[*])")
     parser.add_argument("--config", metavar="FILE", help="take the Spark settings of this configuration, its section spark")
     parser.add_argument(
+        "--ahead",
+        action="store_true",
+        help="make the tables of the other experiments of --config too, for calls like this one to fetch: Spark starts once",
+    )
+    parser.add_argument(
         "--set-spark",
         action="append",
         default=[],
@@ -48,15 +59,15 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 0 if there is at least one usable record, however many are in quarantine."""
     started = time.monotonic()
     settings = spark_settings(args.config, args.set_spark, args.master)
+    if args.ahead and args.config is None:
+        raise UserError("--ahead needs --config: it names the other experiments")
 
-    from harness.spark.aggregate import aggregate
-    from harness.spark.session import open_session, resolve
-    from harness.spark.storage import check_records, table_writer
+    from harness.spark.session import resolve
+    from harness.spark.storage import check_records
 
     resolve(settings, os.environ)  # what can be wrong is told before Spark starts, which takes seconds
     check_records(args.records)
-    with table_writer(args.tables) as writer, open_session(settings) as spark:
-        summary = aggregate(spark, args.records, writer)
+    summary = _with_others(args, settings) if args.ahead else _alone(args, settings)
     apart = f"{summary.failed} failed, {summary.unsettled} unsettled, {summary.quarantined} quarantined"
     print(f"records   {summary.read} read, {apart}")
     for reason in summary.reasons:
@@ -70,6 +81,40 @@ def run(args: argparse.Namespace) -> int:
     if summary.read == summary.quarantined:
         raise RunFailed(f"no usable record among {summary.read} in {args.records!r}; first: {summary.reasons[0]}")
     return 0
+
+
+def _alone(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
+    from harness.spark.aggregate import aggregate
+    from harness.spark.session import open_session
+    from harness.spark.storage import table_writer
+
+    with table_writer(args.tables) as writer, open_session(settings) as spark:
+        return aggregate(spark, args.records, writer)
+
+
+def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
+    """Take the tables if they were made ahead; else make them, and those of other experiments ahead."""
+    from harness.config import load_config
+    from harness.spark import ahead
+    from harness.spark.aggregate import Summary, aggregate
+    from harness.spark.session import open_session
+    from harness.spark.storage import check_records, table_writer
+
+    records, tables = Path(args.records), Path(args.tables)
+    with ahead.one_at_a_time(tables):
+        if (kept := ahead.take(records, tables)) is not None:
+            return Summary(**kept)
+        with open_session(settings) as spark:
+            with table_writer(args.tables) as writer:
+                summary = aggregate(spark, args.records, writer)
+            for other, its_tables in ahead.due(load_config(args.config), records).items():
+                seen = ahead.fingerprint(other)
+                with suppress(UserError, RunFailed):  # its own job will say so
+                    check_records(str(other))
+                    with table_writer(str(ahead.place_of(its_tables))) as writer:
+                        its_summary = aggregate(spark, str(other), writer)
+                    ahead.keep(its_tables, seen, its_summary)
+    return summary
 
 
 def spark_settings(config: str | None, assignments: list[str], master: str | None) -> dict[str, str]:

@@ -89,7 +89,7 @@ def _files(config: Config, word: str) -> list[str]:
     files = [file for each in names for file in _figure_files(config, each)] + _claims_files(config)
     files += [f"{config.tables(each)}/throughput.parquet" for each in experiments]
     files += [config.bench(each) for each in config.benches]
-    files += [config.records(block.experiment, block.cell.name) for block in config.blocks()]
+    files += [config.records(block.experiment, block.stem) for block in config.blocks()]
     if name not in files:
         close = did_you_mean(word, [*names, *files]) or f"; figures are: {', '.join(names)}"
         raise UserError(f"TARGET {word!r}: the workflow makes no such figure or file{close}")

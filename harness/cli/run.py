@@ -6,24 +6,25 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from harness.cli.arguments import check_writable, seconds, warmup, whole
+from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
 from harness.cli.output import say
+from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import report
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.cpu import SHORTEST_S
 from harness.elasticity import LAWS
-from harness.engine import MACHINES
 from harness.errors import RunFailed, UserError
 from harness.measurement.control import check_law, pool_law
-from harness.measurement.spec import PERIOD_S, RunSpec, arm_name
+from harness.measurement.spec import DURATION_S, PERIOD_S, VIRTUAL_DURATION_S, VIRTUAL_PERIOD_S, RunSpec, arm_name
 from harness.measurement.subject import find_subject
-from harness.models import DEFAULT_LAW, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, make_model
+from harness.models import DEFAULT_LAW, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, Dynamic, make_model
+from harness.place import Place, find_place
 
 SUMMARY = "run one topology or graph file under one threading model and report it"
 
 DESCRIPTION = """\
-Run one topology under one threading model on this machine and report its throughput and latency.
+Run one topology under one threading model, on this machine or a simulated one, and report its throughput and latency.
 
 Each repeat runs in a process of its own. It warms up until sources and sinks agree and two windows in a row differ by
 less than 5 %, then it is measured. A run that never settles is reported as such. Every run is checked: no tuple may be
@@ -45,12 +46,16 @@ examples:
   millrace run my/graph.yaml --model dynamic
       a graph of your own; docs/graphs.md shows how to write it
 
+  millrace run mix --model dynamic --threads 64 --machine xeon
+      the same on a simulated machine, in virtual time; machines are listed by millrace machines
+
   millrace run pipeline --set cost=1000 --model dynamic --elastic --max-threads 8 --log -
       a control law finds the number of threads while tuples flow; a line a period says what it sees and why it does what
 
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
-DEFAULT_DURATION_S = 2.0
+SHORTEST_DURATION_S = 0.01
+SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
 MAX_REPEATS = 1000
 MAX_SEED = 2**63 - 1
 MAX_TUPLES = 10**15
@@ -58,7 +63,6 @@ MAX_TUPLES = 10**15
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `millrace run`."""
-    duration = seconds(0.01)
     add_topology_argument(parser)
     add_settings_argument(parser)
     parser.add_argument("--model", required=True, choices=list(MODELS), help="threading model")
@@ -75,9 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tuples a queue holds, of dynamic and dedicated (default: 1000, fewer where queues are many)",
     )
-    parser.add_argument("--machine", default="local", metavar="NAME", help="where to run: local (the default)")
+    add_place_arguments(parser)
     parser.add_argument(
-        "--duration", type=duration, default=DEFAULT_DURATION_S, metavar="S", help="seconds to measure (default: %(default)g)"
+        "--duration",
+        type=seconds(0.0),
+        metavar="S",
+        help=f"seconds to measure (default: {DURATION_S:g}; of a simulated run {VIRTUAL_DURATION_S:g} s of virtual time)",
     )
     parser.add_argument(
         "--warmup",
@@ -126,11 +133,11 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--period",
-        type=seconds(SHORTEST_S),
-        default=PERIOD_S,
+        type=seconds(0.0),
         metavar="S",
-        help=f"seconds between two steps of a control law (default: %(default)g; at least {SHORTEST_S:g}, which is ten of the "
-        "ticks in which a system counts CPU time, and how often threads that would not suspend are looked for)",
+        help=f"seconds between two steps of a control law (default: {PERIOD_S:g}; at least {SHORTEST_S:g}, which is ten of the "
+        "ticks in which a system counts CPU time, and how often threads that would not suspend are looked for; of a simulated "
+        f"run {VIRTUAL_PERIOD_S:g} s of virtual time, and as short as you like)",
     )
     for end, default in (("min", "the least that the graph allows"), ("max", "one for each CPU that can be kept busy")):
         parser.add_argument(
@@ -173,31 +180,36 @@ def run(args: argparse.Namespace) -> int:
 
 def _spec(args: argparse.Namespace) -> RunSpec:
     """The run asked for. Bad input is told here, before anything is started."""
+    place = find_place(args.machine, args.simulated, args.software)
+    constants = parse_constants(place, args.set_constant)
+    duration_s, period_s = _lengths(args, place)
+    threads, maximum = _levels(args, place)
     subject = find_subject(args.topology, parse_settings(args.set), args.seed)
     settings = parse_settings(args.law_set, "--law-set")
     model = make_model(
         args.model,
-        threads=args.threads,
+        threads=threads,
         queue_capacity=args.queue_capacity,
         elastic=args.elastic,
         law=args.law,
         law_settings=settings,
         minimum=args.min_threads,
-        maximum=args.max_threads,
+        maximum=maximum,
     )
     check_law(model)
     if subject.graph is not None:
         pool_law(subject.graph, model)  # its annotations, or its operators, may ask for what cannot be
-    if args.machine not in MACHINES:
-        raise UserError(f"machine {args.machine!r} is unknown; machines are: {', '.join(MACHINES)}")
     return RunSpec(
         topology=subject.topology,
         parameters=subject.given,
         model=args.model,
         threads=getattr(model, "threads", None),
         queue_capacity=args.queue_capacity,
-        machine=args.machine,
-        duration_s=args.duration,
+        machine=place.machine,
+        simulated=place.simulated,
+        software=place.software,
+        constants=constants,
+        duration_s=duration_s,
         warmup=args.warmup,
         seed=args.seed,
         tuples=args.tuples,
@@ -208,10 +220,39 @@ def _spec(args: argparse.Namespace) -> RunSpec:
         elastic=getattr(model, "elastic", False),
         law=args.law or "",
         law_settings=settings,
-        period_s=args.period,
+        period_s=period_s,
         minimum=args.min_threads,
-        maximum=args.max_threads,
+        maximum=maximum,
     )
+
+
+def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | None]:
+    """Scheduler threads and highest level of a law as asked for. Of a simulated machine the default is its CPUs.
+
+    Raises UserError for more of them than it has.
+    """
+    place.check_levels(args.threads, args.max_threads)
+    if not place.simulated or args.model != Dynamic.name:
+        return args.threads, args.max_threads
+    if args.elastic or args.law or args.law_set:
+        return args.threads, args.max_threads or place.cpus
+    return args.threads or place.cpus, args.max_threads
+
+
+def _lengths(args: argparse.Namespace, place: Place) -> tuple[float, float]:
+    """Measured window and period of laws [s]. Raises UserError for those that are too short where the run is made."""
+    if place.simulated:
+        lengths = {"duration": VIRTUAL_DURATION_S, "period": VIRTUAL_PERIOD_S}
+        least = dict.fromkeys(lengths, SHORTEST_VIRTUAL_S)
+    else:
+        lengths = {"duration": DURATION_S, "period": PERIOD_S}
+        least = {"duration": SHORTEST_DURATION_S, "period": SHORTEST_S}
+    for name in lengths:
+        given = getattr(args, name)
+        if given is not None and given < least[name]:
+            raise UserError(f"argument --{name}: must be from {least[name]:g} to {MAX_DURATION_S:g} seconds, not '{given:g}'")
+        lengths[name] = lengths[name] if given is None else given
+    return lengths["duration"], lengths["period"]
 
 
 def _raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:

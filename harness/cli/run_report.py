@@ -13,7 +13,13 @@ def report(records: Sequence[dict[str, Any]]) -> list[str]:
     settings = " ".join(f"{name}={value}" for name, value in first["parameters"].items())
     queues = f", queues of {first['queue_capacity']} tuples" if first["queue_capacity"] else ""
     threads = f"{first['threads_total']} thread(s){queues}" if first["threads_total"] else "did not start"
-    lines = [f"{first['topology']} {settings}".rstrip(), f"{first['arm']}: {threads}", *_law_lines(first), ""]
+    lines = [
+        f"{first['topology']} {settings}".rstrip(),
+        f"{first['arm']}: {threads}",
+        *_simulation_lines(records),
+        *_law_lines(first),
+        "",
+    ]
     rows = [("run", "tuples/s", "submitted/s", "ns/hop", "p50 latency", "p99 latency", "settled", "correct")]
     for number, record in enumerate(records, start=1):
         latency = record["latency_ns"]
@@ -24,6 +30,16 @@ def report(records: Sequence[dict[str, Any]]) -> list[str]:
     lines += ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     lines += _level_lines(records) + _mean_lines(records)
     return lines + _host_lines(records)
+
+
+def _simulation_lines(records: Sequence[dict[str, Any]]) -> list[str]:
+    """What was simulated, and what it took; times in the table are then virtual."""
+    told = [record["simulation"] for record in records if record["simulation"] is not None]
+    if not told:
+        return []
+    replaced = "".join(f", {path} {value:g}" for path, value in told[0]["constants"].items())
+    spent = f"{sum(each['events'] for each in told):,} events in {sum(each['wall_s'] for each in told):.1f} s"
+    return [f"SIMULATED on {records[0]['machine']} with the costs of {told[0]['software']}{replaced}, in virtual time: {spent}"]
 
 
 def _law_lines(record: dict[str, Any]) -> list[str]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from harness.cli.place import add_place_arguments, parse_constants
+from harness.cli.sweep_progress import SweepProgress
+from harness.engine import LOCAL
 from harness.errors import UserError
+from harness.place import Place, find_place
+from harness.up_to_date import is_measured
 
 if TYPE_CHECKING:
-    from harness.config import Block, Config
+    from harness.config import Config
+    from harness.experiment import Block
 
 SUMMARY = "measure an experiment, or one block of it"
 DESCRIPTION = """\
@@ -25,10 +30,15 @@ block is done.
 Without --cell, blocks whose file is there already, measured under the same settings, are skipped: a sweep that was interrupted
 goes on where it was. Runs that fail are recorded as failed and told on stderr; they do not end the sweep.
 
+An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only, also
+on one that the experiment does not name. With --over machine.sweep each simulated arm also runs with every constant of its
+machine's sweep at either end of its range, one at a time: figures show the band between the least and the greatest mean.
+
 examples:
   millrace sweep --dry-run                            what the quick profile measures, and how long it takes
   millrace sweep pldi17_fig10                         all blocks of one experiment, into results/raw/pldi17_fig10/
   millrace sweep crossover --cell CELL -o block.jsonl one block
+  millrace sweep pldi17_fig10 --machine xeon --over machine.sweep
 """
 
 
@@ -36,7 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `sweep`."""
     parser.add_argument("experiment", nargs="*", metavar="EXPERIMENT", help="experiments of the profile (default: all of them)")
     parser.add_argument("--config", default="config/config.yaml", metavar="FILE", help="the profile (default: %(default)s)")
-    parser.add_argument("--cell", metavar="CELL", help="measure this cell only, even if it was measured before")
+    parser.add_argument("--cell", metavar="CELL", help="measure this block only, even if it was measured before")
+    add_place_arguments(parser, default=None)
+    parser.add_argument(
+        "--over", choices=["machine.sweep"], help="vary what the machine's profile lists as its sweep, of simulated blocks"
+    )
     parser.add_argument("-o", "--output", metavar="PATH", help="file of the block (with --cell) or folder of all (without)")
     parser.add_argument("--dry-run", action="store_true", help="list the blocks, the number of runs and the estimated time")
 
@@ -45,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure, or list with --dry-run. Raises UserError for bad input, RunFailed if records cannot be written."""
     from harness.config import load_config
 
-    config = load_config(args.config)
+    place = _place(args)
+    config = load_config(args.config, place, args.over is not None)
     names = args.experiment or [experiment.name for experiment in config.experiments]
     experiments = [config.experiment(name) for name in dict.fromkeys(names)]
     if args.cell is not None and len(experiments) != 1:
@@ -56,38 +71,51 @@ def run(args: argparse.Namespace) -> int:
         blocks = [block for experiment in experiments for block in experiment.blocks()]
     else:
         blocks = [experiments[0].block(args.cell)]
+    if args.over is not None and not any(block.variants for block in blocks):
+        raise UserError("--over machine.sweep needs a simulated block; --machine names a machine to simulate")
+    if args.set_constant and args.output is None:
+        raise UserError("--set-constant needs -o: what the workflow works with has the constants of the profiles")
+    constants = [parse_constants(block.place, args.set_constant) for block in blocks]
     plan = [(block, _file(config, block, args)) for block in blocks]
     if args.dry_run:
         _list(plan, fresh=args.cell is not None)
         return 0
     if find_spec("harness.runtime.engine") is None:
         raise UserError("the runtime is not built; `make build` builds it")
-    if args.cell is None:
+    if args.cell is None and not args.set_constant:
         plan = list(_missing(plan))
-    progress = Progress(plan)
+    progress = SweepProgress([block for block, _ in plan])
     try:
         for block, path in plan:
-            _measure(block, path, progress)
+            _measure(block, path, constants[0] if constants else {}, progress)
     finally:
         progress.close()
     return 0
 
 
+def _place(args: argparse.Namespace) -> Place | None:
+    """Where to measure, if that is asked for. Raises UserError for what cannot be."""
+    if args.machine is None and not args.simulated and not args.software:
+        return None
+    return find_place(args.machine or LOCAL, args.simulated, args.software)
+
+
 def _file(config: Config, block: Block, args: argparse.Namespace) -> Path:
     if args.output is None:
-        return Path(config.records(block.experiment, block.cell.name))
-    return Path(args.output) if args.cell is not None else Path(args.output) / f"{block.cell.name}.jsonl"
+        return Path(config.records(block.experiment, block.stem))
+    return Path(args.output) if args.cell is not None else Path(args.output) / f"{block.stem}.jsonl"
 
 
 def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
     """One line a block, then the sums of what is still to be measured."""
     from harness.config import clock
 
-    due = [block for block, path in plan if fresh or not _is_measured(block, path)]
+    due = [block for block, path in plan if fresh or not is_measured(block, path)]
     for block, _ in plan:
         arms = ", ".join(arm.name for arm in block.arms)
         state = f"about {clock(block.estimated_s)}" if block in due else "measured"
-        print(f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats ({arms}); {state}")
+        variants = f" and {len(block.variants)} variants" if block.variants else ""
+        print(f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); {state}")
     runs = sum(block.runs for block, _ in plan)
     print(
         f"{len(plan)} blocks, {runs} runs; to measure: {len(due)} blocks, {sum(block.runs for block in due)} runs, "
@@ -99,7 +127,7 @@ def _missing(plan: list[tuple[Block, Path]]) -> Iterator[tuple[Block, Path]]:
     """The blocks that are not there, or were measured under other settings; says which are which."""
     skipped = 0
     for block, path in plan:
-        if _is_measured(block, path):
+        if is_measured(block, path):
             skipped += 1
             continue
         if path.exists():
@@ -109,105 +137,13 @@ def _missing(plan: list[tuple[Block, Path]]) -> Iterator[tuple[Block, Path]]:
         print(f"{skipped} of {len(plan)} blocks are there already", file=sys.stderr)
 
 
-def _is_measured(block: Block, path: Path) -> bool:
-    """Whether the file holds exactly the block's runs under its settings."""
-    from harness.measurement.records import read_records
-
-    if not path.exists():
-        return False
-    records, problems = read_records(path)
-    wanted = {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
-    found = {(record["arm"], record["repeat"]) for record in records}
-    return not problems and found == wanted and all(_is_of(block, record) for record in records)
-
-
-def _is_of(block: Block, record: dict[str, Any]) -> bool:
-    """Whether the record answers the block's question. What a failed run never got to say is not held against it."""
-    asked = (block.experiment, block.cell.name, block.machine, block.seed)
-    window_s = next((block.window_s(arm) for arm in block.arms if arm.name == record["arm"]), block.duration_s)
-    return (record["experiment"], record["cell"], record["machine"], record["seed"]) == asked and (
-        record["error"] is not None
-        or (abs(record["duration_s"] - window_s) < 0.5 * window_s and _is_controlled_as_in(block, record))
-    )
-
-
-def _is_controlled_as_in(block: Block, record: dict[str, Any]) -> bool:
-    """Whether the law of an elastic run had the block's period, and the highest level of its arm if that names one."""
-    terms = record.get("elastic")
-    arm = next((arm for arm in block.arms if arm.name == record["arm"]), None)
-    if terms is None or arm is None or not arm.elastic:
-        return True
-    return terms["period_s"] == block.period_s and arm.maximum in (None, terms["maximum"])
-
-
-def _measure(block: Block, path: Path, progress: Progress) -> None:
+def _measure(block: Block, path: Path, constants: Mapping[str, float], progress: SweepProgress) -> None:
     from harness.measurement.block import run_block
     from harness.measurement.records import write_records
 
+    specs = {arm: replace(spec, constants=constants) for arm, spec in block.specs().items()}
     records = []
-    measuring = run_block(block.specs(), block.repeats, block.order_seed, progress=progress.phase, notify=progress.note)
-    for record in measuring:
+    for record in run_block(specs, block.repeats, block.order_seed, progress.phase, progress.note, block.variants):
         records.append(record)
         progress.finished(block, record)
     write_records(path, records)
-
-
-class Progress:
-    """Tells a person how far the sweep is: one line that is overwritten on a terminal, else a line a run."""
-
-    def __init__(self, plan: list[tuple[Block, Path]]) -> None:
-        self._total = sum(block.runs for block, _ in plan)
-        self._left_s = sum(block.estimated_s for block, _ in plan)
-        self._estimated_s = self._left_s
-        self._started = time.monotonic()
-        self._done = 0
-        self._last = ""
-        self._is_terminal = sys.stderr.isatty()
-
-    def phase(self, done: int, total: int, text: str) -> None:
-        """What the run in flight is doing; terminals only."""
-        if self._is_terminal and text != "done":
-            self._overwrite(f"{self._head()} {self._remaining()} left; {text}{self._last}")
-
-    def note(self, text: str) -> None:
-        """A line that stays."""
-        self._overwrite("")
-        print(text, file=sys.stderr, flush=True)
-
-    def finished(self, block: Block, record: dict[str, Any]) -> None:
-        """A run has ended."""
-        self._done += 1
-        self._left_s -= block.estimated_s / block.runs
-        name = f"{block.name} {record['arm']} #{record['repeat'] + 1}"
-        if record["error"] is not None or not record["correct"]:
-            self.note(f"{name}: run failed: {(record['error'] or 'wrong result').splitlines()[0]}")
-        elif self._is_terminal:
-            self._last = f" (last: {record['arm']} {_rate(record)})"
-        else:
-            print(f"{self._head()} {name}: {_rate(record)}, {self._remaining()} left", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        """Clear the line."""
-        self._overwrite("")
-
-    def _head(self) -> str:
-        return f"[{self._done}/{self._total}]"
-
-    def _remaining(self) -> str:
-        """The estimate of what is left, stretched by how wrong it was so far."""
-        from harness.config import clock
-
-        past = self._estimated_s - self._left_s
-        stretch = (time.monotonic() - self._started) / past if past > 0 else 1.0
-        return clock(self._left_s * stretch)
-
-    def _overwrite(self, text: str) -> None:
-        if self._is_terminal:
-            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some terminals do not say
-            print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
-
-
-def _rate(record: dict[str, Any]) -> str:
-    rate = record["sink_tuples_per_s"]
-    settled = "" if record["settled"] else ", unsettled"
-    return f"{rate:,.0f} tuples/s{settled}" if rate is not None else f"no rate{settled}"

@@ -15,7 +15,7 @@ SETTLED_PERIODS = 8
 """Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
 
 SHORTEST_REST_S = 0.01
-"""What may be left of an adaptation that is over: no time to learn anything in."""
+"""What may be left of an adaptation that is over, or a tenth of a sample: no time to learn anything in."""
 
 Announce = Callable[[str], None]
 
@@ -40,7 +40,8 @@ def adapt(
     limit_s = spec.adaptation_limit_s
     elapsed_s = 0.0
     warm_up = WarmUp(copies, limit_s)
-    while limit_s - elapsed_s > SHORTEST_REST_S and not engine.finished():
+    rest_s = min(SHORTEST_REST_S, controller.sample_s / 10)
+    while limit_s - elapsed_s > rest_s and not engine.finished():
         sample = lean(watch(engine, controller, "adapting", announce, limit_s - elapsed_s))
         seen.append(sample)
         elapsed_s += sample.elapsed_s

@@ -39,7 +39,8 @@ def blank_record(
         "threads_total": 0,
         "queue_capacity": spec.queue_capacity or 0,
         "machine": spec.machine,
-        "simulated": False,
+        "simulated": spec.simulated,
+        "simulation": _simulation(spec) if spec.simulated else None,
         "seed": spec.seed,
         "repeat": spec.repeat,
         "order_in_block": spec.order_in_block,
@@ -99,6 +100,28 @@ def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, flow: 
         "correct": totals.correct and seen.error is None,
         "error": explain(totals) or seen.error,
         **_of_totals(totals),
+    }
+
+
+def enter_simulation(record: dict[str, Any], simulation: Mapping[str, Any]) -> None:
+    """Enter what the engine says of a simulated run; one that hit its bound on events has failed, whatever it measured."""
+    record["simulation"] = dict(simulation)
+    if simulation["bound"] is not None:
+        record |= {"settled": False, "correct": False, "error": simulation["bound"]}
+
+
+def _simulation(spec: RunSpec) -> dict[str, Any]:
+    """Of a simulated run that did nothing."""
+    return {
+        "software": spec.software,
+        "machine_digest": "",
+        "software_digest": "",
+        "seed": spec.simulation_seed,
+        "constants": dict(spec.constants),
+        "events": 0,
+        "virtual_s": 0.0,
+        "wall_s": 0.0,
+        "bound": None,
     }
 
 

@@ -1,13 +1,15 @@
 """A block: all arms of one cell, each `repeats` times, interleaved in random order.
 
 In each repeat every arm runs once, in an order drawn anew, so that slow drift of the host cannot favour an arm. Each run has a
-process of its own, one at a time.
+process of its own, one at a time. Nothing drifts in a simulation; there, every arm also runs once with each of the block's
+variants: constants of the machine that replace its own.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +21,16 @@ Progress = Callable[[int, int, str], None]
 """Is told: runs done, runs in all, what is going on (`dynamic-2: measuring`). It is called from another thread."""
 
 
-def block_order(specs_by_arm: Mapping[str, RunSpec], repeats: int, seed: int) -> list[RunSpec]:
-    """The runs of a block in their order: for each repeat, a permutation of the arms drawn from `seed`."""
+Constants = Mapping[str, float]
+"""Constants of a simulated machine by path."""
+
+
+def block_order(
+    specs_by_arm: Mapping[str, RunSpec], repeats: int, seed: int, variants: Sequence[Constants] = ()
+) -> list[RunSpec]:
+    """The runs of a block in their order: for each repeat, a permutation of the arms drawn from `seed`; then the variants, with
+    the chances of the first repeat.
+    """
     draw = random.Random(seed)
     order: list[RunSpec] = []
     for repeat in range(repeats):
@@ -29,6 +39,9 @@ def block_order(specs_by_arm: Mapping[str, RunSpec], repeats: int, seed: int) ->
         order += [
             replace(specs_by_arm[arm], arm=arm, repeat=repeat, order_in_block=len(order) + i) for i, arm in enumerate(arms)
         ]
+    for constants in variants:
+        varied = [replace(spec, arm=arm, constants={**spec.constants, **constants}) for arm, spec in specs_by_arm.items()]
+        order += [replace(spec, order_in_block=len(order) + i) for i, spec in enumerate(varied)]
     return order
 
 
@@ -38,11 +51,15 @@ def run_block(
     seed: int,
     progress: Progress | None = None,
     notify: Callable[[str], None] = say_on_stderr,
+    variants: Sequence[Constants] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Yield the record of each run as it ends. `notify` is told if another measuring process must be waited for."""
+    """Yield the record of each run as it ends. `notify` is told if another measuring process must be waited for.
+
+    Simulated runs wait for nobody: another process does not change what they say.
+    """
     tell = progress or (lambda done, total, text: None)
-    order = block_order(specs_by_arm, repeats, seed)
-    with measuring_lock(notify):
+    order = block_order(specs_by_arm, repeats, seed, variants)
+    with nullcontext() if all(spec.simulated for spec in order) else measuring_lock(notify):
         for done, spec in enumerate(order):
             yield run_in_fresh_process(
                 spec, announce=lambda phase, done=done, spec=spec: tell(done, len(order), f"{spec.arm}: {phase}")

@@ -42,7 +42,7 @@ class Step:
 class Controller:
     """The laws of one run. `sample_s`: how long its samples should be, so that each period is made of whole ones."""
 
-    def __init__(self, engine: Engine, graph: Graph, model: Model, period_s: float) -> None:
+    def __init__(self, engine: Engine, graph: Graph, model: Model, period_s: float, shortest_s: float = SHORTEST_S) -> None:
         """Raises UserError for a law, setting or level that cannot be."""
         self._engine = engine
         law = pool_law(graph, model)
@@ -54,7 +54,7 @@ class Controller:
             if operator.kind == BALANCER and operator.elastic
         }
         periods = [loop.period_s for loop in self._loops()]
-        self.sample_s = max(SHORTEST_S, min(periods, default=period_s))
+        self.sample_s = max(shortest_s, min(periods, default=period_s))
         self._steps: dict[float, Step] = {}
         self._unsuspendable = 0
         self._active: int | None = None

@@ -14,7 +14,8 @@ from harness.measurement.spec import RunSpec
 from harness.measurement.steady import WarmUp, settled_within
 
 SAMPLES = 10  # in the measured window of a timed run
-MIN_PERIOD_S = 0.05
+MIN_PERIOD_S = 0.05  # of real threads
+MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
 STOP_S = 2.0  # for draining, and again for threads to stop
 STALL_S = 120.0  # a bounded run in which no tuple moves for so long is given up: far longer than any operator may compute
 
@@ -49,7 +50,7 @@ def observe(
     engine.start()
     try:
         if spec.tuples is not None:
-            seen = _bounded(engine, controller, announce)
+            seen = _bounded(engine, controller, announce, MIN_VIRTUAL_PERIOD_S if spec.simulated else MIN_PERIOD_S)
         elif controller is None:
             seen = _timed(engine, spec, copies, announce)
         else:
@@ -58,7 +59,9 @@ def observe(
         engine.stop(drain=False, timeout_s=STOP_S)
         raise
     announce("stopping")
-    seen.totals = engine.stop(drain=seen.error is None, timeout_s=STOP_S)
+    # What a timed simulated run has queued is counted where it lies: draining it would take longer than the run.
+    drain = seen.error is None and not (spec.simulated and spec.tuples is None)
+    seen.totals = engine.stop(drain=drain, timeout_s=STOP_S)
     if spec.tuples is not None:
         seen.settled = seen.error is None and seen.totals.error is None and seen.totals.drained
     return seen
@@ -68,7 +71,8 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
     announce("warming up")
     warmup_s, settled = _warm_up(engine, spec, copies)
     announce("measuring")
-    period_s = spec.duration_s / max(1, min(SAMPLES, int(spec.duration_s / MIN_PERIOD_S)))
+    most = SAMPLES if spec.simulated else int(spec.duration_s / MIN_PERIOD_S)
+    period_s = spec.duration_s / max(1, min(SAMPLES, most))
     samples: list[Sample] = []
     before = Reading.now()
     measured_s = 0.0
@@ -124,13 +128,13 @@ def _warm_up(engine: Engine, spec: RunSpec, copies: int | None) -> tuple[float, 
     if spec.warmup != "auto":
         return (engine.sample(spec.warmup_limit_s).elapsed_s if spec.warmup_limit_s > 0 else 0.0), None
     warm_up = WarmUp(copies, spec.warmup_limit_s)
-    window_s = min(max(spec.duration_s / 5, 0.1), 0.5)
+    window_s = spec.duration_s / 5 if spec.simulated else min(max(spec.duration_s / 5, 0.1), 0.5)
     while not engine.finished() and not warm_up.step(engine.sample(window_s)):
         pass
     return warm_up.elapsed_s, warm_up.settled
 
 
-def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[str], None]) -> Observation:
+def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[str], None], shortest_s: float) -> Observation:
     """The measured window is the whole run; its samples grow with it, so that a long run has few, unless laws want them."""
     announce("measuring")
     samples: list[Sample] = []
@@ -140,7 +144,7 @@ def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[
     while quiet_s < STALL_S:
         over = engine.finished()
         try:  # also after the end, so that no tuple is missed
-            sample = _next(engine, controller, max(MIN_PERIOD_S, elapsed_s / SAMPLES), announce)
+            sample = _next(engine, controller, max(shortest_s, elapsed_s / SAMPLES), announce)
         except ControlFailed as failure:
             error = str(failure)
             break

@@ -98,7 +98,9 @@ def failed_record(spec: RunSpec, error: str, words: bytes = b"") -> dict[str, An
     text = words.decode(errors="replace").strip()
     if text:
         error += f" ({text.splitlines()[-1].strip()[:200]})\n{text[-MAX_STDERR:]}"
-    return blank_record(spec, parameters_of(spec), level_of(spec.made_model()), host.describe(), error) | {"commit": _commit()}
+    where = host.describe(simulates=spec.simulated)
+    record = blank_record(spec, parameters_of(spec), level_of(spec.made_model()), where, error)
+    return record | {"commit": _commit()}
 
 
 def _commit() -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import harness.engine
 from harness.errors import RunFailed
 from harness.measurement import host
-from harness.measurement.assemble import blank_record, fill_record
+from harness.measurement.assemble import blank_record, enter_simulation, fill_record
 from harness.measurement.control import Controller
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
@@ -33,14 +33,28 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     graph, parameters = build_subject(spec)
     model = spec.made_model()
     record = blank_record(spec, parameters, level_of(model), {})
+    engine = None
     try:
-        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples)
-        controller = Controller(engine, graph, model, spec.period_s)
+        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **_simulated(spec))
+        controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s)
         seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
     except (RunFailed, MemoryError) as error:
-        return record | {"error": str(error) or "out of memory", "host": host.describe()}
+        if spec.simulated and engine is not None:
+            enter_simulation(record, engine.simulation)
+        return record | {"error": str(error) or "out of memory", "host": host.describe(simulates=spec.simulated)}
     from harness.runtime.engine import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`
 
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
     fill_record(record, spec, seen, graph.flow(), latency_bounds_ns())
-    return record | {"host": host.describe(seen.disturbance, calibrate=True)}
+    if not spec.simulated:
+        return record | {"host": host.describe(seen.disturbance, calibrate=True)}
+    enter_simulation(record, engine.simulation)
+    return record | {"host": host.describe(simulates=True)}
+
+
+def _simulated(spec: RunSpec) -> dict[str, Any]:
+    """What `open_engine` is told of a simulated run; nothing of a measured one."""
+    if not spec.simulated:
+        return {}
+    constants = dict(spec.constants) or None
+    return {"simulated": True, "software": spec.software, "constants": constants, "seed": spec.simulation_seed}

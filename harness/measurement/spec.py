@@ -8,11 +8,19 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
+from harness.cpu import SHORTEST_S
+from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.models import DEFAULT_LAW, Model, make_model
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
 
 PERIOD_S = 1.0  # of control laws, unless another one is asked for
+DURATION_S = 2.0  # of the measured window, likewise
+
+VIRTUAL_PERIOD_S, VIRTUAL_DURATION_S = 0.002, 0.02
+"""The same of simulated runs. Virtual time has no noise and no ticks, and costs seconds a tenth of a second: docs/design.md."""
+
+SIMULATION_TIMEOUT_S = 3600.0  # of a simulated run, whose length in real time nobody knows; it has a bound on events besides
 
 WINDOW_PERIODS = 5  # that the measured window of a run with an elastic pool has at least, as in P17 §5
 ADAPTATION_PERIODS = 40  # that laws have to settle in, or ten times the measured window, if that is longer (a guess, not tuned)
@@ -34,8 +42,8 @@ class RunSpec:
     model: str
     threads: int | None = None  # scheduler threads, of dynamic only; if elastic, those to begin with
     queue_capacity: int | None = None  # tuples a queue
-    machine: str = "local"
-    duration_s: float = 1.0  # of the measured window
+    machine: str = LOCAL  # any other one is simulated
+    duration_s: float = 1.0  # of the measured window; as all times virtual if simulated
     warmup: float | str = "auto"  # seconds, or "auto": until stationary
     seed: int = 0
     tuples: int | None = None  # that each source sends
@@ -52,6 +60,25 @@ class RunSpec:
     period_s: float = PERIOD_S  # between two steps of the law
     minimum: int | None = None  # levels of the law; None: as `models.Dynamic` has it
     maximum: int | None = None
+    simulated: bool = False
+    software: str = ""  # whose costs a simulated run has; "": those of this project
+    constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
+
+    def __post_init__(self) -> None:
+        if self.machine != LOCAL:
+            object.__setattr__(self, "simulated", True)
+        if self.simulated:
+            object.__setattr__(self, "software", self.software or DEFAULT_SOFTWARE)
+
+    @property
+    def simulation_seed(self) -> int:
+        """What a simulated run draws its chances from: another one in each repeat. Variants share those of nominal runs."""
+        return self.seed + self.repeat
+
+    @property
+    def shortest_s(self) -> float:
+        """The shortest period that says something: of real threads, whose CPU time is counted in ticks."""
+        return 0.0 if self.simulated else SHORTEST_S
 
     def to_json(self) -> str:
         """The spec as one line of JSON."""
@@ -65,6 +92,8 @@ class RunSpec:
     @property
     def warmup_limit_s(self) -> float:
         """Seconds after which an automatic warm-up gives up; for a fixed one, its length."""
+        if self.simulated and self.warmup == "auto":
+            return 10 * self.duration_s
         return min(max(10 * self.duration_s, 3.0), 60.0) if self.warmup == "auto" else float(self.warmup)
 
     @property
@@ -87,6 +116,8 @@ class RunSpec:
         """
         if self.tuples is not None:
             return None
+        if self.simulated:
+            return SIMULATION_TIMEOUT_S
         return max(self.warmup_limit_s, self.adaptation_limit_s) + self.elastic_window_s + START_AND_STOP_S
 
     def made_model(self) -> Model:

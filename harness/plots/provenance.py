@@ -15,14 +15,22 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     None that it shows single runs.
     """
     simulated = table["simulated"].astype(bool)
-    how = "Measured" if not simulated.any() else "SIMULATED" if simulated.all() else "Measured and SIMULATED"
-    parts = [f"{how} on {_where(table)}."]
+    parts = []
+    if not simulated.all():
+        parts.append(f"Measured on {_where(table[~simulated])}.")
+    if simulated.any():
+        parts.append(f"SIMULATED on {_described(table[simulated])}.")
     counts = sorted({int(count) for count in table["n"].dropna()} - {0})
     if interval is None:
         parts.append("Single runs, each in a fresh process.")
     elif counts:
         spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
         parts.append(f"Mean of n = {spread} runs, each in a fresh process; {interval}.")
+    if interval is not None and (varied := table["variants"].fillna(0).max()) > 0:
+        parts.append(
+            f"Bands: least and greatest mean while {int(varied)} other values of the machine's constants, the ends of their "
+            "ranges, took their places one at a time."
+        )
     lost = [f"{int(table[kind].sum())} {kind}" for kind in ("failed", "unsettled") if table[kind].sum()]
     if lost and interval is not None:
         parts.append(f"Runs not in the means unless marked: {', '.join(lost)}.")
@@ -37,10 +45,11 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
 def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
     """Write the sentence at the foot of the figure; simulated figures also say so in their top corner."""
     foot(figure, sentence(table, interval))
-    if table["simulated"].astype(bool).any():
-        figure.text(
-            0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox={"fc": "#ffe680", "ec": style.INK}
-        )
+    simulated = table["simulated"].astype(bool)
+    if simulated.any():
+        text = "SIMULATED" if simulated.all() else "partly SIMULATED"
+        box = {"fc": style.SIMULATED_LABEL, "ec": style.INK}
+        figure.text(0.985, 0.995, text, ha="right", va="top", fontsize=9, weight="bold", bbox=box)
 
 
 def foot(figure: Figure, text: str) -> None:
@@ -53,8 +62,15 @@ def _where(table: pd.DataFrame) -> str:
     models = sorted({str(model) for model in table["cpu_model"].dropna()}) or ["an unknown CPU"]
     allowed = sorted({int(count) for count in table["cpus_allowed"].dropna()})
     cpus = f", {' or '.join(map(str, allowed))} CPU{'s' if allowed != [1] else ''} allowed" if allowed else ""
-    machines = sorted({str(machine) for machine in table["machine"].dropna()} - {"local"})
-    return " and ".join(machines + models) + cpus
+    return " and ".join(models) + cpus
+
+
+def _described(table: pd.DataFrame) -> str:
+    """The machines that were simulated, with the software whose costs they had."""
+    machines = sorted({str(machine) for machine in table["machine"]})
+    software = sorted({str(name) for name in table["software"].dropna()})
+    costs = f" with the software costs of {' and '.join(software)}" if software else ""
+    return f"{' and '.join(machines)}{costs}, in virtual time"
 
 
 def _short(commit: str) -> str:

@@ -23,6 +23,9 @@ from harness.errors import RunFailed
 
 INK = "#222222"
 FAINT = "#767676"  # text of lesser weight; 4.5 : 1 on white
+GRID = "#e4e4e4"
+SIMULATED = "#fdf8e4"  # behind what was not measured: light enough for the lines, and no colour of theirs
+SIMULATED_LABEL = "#ffe680"
 
 PARAMETERS = {
     "figure.dpi": 100,
@@ -38,7 +41,7 @@ PARAMETERS = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
+    "grid.color": GRID,
     "grid.linewidth": 0.6,
     "xtick.color": INK,
     "ytick.color": INK,

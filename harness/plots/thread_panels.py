@@ -8,20 +8,33 @@ that it settled on is where its diamond is.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from harness.plots import provenance, style
+from harness.plots import places, provenance, style
 
 INTERVAL = "bars and bands: 95 % Student-t interval over the runs"
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
+BAND_ALPHA = 0.13
 ELASTIC = "elastic"  # what arms are called, beside the models, in which a control law chooses the level
+
+
+@dataclass(frozen=True)
+class Below:
+    """What a figure shows under its panels, on axes as wide as all of them."""
+
+    draw: Callable[[Axes], None]
+    inches: float  # high
 
 
 def draw(ax: Axes, table: pd.DataFrame) -> None:
@@ -29,7 +42,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     diamonds with error bars both ways.
 
     `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], elastic, law, level, level_lo, level_hi [threads],
-    failed, unsettled_used. An arm without a mean (all its runs failed) is a cross on the axis; one whose runs never settled has
+    failed, unsettled_used, and where a machine's constants were varied from band_lo to band_hi [tuples/s]: a light fill with
+    dashed edges. An arm without a mean (all its runs failed) is a cross on the axis; one whose runs never settled has
     an open marker.
     """
     is_elastic = table["elastic"].astype(bool)
@@ -49,31 +63,34 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(FixedFormatter([str(level) for level in _ticks(levels)]))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(style.rates())
-    highest = table[["mean", "hi"]].max().max()
+    highest = table[["mean", "hi", "band_hi"]].max().max()
+    places.tint(ax, table)
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
     _name_failures(ax, table)
 
 
-def figure(table: pd.DataFrame, title: str, notes: Mapping[str, str] | None = None) -> Figure:
-    """A row of panels a topology, a panel a cell, in the order of their costs. `table`: throughput rows of one experiment;
-    `notes`: a line under the title, by cell.
+def figure(table: pd.DataFrame, title: str, notes: Mapping[str, str] | None = None, below: Below | None = None) -> Figure:
+    """A row of panels a topology and machine, a panel a cell, in the order of their costs. `table`: throughput rows of one
+    experiment; `notes`: a line under the title, by cell; `below`: what else there is.
     """
-    topologies = style.in_order(table["topology"], style.TOPOLOGIES)
-    rows = [by_cost(table[table["topology"] == topology]) for topology in topologies]
-    columns = max(len(cells) for cells in rows)
+    rows = [(called, by_cost(cells)) for called, cells in places.rows_by_topology(table)]
+    columns = max(len(cells) for _, cells in rows)
     width, height = PANEL_INCHES
+    heights = [height] * len(rows) + ([below.inches] if below else [])
     with style.applied():
-        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(rows) + 1.2))
-        axes = drawing.subplots(len(rows), columns, squeeze=False)
-        for line, cells in zip(axes, rows, strict=True):
-            for ax, cell in zip(line, cells, strict=False):
+        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), sum(heights) + 1.2))
+        grid = drawing.add_gridspec(len(heights), columns, height_ratios=heights)
+        for number, (called, cells) in enumerate(rows):
+            for column, cell in enumerate(cells):
+                ax = drawing.add_subplot(grid[number, column])
                 draw(ax, cell)
                 note = (notes or {}).get(cell["cell"].iloc[0])
-                ax.set_title(cell_name(cell.iloc[0]) + (f"\n{note}" if note else ""))
+                ax.set_title("\n".join(filter(None, (called, cell_name(cell.iloc[0]), note))))
                 ax.set_xlabel("scheduler threads")
-            for ax in line[len(cells) :]:
-                ax.set_axis_off()
-            line[0].set_ylabel("throughput at the sinks\n[tuples/s]")
+                if column == 0:
+                    ax.set_ylabel("throughput at the sinks\n[tuples/s]")
+        if below:
+            below.draw(drawing.add_subplot(grid[len(rows), :]))
         style.title_with_legend(drawing, title, _legend(table))
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
@@ -85,6 +102,10 @@ def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
     x, y = good["threads"].astype(int), good["mean"].astype(float)
     lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN (one run: no interval) draws no bar
     ax.errorbar(x, y, yerr=lengths, color=look.color, ls=look.line, label=model, zorder=3)
+    varied = good[good["band_lo"].notna()]
+    if len(varied):
+        ends = varied["band_lo"].astype(float), varied["band_hi"].astype(float)
+        ax.fill_between(varied["threads"].astype(int), *ends, **_band(look))
     for _, row in good.iterrows():
         ax.plot(row["threads"], row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
     bad = rows[rows["mean"].isna()]
@@ -99,6 +120,8 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
     ax.axhline(row["mean"], color=look.color, ls=look.line, label=model, zorder=2)
     if pd.notna(row["lo"]):
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
+    if pd.notna(row["band_lo"]):
+        ax.axhspan(row["band_lo"], row["band_hi"], **_band(look))
     ax.plot(levels[-1] * 1.2, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
 
 
@@ -113,10 +136,23 @@ def _diamond(ax: Axes, row: pd.Series, left: float, is_named: bool) -> None:
     x, y = float(row["level"]), float(row["mean"])
     across = [[x - max(row["level_lo"], left)], [row["level_hi"] - x]]
     up = [[y - row["lo"]], [row["hi"] - y]]  # NaN (one run: no interval) draws no bar
+    if pd.notna(row["band_lo"]):
+        ax.vlines([x], row["band_lo"], row["band_hi"], color=look.color, lw=7, alpha=BAND_ALPHA, zorder=1)
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
     ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **_marker(look, bool(row["unsettled_used"])))
     if is_named:
         ax.annotate(row["law"], (x, y), xytext=(6, 5), textcoords="offset points", fontsize=7, color=style.INK, zorder=7)
+
+
+def _band(look: style.ModelStyle) -> dict:
+    """How the means look that other constants of the machine would have given."""
+    return {
+        "facecolor": to_rgba(look.color, BAND_ALPHA),
+        "edgecolor": to_rgba(look.color, 0.7),
+        "ls": "--",
+        "lw": 0.6,
+        "zorder": 1,
+    }
 
 
 def _whole_levels(elastic: pd.DataFrame) -> list[int]:
@@ -141,8 +177,8 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
         ax.text(0.03, 0.03, "\n".join(lines), transform=ax.transAxes, fontsize=7, color=style.INK, va="bottom", zorder=6)
 
 
-def _legend(table: pd.DataFrame) -> list[Line2D]:
-    handles = []
+def _legend(table: pd.DataFrame) -> list[Artist]:
+    handles: list[Artist] = []
     names = table["model"].mask(table["elastic"].astype(bool), ELASTIC)
     for name in style.in_order(names, list(style.MODELS)):
         look = style.of_model(name)
@@ -151,7 +187,10 @@ def _legend(table: pd.DataFrame) -> list[Line2D]:
         handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="never settled"))
     if table["mean"].isna().any():
         handles.append(Line2D([], [], color=style.INK, ls="", marker="x", label="failed"))
-    return handles
+    if table["band_lo"].notna().any():
+        look = style.ModelStyle(style.INK, "", "")
+        handles.append(Patch(**_band(look), label="constants varied"))
+    return handles + places.legend(table)
 
 
 def by_cost(table: pd.DataFrame) -> list[pd.DataFrame]:

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from harness.plots import provenance, style
+from harness.plots import places, provenance, style
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
 PANEL_INCHES = (3.3, 2.2)
@@ -94,6 +94,7 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
     measured = rows[rows["phase"] == "measured"]
     if 0 < len(measured) < len(rows):
         ax.axvline(begins[measured.index[0]], color=style.FAINT, ls=":", lw=1, zorder=1)
+    places.tint(ax, rows)
     ax.set_xlim(0, ends.iloc[-1])
     ax.set_ylim(0, 1.12 * rows[kind.throughput].max() or 1)
     ax.yaxis.set_major_formatter(style.rates())
@@ -107,23 +108,23 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
 
 
 def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False) -> Figure:
-    """A row of panels a cell, a panel a run; with `cells_across` a column a cell. Both tables hold rows of one experiment."""
-    cells = [
-        cell.iloc[0]
-        for topology in style.in_order(throughput["topology"], style.TOPOLOGIES)
-        for cell in by_cost(throughput[throughput["topology"] == topology])
-    ]
-    runs = [_runs(timeline[timeline["cell"] == cell["cell"]]) for cell in cells]
+    """A row of panels a cell and machine, a panel a run; with `cells_across` a column a cell. Both tables hold rows of one
+    experiment.
+    """
+    named = [(called, cell.iloc[0]) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
+    cells = [cell for _, cell in named]
+    runs = [_runs(places.at(timeline, cell)) for cell in cells]
     most = max(1, *map(len, runs))
     down, across = (most, len(cells)) if cells_across else (len(cells), most)
     width, height = PANEL_INCHES
     with style.applied():
         drawing = style.plt.figure(figsize=(max(width * across + 0.4, MIN_WIDTH), height * down + 1.2))
         axes = drawing.subplots(down, across, squeeze=False)
-        for cell, of_cell, line in zip(cells, runs, axes.T if cells_across else axes, strict=True):
+        for (called, cell), of_cell, line in zip(named, runs, axes.T if cells_across else axes, strict=True):
             for number, ax in enumerate(line):
                 buffers = f", buffers of {style.whole(cell['queue_capacity'])}" if kind.names_buffers else ""
-                ax.set_title(cell_name(cell) + buffers + (f", run {number + 1}" if most > 1 else ""))
+                run = f", run {number + 1}" if most > 1 else ""
+                ax.set_title("\n".join(filter(None, (called, cell_name(cell) + buffers + run))))
                 if number >= len(of_cell):
                     _leave_out(ax)
             drawn = list(line[: len(of_cell)])
@@ -136,7 +137,7 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
             ax.set_ylabel(f"{kind.throughput_label}\n[tuples/s]")
         for ax in axes[-1]:
             ax.set_xlabel("time since the start [s]")
-        style.title_with_legend(drawing, kind.title, _legend(kind))
+        style.title_with_legend(drawing, kind.title, [*_legend(kind), *places.legend(throughput)])
         provenance.stamp(drawing, throughput, None)
     return drawing
 

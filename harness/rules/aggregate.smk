@@ -6,7 +6,7 @@ rule aggregate:
     input:
         AGGREGATION,
         records=lambda wildcards: [
-            CONFIG.records(wildcards.experiment, cell.name) for cell in EXPERIMENTS[wildcards.experiment].cells
+            CONFIG.records(wildcards.experiment, block.stem) for block in EXPERIMENTS[wildcards.experiment].blocks()
         ],
     output:
         throughput=directory(f"{CONFIG.tables('{experiment}')}/throughput.parquet"),
@@ -19,10 +19,11 @@ rule aggregate:
         f"{CONFIG.results}/logs/tables/{{experiment}}.log",
     benchmark:
         f"{CONFIG.results}/logs/tables/{{experiment}}.benchmark.tsv"
-    # One core, so that experiments are aggregated side by side; never beside a measurement, which takes all cores.
+    # Never beside a measurement, which takes all cores. The first of these jobs makes the tables of the other experiments too, as
+    # far as their records are there, and these only fetch theirs: starting Spark takes longer than all that it then does.
     threads: 1
     params:
         records=lambda wildcards, input: Path(input.records[0]).parent,
         tables=lambda wildcards, output: Path(output.throughput).parent,
     shell:
-        'millrace aggregate --records {params.records:q} --tables {params.tables:q} --config "$CONFIG" > {log:q} 2>&1'
+        'millrace aggregate --records {params.records:q} --tables {params.tables:q} --config "$CONFIG" --ahead > {log:q} 2>&1'

@@ -31,11 +31,12 @@ if workflow.config_settings.config:
     raise WorkflowError("--config is not supported: measuring processes read the file, so change that (--configfile)")
 
 EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
-BLOCKS = {(block.experiment, block.cell.name): block for block in CONFIG.blocks()}
+BLOCKS = {(block.experiment, block.stem): block for block in CONFIG.blocks()}
 FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
 
 # Code whose change makes results out of date, relative, so that a checkout can be moved.
 RUNTIME = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/runtime/*.so"))]
+SIMULATOR = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/simulator/*.so"))]
 TOPOLOGY = {name: os.path.relpath(inspect.getsourcefile(topology.build)) for name, topology in TOPOLOGIES.items()}
 AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]
 LAWS = [
@@ -48,7 +49,7 @@ CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED e
 CLAIMS_CODE = [os.path.relpath(path) for kind in ("py", "yaml") for path in sorted(ROOT.glob(f"harness/claims/*.{kind}"))]
 DRAWING = [
     os.path.relpath(ROOT / f"harness/plots/{name}.py")
-    for name in ("{figure}", "thread_panels", "time_panels", "provenance", "style")
+    for name in ("{figure}", "thread_panels", "time_panels", "switch_table", "places", "provenance", "style")
 ]
 CAPTIONS = ROOT / "harness/rules/captions"
 
@@ -60,9 +61,20 @@ def figure_tables(wildcards):
     return [f"{CONFIG.tables(wildcards.figure)}/{name}.parquet" for name in ("throughput", "speedup", "timeline")]
 
 
-def topology_files(cell):
-    """The module of a cell's topology. A graph file is none of them: its digest is in the cell's name."""
+def topology_files(wildcards):
+    """The module of a block's topology. A graph file is none of them: its digest is in the cell's name."""
+    cell = BLOCKS[wildcards.experiment, wildcards.block].cell
     return [] if cell.graph_file else [TOPOLOGY[cell.topology]]
+
+
+def block_settings(wildcards):
+    """Records that were made under other settings, or of other profiles of machine and software, are out of date."""
+    return BLOCKS[wildcards.experiment, wildcards.block].settings
+
+
+def any_of(names):
+    """A pattern for the names; without any, one that nothing matches."""
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
 # Jobs call `millrace COMMAND --config "$CONFIG"`: the command line of this checkout, in the Python that runs Snakemake. It is defined
@@ -79,9 +91,8 @@ shell.prefix(
 
 
 wildcard_constraints:
-    experiment="|".join(map(re.escape, EXPERIMENTS)),
-    cell="|".join(re.escape(cell) for _, cell in BLOCKS),
-    figure="|".join(map(re.escape, CONFIG.drawn)),
+    experiment=any_of(EXPERIMENTS),
+    figure=any_of(CONFIG.drawn),
 
 
 onstart:

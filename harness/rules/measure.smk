@@ -1,23 +1,44 @@
-# Measuring: the one rule that must have the machine to itself.
+# Measuring: the one rule that must have the machine to itself; and simulating, which need not.
 
 
 rule measure:
     """One block: one cell under all arms, all repeats, in random order, each run in a fresh process."""
     input:
         RUNTIME,
-        lambda wildcards: topology_files(BLOCKS[wildcards.experiment, wildcards.cell].cell),
+        topology_files,
     output:
-        CONFIG.records("{experiment}", "{cell}"),
+        CONFIG.records("{experiment}", "{block}"),
     log:
-        f"{CONFIG.results}/logs/raw/{{experiment}}/{{cell}}.log",
-    # first of all, so that the tables are then made side by side
-    priority: 1
+        f"{CONFIG.results}/logs/raw/{{experiment}}/{{block}}.log",
+    wildcard_constraints:
+        block=any_of(stem for (_, stem), block in BLOCKS.items() if not block.place.simulated),
+    # first of all, so that the rest is then done side by side
+    priority: 2
     # All cores: no other job runs at the same time, whatever -c says. Snakemake exports OMP_NUM_THREADS (and its like for OpenBLAS,
     # MKL, …) = threads; the runtime uses none of these libraries, its threads are those of the arms.
     threads: workflow.cores
     params:
-        # records that were measured under other settings are out of date
-        settings=lambda wildcards: BLOCKS[wildcards.experiment, wildcards.cell].settings,
+        settings=block_settings,
     shell:
-        'millrace sweep {wildcards.experiment:q} --cell {wildcards.cell:q} --config "$CONFIG" '
+        'millrace sweep {wildcards.experiment:q} --cell {wildcards.block:q} --config "$CONFIG" '
+        "--output {output:q} > {log:q} 2>&1"
+
+
+rule simulate:
+    """The same on a simulated machine, in virtual time: blocks are simulated side by side, each on one core."""
+    input:
+        SIMULATOR,
+        topology_files,
+    output:
+        CONFIG.records("{experiment}", "{block}"),
+    log:
+        f"{CONFIG.results}/logs/raw/{{experiment}}/{{block}}.log",
+    wildcard_constraints:
+        block=any_of(stem for (_, stem), block in BLOCKS.items() if block.place.simulated),
+    priority: 1
+    threads: 1
+    params:
+        settings=block_settings,
+    shell:
+        'millrace sweep {wildcards.experiment:q} --cell {wildcards.block:q} --config "$CONFIG" '
         "--output {output:q} > {log:q} 2>&1"

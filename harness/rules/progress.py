@@ -18,11 +18,12 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from harness.config import Config, clock
 
 NAME = "millrace"
-ESTIMATES_S = {"aggregate": 12.0, "bench_laws": 45.0, "figure": 4.0, "claims": 5.0}
-"""Seconds that a job of a rule takes, until the first has been seen: Spark's start-up and matplotlib's, on a 2-core VM."""
+ESTIMATES_S = {"aggregate": 5.0, "bench_laws": 45.0, "figure": 4.0, "claims": 5.0}
+"""Seconds that a job of a rule takes, until the first has been seen: starting Spark, shared, and matplotlib, on a 2-core VM."""
 
 WORDS = {
     "measure": "measured",
+    "simulate": "simulated",
     "aggregate": "made the tables of",
     "bench_laws": "ran the bench of control laws",
     "figure": "drew",
@@ -39,7 +40,11 @@ class Progress:
     def __init__(self, config: Config) -> None:
         blocks = list(config.blocks())
         self.interrupted = False
-        self._estimates_s = ESTIMATES_S | {"measure": sum(block.estimated_s for block in blocks) / len(blocks)}
+        self._estimates_s = ESTIMATES_S | {
+            rule: sum(block.estimated_s for block in blocks if block.place.simulated == simulated)
+            / max(1, sum(block.place.simulated == simulated for block in blocks))
+            for rule, simulated in (("measure", False), ("simulate", True))
+        }
         self._left: Counter[str] = Counter()
         self._total = 0  # jobs; 0: all was up to date
         self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, what it makes, when
@@ -80,7 +85,7 @@ class Progress:
 
     def _begin(self, record: logging.LogRecord) -> None:
         wildcards = dict(record.wildcards or {})
-        what = " ".join(str(wildcards[name]) for name in ("experiment", "cell", "figure") if name in wildcards)
+        what = " ".join(str(wildcards[name]) for name in ("experiment", "block", "figure") if name in wildcards)
         self._began[record.jobid] = (record.rule_name, what, record.created)
         if self._is_terminal and record.rule_name in WORDS:
             print(f"\r\033[K  {record.rule_name} {what} ...", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Records of cells that the config no longer has.
+"""Records of cells that the config no longer has, or not on that machine.
 
 Tables are made of all records in an experiment's folder, so those of cells that were taken out of the experiment must leave it.
 They are moved and not deleted: measuring them took time.
@@ -15,7 +15,7 @@ from harness.config import Config
 def retire_stale_records(config: Config) -> None:
     """Move what is in an experiment's folder but none of its cells' to `retired/` beside `raw/`, and say so."""
     for experiment in config.experiments:
-        wanted = {Path(config.records(experiment.name, cell.name)) for cell in experiment.cells}
+        wanted = {Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()}
         for folder in {path.parent for path in wanted}:
             for path in sorted(set(folder.glob("*.jsonl")) - wanted):
                 target = Path(config.results, "retired", experiment.name, path.name)

@@ -46,7 +46,7 @@ def make_tables(records: DataFrame, root: str) -> dict[str, DataFrame]:
         "throughput": throughput(marked).orderBy(*ARM),
         "samples": samples(in_order),
         "timeline": timeline(in_order),
-        "latency": latency(marked).orderBy("experiment", "cell", "arm", "machine", "p50", "p99"),
+        "latency": latency(marked).orderBy("experiment", "cell", "arm", "machine", "simulated", "software", "p50", "p99"),
         "speedup": speedup(marked).orderBy(*CELL, "arm", "model", "threads", "against"),
         "quarantine": quarantine(records, root).orderBy("file", "line"),
     }

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DoubleType, LongType, NumericType, StringType, StructField
 
-from harness.spark.schemas import ELASTIC, LATENCY, PARAMETERS, RECORD, SAMPLE, SCHEMA_VERSION, conform
+from harness.spark.schemas import ELASTIC, LATENCY, PARAMETERS, RECORD, SAMPLE, SCHEMA_VERSION, SIMULATION, conform
 
 KEPT_CHARACTERS = 500  # of the text of a line
 NAMED_FIELDS = 5  # fields that a reason names before it says how many more there are
@@ -105,7 +105,8 @@ def _form_rules() -> list[tuple[str, str]]:
         (f"({incomplete} OR misfit) AND size({ill_typed}) > 0", f"'not a record: wrong type of ' || {_listed(ill_typed)}"),
         (
             "misfit",
-            "'not a record: wrong type inside latency_ns, samples, adaptation, elastic, scheduling, conservation or host'",
+            "'not a record: wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, "
+            "conservation or host'",
         ),
         # a text field takes any JSON as its text
         *[(f"record.{name} RLIKE r'^\\s*[\\[{{]'", f"'not a record: wrong type of {name}'") for name in NAMES],
@@ -118,6 +119,7 @@ def _value_rules() -> list[tuple[str, str]]:
     numbers = {field.name: field.dataType for field in RECORD if isinstance(field.dataType, NumericType)}
     numbers |= {f"latency_ns.{field.name}": field.dataType for field in LATENCY}
     numbers |= {f"elastic.{field.name}": field.dataType for field in ELASTIC if isinstance(field.dataType, NumericType)}
+    numbers |= {f"simulation.{field.name}": field.dataType for field in SIMULATION if isinstance(field.dataType, NumericType)}
     for name, kind in numbers.items():
         least = 1 if name in AT_LEAST_ONE else 0
         rule = f"{least} or more{' and finite' if isinstance(kind, DoubleType) else ''}"

@@ -47,7 +47,8 @@ def parse(lines: DataFrame) -> DataFrame:
 
 def runs(records: DataFrame) -> DataFrame:
     """One row per run: the fields of a record, with each of `schemas.PARAMETERS` as a column besides all of them as a line of
-    JSON, and `failed`: its result was wrong or something raised. Of several records with one `run_id` the first counts.
+    JSON, and `failed`: its result was wrong or something raised. `software`: whose costs a simulated run had; `variant`: the
+    constants of the machine that it replaced, as a line of JSON. Of several records with one `run_id` the first counts.
     """
     place = ["file", "block", "row"]
     repeated = F.broadcast(duplicates(records).select(*place))
@@ -55,6 +56,8 @@ def runs(records: DataFrame) -> DataFrame:
     columns = {name: f"record.{name}" for name in RECORD.names} | {"parameters": "to_json(record.parameters)"}
     for name, kind in PARAMETERS.items():
         columns[name] = f"try_cast(record.parameters['{name}'] AS {kind.simpleString()})"
+    columns["software"] = "record.simulation.software"
+    columns["variant"] = "IF(size(record.simulation.constants) > 0, to_json(record.simulation.constants), NULL)"
     order = [*CELL, *[name for name in columns if name not in CELL]]
     failed = "NOT record.correct OR record.error IS NOT NULL AS failed"
     return usable.selectExpr(*[f"{columns[name]} AS {name}" for name in order], failed)

@@ -81,6 +81,20 @@ ELASTIC = _struct(
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
 
+SIMULATION = _struct(
+    {
+        "software": TEXT,
+        "machine_digest": TEXT,
+        "software_digest": TEXT,
+        "seed": WHOLE,
+        "constants": MapType(TEXT, REAL),
+        "events": WHOLE,
+        "virtual_s": REAL,
+        "wall_s": REAL,
+    },
+    {"bound": TEXT, "load": REAL},
+)
+
 HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL})  # what the tables show of it; the rest stays in the records
 
 RECORD = _struct(
@@ -130,6 +144,7 @@ RECORD = _struct(
         "commit": TEXT,
         "elastic": ELASTIC,
         "adaptation": ArrayType(SAMPLE),
+        "simulation": SIMULATION,
     },
 )
 
@@ -144,11 +159,11 @@ PARAMETERS: dict[str, DataType] = {
 }
 """Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed"."""
 
-CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated")
-"""Columns that say which cell a run belongs to, on which machine."""
+CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated", "software")
+"""Columns that say which cell a run belongs to, on which machine; `software` is null for real threads."""
 
 ARM = (*CELL, "model", "arm", "threads", "queue_capacity")
-"""Columns that say which arm of which cell a run belongs to; runs of one arm differ by `repeat` only."""
+"""Columns that say which arm of which cell a run belongs to; runs of one arm differ by `repeat` only, or by `variant`."""
 
 TABLES: dict[str, StructType] = {
     "throughput": _table(
@@ -164,6 +179,7 @@ TABLES: dict[str, StructType] = {
         queue_capacity=WHOLE,
         machine=TEXT,
         simulated=FLAG,
+        software=TEXT,
         n=WHOLE,
         failed=WHOLE,
         unsettled=WHOLE,
@@ -172,6 +188,9 @@ TABLES: dict[str, StructType] = {
         sd=REAL,
         lo=REAL,
         hi=REAL,
+        variants=WHOLE,
+        band_lo=REAL,
+        band_hi=REAL,
         submitted_mean=REAL,
         submitted_sd=REAL,
         submitted_lo=REAL,
@@ -179,6 +198,8 @@ TABLES: dict[str, StructType] = {
         ns_per_hop_mean=REAL,
         context_switches_mean=REAL,
         cpu_seconds_mean=REAL,
+        duration_mean=REAL,
+        runnable_mean=REAL,
         level=REAL,
         level_lo=REAL,
         level_hi=REAL,
@@ -192,6 +213,7 @@ TABLES: dict[str, StructType] = {
         arm=TEXT,
         machine=TEXT,
         simulated=FLAG,
+        software=TEXT,
         run_id=TEXT,
         repeat=SMALL,
         failed=FLAG,
@@ -214,6 +236,7 @@ TABLES: dict[str, StructType] = {
         law=TEXT,
         machine=TEXT,
         simulated=FLAG,
+        software=TEXT,
         run_id=TEXT,
         repeat=SMALL,
         failed=FLAG,
@@ -241,6 +264,7 @@ TABLES: dict[str, StructType] = {
         arm=TEXT,
         machine=TEXT,
         simulated=FLAG,
+        software=TEXT,
         n=WHOLE,
         p50=REAL,
         p90=REAL,
@@ -254,6 +278,7 @@ TABLES: dict[str, StructType] = {
         **PARAMETERS,
         machine=TEXT,
         simulated=FLAG,
+        software=TEXT,
         arm=TEXT,
         model=TEXT,
         threads=SMALL,

@@ -1,7 +1,8 @@
-"""Which runs of an arm count in its mean: the correct ones that became stationary.
+"""Which runs of an arm count in its mean: the correct ones that became stationary, of the machine as its profile describes it.
 
 A run that never settled is not averaged in silence. Only if no correct run of an arm settled are the unsettled ones used, and
-the table then says so (`unsettled_used`).
+the table then says so (`unsettled_used`). Runs with other constants, the variants of a sensitivity study, are compared with the
+mean and never enter it.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ from harness.spark.schemas import ARM
 
 
 def mark_used(runs: DataFrame) -> DataFrame:
-    """`runs` with two columns more: `unsettled` (correct, but not stationary or too short to have a rate) and `used` (counts in
-    the means of its arm).
+    """`runs` with more columns: `unsettled` (correct, but not stationary or too short to have a rate), `used` (counts in the
+    means of its arm), and `variant_mean` [tuples/s], the mean over the runs of the same arm and the same constants that would.
     """
-    has_rate = F.col("sink_tuples_per_s").isNotNull()
-    steady = ~F.col("failed") & F.col("settled") & has_rate
-    arm_has_steady = F.max("steady").over(Window.partitionBy(*ARM))
+    rate = F.col("sink_tuples_per_s")
+    steady = ~F.col("failed") & F.col("settled") & rate.isNotNull()
+    alike = Window.partitionBy(*ARM, "variant")
+    usable = F.col("steady") | (F.col("unsettled") & rate.isNotNull() & ~F.max("steady").over(alike))
     return (
         runs.withColumn("steady", steady)
         .withColumn("unsettled", ~F.col("failed") & ~F.col("steady"))
-        .withColumn("used", F.col("steady") | (F.col("unsettled") & has_rate & ~arm_has_steady))
-        .drop("steady")
+        .withColumn("usable", usable)
+        .withColumn("variant_mean", F.avg(F.when(F.col("usable"), rate)).over(alike))
+        .withColumn("used", F.col("usable") & F.col("variant").isNull())
+        .drop("steady", "usable")
     )

@@ -16,13 +16,15 @@ def throughput(runs: DataFrame) -> DataFrame:
     """One row per arm of a cell, over its repeats.
 
     mean, sd, lo, hi [tuples/s at the sinks] and submitted_* [tuples/s over all operators] with 95 % Student-t intervals (null
-    for fewer than two runs); ns_per_hop_mean [ns], context_switches_mean, cpu_seconds_mean [s of the measured window]. n runs
-    used, failed (wrong or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm
-    settled. elastic: a control law chose the number of threads, its name is `law`, and level is the mean of the levels that it
-    settled on [threads], with its interval; null for the others. cpu_model, cpus_allowed and commit are those of the earliest
-    run. `runs` as from `selection.mark_used`.
+    for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its length duration_mean [s], context_switches_mean,
+    cpu_seconds_mean [s]; runnable_mean, threads that ran or waited for a CPU (simulated runs only). n runs used, failed (wrong
+    or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm settled. variants: how
+    many sets of other constants of a simulated machine were tried; from band_lo to band_hi are the means with them and without
+    [tuples/s], null where there are none. elastic: a control law chose the number of threads, its name is `law`, and level is
+    the mean of the levels that it settled on [threads], with its interval; null for the others. cpu_model, cpus_allowed and
+    commit are those of the earliest run. `runs` as from `selection.mark_used`.
     """
-    used = F.col("used")
+    used, nominal = F.col("used"), F.col("variant").isNull()
     started = F.struct("started_at", "run_id")
 
     def of_used(name: str) -> Column:
@@ -30,8 +32,8 @@ def throughput(runs: DataFrame) -> DataFrame:
 
     table = runs.groupBy(*ARM).agg(
         F.count_if(used).alias("n"),
-        F.count_if("failed").alias("failed"),
-        F.count_if("unsettled").alias("unsettled"),
+        F.count_if(nominal & F.col("failed")).alias("failed"),
+        F.count_if(nominal & F.col("unsettled")).alias("unsettled"),
         F.coalesce(F.bool_or(used & F.col("unsettled")), F.lit(False)).alias("unsettled_used"),
         *_moments(of_used("sink_tuples_per_s"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
@@ -41,6 +43,11 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
+        F.avg(of_used("duration_s")).alias("duration_mean"),
+        F.avg(of_used("simulation.load")).alias("runnable_mean"),
+        F.count_distinct("variant").alias("variants"),
+        F.min("variant_mean").alias("least"),
+        F.max("variant_mean").alias("greatest"),
         F.min_by("host.cpu_model", started).alias("cpu_model"),
         F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
@@ -48,6 +55,8 @@ def throughput(runs: DataFrame) -> DataFrame:
     for prefix in ("", "submitted_", "level_"):
         mean, half = F.col(f"{prefix}mean"), half_width(F.col(f"{prefix}count"), F.col(f"{prefix}sd"))
         table = table.withColumns({f"{prefix}lo": mean - half, f"{prefix}hi": mean + half})
+    varied = F.col("variants") > 0
+    table = table.withColumns({"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))})
     return conform(table.withColumnRenamed("level_mean", "level"), "throughput")
 
 

@@ -9,7 +9,8 @@ from harness.spark.schemas import TABLES, conform
 
 
 def timeline(runs: DataFrame) -> DataFrame:
-    """One row per sample of a run whose thread level is elastic, or that has elastic balancers: then one for each of them.
+    """One row per sample of a run whose thread level is elastic, or that has elastic balancers: then one for each of them. A
+    variant has none.
 
     phase: "adaptation" before the measured window, "measured" in it. time_s (since the run's start, at the sample's end),
     elapsed_s (the sample's length), throughput_submitted (over all operators) and throughput_sink [tuples/s], threads_active,
@@ -20,7 +21,9 @@ def timeline(runs: DataFrame) -> DataFrame:
     of_run = [name for name in TABLES["timeline"].names if name in runs.columns]
     phases = [_phase(series, name) for series, name in (("adaptation", "adaptation"), ("samples", "measured"))]
     has_balancers = "exists(samples, sample -> size(sample.balancers) > 0)"
-    adapted = runs.where(f"elastic IS NOT NULL OR {has_balancers}").withColumn("law", F.col("elastic.law"))
+    adapted = runs.where(f"variant IS NULL AND (elastic IS NOT NULL OR {has_balancers})").withColumn(
+        "law", F.col("elastic.law")
+    )
     sampled = adapted.select(*of_run, "law", F.explode(F.concat(*phases)).alias("entry"))
     balanced = sampled.select("*", "entry.*").select("*", F.explode_outer("sample.balancers").alias("balance"))
     return conform(

@@ -38,7 +38,7 @@ BAD_CONFIGS = {
     ),
     "an unknown machine": (
         {"machine": "locl"},
-        "config.yaml: machine: must be one of local, not 'locl'; did you mean 'local'?",
+        "config.yaml: machine: must be one of local, cstream, power8, xeon, not 'locl'; did you mean 'local'?",
     ),
     "results elsewhere": ({"results": "../other"}, "config.yaml: results: must not leave the working directory"),
     "results that look like an option": ({"results": "-x"}, "config.yaml: results: must be a relative path"),

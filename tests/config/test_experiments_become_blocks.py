@@ -7,8 +7,7 @@ import re
 import pytest
 import yaml
 
-from harness import config as config_module
-from harness import elasticity
+from harness import elasticity, place
 from harness.config import ROOT, clock, load_config
 
 
@@ -35,7 +34,7 @@ def test_threads_become_an_arm_each(profile):
 
 
 def test_an_elastic_arm_has_a_law_and_its_levels(profile, monkeypatch):
-    monkeypatch.setattr(config_module, "allowed_cpus", lambda: 6)
+    monkeypatch.setattr(place, "allowed_cpus", lambda: 6)
     arms = [
         {"model": "dynamic", "threads": 4},
         {"model": "dynamic", "law": "fixed"},
@@ -74,7 +73,7 @@ def test_another_period_makes_records_of_laws_out_of_date_and_no_others(profile,
 
 @pytest.mark.parametrize(("cpus", "levels"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8])])
 def test_machine_means_powers_of_two_and_the_number_of_cpus(profile, monkeypatch, cpus, levels):
-    monkeypatch.setattr(config_module, "allowed_cpus", lambda: cpus)
+    monkeypatch.setattr(place, "allowed_cpus", lambda: cpus)
     experiment = load_config(profile(size={"arms": [{"model": "dynamic", "threads": "machine"}]})).experiment("one")
     assert [arm.threads for arm in experiment.arms] == levels
 

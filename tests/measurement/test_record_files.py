@@ -26,6 +26,19 @@ SCHEMA_TREE = json.loads(SCHEMA.read_text())
 
 BALANCER = {"operator": "b", "active": 1, "ports": 2, "tuples_per_s": 5.0, "congestion": 0.5, "reason": None}
 
+SIMULATION = {
+    "software": "millrace",
+    "machine_digest": "0123456789ab",
+    "software_digest": "",
+    "seed": 1,
+    "constants": {"atomic.fence": 4.5},
+    "events": 10,
+    "virtual_s": 0.5,
+    "wall_s": 2.0,
+    "bound": None,
+    "load": 3.5,
+}
+
 
 @pytest.fixture
 def record(play, script):
@@ -34,6 +47,7 @@ def record(play, script):
     script()
     made = run_once(RunSpec("pipeline", {"operators": 4}, "dynamic", threads=2, elastic=True, maximum=2))
     made["samples"][0]["balancers"].append(BALANCER)
+    made["simulation"] = SIMULATION
     return made
 
 

@@ -39,6 +39,13 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "queue_capacity": 0 if model == "manual" else 128,
         "machine": "local",
         "simulated": False,
+        "software": None,
+        "variants": 0,
+        "band_lo": None,
+        "band_hi": None,
+        "context_switches_mean": None,
+        "duration_mean": 1.0,
+        "runnable_mean": None,
         "n": 0 if mean is None else 3,
         "failed": 3 if mean is None else 0,
         "unsettled": 0,
@@ -55,7 +62,19 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
 
 def ratio_row(row: dict, ratio: float, lo: float | None, hi: float | None, against: str = "best") -> dict:
     """One row of the speedup table, for the arm of a throughput row."""
-    kept = ("experiment", "cell", "topology", "operators", "width", "depth", "cost", "payload", "machine", "simulated")
+    kept = (
+        "experiment",
+        "cell",
+        "topology",
+        "operators",
+        "width",
+        "depth",
+        "cost",
+        "payload",
+        "machine",
+        "simulated",
+        "software",
+    )
     return {name: row[name] for name in (*kept, "arm", "model", "threads")} | {
         "against": against,
         "ratio": ratio,
@@ -81,6 +100,10 @@ def frame(rows: list[dict]) -> pd.DataFrame:
         "depth",
         "workers",
         "ratio",
+        "band_lo",
+        "band_hi",
+        "context_switches_mean",
+        "runnable_mean",
     ]
     return table.astype({name: float for name in numbers if name in table})
 
@@ -136,7 +159,7 @@ def elastic_row(experiment: str, topology: str, cost: object, mean: float | None
 def period_rows(row: dict, levels: list[int], rate: float = 1e6, period_s: float = 0.5, **other: object) -> list[dict]:
     """Rows of the timeline table: a run of the arm in a throughput row, a period a level; throughput grows with the level."""
     sizes = ("operators", "width", "depth", "workers", "cost", "payload")
-    kept = ("experiment", "cell", "topology", *sizes, "machine", "simulated", "model")
+    kept = ("experiment", "cell", "topology", *sizes, "machine", "simulated", "software", "model")
     shared = {name: row[name] for name in (*kept, "arm", "law")} | {"run_id": "a", "repeat": 0, "failed": False}
     return [
         shared

@@ -71,7 +71,7 @@ def make_record() -> Callable[..., dict]:
             "commit": "c0ffee",
             "started_at": "2025-01-01T00:00:00Z",
         }
-        assert fields.keys() <= record.keys() | {"elastic", "adaptation"}  # which old records do not have
+        assert fields.keys() <= record.keys() | {"elastic", "adaptation", "simulation"}  # which old records do not have
         return {name: value for name, value in {**record, **fields}.items() if name != without}
 
     return make
@@ -96,6 +96,27 @@ def make_elastic(**fields: Any) -> dict:
 @pytest.fixture(scope="session")
 def elastic() -> Callable[..., dict]:
     return make_elastic
+
+
+def make_simulation(**fields: Any) -> dict:
+    simulation = {
+        "software": "millrace",
+        "machine_digest": "0123456789ab",
+        "software_digest": "ba9876543210",
+        "seed": 1,
+        "constants": {},
+        "events": 1000,
+        "virtual_s": 0.05,
+        "wall_s": 2.5,
+        "bound": None,
+    }
+    return {**simulation, **fields}
+
+
+@pytest.fixture(scope="session")
+def simulated() -> Callable[..., dict]:
+    """The fields of a run on `xeon`; named arguments are those of its simulation."""
+    return lambda **fields: {"machine": "xeon", "simulated": True, "simulation": make_simulation(**fields)}
 
 
 def make_sample(**fields: Any) -> dict:

@@ -15,7 +15,7 @@ VALUE = "impossible value: "
 def bad_lines(make_record, sample) -> list[tuple[dict | str, str]]:
     """Lines, each with the reason that it must be given."""
     whole = json.dumps(make_record())
-    inside = FORM + "wrong type inside latency_ns, samples, adaptation, elastic, scheduling, conservation or host"
+    inside = FORM + "wrong type inside latency_ns, samples, adaptation, elastic, simulation, scheduling, conservation or host"
     sampled = " of a sample is missing, negative or not finite"
     unlikely = " of a sample is negative or not finite"
     latency = make_record()["latency_ns"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.spark.schemas import BALANCER, ELASTIC, LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, TABLES
+from harness.spark.schemas import BALANCER, ELASTIC, LATENCY, RECORD, SAMPLE, SCHEMA_VERSION, SIMULATION, TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 JSON_SCHEMA = json.loads((ROOT / "config" / "schemas" / "record.schema.json").read_text(encoding="utf-8"))
@@ -21,6 +21,7 @@ def described() -> list:
         pytest.param(SAMPLE, sample, id="sample"),
         pytest.param(BALANCER, sample["properties"]["balancers"]["items"], id="balancer"),
         pytest.param(ELASTIC, fields["elastic"], id="elastic"),
+        pytest.param(SIMULATION, fields["simulation"], id="simulation"),
         pytest.param(LATENCY, fields["latency_ns"], id="latency"),
         pytest.param(ELASTIC, fields["elastic"], id="elastic"),
         pytest.param(BALANCER, fields["samples"]["items"]["properties"]["balancers"]["items"], id="balancer"),

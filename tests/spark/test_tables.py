@@ -269,6 +269,106 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
     )
 
 
+def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, assert_rows):
+    from harness.spark.speedup import speedup
+    from harness.spark.throughput import throughput
+
+    streams = simulated(software="streams-4.2")
+    runs = runs_of(
+        make_record(sink_tuples_per_s=10.0),
+        make_record(sink_tuples_per_s=30.0, **simulated(load=3.0)),
+        make_record(sink_tuples_per_s=20.0, repeat=1, **simulated(load=5.0)),
+        make_record(sink_tuples_per_s=50.0, **streams),
+        make_record(sink_tuples_per_s=60.0, model="dedicated", **streams),
+    )
+    none = {"variants": 0, "band_lo": None, "band_hi": None, "duration_mean": 1.0}
+    xeon = {"machine": "xeon", "simulated": True, **none}
+    local = {"machine": "local", "simulated": False, **none}
+    assert_rows(
+        throughput(runs),
+        [
+            {**local, "software": None, "arm": "manual", "n": 1, "mean": 10.0, "runnable_mean": None},
+            {**xeon, "software": "millrace", "arm": "manual", "n": 2, "mean": 25.0, "runnable_mean": 4.0},
+            {
+                **xeon,
+                "software": "streams-4.2",
+                "arm": "manual",
+                "n": 1,
+                "mean": 50.0,
+                "duration_mean": 1.0,
+                "runnable_mean": None,
+            },
+            {
+                **xeon,
+                "software": "streams-4.2",
+                "arm": "dedicated",
+                "n": 1,
+                "mean": 60.0,
+                "duration_mean": 1.0,
+                "runnable_mean": None,
+            },
+        ],
+    )
+    best = speedup(runs).where("against = 'best'")
+    assert_rows(
+        best,
+        [
+            {"machine": "local", "software": None, "arm": "manual", "ratio": 1.0},
+            {"machine": "xeon", "software": "millrace", "arm": "manual", "ratio": 1.0},
+            {"machine": "xeon", "software": "streams-4.2", "arm": "manual", "ratio": 50 / 60},
+            {"machine": "xeon", "software": "streams-4.2", "arm": "dedicated", "ratio": 1.0},
+        ],
+    )
+
+
+def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, assert_rows):
+    from harness.spark.latency import latency
+    from harness.spark.speedup import speedup
+    from harness.spark.throughput import throughput
+
+    def variant(rate, constants, **fields):
+        return make_record(sink_tuples_per_s=rate, **simulated(constants=constants), **fields)
+
+    runs = runs_of(
+        variant(100.0, {}),
+        variant(110.0, {}, repeat=1),
+        variant(80.0, {"atomic.fence": 4.0}),
+        variant(100.0, {"atomic.fence": 4.0}, repeat=1),  # one variant: its mean counts, 90
+        variant(120.0, {"atomic.fence": 9.0}),
+        variant(500.0, {"os.wake_us": 1.0}, correct=False),
+        variant(1.0, {"os.wake_us": 5.0}, settled=False),  # no run with these constants settled
+    )
+    (row,) = [{"n": 2, "failed": 0, "unsettled": 0, "mean": 105.0, "variants": 4, "band_lo": 1.0, "band_hi": 120.0}]
+    assert_rows(throughput(runs), [row])
+    assert_rows(latency(runs), [{"n": 2}])
+    assert_rows(speedup(runs).where("against = 'best'"), [{"n": 2, "ratio": 1.0}])
+
+
+def test_a_band_holds_the_mean_itself(runs_of, make_record, simulated, assert_rows):
+    from harness.spark.throughput import throughput
+
+    runs = runs_of(
+        make_record(sink_tuples_per_s=100.0, **simulated()),
+        make_record(sink_tuples_per_s=90.0, **simulated(constants={"atomic.fence": 4.0})),
+    )
+    assert_rows(throughput(runs), [{"mean": 100.0, "band_lo": 90.0, "band_hi": 100.0, "variants": 1}])
+
+
+def test_variants_have_no_samples_and_no_timeline(make_record, simulated, elastic, sample, parse_lines):
+    from harness.spark.records import runs
+    from harness.spark.samples import samples
+    from harness.spark.timeline import timeline
+
+    records = runs(
+        parse_lines(
+            make_record(run_id="a", elastic=elastic(), **simulated()),
+            make_record(run_id="b", elastic=elastic(), **simulated(constants={"atomic.fence": 4.0})),
+        )
+    )
+    for table in (samples(records), timeline(records)):
+        assert {(row.run_id, row.machine, row.software) for row in table.collect()} == {("a", "xeon", "millrace")}
+
+
 def test_the_comparison_of_rows_sees_a_difference_and_takes_no_frame(spark, assert_rows):
     from pyspark.errors import PySparkAssertionError
 

@@ -31,12 +31,12 @@ def started(job, rule, at, **wildcards):
 
 def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
     progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"measure": 2, "aggregate": 1, "figure": 1, "all": 1, "total": 5}))
-    progress.take(started(1, "measure", 0.0, experiment="one", cell="a,b=1"))
+    progress.take(started(1, "measure", 0.0, experiment="one", block="a,b=1"))
     progress.take(record(LogEvent.JOB_FINISHED, 30.0, job_id=1))
     progress.take(record(LogEvent.PROGRESS, 30.0, done=1, total=5))
     assert capsys.readouterr().err.splitlines() == [
-        "to do: 2 x measure, 1 x aggregate, 1 x figure; about 26 s",
-        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 46 s left",  # another block, and the estimates of the others
+        "to do: 2 x measure, 1 x aggregate, 1 x figure; about 19 s",
+        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 39 s left",  # another block, and the estimates of the others
     ]
     assert progress.had_work
 

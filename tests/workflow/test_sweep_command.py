@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
+from harness.cli import main, sweep_progress
 from harness.cli import sweep as command
 from harness.measurement.records import read_records
 from tests.workflow.conftest import sweep, write_profile
@@ -127,7 +127,7 @@ def test_nothing_is_written_of_a_block_that_was_interrupted(here, measured_by_fa
     def interrupt(self, block, record):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.Progress, "finished", interrupt)
+    monkeypatch.setattr(sweep_progress.SweepProgress, "finished", interrupt)
     assert main(["sweep", "one"]) == 130
     assert not files(here)
     assert capsys.readouterr().err.endswith("millrace sweep: interrupted\n")

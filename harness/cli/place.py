@@ -1,0 +1,43 @@
+"""What commands that run graphs have in common: where. `--machine`, `--simulated`, `--software`, `--set-constant`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from harness.cli.arguments import shown
+from harness.cli.settings import parse_settings
+from harness.engine import DEFAULT_SOFTWARE, LOCAL
+from harness.errors import UserError
+from harness.place import Place
+
+
+def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = LOCAL) -> None:
+    """Add the options; `harness.place.find_place` reads the first three, `parse_constants` the last one."""
+    told = "local, its threads" if default == LOCAL else "that of the experiment"
+    parser.add_argument(
+        "--machine", default=default, metavar="NAME", help=f"where to run: local, or a simulated machine (default: {told})"
+    )
+    parser.add_argument("--simulated", action="store_true", help="simulate the machine, also if it is local")
+    parser.add_argument(
+        "--software", default="", metavar="NAME", help=f"whose costs a simulated run has (default: {DEFAULT_SOFTWARE})"
+    )
+    parser.add_argument(
+        "--set-constant",
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        help="replace a constant of a simulated machine, as in atomic.fence=20; may be repeated",
+    )
+
+
+def parse_constants(place: Place, assignments: Sequence[str]) -> dict[str, float]:
+    """Constants by path. Raises UserError for what is no PATH=VALUE, or no constant of the place's machine."""
+    constants: dict[str, float] = {}
+    for path, text in parse_settings(assignments, "--set-constant").items():
+        try:
+            constants[path] = float(text)
+        except ValueError:
+            raise UserError(f"--set-constant {path} must be a number, not {shown(text)}") from None
+    place.check_constants(constants)
+    return constants

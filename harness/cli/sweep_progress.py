@@ -1,0 +1,75 @@
+"""What a person sees while a sweep goes on: one line that is overwritten on a terminal, else a line a run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.experiment import Block
+
+
+class SweepProgress:
+    """Tells how far the sweep of some blocks is."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._total = sum(block.runs for block in blocks)
+        self._left_s = sum(block.estimated_s for block in blocks)
+        self._estimated_s = self._left_s
+        self._started = time.monotonic()
+        self._done = 0
+        self._last = ""
+        self._is_terminal = sys.stderr.isatty()
+
+    def phase(self, done: int, total: int, text: str) -> None:
+        """What the run in flight is doing; terminals only."""
+        if self._is_terminal and text != "done":
+            self._overwrite(f"{self._head()} {self._remaining()} left; {text}{self._last}")
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._overwrite("")
+        print(text, file=sys.stderr, flush=True)
+
+    def finished(self, block: Block, record: dict[str, Any]) -> None:
+        """A run has ended."""
+        self._done += 1
+        self._left_s -= block.estimated_s / block.runs
+        constants = (record.get("simulation") or {}).get("constants", {})
+        which = " ".join(f"{path}={value:g}" for path, value in constants.items()) or f"#{record['repeat'] + 1}"
+        name = f"{block.name} {record['arm']} {which}"
+        if record["error"] is not None or not record["correct"]:
+            self.note(f"{name}: run failed: {(record['error'] or 'wrong result').splitlines()[0]}")
+        elif self._is_terminal:
+            self._last = f" (last: {record['arm']} {_rate(record)})"
+        else:
+            print(f"{self._head()} {name}: {_rate(record)}, {self._remaining()} left", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Clear the line."""
+        self._overwrite("")
+
+    def _head(self) -> str:
+        return f"[{self._done}/{self._total}]"
+
+    def _remaining(self) -> str:
+        """The estimate of what is left, stretched by how wrong it was so far."""
+        from harness.config import clock
+
+        past = self._estimated_s - self._left_s
+        stretch = (time.monotonic() - self._started) / past if past > 0 else 1.0
+        return clock(self._left_s * stretch)
+
+    def _overwrite(self, text: str) -> None:
+        if self._is_terminal:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some terminals do not say
+            print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
+
+
+def _rate(record: dict[str, Any]) -> str:
+    rate = record["sink_tuples_per_s"]
+    settled = "" if record["settled"] else ", unsettled"
+    return f"{rate:,.0f} tuples/s{settled}" if rate is not None else f"no rate{settled}"

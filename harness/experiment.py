@@ -1,0 +1,199 @@
+"""What one figure is made of: cells x arms, on one machine or several.
+
+Experiment  one figure's measurements in the profile's size
+Block       one cell on one machine with all arms and all repeats: what one job of the workflow measures
+Cell, Arm   a topology with its parameters; a threading model
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from harness.checked_yaml import did_you_mean
+from harness.errors import UserError
+from harness.measurement.spec import PERIOD_S, RunSpec
+from harness.models import MODELS
+from harness.place import Place
+
+RUN_OVERHEAD_S = 0.7
+"""Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
+
+ADAPTATION_ESTIMATE = 20
+"""Periods that an elastic run takes to settle, about. For estimates only."""
+
+VIRTUAL_SECOND_S = 100.0
+"""Seconds that a simulated one takes, about: hundreds of busy threads on one core. For estimates only."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One threading model of a comparison; `threads` are scheduler threads, None for models without them.
+
+    Those of an elastic arm are where its law begins, None for the least; `minimum` and `maximum` are its levels, `law` "" the
+    default one.
+    """
+
+    name: str
+    model: str
+    threads: int | None
+    elastic: bool = False
+    law: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+
+    @property
+    def has_queues(self) -> bool:
+        """Whether the model has queues of a capacity to choose."""
+        return "queue_capacity" in {option.name for option in fields(MODELS[self.model])}
+
+    @property
+    def settings(self) -> str:
+        """The name, and what the name does not say."""
+        if not self.elastic:
+            return self.name
+        return f"{self.name} from {self.threads} within {self.minimum} .. {self.maximum}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One topology with all its parameters; or one graph file with those given, its digest in the cell's name."""
+
+    name: str
+    topology: str
+    parameters: Mapping[str, int | str]
+    graph_file: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One cell, on one machine: all arms, all repeats; of simulated ones also every arm with each variant of the constants."""
+
+    experiment: str
+    cell: Cell
+    arms: Sequence[Arm]
+    repeats: int
+    duration_s: float
+    warmup: float | str
+    seed: int
+    queue_capacity: int | None
+    place: Place = field(default_factory=Place)
+    period_s: float = PERIOD_S
+    variants: Sequence[Mapping[str, float]] = ()
+
+    @property
+    def stem(self) -> str:
+        """What its file is called, without the ending: the cell, on a simulated machine after the machine's name."""
+        return f"{self.place.label}~{self.cell.name}" if self.place.label else self.cell.name
+
+    @property
+    def name(self) -> str:
+        """What the block is called wherever blocks are listed: experiment, machine and cell."""
+        return f"{self.experiment}/{self.stem}"
+
+    @property
+    def runs(self) -> int:
+        """How many runs the block has."""
+        return len(self.arms) * (self.repeats + len(self.variants))
+
+    @property
+    def estimated_s(self) -> float:
+        """About how long the block takes [s]; runs that settle late take longer."""
+        return (self.repeats + len(self.variants)) * sum(self._estimated_s(arm) for arm in self.arms)
+
+    def _estimated_s(self, arm: Arm) -> float:
+        adaptation_s = ADAPTATION_ESTIMATE * self.period_s if arm.elastic else 0.0
+        warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
+        return RUN_OVERHEAD_S + (warmup_s + self.window_s(arm)) * (VIRTUAL_SECOND_S if self.place.simulated else 1.0)
+
+    def window_s(self, arm: Arm) -> float:
+        """Length of an arm's measured window [s]."""
+        spec = self._spec(arm)
+        return spec.elastic_window_s if arm.elastic else spec.duration_s
+
+    @property
+    def order_seed(self) -> int:
+        """Seed of the order of the runs: another in each block, so that no arm is the first one everywhere."""
+        return zlib.crc32(f"{self.seed}/{self.name}".encode())
+
+    @property
+    def settings(self) -> str:
+        """All that decides what the block's records mean, as one line: records of other settings are out of date."""
+        arms = " ".join(arm.settings for arm in self.arms)
+        period = f"; period {self.period_s:g} s" if any(arm.elastic for arm in self.arms) else ""
+        return (
+            f"{self.cell.name}; arms {arms}; repeats {self.repeats}; duration {self.duration_s:g} s; warm-up {self.warmup}; "
+            f"queue capacity {self.queue_capacity}; seed {self.seed}; machine {self.place.machine}{period}{self._simulated}"
+        )
+
+    @property
+    def _simulated(self) -> str:
+        """What else decides what a simulated block's records mean; "" for a measured one."""
+        if not self.place.simulated:
+            return ""
+        variants = " ".join(f"{path}={value:g}" for variant in self.variants for path, value in variant.items())
+        return f"; simulated; software {self.place.software}; profiles {' '.join(self.place.digests)}; variants {variants}"
+
+    def specs(self) -> dict[str, RunSpec]:
+        """What each arm is asked to do, by the arm's name."""
+        return {arm.name: self._spec(arm) for arm in self.arms}
+
+    def _spec(self, arm: Arm) -> RunSpec:
+        return RunSpec(
+            topology=self.cell.topology,
+            parameters=dict(self.cell.parameters),
+            model=arm.model,
+            threads=arm.threads,
+            queue_capacity=self.queue_capacity if arm.has_queues else None,
+            machine=self.place.machine,
+            simulated=self.place.simulated,
+            software=self.place.software,
+            duration_s=self.duration_s,
+            warmup=self.warmup,
+            seed=self.seed,
+            experiment=self.experiment,
+            cell=self.cell.name,
+            arm=arm.name,
+            graph_file=self.cell.graph_file,
+            digest=self.cell.digest,
+            elastic=arm.elastic,
+            law=arm.law,
+            period_s=self.period_s,
+            minimum=arm.minimum,
+            maximum=arm.maximum,
+        )
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure's measurements. `blocks()` in the order of the file, machine by machine."""
+
+    name: str
+    title: str
+    source: str
+    path: Path
+    _blocks: Sequence[Block]
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """The different cells of all machines."""
+        return tuple({block.cell.name: block.cell for block in self._blocks}.values())
+
+    @property
+    def arms(self) -> Sequence[Arm]:
+        """The different arms of all machines."""
+        return tuple({arm.name: arm for block in self._blocks for arm in block.arms}.values())
+
+    def blocks(self) -> Sequence[Block]:
+        """One block for each cell of each machine."""
+        return self._blocks
+
+    def block(self, stem: str) -> Block:
+        """The block with that name of its file: a cell, or `MACHINE~CELL`. Raises UserError if there is none."""
+        for block in self._blocks:
+            if block.stem == stem:
+                return block
+        raise UserError(f"{self.path}: no cell is named {stem!r}{did_you_mean(stem, (each.stem for each in self._blocks))}")

@@ -1,0 +1,200 @@
+"""Experiments from their files, config/experiments/*.yaml: which cells, arms and machines a figure has in a profile's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from harness.checked_yaml import Place as Spot
+from harness.checked_yaml import dotted, read_checked, wrong
+from harness.cpu import SHORTEST_S
+from harness.engine import LOCAL
+from harness.errors import UserError
+from harness.experiment import Arm, Block, Cell, Experiment
+from harness.measurement.control import check_law
+from harness.measurement.spec import PERIOD_S, arm_name
+from harness.models import MODELS, Dynamic, make_model
+from harness.place import Place, find_place
+
+OVERRIDES = ("repeats", "duration_s", "warmup", "period_s")
+"""What a size of an experiment may say otherwise than its profile, and a machine of a size otherwise than the size."""
+
+REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
+"""What runs on real threads must last at least [s]."""
+
+VIRTUAL_LEAST = dict.fromkeys(REAL_LEAST, 1e-6)
+"""The same of simulated ones."""
+
+
+def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None, sensitivity: bool) -> Experiment:
+    """The experiment in a file, in the size of a profile (its values). With `place` it is measured there and nowhere else; with
+    `sensitivity` all that is simulated varies its machine's constants.
+
+    Raises UserError, in one line, for a file that cannot be read or breaks a rule.
+    """
+    values, name = read_checked(path, "experiment"), profile["profile"]
+    sizes = values["sizes"]
+    if name not in sizes:
+        raise UserError(f"{path}: sizes: has no size for the profile {name!r}; sizes are: {', '.join(sizes)}")
+    size = sizes[name]
+    blocks: dict[str, Block] = {}
+    for spot, here, entry in _places(path, ("sizes", name), size, profile, place):
+        settled = {**profile, **{key: each[key] for each in (size, entry) for key in OVERRIDES if key in each}}
+        for key, least in (VIRTUAL_LEAST if here.simulated else REAL_LEAST).items():
+            if settled.get(key, least) < least:
+                raise wrong(path, (*_said_at(spot, size, entry, key), key), f"must be {least:g} or more", settled[key])
+        shared = measuring(settled) | {
+            "experiment": path.stem,
+            "place": here,
+            "arms": tuple(_arms(path, spot, size, entry, here)),
+            "variants": _variants(here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))),
+        }
+        for cell in _cells(path, spot, size, entry, shared["seed"]):
+            block = Block(cell=cell, **shared)
+            if block.stem in blocks:
+                raise wrong(path, spot, "must not repeat a machine", here.label or here.machine)
+            blocks[block.stem] = block
+    return Experiment(path.stem, values["title"], values["source"], path, tuple(blocks.values()))
+
+
+def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
+    """How a profile's runs are measured, or an experiment's on one machine."""
+    return {
+        "repeats": int(values["repeats"]),
+        "duration_s": float(values["duration_s"]),
+        "warmup": _seconds(values.get("warmup", "auto")),
+        "seed": int(values.get("seed", 1)),
+        "queue_capacity": _whole(values.get("queue_capacity")),
+        "period_s": float(values.get("period_s", PERIOD_S)),
+    }
+
+
+def _places(
+    path: Path, where: Spot, size: Mapping[str, Any], profile: Mapping[str, Any], wanted: Place | None
+) -> Iterator[tuple[Spot, Place, Mapping[str, Any]]]:
+    """Where the cells of a size are measured: the place in the file that says so, the machine, and what is otherwise there."""
+    entries = size.get("machines")
+    named = entries is not None
+    found = []
+    for index, entry in enumerate(entries if named else [profile.get("machine", LOCAL)]):
+        spot = (*where, "machines", index) if named else where
+        values = {"machine": entry} if isinstance(entry, str) else entry
+        try:
+            here = find_place(values["machine"], values.get("simulated", False), values.get("software", ""))
+        except UserError as error:
+            raise UserError(f"{path}: {dotted(spot)}: {error}") from error
+        found.append((spot, here, values))
+    if wanted is None:
+        yield from found
+    else:
+        yield from [each for each in found if each[1] == wanted] or [(where, wanted, {})]
+
+
+def _said_at(spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Spot:
+    """Which part of the file a value comes from: the machine's entry or the size; or the entry that inherits the profile's."""
+    return spot[:2] if key in size and key not in entry else spot
+
+
+def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, float]]:
+    """Each constant of the machine's sweep at either end of its range; with a number only so many of the constants."""
+    swept = list(place.sweep.items())
+    if sensitivity is not True:
+        swept = swept[: int(sensitivity)]
+    return tuple({path: end} for path, ends in swept for end in ends)
+
+
+def _cells(path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], seed: int) -> Iterator[Cell]:
+    """The cells of all sweeps, with the parameters that are otherwise on this machine."""
+    sweeps = entry.get("sweeps", size["sweeps"])
+    where = (*(spot if "sweeps" in entry else spot[:2]), "sweeps")
+    others = entry.get("parameters", {})
+    for name in others:
+        if not any(name in sweep.get("parameters", {}) for sweep in sweeps):
+            known = {each for sweep in sweeps for each in sweep.get("parameters", {})}
+            raise wrong(path, (*spot, "parameters"), "must name parameters of the sweeps", name, known)
+    seen: set[str] = set()
+    for index, sweep in enumerate(sweeps):
+        given = sweep.get("parameters", {})
+        given = given | {name: value for name, value in others.items() if name in given}
+        for cell in _cells_of(path, (*where, index), sweep["topology"], given, seed):
+            if cell.name in seen:
+                raise wrong(path, (*where, index), "must not repeat a cell", cell.name)
+            seen.add(cell.name)
+            yield cell
+
+
+def _cells_of(path: Path, where: Spot, topology: str, parameters: Mapping[str, Any], seed: int) -> Iterator[Cell]:
+    from harness.measurement.subject import find_subject
+
+    swept = {key: values if isinstance(values, list) else [values] for key, values in parameters.items()}
+    try:
+        for values in product(*swept.values()):
+            subject = find_subject(topology, dict(zip(swept, values, strict=True)), seed)
+            yield Cell(subject.cell, subject.topology, subject.given, subject.file, subject.digest)
+    except UserError as error:
+        raise UserError(f"{path}: {dotted(where)}: {error}") from error
+
+
+def _arms(path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], place: Place) -> Iterator[Arm]:
+    where = (*(spot if "arms" in entry else spot[:2]), "arms")
+    seen: set[str] = set()
+    for index, values in enumerate(entry.get("arms", size["arms"])):
+        for arm in _arms_of(path, (*where, index), values, place):
+            if arm.name in seen:
+                raise wrong(path, (*where, index), "must not repeat an arm", arm.name)
+            seen.add(arm.name)
+            yield arm
+
+
+def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) -> Iterator[Arm]:
+    model = entry["model"]
+    if model not in MODELS:
+        raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
+    asked = entry.get("threads")
+    levels = [level for each in (asked if isinstance(asked, list) else [asked]) for level in _levels(each, place)]
+    options = {
+        "elastic": entry.get("elastic", False),
+        "law": entry.get("law"),
+        "minimum": _whole(entry.get("minimum")),
+        "maximum": place.cpus if entry.get("maximum") == "machine" else _whole(entry.get("maximum")),
+    }
+    for threads in dict.fromkeys(levels):
+        try:
+            arm = _arm(model, _whole(threads), options, place)
+        except UserError as error:
+            spot = where if any(options.values()) else (*where, "threads")
+            raise UserError(f"{path}: {dotted(spot)}: {error}") from error
+        yield arm
+
+
+def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place) -> Arm:
+    """Raises UserError for an arm that cannot be, or not there. A described machine's CPUs are the default of its threads."""
+    place.check_levels(threads, options["maximum"])
+    if place.simulated and model == Dynamic.name:
+        if options["elastic"] or options["law"]:
+            options = options | {"maximum": options["maximum"] or place.cpus}
+        else:
+            threads = threads or place.cpus
+    made = make_model(model, threads=threads, **options)
+    check_law(made)
+    elastic, law = getattr(made, "elastic", False), options["law"] or ""
+    return Arm(arm_name(made), model, getattr(made, "threads", None), elastic, law, options["minimum"], options["maximum"])
+
+
+def _levels(threads: int | str | None, place: Place) -> list[int | None]:
+    """`machine` is 1, 2, 4, … below the number of CPUs, and that number."""
+    if threads != "machine":
+        return [threads]
+    cpus = place.cpus
+    return [2**power for power in range(cpus.bit_length()) if 2**power < cpus] + [cpus]
+
+
+def _whole(number: float | None) -> int | None:
+    """JSON Schema takes 2.0 for a whole number, rightly; the code that follows wants 2."""
+    return None if number is None else int(number)
+
+
+def _seconds(warmup: float | str) -> float | str:
+    return warmup if warmup == "auto" else float(warmup)

@@ -1,0 +1,104 @@
+"""Where a run is made: on this machine's threads, or on a described machine in virtual time.
+
+A described machine has a profile in config/machines/ and is always simulated. `local` is both: this machine's real threads, or,
+if asked for, a simulation of its calibrated profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from harness.checked_yaml import did_you_mean
+from harness.engine import DEFAULT_SOFTWARE, LOCAL, machines
+from harness.errors import UserError
+from harness.models import MAX_THREADS, allowed_cpus
+
+if TYPE_CHECKING:
+    from harness.machine import Machine
+    from harness.software import Software
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine; and of a simulated one, whose software costs. `software` is "" for real threads."""
+
+    machine: str = LOCAL
+    simulated: bool = False
+    software: str = ""
+
+    @property
+    def label(self) -> str:
+        """What tells it apart in names of files: "" for real threads, else `xeon`, `xeon+streams-4.2`, `local+simulated`."""
+        if not self.simulated:
+            return ""
+        parts = [self.machine, *(["simulated"] if self.machine == LOCAL else [])]
+        return "+".join([*parts, *([self.software] if self.software != DEFAULT_SOFTWARE else [])])
+
+    @property
+    def cpus(self) -> int:
+        """CPUs that a run can use: those that this process may use, or all of the described machine."""
+        return min(self.described().cpus, MAX_THREADS) if self.simulated else allowed_cpus()
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """Of the machine's profile and the software's: simulated results of other ones are out of date."""
+        return (self.described().digest, self.costs().digest) if self.simulated else ("", "")
+
+    @property
+    def sweep(self) -> Mapping[str, tuple[float, float]]:
+        """The constants that a sensitivity study varies, with the ends of their ranges; none of real threads."""
+        return self.described().sweep if self.simulated else {}
+
+    def described(self) -> Machine:
+        """The profile of a simulated place's machine. Raises UserError for one that cannot be read."""
+        return _machine(self.machine)
+
+    def costs(self) -> Software:
+        """The profile of a simulated place's software. Raises UserError as above."""
+        return _software(self.software)
+
+    def check_levels(self, threads: int | None, maximum: int | None) -> None:
+        """Raise UserError for more scheduler threads than a simulated machine has CPUs: it is described up to these only."""
+        for name, level in (("threads", threads), ("maximum", maximum)):
+            if self.simulated and level is not None and level > self.cpus:
+                raise UserError(f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}")
+
+    def check_constants(self, constants: Mapping[str, float]) -> None:
+        """Raise UserError for constants that the machine does not have, or cannot have so."""
+        if constants and not self.simulated:
+            raise UserError(f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}")
+        if constants:
+            self.described().with_constants(constants)
+
+
+def find_place(machine: str = LOCAL, simulated: bool = False, software: str = "") -> Place:
+    """The place that these words mean. Raises UserError for an unknown machine or software, or for one of real threads."""
+    simulated = simulated or machine != LOCAL
+    if not simulated:
+        if software:
+            raise UserError(f"software applies to simulated machines only, not to real threads: {software!r}")
+        return Place()
+    place = Place(machine, True, software or DEFAULT_SOFTWARE)
+    known = machines()
+    if machine not in known:
+        raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(known)}{did_you_mean(machine, known)}")
+    place.described()
+    place.costs()
+    return place
+
+
+@lru_cache
+def _machine(name: str) -> Machine:
+    from harness.machine import load_machine
+
+    return load_machine(name)
+
+
+@lru_cache
+def _software(name: str) -> Software:
+    from harness.software import load_software
+
+    return load_software(name)

@@ -1,0 +1,67 @@
+"""Context switches and load, as a table in a figure: what P17 §5.1 tells of dedicated and dynamic in words.
+
+A misreading to avoid: neither is bad by itself. Many switches for each tuple are; and with more runnable threads than CPUs some
+wait, but none of those that wait is in the way of another if they share no lock.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from harness.plots import places, style
+from harness.plots.thread_panels import by_cost, cost_name, shape_name
+
+MODELS = ("dedicated", "dynamic")
+NOTHING = "–"
+ROW_INCHES = 0.24
+COLUMNS = ("context switches/s", "runnable threads")
+
+
+def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
+    """A row a place and cost: its name; then of each model context switches a second, and threads that ran or waited for a CPU.
+
+    Of dynamic the fixed level with the highest mean counts; the row says which. Rows of the throughput table; a cell in which
+    one of the models is missing has none, and no table at all is made of rows that tell no switches.
+    """
+    found = []
+    for called, rows in places.rows_by_topology(table[table["topology"] == topology]):
+        for cell in by_cost(rows):
+            told = [_best(cell, model) for model in MODELS]
+            if all(row is not None for row in told):
+                first = cell.iloc[0]
+                head = [called, shape_name(first), cost_name(first["cost"])]
+                found.append([", ".join(filter(None, head)), *(text for row in told for text in _of(row))])
+    return found
+
+
+def draw(ax: Axes, rows: list[list[str]]) -> None:
+    """The rows that `lines` made, on axes of their own."""
+    ax.set_axis_off()
+    heads = ["", *(f"{model}:\n{column}" for model in MODELS for column in COLUMNS)]
+    drawn = ax.table([heads, *rows], loc="center", cellLoc="right", colWidths=[0.36, *[0.16] * 4], edges="horizontal")
+    drawn.auto_set_font_size(False)
+    drawn.set_fontsize(8)
+    for (line, column), cell in drawn.get_celld().items():
+        cell.set_height((2 if line == 0 else 1) / (len(rows) + 2))
+        cell.set_edgecolor(style.GRID)
+        if column == 0:
+            cell.get_text().set_horizontalalignment("left")
+
+
+def height(rows: list[list[str]]) -> float:
+    """Inches that the table takes."""
+    return ROW_INCHES * (len(rows) + 2)
+
+
+def _best(cell: pd.DataFrame, model: str) -> pd.Series | None:
+    rows = cell[(cell["model"] == model) & ~cell["elastic"].astype(bool) & cell["mean"].notna()]
+    rows = rows[rows["context_switches_mean"].notna() & (rows["duration_mean"] > 0)]
+    return None if rows.empty else rows.loc[rows["mean"].astype(float).idxmax()]
+
+
+def _of(row: pd.Series) -> list[str]:
+    switches = style.whole(row["context_switches_mean"] / row["duration_mean"])
+    runnable = NOTHING if pd.isna(row["runnable_mean"]) else f"{row['runnable_mean']:,.1f}"
+    level = "" if pd.isna(row["threads"]) else f" ({int(row['threads'])} thread{'s' if row['threads'] > 1 else ''})"
+    return [switches + level, runnable]

@@ -1,0 +1,124 @@
+"""Machine and software profiles as the whole numbers that the simulation reckons with: picoseconds, and 1/1024 for ratios.
+
+The highest clock of the machine is the reference: costs of instructions are given for a core alone at that clock, and what a busier core or
+socket adds is a table of slow-downs. Software costs, measured or estimated on another core, are scaled by clock and instructions in a cycle.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L2, IdleState, Machine, Software
+
+DISTANCE = ("same_core", "same_chip", "same_module", "other_socket")
+PLACE = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
+
+WORKING_SET_KIB = 16
+"""What a thread finds cold after a switch besides the slots it works on, which are accounted for as copies: code, stack, its port [KiB].
+A guess."""
+
+ONE = 1024  # a ratio of 1
+
+
+cdef void fill_machine(Machine* to, object machine) except *:
+    """`machine`: a harness.machine.Machine."""
+    cdef IdleState state
+    cdef uint32_t i
+    to.sockets, to.chips_per_socket, to.cores_per_chip = machine.sockets, machine.chips_per_socket, machine.cores_per_chip
+    to.smt, to.cores = machine.smt, machine.cores
+    to.line, to.l1, to.l2 = int(machine["cache.line"]), int(machine["cache.l1d"]), int(machine["cache.l2"])
+    shared_by = {"chip": machine.sockets * machine.chips_per_socket, "socket": machine.sockets, "machine": 1}
+    to.l3_all = int(machine["cache.l3"]) * shared_by[machine["cache.l3_shared_by"]]
+    clock = interpolated(machine.table("core.clock_ghz"), machine.chips_per_socket * machine.cores_per_chip)
+    best = max(clock)
+    for ghz in clock:
+        to.slow_clock.push_back(round(best / ghz * ONE))
+    for hardware_threads in range(machine.smt + 1):
+        busy = max(hardware_threads, 1)
+        to.slow_fp.push_back(round(busy / machine[f"core.smt_fp.{busy}"] * ONE))
+        to.slow_mixed.push_back(round(busy / machine[f"core.smt_mixed.{busy}"] * ONE))
+    to.flop = ps(machine["core.fmul_latency_cycles"] / best)
+    for i, distance in enumerate(DISTANCE):
+        # where a machine has no such distance, nothing is that far away
+        to.load[i] = ps(machine.get(f"transfer.load.{distance}", 0))
+        to.rmw[i] = ps(machine.get(f"transfer.rmw.{distance}", 0))
+        elsewhere = machine.get(f"copy.bandwidth.modified_{distance}", machine["copy.bandwidth.own_l2"])
+        to.returned_call[i] = ps(machine.get(f"copy.returned.call.{distance}", 0))
+        to.returned_kib[i] = kib(machine.get(f"copy.returned.bandwidth.{distance}", elsewhere))
+    to.rmw_local, to.cas_local, to.fence = ps(machine["atomic.rmw_local"]), ps(machine["atomic.cas_local"]), ps(machine["atomic.fence"])
+    most = max(machine.cpus, 2)
+    for value in interpolated(machine.table("atomic.contended"), most):
+        to.contended.push_back(ps(value))
+    for value in interpolated(machine.table("atomic.cas_factor"), most):
+        to.cas_slow.push_back(round(value * ONE))
+    to.copy_call = ps(machine["copy.call"])
+    for i, place in enumerate(PLACE):
+        to.copy_kib[i] = kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"]))
+    for name, i in (("l2", OWN_L2), ("l3", L3), ("dram", DRAM_LOCAL), ("dram", DRAM_REMOTE)):
+        to.latency[i] = ps(machine[f"latency.{name}"])
+    to.dram_kib = kib(machine["copy.socket_dram"])
+
+    def us(name):
+        return ps(1e3 * machine[f"os.{name}_us"])
+
+    to.sched_latency, to.min_granularity, to.wakeup_granularity = us("sched_latency"), us("sched_min_granularity"), us("sched_wakeup_granularity")
+    to.switch_time, to.wake, to.wake_caller, to.sleep = us("switch"), us("wake"), us("wake_caller"), us("sleep")
+    to.wake_queued = us("wake_queued")
+    to.syscall, to.yield_time, to.timer_slack, to.bucket_hold = us("syscall"), us("yield"), us("timer_slack"), us("bucket_hold")
+    to.bucket_waiter = ps(machine["os.bucket_waiter_ns"])
+    to.refill = ps(1e3 * min(machine["os.refill_us_per_kib"] * WORKING_SET_KIB, machine["os.refill_us_max"]))
+    residency = machine.named("os.idle_residency_us")
+    for least, exit_ in sorted([(residency[name], value) for name, value in machine.named("os.idle_exit_us").items()]):
+        state.residency, state.exit = ps(1e3 * least), ps(1e3 * exit_)
+        to.idle_states.push_back(state)
+
+
+cdef void fill_software(Software* to, object software, object machine) except *:
+    """`software`: a harness.software.Software, for a harness.machine.Machine."""
+    scale = software.scale(max(machine.table("core.clock_ghz").values()), machine["core.ipc"])
+    how = software
+
+    def cost(name):
+        return ps(software[f"cost.{name}"] * scale)
+
+    to.batch = int(how["how.batch"])
+    to.printed = how["how.finds_work"] == "walk"
+    to.back_off = how["how.idle"] == "back_off"
+    to.whole_queue = how["how.drain"] == "whole_queue"
+    if to.back_off:
+        to.back_off_first, to.back_off_most = ps(how["how.back_off_first_ns"]), ps(1e6 * how["how.back_off_most_ms"])
+        to.back_off_factor = int(how["how.back_off_factor"])
+    to.overlap = round(software["cost.flop_overlap"] * ONE)
+    to.clock = cost("clock")
+    to.source_batch, to.source_tuple, to.source_byte = cost("source_batch"), cost("source_tuple"), cost("source_byte")
+    to.call_batch, to.call_tuple = cost("call_batch"), cost("call_tuple")
+    to.push_batch, to.push_tuple, to.take_batch = cost("push_batch"), cost("push_tuple"), cost("take_batch")
+    to.drain, to.list_push, to.list_pop, to.flag, to.lock = cost("drain"), cost("list_push"), cost("list_pop"), cost("flag"), cost("lock")
+    to.way, to.way_tuple = cost("way"), cost("way_tuple")
+    to.sink_batch, to.sink_tuple, to.sink_byte = cost("sink_batch"), cost("sink_tuple"), cost("sink_byte")
+    to.merge_tuple, to.search, to.wait_round, to.mark = cost("merge_tuple"), cost("search"), cost("wait_round"), cost("mark")
+
+
+def ps(ns):
+    """Whole picoseconds."""
+    return round(ns * 1000)
+
+
+def kib(gigabytes_per_second):
+    """Picoseconds for 1,024 bytes."""
+    return round(1024 / gigabytes_per_second * 1000)
+
+
+def interpolated(table, most):
+    """By number, 0 .. `most`: a table's values, on straight lines between them, as at the ends outside."""
+    known = sorted(table.items())
+    values = []
+    place = 0
+    for number in range(most + 1):
+        while place + 1 < len(known) and known[place + 1][0] <= number:
+            place += 1
+        low, at_low = known[place]
+        if number <= low or place + 1 == len(known):
+            values.append(at_low)
+            continue
+        high, at_high = known[place + 1]
+        values.append(at_low + (at_high - at_low) * (number - low) / (high - low))
+    return values

@@ -1,0 +1,528 @@
+"""Python's face of the simulator: the same protocol as the runtime's, in virtual time (harness.engine.Engine).
+
+Nothing happens between two calls: `sample` lets virtual time pass, and levels, queues and ports change at once, between two events.
+One seed gives the same run on any machine, bit for bit: times are whole numbers, ties are broken by order, and no clock is read.
+"""
+
+import time
+from dataclasses import replace
+
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.atomic cimport memory_order_relaxed
+from libcpp.vector cimport vector
+
+from harness.runtime.native cimport BUCKETS, WANTED_CALLED, fingerprint
+from harness.runtime.plan cimport Plan
+from harness.simulator.costs cimport fill_machine, fill_software
+from harness.simulator.native cimport (
+    BALANCE,
+    BUFFER,
+    BURSTS,
+    CONTROL,
+    FILTER,
+    MERGE,
+    NEVER,
+    SINK,
+    SOURCE,
+    SPLIT,
+    WORK,
+    Machine,
+    Operator,
+    Port,
+    Simulation,
+    Software,
+    Worker,
+    adopt,
+    take_over_sizes,
+)
+
+from harness.engine import Balance, Sample, Totals
+from harness.errors import RunFailed, UserError
+from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
+from harness.simulator.levels import levels_of
+
+MAX_EVENTS = 20_000_000_000
+"""Events that a run may take unless told otherwise: hours. A graph in which nothing moves time forward ends by it."""
+
+LONGEST_PERIOD_S = 1e6
+"""The longest period of a sample [virtual s]."""
+
+STRETCH = 1_000_000  # events between two looks whether the user wants to stop
+PS = 1e-12  # seconds of a picosecond
+
+FILLED_PERCENT = 50
+"""How full the queues of a timed run are at its beginning: half, so that no operator is short of tuples and none of room."""
+
+MAX_FILLING = 2e9
+"""Hops that filling the queues may take [tuples through operators], about; above, a run begins with empty queues. Seconds."""
+
+PATIENCE_US = 20
+"""How long a thread looks for what it waits for before it sleeps, where threads have CPUs to themselves: as the runtime."""
+
+PROFILE_S = 1e-4
+"""Virtual time between two looks of the profiler [s]. The runtime looks every 10 ms, but virtual runs are short."""
+
+KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK, "control": CONTROL}
+KINDS |= dict.fromkeys(BALANCING, BALANCE)
+
+INWARD = BALANCING | {"control"}
+"""Kinds whose tuples are not submitted to anybody."""
+
+
+@cython.final
+cdef class SimulatorEngine:
+    """Runs `graph` once under `model` on a described machine; see harness.engine.Engine for what each method promises.
+
+    Parameters
+    ----------
+    graph : harness.graph.Graph
+        Checked already. Users' own operators cannot be simulated: nobody knows what they cost.
+    model : harness.models.Model
+    machine : harness.machine.Machine
+    software : harness.software.Software
+    tuples : int or None
+        How many tuples each source sends; None: until it is stopped, and the queues are half full at the start.
+    profile : bool
+        Whether to look what operators cost.
+    seed : int
+        Of where threads begin and how long wake-ups take.
+    events : int
+        The run fails after so many.
+    """
+
+    cdef Plan plan
+    cdef Simulation* core
+    cdef object graph, machine, software, totals
+    cdef readonly int queue_capacity
+    cdef object seed
+    cdef dict elastic, queue_named, before, replaced
+    cdef bint started, profiles, bounded
+    cdef uint64_t handled, most_events, stretch
+    cdef readonly int requested
+    cdef int created
+    cdef set told
+    cdef object bound
+    cdef double wall_s
+
+    def __cinit__(self, graph, model, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None):
+        cdef Machine hardware
+        cdef Software costs
+        cdef vector[uint32_t] kinds
+        for operator in graph.operators.values():
+            if operator.kind in USERS:
+                raise UserError(f"operator {operator.name!r} is of kind {operator.kind}: a user's own operator cannot be simulated")
+        fill_machine(&hardware, machine)
+        fill_software(&costs, software, machine)
+        capacity = software.get("how.queue_capacity")
+        if capacity and getattr(model, "queue_capacity", 0) is None:
+            model = replace(model, queue_capacity=int(capacity))
+        self.graph, self.machine, self.software = graph, machine, software
+        self.seed, self.replaced = seed, dict(replaced or {})
+        self.profiles, self.most_events, self.bounded = profile, events, tuples is not None
+        self.plan = Plan(graph, model, tuples, lambda: hardware_flop_ns(machine))
+        self.queue_capacity = self.plan.capacity
+        for operator in self.plan.operators:
+            kinds.push_back(BURSTS if operator.kind == "work" and operator.costs else KINDS[operator.kind])
+        run = self.plan.run
+        self.core = new Simulation(
+            hardware, costs, <uint64_t> (seed & 0xFFFFFFFFFFFFFFFF), run.operator_count, run.port_count, run.worker_count,
+            <uint32_t> machine["os.futex_buckets"],
+        )
+        adopt(self.core[0], run[0], kinds, self.plan.first_scheduler)
+        if self.plan.first_scheduler + self.plan.pool_threads <= machine.cpus:
+            self.core.patience = PATIENCE_US * 1_000_000
+        balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
+        self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
+        self.told = set()
+
+    def __dealloc__(self):
+        del self.core
+
+    @property
+    def threads(self):
+        """Threads that execute operators: of sources, of threaded ports, and the pool's level."""
+        return self.plan.first_scheduler + (self.requested if self.started else self.plan.pool_threads)
+
+    @property
+    def minimum_threads(self):
+        """The lowest level of the pool (FREE)."""
+        return self.plan.minimum_threads
+
+    @property
+    def simulation(self):
+        """What a record says of a simulated run."""
+        return {
+            "software": self.software.name,
+            "machine_digest": self.machine.digest,
+            "software_digest": self.software.digest,
+            "seed": self.seed,
+            "constants": self.replaced,
+            "events": self.handled,
+            "virtual_s": self.core.system.now * PS,
+            "wall_s": self.wall_s,
+            "load": self.core.system.load_time() / max(self.core.system.now, 1),
+            "bound": self.bound,
+        }
+
+    def start(self):
+        cdef uint32_t i
+        if self.started:
+            raise UserError("an engine runs once: start was called a second time")
+        self.started = True
+        if not self.bounded:
+            self._fill()
+        for i in range(self.plan.first_scheduler):
+            self.core.start(i)
+        if self.plan.pool_threads > 0:
+            self.set_threads(self.plan.pool_threads)
+        if self.profiles:
+            self.core.profile(<uint64_t> (PROFILE_S / PS))
+        self.before = self._read()
+
+    cdef _fill(self):
+        """Begin with tuples in the queues, unless sources wait for their time, or tuples choose their buffers as they come."""
+        operators = self.plan.operators
+        if self.plan.run.port_count == 0 or self.plan.balancing or any([operator.rate is not None or operator.rates for operator in operators]):
+            return
+        levels = levels_of(self.plan.streams, self.plan.queue_of_port, len(operators))
+        hops = sum([len(level) for level in levels]) * self.queue_capacity * FILLED_PERCENT / 100 * len(levels) / 2
+        if hops <= MAX_FILLING:
+            self.core.fill(levels, FILLED_PERCENT)
+
+    def set_threads(self, level):
+        if self.plan.pool_threads == 0:
+            raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
+        if not self.started:
+            raise UserError("set_threads was called before start")
+        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
+            raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
+        if self.core.over:
+            return
+        self.requested = max(level, self.plan.minimum_threads)
+        running = [thread for thread in range(self.created) if thread not in self.told]
+        for thread in sorted(running, key=self._reluctance)[: max(0, len(running) - self.requested)]:
+            self.told.add(thread)
+            self.core.suspend(self.plan.first_scheduler + <uint32_t> thread, True)
+        missing = self.requested - len(running)
+        for thread in sorted(self.told)[: max(0, missing)]:
+            self.told.remove(thread)
+            self.core.suspend(self.plan.first_scheduler + <uint32_t> thread, False)
+            missing -= 1
+        for _ in range(missing):
+            self.core.start(self.plan.first_scheduler + <uint32_t> self.created)
+            self.created += 1
+
+    def _reluctance(self, uint32_t thread):
+        """Idle threads are suspended first, then the oldest."""
+        return self.core.workers[self.plan.first_scheduler + thread].rest != 1
+
+    def set_active_ports(self, operator, active):
+        index = self.elastic.get(operator) if isinstance(operator, str) else None
+        if index is None:
+            raise UserError(f"set_active_ports: no elastic_load_balance operator is named {operator!r}")
+        ports = self.core.operators[<uint32_t> index].routes.size()
+        if not isinstance(active, int) or isinstance(active, bool) or not 1 <= active <= ports:
+            raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
+        self.core.set_active(self.core.operators[<uint32_t> index], active)
+
+    def set_queued(self, ports, bint queued):
+        if self.queue_named is None:
+            self.queue_named = dict(zip(self.plan.input_ports, self.plan.queue_of_port, strict=True))
+        chosen = []
+        for port in ports if isinstance(ports, (list, tuple, set, frozenset)) else [ports]:
+            if not isinstance(port, PortId) or port not in self.queue_named:
+                raise UserError(f"set_queued: no input port is named {port}")
+            queue = self.queue_named[port]
+            if queue is None or not self.core.ports[<uint32_t> queue].scheduled:
+                raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
+            chosen.append(queue)
+        for queue in chosen:
+            self.core.want(self.core.ports[<uint32_t> queue], not queued)
+            # the plan sizes batches by what is called behind an operator
+            if queued:
+                self.plan.run.ports[<uint32_t> queue].mode.fetch_and(~<uint32_t> WANTED_CALLED, memory_order_relaxed)
+            else:
+                self.plan.run.ports[<uint32_t> queue].mode.fetch_or(WANTED_CALLED, memory_order_relaxed)
+        self.plan.set_batches()
+        take_over_sizes(self.core[0], self.plan.run[0])
+
+    def queued(self):
+        """The scheduled ports whose queue is switched on, in the graph's order."""
+        return [
+            port
+            for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
+            if queue is not None
+            and self.core.ports[<uint32_t> queue].scheduled
+            and not self.core.ports[<uint32_t> queue].mode & WANTED_CALLED
+        ]
+
+    def finished(self):
+        return bool(self.core.over)
+
+    def sample(self, period_s):
+        if not self.started:
+            raise UserError("sample was called before start")
+        if isinstance(period_s, bool) or not isinstance(period_s, (int, float)) or not 0 <= period_s <= LONGEST_PERIOD_S:
+            raise UserError(f"period_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {period_s!r}")
+        self._pass(period_s)
+        before, now = self.before, self._read()
+        self.before = now
+        elapsed = now["time_s"] - before["time_s"]
+        queues = self.plan.queue_of_port
+        looks = [after - earlier for after, earlier in zip(now["looks"], before["looks"], strict=True)] if self.profiles else []
+        seen = sum(looks)
+        return Sample(
+            time_s=now["time_s"],
+            elapsed_s=elapsed,
+            source_tuples=now["sent"] - before["sent"],
+            sink_tuples=now["received"] - before["received"],
+            submitted_tuples=now["submitted"] - before["submitted"],
+            processed=[after - earlier for after, earlier in zip(now["processed"], before["processed"], strict=True)],
+            queue_fill=[0.0 if queue is None else self._queue_fill(queue) for queue in queues],
+            write_blocked=[0.0 if queue is None else _share(now["blocked"][queue], before["blocked"][queue]) for queue in queues],
+            threads_active=self._active(),
+            threads_requested=self.requested,
+            threads_unsuspendable=0,
+            queued_ports=sum([not port.mode & WANTED_CALLED for port in self.core.ports]),
+            cpu_s=now["cpu_s"] - before["cpu_s"],
+            system_cpu=min(1.0, (now["cpu_s"] - before["cpu_s"]) / (elapsed * self.machine.cpus)) if elapsed > 0 else 0.0,
+            context_switches=now["switches"] - before["switches"],
+            latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
+            operator_cost=[count / seen for count in looks] if seen > 0 else [],
+            others_cpu=0.0,
+            utilisation=_utilisation(before["use"], now["use"]),
+            balancers={name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()},
+        )
+
+    def sample_events(self, events):
+        """As sample(), for a period that is as long as so many events take: runs whose time scales nobody knows beforehand.
+
+        Raises UserError for a number of events that is not above 0.
+        """
+        if not isinstance(events, int) or isinstance(events, bool) or events < 1:
+            raise UserError(f"events must be a whole number above 0, not {events!r}")
+        self.stretch = events
+        try:
+            return self.sample(LONGEST_PERIOD_S)
+        finally:
+            self.stretch = 0
+
+    def stop(self, bint drain, timeout_s):
+        if self.totals is not None:
+            return self.totals
+        if self.started and drain:
+            self.core.finishing = True
+            self._pass(timeout_s)
+        drained = self.started and self.core.open_operators == 0
+        if self.started and not self.core.over:
+            self._end()
+        self.totals = self._account(drained)
+        return self.totals
+
+    def debug(self):
+        return [(i, self.core.workers[i].state, self.core.workers[i].rest, self.core.workers[i].at, self.core.workers[i].cpu, self.core.workers[i].spinning) for i in range(self.plan.run.worker_count)]
+
+    # -- inside ---------------------------------------------------------------------------------------------------------------------------
+
+    cdef _pass(self, double period_s):
+        """Let virtual time pass. Raises RunFailed if the run takes more events than it may."""
+        cdef uint64_t until = self.core.system.now + <uint64_t> round(period_s / PS)
+        cdef uint64_t handled, events, wanted = self.stretch or self.most_events
+        began = time.monotonic()
+        while wanted > 0:
+            events = min(min(<uint64_t> STRETCH, wanted), self.most_events - self.handled)
+            with nogil:
+                handled = self.core.run(until, events)
+            self.handled += handled
+            wanted -= handled
+            if handled < events:
+                break
+            if self.handled >= self.most_events:
+                self.bound = f"the simulation reached its bound of {self.most_events} events after {self.core.system.now * PS:.3g} virtual s"
+                raise RunFailed(self.bound)
+        self.wall_s += time.monotonic() - began
+
+    cdef _end(self):
+        """Cut the run short: every thread gets to where it sees that, and gives up what it holds."""
+        cdef uint64_t left = 64 * STRETCH
+        self.core.cut()
+        with nogil:
+            self.core.run_out(left)
+
+    cdef int _active(self):
+        cdef uint32_t thread
+        active = 0
+        for thread in range(self.created):
+            active += self.core.workers[self.plan.first_scheduler + thread].rest != 2
+        return active
+
+    cdef double _queue_fill(self, uint32_t queue):
+        return self.core.ports[queue].ring.size() / <double> self.core.ports[queue].ring.slots.size()
+
+    cdef _balance(self, uint32_t index, list now, list before):
+        cdef Operator* op = &self.core.operators[index]
+        cdef uint32_t i
+        cdef Port* port
+        submitted, fill = 0, 0.0
+        for i in range(op.routes.size()):
+            port = op.routes[i].targets[0].port
+            buffer = port.op.index
+            submitted += now[buffer] - before[buffer]
+            if i < op.active:
+                fill += port.ring.size() / <double> port.ring.slots.size()
+        congestion = 1.0 if op.waiting else fill / op.active
+        return Balance(active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion)
+
+    cdef dict _read(self):
+        cdef uint32_t i
+        cdef int bucket
+        cdef Operator* op
+        cdef uint64_t now = self.core.system.now
+        sent = received = submitted = 0
+        processed = []
+        latency = [0] * BUCKETS
+        for i in range(self.plan.run.operator_count):
+            op = &self.core.operators[i]
+            kind = self.plan.operators[i].kind
+            processed.append(op.processed)
+            if kind == "source":
+                sent += op.processed
+            if kind == "sink":
+                received += op.processed
+                for bucket in range(BUCKETS):
+                    latency[bucket] += op.latency.count(bucket)
+            elif kind in DROPPING:
+                submitted += op.emitted
+            elif kind not in INWARD:
+                submitted += op.processed
+        return {
+            "time_s": now * PS,
+            "sent": sent,
+            "received": received,
+            "submitted": submitted,
+            "processed": processed,
+            "latency": latency,
+            "blocked": [(port.blocked, port.pushes) for port in self.core.ports],
+            "cpu_s": self.core.system.cpu_time() * PS,
+            "switches": self.core.system.switches(),
+            "use": self._use(),
+            "looks": list(self.core.looks),
+        }
+
+    cdef _use(self):
+        """Time [ps] of all scheduler threads together: for which they were allowed to run, and for which they executed operators."""
+        cdef uint32_t thread
+        cdef uint64_t now = self.core.system.now, awake
+        cdef Worker* worker
+        allowed = executing = 0
+        for thread in range(self.created):
+            worker = &self.core.workers[self.plan.first_scheduler + thread]
+            awake = now - worker.born - worker.asleep_time - (now - worker.asleep_began if worker.asleep_began != NEVER else 0)
+            allowed += awake
+            executing += awake - worker.idle_time - (now - worker.idle_began if worker.idle_began != NEVER else 0)
+        return allowed, executing
+
+    cdef _account(self, bint drained):
+        """What became of every tuple (ONCE), as harness/runtime/account.pyx has it."""
+        cdef Operator* op
+        cdef Port* port
+        cdef uint64_t expected = 0, seen = 0, violations = 0, place
+        cdef uint32_t i
+        left_at = [0] * self.plan.run.operator_count
+        held_by = [0] * self.plan.run.operator_count
+        state = self._read()
+        order_checked, longest, error = True, 0, None
+        for i in range(self.plan.run.port_count):
+            port = &self.core.ports[i]
+            left_at[port.op.index] += port.given_up
+            for place in range(port.ring.head, port.ring.tail):
+                if port.ring.slots[place % port.ring.slots.size()].kind == 0:
+                    left_at[port.op.index] += 1
+                    seen += fingerprint(port.ring.slots[place % port.ring.slots.size()].sequence) * port.op.copies
+        for i in range(self.plan.run.worker_count):
+            seen += self.core.workers[i].given_up_fingerprints
+        for i in range(self.plan.run.operator_count):
+            op = &self.core.operators[i]
+            kind = self.plan.operators[i].kind
+            seen += op.dropped
+            if kind == "source":
+                expected += op.fingerprints * op.copies
+            elif kind in ("sink", "control"):
+                seen += op.fingerprints
+                violations += op.violations
+                order_checked = order_checked and op.next_of_path.size() > 0
+                longest = max(longest, op.latency.longest())
+            elif kind == "merge":
+                held_by[i] = op.held
+                for place in range(op.slots.size()):
+                    if op.held > 0 and op.present[place]:
+                        seen += fingerprint(op.slots[place].sequence) * op.copies
+                if op.overrun:
+                    error = f"merge {self.plan.operators[i].name!r}: a tuple overtook more others than the queues can hold"
+        return Totals(
+            sent=state["sent"],
+            received=state["received"],
+            in_flight=sum(left_at) + sum(held_by),
+            processed=state["processed"],
+            drained=drained,
+            order_violations=violations,
+            order_checked=order_checked,
+            checksum_ok=not self.plan.copies_known or seen == expected,
+            conservation=[] if error else self._conservation(state["processed"], left_at, held_by),
+            latency_counts=state["latency"],
+            latency_max_ns=longest,
+            error=error,
+            scheduling=self._scheduling(),
+        )
+
+    cdef _conservation(self, processed, left_at, held_by):
+        arriving = [0] * len(processed)
+        for source, output, target, _ in self.plan.streams:
+            operator = self.plan.operators[source]
+            count = processed[source]
+            if operator.kind in DROPPING:
+                count = self.core.operators[<uint32_t> source].emitted
+            elif operator.keys or operator.kind in BALANCING:
+                count = self.core.operators[<uint32_t> source].routes[<uint32_t> output].sent
+            elif operator.outputs > 1:
+                count = count // operator.outputs + (output < count % operator.outputs)
+            arriving[target] += count
+        problems = []
+        for index, operator in enumerate(self.plan.operators):
+            accounted = processed[index] + left_at[index]
+            if operator.kind != "source" and arriving[index] != accounted:
+                problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
+            if operator.kind == "merge" and processed[index] != held_by[index] + self.core.operators[<uint32_t> index].emitted:
+                problems.append(f"merge {operator.name!r} did not pass on what it got")
+        return problems
+
+    cdef dict _scheduling(self):
+        cdef uint32_t i
+        cdef Worker* worker
+        sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0}
+        for i in range(self.plan.run.worker_count):
+            worker = &self.core.workers[i]
+            sums["drains"] += worker.drains
+            sums["searches"] += worker.searches
+            sums["reschedules"] += worker.reschedules
+            sums["waits"] += worker.waits
+        for i in range(self.plan.run.port_count):
+            sums["pushes"] += self.core.ports[i].pushes
+            sums["blocked_pushes"] += self.core.ports[i].blocked
+        return sums
+
+
+def hardware_flop_ns(machine):
+    """Nanoseconds of a dependent multiply at the highest clock."""
+    return machine["core.fmul_latency_cycles"] / max(machine.table("core.clock_ghz").values())
+
+
+def _share(now, before):
+    blocked, pushes = now[0] - before[0], now[1] - before[1]
+    return blocked / pushes if pushes > 0 else 0.0
+
+
+def _utilisation(before, now):
+    allowed, executing = (after - earlier for earlier, after in zip(before, now, strict=True))
+    return min(1.0, max(0.0, executing / allowed)) if allowed > 0 else None

@@ -1,0 +1,149 @@
+# native.pxd - declares native/*.hpp of the simulator, name for name. Logic is in the headers.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libcpp cimport bool
+from libcpp.deque cimport deque
+from libcpp.vector cimport vector
+
+from harness.runtime.native cimport Histogram, Run
+
+
+cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
+    enum: OWN_L2, L3, DRAM_LOCAL, DRAM_REMOTE
+
+    cdef cppclass IdleState:
+        uint64_t residency
+        uint64_t exit
+
+    cdef cppclass Machine:
+        uint32_t sockets, chips_per_socket, cores_per_chip, smt, cores, line
+        uint64_t l1, l2, l3_all
+        vector[uint32_t] slow_clock, slow_fp, slow_mixed
+        uint64_t flop
+        uint64_t* latency
+        uint64_t* load
+        uint64_t* rmw
+        uint64_t rmw_local, cas_local, fence
+        vector[uint64_t] contended
+        vector[uint32_t] cas_slow
+        uint64_t copy_call, dram_kib
+        uint64_t* returned_call
+        uint64_t* returned_kib
+        uint64_t* copy_kib
+        uint64_t sched_latency, min_granularity, wakeup_granularity
+        uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep, syscall
+        uint64_t yield_time "yield"
+        uint64_t timer_slack, bucket_hold, bucket_waiter
+        vector[IdleState] idle_states
+        uint32_t cpus()
+
+
+cdef extern from "software.hpp" namespace "millrace::sim" nogil:
+    cdef cppclass Software:
+        uint32_t batch
+        bool printed, back_off, whole_queue
+        uint64_t back_off_first, back_off_most
+        uint32_t back_off_factor, overlap
+        uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch
+        uint64_t drain, list_push, list_pop, flag, lock, way, way_tuple, sink_batch, sink_tuple, sink_byte
+        uint64_t merge_tuple, search, wait_round, mark
+
+
+cdef extern from "line.hpp" namespace "millrace::sim" nogil:
+    cdef cppclass Line:
+        uint64_t load(const Machine& machine, uint32_t core) noexcept
+        void store(uint32_t core) noexcept
+        uint64_t rmw(const Machine& machine, uint32_t core, uint64_t now, bool cas) noexcept
+
+
+cdef extern from "state.hpp" namespace "millrace::sim" nogil:
+    enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BALANCE, BUFFER, SINK, CONTROL
+
+    cdef cppclass Tuple:
+        uint64_t sequence
+        uint8_t kind
+
+    cdef cppclass Ring:
+        vector[Tuple] slots
+        uint64_t head, tail
+        uint64_t size() noexcept
+
+    cdef cppclass Target:
+        Port* port
+
+    cdef cppclass Route:
+        vector[Target] targets
+        uint64_t sent
+
+    cdef cppclass Operator:
+        uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations, seen_windows, held
+        uint32_t active, index
+        bool overrun, waiting
+        vector[Route] routes
+        vector[Tuple] slots
+        vector[uint8_t] present
+        vector[uint64_t] next_of_path
+        Histogram* latency
+
+    cdef cppclass Port:
+        Ring ring
+        Operator* op
+        bool scheduled
+        uint32_t mode
+        uint64_t pushes, blocked, given_up
+
+    cdef cppclass Worker:
+        uint32_t at, cpu
+        uint8_t state
+        bool spinning
+        uint8_t rest
+        bool suspended, created
+        uint64_t drains, searches, reschedules, waits, given_up_fingerprints
+        uint64_t idle_time, idle_began, asleep_time, asleep_began, born
+
+
+cdef extern from "system.hpp" namespace "millrace::sim" nogil:
+    uint64_t NEVER "millrace::sim::NEVER"
+
+    cdef cppclass Calendar:
+        bool empty() noexcept
+
+    cdef cppclass System:
+        uint64_t now
+        Calendar calendar
+        uint64_t switches() noexcept
+        uint64_t cpu_time() noexcept
+        uint64_t load_time() noexcept
+
+
+cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
+    cdef cppclass Simulation:
+        Simulation(const Machine&, const Software&, uint64_t seed, uint32_t operators, uint32_t ports, uint32_t workers, uint32_t buckets) except +
+        System system
+        deque[Operator] operators
+        deque[Port] ports
+        deque[Worker] workers
+        uint64_t patience
+        bool finishing, over
+        uint32_t open_operators
+        vector[uint64_t] looks
+        void start(uint32_t worker) except +
+        uint64_t run(uint64_t until, uint64_t events) except +
+        void cut() except +
+        void run_out(uint64_t events) except +
+        void suspend(uint32_t worker, bool suspended) except +
+        void want(Port& port, bool called) noexcept
+        void set_active(Operator& op, uint32_t active) except +
+        void profile(uint64_t period) except +
+        void fill(const vector[vector[uint32_t]]& levels, uint32_t percent) except +
+
+
+cdef extern from "control.hpp" namespace "millrace::sim" nogil:
+    pass
+
+cdef extern from "filling.hpp" namespace "millrace::sim" nogil:
+    pass
+
+cdef extern from "adopt.hpp" namespace "millrace::sim" nogil:
+    void adopt(Simulation& simulation, const Run& run, const vector[uint32_t]& kinds, uint32_t first_scheduler) except +
+    void take_over_sizes(Simulation& simulation, const Run& run) noexcept

@@ -1,0 +1,103 @@
+// calendar.hpp - the event core: which process acts next, and when.
+//
+// A process (a virtual thread, a timer) has at most one event in the calendar, so an event is a process with a time, and changing one's
+// mind is moving it. Times are whole picoseconds. Events at one time come in the order in which they were scheduled: that, and nothing
+// about the machine that simulates, decides ties, so a run is the same bit for bit everywhere.
+//
+// A heap with four children a node, whose entries know their place. The process that acts stays at the top meanwhile, since nobody can
+// be scheduled before it, so that its own next event is one sift down and not a removal and an insertion: the most frequent case by far.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace millrace::sim {
+
+using Time = uint64_t;  // [ps] since the start; 2^64 ps are 213 days
+inline constexpr Time NANOSECOND = 1'000, MICROSECOND = 1'000'000, MILLISECOND = 1'000'000'000, SECOND = 1'000'000'000'000;
+inline constexpr Time NEVER = UINT64_MAX;
+
+class Calendar {
+ public:
+  struct Event {
+    Time time;
+    uint64_t order;  // of scheduling: breaks ties
+    uint32_t process;
+  };
+
+  explicit Calendar(uint32_t processes) : place_(processes, NOWHERE) { heap_.reserve(processes); }
+
+  // The event of `process` is at `time`, wherever it was before.
+  void schedule(uint32_t process, Time time) {
+    const Event event{time, scheduled_++, process};
+    if (place_[process] == NOWHERE) {
+      heap_.push_back(event);
+      rise(heap_.size() - 1, event);
+    } else if (before(event, heap_[place_[process]])) {
+      rise(place_[process], event);
+    } else {
+      sink(place_[process], event);
+    }
+  }
+
+  void cancel(uint32_t process) {
+    const size_t hole = place_[process];
+    if (hole == NOWHERE) return;
+    place_[process] = NOWHERE;
+    const Event last = heap_.back();
+    heap_.pop_back();
+    if (hole == heap_.size()) return;
+    if (before(last, heap_[hole])) {
+      rise(hole, last);
+    } else {
+      sink(hole, last);
+    }
+  }
+
+  bool empty() const noexcept { return heap_.empty(); }
+  bool pending(uint32_t process) const noexcept { return place_[process] != NOWHERE; }
+  const Event& next() const noexcept { return heap_.front(); }
+  uint64_t scheduled() const noexcept { return scheduled_; }
+
+ private:
+  static constexpr uint32_t NOWHERE = UINT32_MAX;
+  static constexpr size_t CHILDREN = 4;
+
+  static bool before(const Event& a, const Event& b) noexcept { return a.time < b.time || (a.time == b.time && a.order < b.order); }
+  void put(size_t place, const Event& event) noexcept {
+    heap_[place] = event;
+    place_[event.process] = static_cast<uint32_t>(place);
+  }
+  void rise(size_t place, const Event& event) noexcept {
+    while (place > 0) {
+      const size_t parent = (place - 1) / CHILDREN;
+      if (!before(event, heap_[parent])) break;
+      put(place, heap_[parent]);
+      place = parent;
+    }
+    put(place, event);
+  }
+  void sink(size_t place, const Event& event) noexcept {
+    const size_t size = heap_.size();
+    for (;;) {
+      const size_t first = place * CHILDREN + 1;
+      if (first >= size) break;
+      size_t least = first;
+      const size_t end = first + CHILDREN < size ? first + CHILDREN : size;
+      for (size_t child = first + 1; child < end; ++child) {
+        if (before(heap_[child], heap_[least])) least = child;
+      }
+      if (!before(heap_[least], event)) break;
+      put(place, heap_[least]);
+      place = least;
+    }
+    put(place, event);
+  }
+
+  std::vector<Event> heap_;
+  std::vector<uint32_t> place_;  // by process: where its event is
+  uint64_t scheduled_ = 0;
+};
+
+}  // namespace millrace::sim

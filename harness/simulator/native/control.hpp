@@ -1,0 +1,98 @@
+// control.hpp - what the engine does to a simulation: start threads, let time pass, change levels and modes, end the run.
+#pragma once
+
+#include "dedicated.hpp"
+#include "dynamic.hpp"
+#include "modes.hpp"
+#include "operators.hpp"
+#include "simulation.hpp"
+#include "submit.hpp"
+
+namespace millrace::sim {
+
+inline void Simulation::start(uint32_t worker) {
+  Worker& w = workers[worker];
+  w.created = true;
+  w.born = system.now;
+  if (w.pooled && software.printed && !listed_) {
+    for (const Port& port : ports) {
+      if (port.scheduled) list_.ports.push_back(port.index);
+    }
+    listed_ = true;
+  }
+  Task<> program = w.pooled ? scheduler_body(w) : w.op != nullptr ? source_body(w) : port_body(w);
+  system.start(w, program.release());  // its frames live in the thread's arena and end with it
+}
+
+inline uint64_t Simulation::run(Time until, uint64_t events) {
+  uint64_t handled = 0;
+  Calendar& calendar = system.calendar;
+  while (!over && handled < events && !calendar.empty() && calendar.next().time <= until) {
+    const Calendar::Event event = calendar.next();
+    while (event.time >= next_look_) {
+      for (const Worker& w : workers) {
+        if (w.at > 0 && w.state == Thread::RUNNING) ++looks[w.at - 1];
+      }
+      next_look_ += profile_period_;
+    }
+    system.now = event.time;
+    system.act(workers[event.process]);  // which moves the event, or takes it out
+    ++handled;
+  }
+  if (!over && handled < events) system.now = std::max(system.now, until);
+  return handled;
+}
+
+inline void Simulation::end_run() { over = true; }
+
+// End the run now, from outside: whoever sleeps is woken, sees that it is over, and gives up what it holds.
+inline void Simulation::cut() {
+  over = true;
+  for (Worker& w : workers) {
+    if (w.state == Thread::ASLEEP) system.wake(w, w.cpu);
+  }
+}
+
+// Let the threads come to their ends, for at most so many events.
+inline void Simulation::run_out(uint64_t events) {
+  Calendar& calendar = system.calendar;
+  while (events > 0 && !calendar.empty()) {
+    for (; events > 0 && !calendar.empty(); --events) {
+      system.now = std::max(system.now, calendar.next().time);
+      system.act(workers[calendar.next().process]);
+    }
+    cut();  // who has gone to sleep since, before a lock that its holder will never give back, say
+  }
+}
+
+inline void Simulation::suspend(uint32_t worker, bool suspended) {
+  Worker& w = workers[worker];
+  w.suspended = suspended;
+  w.flags.store(Line::NOBODY - 1);
+  if (suspended && w.rest == IDLE) {
+    const auto place = std::find(idle_.sleepers.begin(), idle_.sleepers.end(), &w);
+    if (place != idle_.sleepers.end()) idle_.sleepers.erase(place);
+    system.wake(w, w.cpu);
+  } else if (!suspended && w.rest == SUSPENDED) {
+    system.wake(w, w.cpu);
+  }
+}
+
+inline void Simulation::want(Port& port, bool called) {
+  if (called) {
+    port.mode |= WANTED_CALLED;
+  } else {
+    port.mode &= ~static_cast<uint32_t>(WANTED_CALLED);
+  }
+}
+
+inline void Simulation::set_active(Operator& op, uint32_t active) {
+  op.active = active;
+  ++op.freed;
+  if (op.room.sleepers.empty()) return;
+  Thread* sleeper = op.room.sleepers.front();
+  op.room.sleepers.pop_front();
+  system.wake(*sleeper, sleeper->cpu);
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,142 @@
+// dedicated.hpp - threaded ports: harness/runtime/dedicated.pyx in virtual time. Who sleeps when and who wakes them is told there.
+#pragma once
+
+#include "dynamic.hpp"
+#include "simulation.hpp"
+
+namespace millrace::sim {
+
+inline Task<> Simulation::port_body(Worker& w) {
+  Port& port = *w.port;
+  Ring& ring = port.ring;
+  Count batches = 0;
+  while (port.open_streams > 0 && !over) {
+    co_await pass(w);
+    if (ring.tail_seen - ring.head < port.batch) {
+      look(w, ring.tail_line, publications(port.batch));
+      ring.tail_seen = ring.tail;
+    }
+    const uint64_t place = ring.head % ring.capacity();
+    const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+    if (count == 0) {
+      w.at = 0;
+      hand_over(w);
+      wake_producer(w, port);
+      co_await wait_for_tuples(w, port);
+      continue;
+    }
+    ++w.drains;
+    w.mixed += software.take_batch * publications(count);
+    Tuple* first = &ring.slots[place];
+    came_from(w, first, count);
+    co_await take(w, port, first, count);
+    if (++batches % BATCHES_IN_SILENCE == 0) {
+      hand_over(w);
+    } else if (count < CHEAP_BATCH && pool) {
+      announce(w);
+    }
+    ring.head += count;
+    queued -= count;
+    ring.head_line.store(w.core);
+    if (port.patient_producer != nullptr) system.hasten(*port.patient_producer, machine.load[SAME_CHIP]);
+    if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);
+  }
+  hand_over(w);
+  w.at = 0;
+  co_await pass(w);
+  system.end(w);
+}
+
+inline Task<> Simulation::wait_for_tuples(Worker& w, Port& port) {
+  Ring& ring = port.ring;
+  co_await pass(w);
+  if (patience > 0 && ring.size() == 0 && !over) {
+    port.patient = &w;
+    co_await system.spin(w, system.now + patience);
+    port.patient = nullptr;
+  }
+  if (ring.size() > 0 || over) co_return;
+  ++w.waits;
+  rmw(w, port.arrivals.line, false);
+  system.prepare_to_sleep(w, port.arrivals);
+  co_await pass(w);
+  if (ring.size() == 0 && !over) {
+    port.arrivals.sleepers.push_back(&w);
+    co_await system.sleep(w);
+  }
+}
+
+inline void Simulation::wake_producer(Worker& w, Port& port) {
+  if (port.balance != nullptr) {
+    rmw(w, port.balance->freed_line, false);
+    ++port.balance->freed;
+  }
+  rmw(w, port.room->line, false);
+  system.wake_one(w, *port.room);
+}
+
+inline void Simulation::wake_consumer(Worker& w, Port& port) {
+  rmw(w, port.arrivals.line, false);
+  system.wake_one(w, port.arrivals);
+}
+
+inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) {
+  Ring& ring = port.ring;
+  co_await pass(w);
+  if (ring.size() < ring.capacity()) {  // not full: another producer is copying its tuples in, which is soon done
+    co_await wait_a_little(w, round);
+    co_return;
+  }
+  const uint64_t head = ring.head, slots = w.slot_kib;
+  const uint32_t at = w.at;
+  hand_over(w);
+  wake_consumer(w, port);
+  co_await pass(w);
+  if (patience > 0 && ring.head == head && !over && port.patient_producer == nullptr) {
+    port.patient_producer = &w;
+    co_await system.spin(w, system.now + patience);
+    port.patient_producer = nullptr;
+  }
+  if (ring.head != head || over) co_return;
+  ++w.waits;
+  w.at = 0;
+  w.rest = BLOCKED;
+  idle(w, true);
+  rmw(w, port.room->line, false);
+  system.prepare_to_sleep(w, *port.room);
+  co_await pass(w);
+  if (ring.head == head && !over) {
+    port.room->sleepers.push_back(&w);
+    co_await system.sleep(w);
+  }
+  idle(w, false);
+  w.rest = AWAKE;
+  w.at = at;
+  w.slot_kib = slots;
+}
+
+inline void Simulation::tuples_published(Worker& w, Target& target) {
+  Port& port = *target.port;
+  const uint64_t waiting = port.ring.size();
+  if (port.patient != nullptr) system.hasten(*port.patient, machine.load[SAME_CHIP]);
+  if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty()) {
+    rmw(w, port.room->line, false);
+    system.wake_one(w, *port.room);
+  }
+  if (waiting >= port.wake_at || !target.lazy_wake) {
+    wake_consumer(w, port);
+  } else if (!target.wake_owed) {
+    target.wake_owed = true;
+    w.owed.push_back(&target);
+  }
+}
+
+inline void Simulation::wake_owed(Worker& w) {
+  for (Target* target : w.owed) {
+    target->wake_owed = false;
+    wake_consumer(w, *target->port);
+  }
+  w.owed.clear();
+}
+
+}  // namespace millrace::sim

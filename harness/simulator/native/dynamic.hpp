@@ -1,0 +1,312 @@
+// dynamic.hpp - scheduler threads: harness/runtime/dynamic.pyx in virtual time, and, where Software::printed says so, P17 Figures 4 to 6.
+//
+// READY holds as there: a port with tuples is on the list, or in the hands of a thread that looks again when it lets go. As P17 prints it,
+// every port that no thread holds is on the list, with tuples or without, and an idle thread comes back after a time.
+#pragma once
+
+#include "simulation.hpp"
+#include "submit.hpp"
+
+namespace millrace::sim {
+
+inline constexpr uint32_t NO_PORT = UINT32_MAX;
+inline constexpr uint64_t LEAST_RESCHEDULED = 64;
+inline constexpr uint32_t SLOW_BATCH = 4, LIST_YIELDS = 4, CHEAP_BATCH = 32, BATCHES_IN_SILENCE = 64;
+inline constexpr uint32_t SPINS = 32, SPIN_YIELDS = 64, SHORT_NAPS = 20, NAPS = 1000;  // thread.hpp
+inline constexpr uint32_t SPIN_STEP = 8;                                               // rounds of spinning that are one event here
+
+// -- flags and the list -------------------------------------------------------------------------------------------------------------------
+
+inline bool Simulation::try_flag(Worker& w, Flag& flag) {
+  if (!software.printed) {  // a look comes first, which takes the line from nobody
+    look(w, flag.line);
+    if (flag.held) return false;
+  }
+  atomic(w, flag.line, false, software.flag);
+  if (flag.held) return false;
+  flag.held = true;
+  return true;
+}
+
+inline void Simulation::drop_flag(Worker& w, Flag& flag) {
+  flag.held = false;
+  flag.line.store(w.core);
+}
+
+inline void Simulation::push_list(Worker& w, uint32_t port) {
+  atomic(w, list_.tail, true, software.list_push);
+  ports[port].node.store(w.core);
+  list_.ports.push_back(port);
+}
+
+inline uint32_t Simulation::pop_list(Worker& w) {
+  if (list_.ports.empty()) {
+    look(w, list_.head);
+    return NO_PORT;
+  }
+  atomic(w, list_.head, true, software.list_pop);
+  const uint32_t port = list_.ports.front();
+  list_.ports.pop_front();
+  look(w, ports[port].node);
+  return port;
+}
+
+inline void Simulation::wake_idle(Worker& w) {
+  look(w, idle_.line);
+  if (!idle_.sleepers.empty() && !list_.ports.empty()) system.wake_one(w, idle_);
+}
+
+inline void Simulation::tuples_ready(Worker& w, Port& port) {
+  if (software.printed) return;
+  look(w, port.ready_line);
+  if (!port.ready) {
+    put_on_list(w, port);
+  } else if (w.unannounced != &port) {
+    announce(w);
+    w.unannounced = &port;
+  }
+}
+
+inline void Simulation::announce(Worker& w) {
+  if (w.unannounced == nullptr) return;
+  Port& port = *w.unannounced;
+  w.unannounced = nullptr;
+  put_on_list(w, port);
+}
+
+inline void Simulation::put_on_list(Worker& w, Port& port) {
+  rmw(w, port.ready_line, false);
+  if (port.ready) return;
+  port.ready = true;
+  push_list(w, port.index);
+  if (!w.pooled || w.slow) wake_idle(w);
+}
+
+// -- scheduler threads --------------------------------------------------------------------------------------------------------------------
+
+inline Task<> Simulation::scheduler_body(Worker& w) {
+  for (;;) {
+    Port* port = co_await next_port(w);
+    if (port == nullptr) break;
+    ++w.drains;
+    w.mixed += software.drain;
+    touch(w, port->emptied, CONSUMER_BYTES);
+    co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
+    announce(w);
+    w.at = 0;
+    co_await pass(w);
+    drop_flag(w, port->consuming);
+    if (software.printed || port->ring.size() > 0) {
+      push_list(w, port->index);
+    } else {
+      rmw(w, port->ready_line, false);
+      port->ready = false;
+      look_again(w, *port);
+    }
+  }
+  system.end(w);
+}
+
+inline Task<> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yielding) {
+  Ring& ring = port.ring;
+  for (uint64_t done = 0; done < most;) {
+    co_await pass(w);
+    if (ring.tail_seen - ring.head < port.batch) {
+      look(w, ring.tail_line, publications(port.batch));
+      ring.tail_seen = ring.tail;
+    }
+    const uint64_t place = ring.head % ring.capacity();
+    const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+    if (count == 0) co_return;
+    if (done > 0 && pool && !software.printed) wake_idle(w);
+    w.slow = port.batch <= SLOW_BATCH && !software.printed;
+    w.mixed += software.take_batch * publications(count);
+    Tuple* first = &ring.slots[place];
+    came_from(w, first, count);
+    co_await take(w, port, first, count);
+    if (count < CHEAP_BATCH) announce(w);
+    ring.head += count;
+    queued -= count;
+    ring.head_line.store(w.core);
+    done += count;
+    if (over || (yielding && w.suspended)) co_return;
+  }
+}
+
+inline void Simulation::release(Worker& w, Port& port) {
+  drop_flag(w, port.consuming);
+  if (!software.printed) look_again(w, port);
+}
+
+inline void Simulation::look_again(Worker& w, Port& port) {
+  if (port.ring.size() == 0 || port.consuming.held || port.ready) return;
+  rmw(w, port.ready_line, false);
+  port.ready = true;
+  push_list(w, port.index);
+  wake_idle(w);
+}
+
+inline Task<Port*> Simulation::next_port(Worker& w) {
+  if (software.printed) co_return co_await walk(w);
+  uint32_t misses = 0;
+  while (!over) {
+    ++w.searches;
+    if (w.suspended) {
+      idle(w, false);
+      co_await suspended(w);
+      continue;
+    }
+    co_await pass(w);
+    const uint32_t index = pop_list(w);
+    if (index != NO_PORT) {
+      Port& port = ports[index];
+      if (try_flag(w, port.consuming)) {
+        idle(w, false);
+        wake_idle(w);
+        co_return &port;
+      }
+      rmw(w, port.ready_line, false);
+      port.ready = false;
+      look_again(w, port);
+      continue;
+    }
+    idle(w, true);
+    w.mixed += software.search;
+    if (++misses <= LIST_YIELDS) {
+      w.mixed += machine.yield;
+      co_await pass(w);
+      co_await system.yield(w);
+      continue;
+    }
+    ++w.waits;
+    rmw(w, idle_.line, false);
+    system.prepare_to_sleep(w, idle_);
+    co_await pass(w);
+    if (list_.ports.empty() && !over && !w.suspended) {
+      w.rest = IDLE;
+      idle_.sleepers.push_back(&w);
+      co_await system.sleep(w);
+      w.rest = AWAKE;
+    }
+    rmw(w, idle_.line, false);
+  }
+  idle(w, false);
+  co_return nullptr;
+}
+
+// P17 Figure 5: findWorkBlocking and findWorkNonBlocking.
+inline Task<Port*> Simulation::walk(Worker& w) {
+  Time delay = software.back_off_first;
+  while (!over) {
+    ++w.searches;
+    if (w.suspended) {
+      idle(w, false);
+      co_await suspended(w);
+    }
+    co_await pass(w);
+    uint32_t first = NO_PORT;
+    for (;;) {
+      const uint32_t index = pop_list(w);
+      if (index == NO_PORT || over) break;
+      Port& port = ports[index];
+      if (try_flag(w, port.consuming)) {
+        look(w, port.ring.tail_line);
+        if (port.ring.size() > 0) {
+          idle(w, false);
+          co_return &port;
+        }
+        drop_flag(w, port.consuming);
+      }
+      w.mixed += software.search;
+      co_await pass(w);
+      push_list(w, index);
+      co_await pass(w);
+      if (index == first) break;
+      if (first == NO_PORT) first = index;
+    }
+    idle(w, true);
+    ++w.waits;
+    w.mixed += machine.sleep;
+    co_await pass(w);
+    w.rest = IDLE;
+    co_await system.sleep(w, system.now + delay + machine.timer_slack);
+    w.rest = AWAKE;
+    if (delay < software.back_off_most) delay *= software.back_off_factor;
+  }
+  idle(w, false);
+  co_return nullptr;
+}
+
+inline Task<> Simulation::suspended(Worker& w) {
+  co_await pass(w);
+  if (!software.printed) wake_idle(w);  // it may have been woken for a port that it now leaves to others
+  ++w.waits;
+  system.prepare_to_sleep(w, w.pause);
+  co_await pass(w);
+  if (!w.suspended || over) co_return;
+  w.asleep_began = system.now;
+  w.rest = SUSPENDED;
+  co_await system.sleep(w);
+  w.asleep_time += system.now - w.asleep_began;
+  w.asleep_began = NEVER;
+  w.rest = AWAKE;
+}
+
+// -- full queues ----------------------------------------------------------------------------------------------------------------------------
+
+inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
+  const uint32_t at = w.at;
+  const uint64_t slots = w.slot_kib;
+  const bool bound = w.memory_bound;
+  w.at = 0;
+  announce(w);
+  co_await pass(w);
+  if (try_flag(w, port.consuming)) {
+    if (port.ring.size() > 0) {
+      ++w.reschedules;
+      const uint64_t quarter = port.ring.capacity() / 4 + (software.printed ? 1 : 0);
+      co_await drain(w, port, software.printed ? quarter : std::min<uint64_t>(std::max(quarter, LEAST_RESCHEDULED), port.most), false);
+      announce(w);
+      round = 0;
+      co_await pass(w);
+    }
+    release(w, port);
+    if (!software.printed) wake_idle(w);
+  } else if (!software.printed) {
+    co_await wait_a_little(w, round);
+  } else {  // P17 Figure 6 tries again and again; what looks often is looked at less often here, up to SPIN_STEP rounds at a time
+    round = std::min(2 * round + 1, 2 * SPIN_STEP);
+    w.mixed += software.wait_round * round;
+  }
+  w.at = at;
+  w.slot_kib = slots;
+  w.memory_bound = bound;
+}
+
+// thread.hpp, spin(): pauses, then yields, then naps.
+inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round) {
+  hand_over(w);
+  w.rest = BLOCKED;
+  if (round >= SPINS) idle(w, true);
+  if (round < SPINS * SPIN_YIELDS) {
+    round += SPIN_STEP;
+    w.mixed += software.wait_round * SPIN_STEP;
+    if (round % SPINS == 0) {
+      w.mixed += machine.yield;
+      co_await pass(w);
+      co_await system.yield(w);
+    }
+    co_await pass(w);
+  } else {
+    const uint32_t naps = round / SPINS - SPIN_YIELDS;
+    round += SPINS;
+    w.mixed += machine.sleep;
+    co_await pass(w);
+    const Time nap = naps < SHORT_NAPS ? 50 * MICROSECOND : naps < NAPS ? MILLISECOND : 10 * MILLISECOND;
+    co_await system.sleep(w, system.now + nap + machine.timer_slack);
+  }
+  idle(w, false);
+  w.rest = AWAKE;
+}
+
+}  // namespace millrace::sim

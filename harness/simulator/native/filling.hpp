@@ -1,0 +1,136 @@
+// filling.hpp - a run that begins with tuples in its queues.
+//
+// A pipeline of 1,000 operators takes longer to fill than a simulation can afford, and filling is not what is asked about. So a timed run
+// may begin as if it had gone on for a while: tuples are sent through the graph in no time and stay where they are meant to. Every
+// tuple has passed the operators that it has passed, so ORDER and ONCE hold and are checked as ever.
+//
+// Ports are filled from the sinks upwards, all those with the same number of queues behind them at a time; a tuple meets no other queue on
+// its way. Whether a run has settled is asked afterwards as always.
+#pragma once
+
+#include "operators.hpp"
+#include "simulation.hpp"
+#include "submit.hpp"
+
+namespace millrace::sim {
+
+inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent) {
+  std::vector<uint8_t> holds(ports.size(), 0);
+  const bool in_order = std::any_of(operators.begin(), operators.end(), [](const Operator& op) { return op.kind == MERGE; });
+  uint64_t least = UINT64_MAX;
+  for (const Port& port : ports) least = std::min(least, port.ring.capacity());
+  const Count at_once = in_order ? 1 : static_cast<Count>(std::min<uint64_t>(32, least));  // a merge gets its tuples in order one by one
+  std::vector<Tuple> batch(at_once);
+  for (const std::vector<uint32_t>& level : levels) {
+    for (const uint32_t port : level) holds[port] = 1;
+    const auto wants_more = [&] {
+      return std::any_of(level.begin(), level.end(),
+                         [&](uint32_t port) { return ports[port].ring.size() * 100 < ports[port].ring.capacity() * percent; });
+    };
+    // ports that get nothing, or ever less than others, must not keep this going for ever
+    for (uint64_t rounds = 0; rounds < 64 * ports[level.front()].ring.capacity() && wants_more(); ++rounds) {
+      for (Operator& source : operators) {
+        if (source.kind != SOURCE || source.limit - source.sent < at_once) continue;
+        for (Tuple& tuple : batch) {
+          tuple.born_ns = 0;
+          make(source, tuple);
+        }
+        source.processed += at_once;
+        pour_out(holds, source.routes[0], batch.data(), at_once);
+      }
+    }
+  }
+  std::vector<uint32_t> listed;
+  for (Port& port : ports) {
+    port.ring.tail_seen = port.ring.tail;
+    port.ring.head_seen = port.ring.head;
+    if (!port.scheduled || (port.ring.size() == 0 && !software.printed)) continue;
+    port.ready = true;
+    listed.push_back(port.index);
+  }
+  // After a while ports are on the list in any order. In the graph's order, threads that take neighbours would all wait for the last one.
+  for (size_t i = listed.size(); i > 1; --i) std::swap(listed[i - 1], listed[system.random() % i]);
+  list_.ports.assign(listed.begin(), listed.end());
+  listed_ = true;
+}
+
+inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count) {
+  for (size_t i = 0; i < route.targets.size(); ++i) {
+    const Target& target = route.targets[i];
+    const bool last = i + 1 == route.targets.size();
+    if (target.port != nullptr && holds[target.port->index]) {
+      make_room(holds, *target.port, count);
+      Ring& ring = target.port->ring;
+      for (Count j = 0; j < count; ++j) {
+        Tuple& tuple = ring.slots[ring.tail++ % ring.capacity()];
+        tuple = first[j];
+        tuple.path += target.path_step;
+      }
+      queued += count;
+      continue;
+    }
+    std::vector<Tuple> copies;
+    if (!last) copies.assign(first, first + count);
+    Tuple* batch = last ? first : copies.data();
+    for (Count j = 0; j < count; ++j) batch[j].path += target.path_step;
+    pour(holds, target.op, batch, count);
+  }
+}
+
+// A port that has what it shall hold executes the oldest ones when more come, as ports do.
+inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port, Count count) {
+  Ring& ring = port.ring;
+  while (ring.size() + count > ring.capacity()) {
+    Tuple oldest = ring.slots[ring.head++ % ring.capacity()];
+    --queued;
+    pour(holds, port.op, &oldest, 1);
+  }
+}
+
+inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first, Count count) {
+  for (;;) {
+    op->processed += count;
+    if (op->kind == SINK || op->kind == CONTROL) {
+      check(*op, first, count, system.now);
+      return;
+    }
+    if (op->kind == MERGE) op->next += count, op->emitted += count;
+    if (op->kind == SPLIT || op->kind == FILTER || op->routes.size() > 1) {
+      for (Count i = 0; i < count; ++i) {
+        Tuple& tuple = first[i];
+        Route* route = &op->routes[0];
+        if (op->kind == FILTER) {
+          const uint64_t mixed = fingerprint(tuple.sequence);
+          if (!op->all && mixed * 0xD6E8FEB86659FD93 >= op->threshold) {
+            op->dropped += mixed * op->copies;
+            continue;
+          }
+          ++op->emitted;
+        } else {
+          if (op->kind == SPLIT) tuple.order = op->order++;
+          if (op->keys > 0) {
+            route = &op->routes[way_of(key_of(tuple.sequence, op->keys), static_cast<uint32_t>(op->routes.size()))];
+            ++route->sent;
+          } else {
+            route = &op->routes[op->turn];
+            op->turn = op->turn + 1 < op->routes.size() ? op->turn + 1 : 0;
+          }
+        }
+        pour_out(holds, *route, &tuple, 1);
+      }
+      return;
+    }
+    Route& route = op->routes[0];
+    const Target& target = route.targets[0];
+    if (route.targets.size() > 1 || (target.port != nullptr && holds[target.port->index])) {
+      pour_out(holds, route, first, count);
+      return;
+    }
+    if (target.path_step != 0) {
+      for (Count i = 0; i < count; ++i) first[i].path += target.path_step;
+    }
+    op = target.op;
+  }
+}
+
+}  // namespace millrace::sim

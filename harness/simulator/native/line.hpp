@@ -1,0 +1,61 @@
+// line.hpp - a cache line that threads share: who wrote it last, who has a copy, and when the next atomic operation on it can begin.
+//
+//   load   costs a transfer by distance, unless this core wrote the line last or has looked since
+//   store  costs the writer nothing (store buffers hide it), but takes everybody else's copy away
+//   rmw    alone: a transfer by distance, or a local operation; while others wait for the same line: in turn, at the aggregate rate that is
+//          measured for that many contenders. Whoever arrives can tell how many there are from how long the line is still taken.
+//
+// The aggregate rate of a line under contention is far above one over its transfer time, because requests of one socket are served
+// together; and far below the rate of a core alone. A model of either kind would be wrong by a factor of four (docs/simulator.md).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "machine.hpp"
+
+namespace millrace::sim {
+
+class Line {
+ public:
+  static constexpr uint32_t NOBODY = UINT32_MAX;
+
+  Time load(const Machine& machine, uint32_t core) noexcept {
+    if (owner_ == core || sharer_ == core || owner_ == NOBODY) return 0;
+    sharer_ = core;
+    return machine.load[machine.distance(core, owner_)];
+  }
+  void store(uint32_t core) noexcept {
+    owner_ = core;
+    sharer_ = NOBODY;
+  }
+  // `cas`: by a loop around a compare-and-swap. Returns the time from `now` until it is done, waiting included.
+  Time rmw(const Machine& machine, uint32_t core, Time now, bool cas) noexcept {
+    Time service;
+    if (free_at_ > now) {
+      const Time waiting = free_at_ - now;
+      // each of those before us takes about as long as we shall
+      const uint64_t contenders = 2 + waiting / std::max<Time>(Machine::at(machine.contended, 2 + waiting / machine.contended[2]), 1);
+      service = Machine::at(machine.contended, contenders);
+      if (cas) service = service * Machine::at(machine.cas_slow, contenders) >> Machine::SHIFT;
+      free_at_ += service;
+    } else {
+      const bool own = owner_ == core || owner_ == NOBODY;
+      service = own ? (cas ? machine.cas_local : machine.rmw_local) : machine.rmw[machine.distance(core, owner_)];
+      if (own && sharer_ != NOBODY && sharer_ != core) service = std::max(service, machine.load[machine.distance(core, sharer_)]);
+      free_at_ = now + service;
+    }
+    owner_ = core;
+    sharer_ = NOBODY;
+    return free_at_ - now;
+  }
+  bool is_elsewhere(uint32_t core) const noexcept { return owner_ != core && owner_ != NOBODY; }
+  uint32_t owner() const noexcept { return owner_; }
+
+ private:
+  Time free_at_ = 0;
+  uint32_t owner_ = NOBODY;   // the core that wrote last
+  uint32_t sharer_ = NOBODY;  // the core that read last, since
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,81 @@
+// machine.hpp - the described machine: where its CPUs are, and what things cost there. Constants only, in whole numbers.
+//
+// Costs come in three sorts. Work that waits for its own multiplies (FLOP) and mixed instructions are given for a core that runs alone at its
+// highest clock, and take longer on a core whose other hardware threads are busy, and where more cores of the socket are (turbo). Waiting
+// for lines and memory takes as long as it takes. Sources of all constants: config/machines/*.yaml.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "calendar.hpp"
+
+namespace millrace::sim {
+
+enum Distance : uint32_t { SAME_CORE, SAME_CHIP, SAME_MODULE, OTHER_SOCKET, DISTANCES };
+
+// Where the slots are that a thread copies from.
+enum Place : uint32_t {
+  OWN_L1,
+  OWN_L2,
+  L3,
+  MODIFIED_SAME_CHIP,
+  MODIFIED_SAME_MODULE,
+  MODIFIED_OTHER_SOCKET,
+  DRAM_LOCAL,
+  DRAM_REMOTE,
+  PLACES
+};
+
+struct IdleState {
+  Time residency, exit;  // an idle time of `residency` costs `exit` at the next wake-up
+};
+
+struct Machine {
+  static constexpr uint32_t SHIFT = 10;  // slow-downs are in units of 1/1024
+
+  uint32_t sockets = 1, chips_per_socket = 1, cores_per_chip = 1, smt = 1, cores = 1;
+  uint32_t line = 64;
+  uint64_t l1 = 0, l2 = 0, l3_all = 0;        // bytes; the last one of all sockets together
+  std::vector<uint32_t> slow_clock;           // by busy cores of the socket: how much longer than at the highest clock
+  std::vector<uint32_t> slow_fp, slow_mixed;  // by busy hardware threads of the core: how much longer than alone
+  uint64_t latency[PLACES] = {};              // of a load that waits; 0 for what another core has modified, which is a transfer
+  uint64_t flop = 0;                          // one dependent multiply
+  uint64_t load[DISTANCES] = {}, rmw[DISTANCES] = {};
+  uint64_t rmw_local = 0, cas_local = 0, fence = 0;
+  std::vector<uint64_t> contended;                              // by contenders: one completed fetch_add
+  std::vector<uint32_t> cas_slow;                               // by contenders: how much longer a compare-and-swap loop takes
+  uint64_t returned_call[DISTANCES] = {}, returned_kib[DISTANCES] = {};  // into slots that another core has worked on
+  uint64_t copy_call = 0, copy_kib[PLACES] = {}, dram_kib = 0;  // ps for 1 KiB, by one thread; of a socket's memory, by all
+  Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0;
+  Time switch_time = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, syscall = 0, yield = 0, timer_slack = 0;
+  Time bucket_hold = 0, bucket_waiter = 0;
+  std::vector<IdleState> idle_states;  // the deepest last
+
+  uint32_t cpus() const noexcept { return cores * smt; }
+  uint32_t core_of(uint32_t cpu) const noexcept { return cpu / smt; }
+  uint32_t chip_of(uint32_t core) const noexcept { return core / cores_per_chip; }
+  uint32_t socket_of(uint32_t core) const noexcept { return core / (cores_per_chip * chips_per_socket); }
+  Distance distance(uint32_t core, uint32_t other) const noexcept {
+    if (core == other) return SAME_CORE;
+    if (chip_of(core) == chip_of(other)) return SAME_CHIP;
+    return socket_of(core) == socket_of(other) ? SAME_MODULE : OTHER_SOCKET;
+  }
+  static Place modified(Distance distance) noexcept {
+    return distance == SAME_CHIP ? MODIFIED_SAME_CHIP : distance == SAME_MODULE ? MODIFIED_SAME_MODULE : MODIFIED_OTHER_SOCKET;
+  }
+  template <class Number>
+  static Number at(const std::vector<Number>& table, uint64_t index) noexcept {
+    return table[std::min<uint64_t>(index, table.size() - 1)];
+  }
+  Time idle_exit(Time idle) const noexcept {
+    Time exit = 0;
+    for (const IdleState& state : idle_states) {
+      if (idle >= state.residency) exit = state.exit;
+    }
+    return exit;
+  }
+};
+
+}  // namespace millrace::sim

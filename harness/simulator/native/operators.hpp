@@ -1,0 +1,332 @@
+// operators.hpp - what each kind of operator does: harness/runtime/operators.pyx, balance.pyx, pacing.pyx and manual.pyx in virtual time.
+#pragma once
+
+#include "dedicated.hpp"
+#include "dynamic.hpp"
+#include "simulation.hpp"
+#include "submit.hpp"
+
+namespace millrace::sim {
+
+inline constexpr uint32_t SERIAL_FLOP = 32;  // flop.hpp: from here on, the work of neighbouring tuples does not overlap
+inline constexpr uint32_t SINK_LINES = 3;    // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
+inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
+
+inline void Simulation::compute(Worker& w, const Operator& op, const Tuple* first, Count count) {
+  if (op.kind == WORK && op.cost < SERIAL_FLOP && count > 1) {
+    const uint64_t apart = machine.flop * op.cost * count;
+    w.fp += std::max((apart << Machine::SHIFT) / software.overlap, machine.flop * op.cost);
+  } else if (op.kind == WORK) {
+    w.fp += machine.flop * op.cost * count;
+  } else {
+    for (Count i = 0; i < count; ++i) {
+      const uint64_t place = first[i].sequence % op.ends.back();
+      const size_t stretch = static_cast<size_t>(std::upper_bound(op.ends.begin(), op.ends.end(), place) - op.ends.begin());
+      w.fp += machine.flop * op.costs[stretch];
+    }
+  }
+}
+
+// Count, check and stamp: the oracle's end (ORDER, ONCE).
+inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count count) {
+  const uint64_t lines = std::min<uint64_t>(SINK_LINES, stride / machine.line);
+  w.mixed += software.sink_batch * publications(count) + software.sink_tuple * count + software.sink_byte * payload * count;
+  for (Count i = 0; i < count; ++i) w.mixed += first[i].born_ns != 0 ? software.clock : 0;
+  w.waiting += lines * machine.line * count * w.slot_kib >> 10;
+  if (op.lock != nullptr) rmw(w, op.line, false);
+  check(op, first, count, system.now + w.owes());
+}
+
+inline void Simulation::check(Operator& op, const Tuple* first, Count count, Time now) {
+  for (Count i = 0; i < count; ++i) {
+    const Tuple& tuple = first[i];
+    if (!op.next_of_path.empty()) {
+      if (tuple.sequence < op.next_of_path[tuple.path]) {
+        ++op.violations;
+      } else {
+        op.next_of_path[tuple.path] = tuple.sequence + 1;
+      }
+    }
+    op.fingerprints += fingerprint(tuple.sequence);
+    if (tuple.born_ns != 0 && op.latency != nullptr) op.latency->record(static_cast<int64_t>(now / NANOSECOND) - tuple.born_ns);
+  }
+}
+
+inline Task<> Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count count) {
+  switch (op.kind) {
+    case FILTER:
+      return filter(w, op, first, count);
+    case SPLIT:
+      return split(w, op, first, count);
+    case MERGE:
+      return merge(w, op, first, count);
+    case BALANCE:
+      return balance(w, op, first, count);
+    default:
+      return round_robin(w, op, first, count);
+  }
+}
+
+inline Task<> Simulation::round_robin(Worker& w, Operator& op, Tuple* first, Count count) {
+  const Count begin = op.turn, outputs = static_cast<Count>(op.routes.size()), ways = std::min(count, outputs);
+  op.turn = (begin + count) % outputs;
+  for (Count i = 0; i < ways; ++i) {
+    Route& route = op.routes[begin + i < outputs ? begin + i : begin + i - outputs];
+    co_await deliver_every(w, route, first + i, (count - i + outputs - 1) / outputs, outputs);
+  }
+}
+
+inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count count) {
+  uint32_t round = 0;
+  const uint32_t at = w.at;
+  while (op.merge != nullptr && op.order + count - op.merge->next > op.ahead && !over) {  // not further ahead than there are slots (BOUND)
+    bool helped = false;
+    announce(w);
+    co_await pass(w);
+    look(w, op.merge->next_line);
+    for (Port* port : op.between) {
+      if (!port->scheduled || port->ring.size() == 0 || !try_flag(w, port->consuming)) continue;
+      co_await drain(w, *port, port->most, false);
+      co_await pass(w);
+      release(w, *port);
+      helped = true;
+    }
+    if (!helped) co_await wait_a_little(w, round);
+  }
+  w.at = at;
+  for (Count i = 0; i < count; ++i) {
+    first[i].order = op.order++;
+    if (op.keys == 0) continue;
+    Route& route = op.routes[way_of(key_of(first[i].sequence, op.keys), static_cast<uint32_t>(op.routes.size()))];
+    ++route.sent;
+    w.mixed += software.way_tuple;
+    co_await deliver(w, route, first + i, 1);
+  }
+  if (op.keys == 0) co_await round_robin(w, op, first, count);
+}
+
+inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count count) {
+  Count start = 0;
+  for (Count i = 0; i < count; ++i) {
+    const uint64_t mixed = fingerprint(first[i].sequence);
+    if (op.all || mixed * 0xD6E8FEB86659FD93 < op.threshold) continue;
+    op.dropped += mixed * op.copies;
+    if (i > start) {
+      op.emitted += i - start;
+      co_await deliver(w, op.routes[0], first + start, i - start);
+    }
+    start = i + 1;
+  }
+  if (count > start) {
+    op.emitted += count - start;
+    co_await deliver(w, op.routes[0], first + start, count - start);
+  }
+}
+
+inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count count) {
+  const uint32_t mask = static_cast<uint32_t>(op.slots.size() - 1);
+  Count start = 0;
+  w.mixed += software.merge_tuple * count;
+  for (Count i = 0; i < count; ++i) {
+    if (first[i].order == op.next) {
+      ++op.next;
+      if (op.waiting_marks.empty() && (op.held == 0 || !op.present[op.next & mask])) continue;
+      op.emitted += i + 1 - start;
+      co_await deliver(w, op.routes[0], first + start, i + 1 - start);
+      start = i + 1;
+      co_await pass_on_waiting(w, op);
+    } else {
+      if (i > start) {
+        op.emitted += i - start;
+        co_await deliver(w, op.routes[0], first + start, i - start);
+      }
+      start = i + 1;
+      if (first[i].order - op.next > mask) {
+        op.overrun = true;
+        end_run();
+        co_return;
+      }
+      copy(w, 1, op.slots.size() * stride);
+      op.slots[first[i].order & mask] = first[i];
+      op.present[first[i].order & mask] = 1;
+      ++op.held;
+    }
+  }
+  op.next_line.store(w.core);
+  if (count > start) {
+    op.emitted += count - start;
+    co_await deliver(w, op.routes[0], first + start, count - start);
+  }
+}
+
+inline Task<> Simulation::pass_on_waiting(Worker& w, Operator& op) {
+  const uint32_t mask = static_cast<uint32_t>(op.slots.size() - 1);
+  for (;;) {
+    while (!op.waiting_marks.empty() && op.waiting_marks.front().order == op.next) {
+      const Tuple mark = op.waiting_marks.front();
+      op.waiting_marks.pop_front();
+      co_await pass_mark(w, op, mark);
+    }
+    const uint32_t most = op.waiting_marks.empty() ? 32 : std::min(32u, op.waiting_marks.front().order - op.next);
+    const uint32_t place = op.next & mask;
+    uint32_t ready = 0;
+    while (ready < most && place + ready <= mask && op.present[place + ready]) op.present[place + ready++] = 0;
+    if (ready == 0) co_return;
+    op.next += ready;
+    op.held -= ready;
+    op.emitted += ready;
+    co_await deliver(w, op.routes[0], &op.slots[place], ready);
+  }
+}
+
+// Each tuple into the next buffer that has room, of the active ones (balance.pyx).
+inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count count) {
+  bool waited = false;
+  Count place = 0;
+  while (place < count) {
+    co_await pass(w);
+    const Count wanted = count - place, active = op.active, turn = op.turn < active ? op.turn : 0, share = (wanted + active - 1) / active;
+    uint64_t most = wanted;
+    op.ways.clear();
+    for (Count i = 0; i < active && op.ways.size() < wanted; ++i) {
+      const Count way = turn + i < active ? turn + i : turn + i - active;
+      Ring& ring = op.routes[way].targets[0].port->ring;
+      if (ring.tail - ring.head_seen + share > ring.capacity()) {
+        look(w, ring.head_line);
+        ring.head_seen = ring.head;
+      }
+      const uint64_t room = ring.capacity() - (ring.tail - ring.head_seen);
+      if (room == 0) continue;
+      most = std::min(most, room);
+      op.ways.push_back(way);
+    }
+    if (op.ways.empty()) {
+      if (over) {
+        op.routes[0].sent += wanted;
+        co_await push(w, op.routes[0].targets[0], first + place, 1, wanted, nullptr);  // which gives them up
+        co_return;
+      }
+      const uint64_t freed = op.freed;
+      hand_over(w);
+      ++w.waits;
+      rmw(w, op.room.line, false);
+      system.prepare_to_sleep(w, op.room);
+      co_await pass(w);
+      if (op.freed == freed && !over) {
+        w.at = 0;
+        w.rest = BLOCKED;
+        op.waiting = true;
+        op.room.sleepers.push_back(&w);
+        co_await system.sleep(w);
+        op.waiting = false;
+        w.rest = AWAKE;
+        w.at = op.index + 1;
+      }
+      waited = true;
+      continue;
+    }
+    if (waited) ++op.routes[op.ways[0]].targets[0].port->blocked;
+    waited = false;
+    const Count ways = static_cast<Count>(op.ways.size()), dealt = static_cast<Count>(std::min<uint64_t>(wanted, ways * most));
+    const Count last = op.ways[(dealt - 1) % ways];
+    for (Count i = 0; i < ways; ++i) {
+      const Count part = (dealt - i + ways - 1) / ways;
+      Route& route = op.routes[op.ways[i]];
+      route.sent += part;
+      w.mixed += software.way * publications(part) + software.way_tuple * part;
+      co_await push(w, route.targets[0], first + place + i, ways, part, nullptr);
+    }
+    op.turn = last + 1;
+    place += dealt;
+  }
+}
+
+// -- sources --------------------------------------------------------------------------------------------------------------------------------
+
+inline void Simulation::make(Operator& source, Tuple& tuple) {
+  tuple = Tuple{source.sent, tuple.born_ns, 0, 0, 0, 0, DATA};
+  source.fingerprints += fingerprint(source.sent);
+  ++source.sent;
+}
+
+inline Task<> Simulation::source_body(Worker& w) {
+  Operator& op = *w.op;
+  const uint64_t buffer = op.buffer.size() * stride;
+  Count batches = 0;
+  while (!finishing && !over) {
+    uint64_t most = std::min<uint64_t>(op.batch, op.limit - op.sent);
+    if (op.window > 0) most = std::min(most, op.window - op.sent % op.window);
+    if (most == 0) break;
+    Count count = static_cast<Count>(most);
+    co_await pass(w);
+    if (!op.paces.empty()) {
+      count = co_await due(w, op, count);
+      if (count == 0) continue;
+    } else {
+      for (Count i = 1; i < count; ++i) op.buffer[i].born_ns = 0;
+      op.buffer[0].born_ns = static_cast<int64_t>(system.now / NANOSECOND) + 1;  // 0 means: not sampled
+    }
+    w.at = op.index + 1;
+    for (Count i = 0; i < count; ++i) make(op, op.buffer[i]);
+    w.mixed += software.source_batch * publications(count) + (software.source_tuple + software.source_byte * payload) * count;
+    w.slot_kib = machine.copy_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2];
+    w.memory_bound = false;
+    op.processed += count;
+    co_await deliver(w, op.routes[0], op.buffer.data(), count);
+    if (++batches % BATCHES_IN_SILENCE == 0) {
+      hand_over(w);
+    } else if (count < op.buffer.size() && pool) {
+      announce(w);
+    }
+    if (op.window > 0 && op.sent % op.window == 0) {
+      ++op.windows;
+      Tuple mark{};
+      mark.sequence = op.sent;
+      mark.kind = WINDOW;
+      co_await pass_mark(w, op, mark);
+    }
+    if (w.owes() > System::LONGEST_STEP) co_await pass(w);
+  }
+  co_await close_operator(w, &op);
+  hand_over(w);
+  w.at = 0;
+  co_await pass(w);
+  system.end(w);
+}
+
+// Wait until a tuple is due; how many are, up to `most`. 0: look again, it may be over (pacing.pyx).
+inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Count most) {
+  const int64_t now = static_cast<int64_t>(system.now);
+  const Pace& pace = source.paces[source.pace];
+  const int64_t end = pace.length_ps > 0 ? source.pace_began + pace.length_ps : INT64_MAX;
+  int64_t until = end;
+  if (pace.gap_ps > 0) {
+    Count count = 0;
+    for (; count < most; ++count) {
+      const int64_t at = source.pace_began + static_cast<int64_t>(static_cast<double>(source.pace_sent) * pace.gap_ps);
+      until = std::min(at, end);
+      if (at > now || at >= end) break;
+      source.buffer[count].born_ns = at / static_cast<int64_t>(NANOSECOND) + 1;
+      ++source.pace_sent;
+    }
+    if (count > 0) co_return count;
+  } else if (pace.gap_ps == 0 && now < end) {
+    for (Count i = 1; i < most; ++i) source.buffer[i].born_ns = 0;
+    source.buffer[0].born_ns = now / static_cast<int64_t>(NANOSECOND) + 1;
+    co_return most;
+  }
+  if (now < end) {
+    hand_over(w);
+    w.at = 0;
+    w.mixed += machine.sleep;
+    co_await pass(w);
+    co_await system.sleep(w, std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)), system.now + LONGEST_PACED_SLEEP));
+    co_return 0;
+  }
+  source.pace_began = end;
+  source.pace_sent = 0;
+  source.pace = source.pace + 1 < source.paces.size() ? source.pace + 1 : 0;
+  co_return 0;
+}
+
+}  // namespace millrace::sim

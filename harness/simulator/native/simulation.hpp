@@ -1,0 +1,197 @@
+// simulation.hpp - a graph on a described machine: the algorithms of harness/runtime/ executed by virtual threads.
+//
+//   submit.hpp     the one path of a tuple to a port: execute, deliver, send, push, punctuation
+//   dynamic.hpp    scheduler threads: the list of ports, drains, reschedule, suspension; P17's own way of finding work
+//   dedicated.hpp  threaded ports: who sleeps when, and who wakes them
+//   operators.hpp  kinds of operators; sources
+//   modes.hpp      queues that come and go
+//   filling.hpp    a run that begins with tuples in its queues
+//   control.hpp    what the engine does: levels, periods, the end
+//
+// How time passes. What a thread does costs it time, which it *owes* (Thread::fp, mixed, waiting) until it touches something that others
+// touch: then it waits (`co_await pass`) until that time has passed, and acts on what is there then. So a batch of tuples is one event, and
+// every look at a queue, flag, list or lock sees what others did before it in virtual time. Costs of touching a line are charged after
+// the touch.
+//
+// What is left out: the flags by which threads are told to stop (read by all, written once), counters, the oracle's arithmetic at sinks
+// beyond its measured cost, allocation, page faults and translation look-asides.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "machine.hpp"
+#include "software.hpp"
+#include "state.hpp"
+#include "system.hpp"
+#include "task.hpp"
+
+namespace millrace::sim {
+
+class Simulation {
+ public:
+  Simulation(const Machine& machine_, const Software& software_, uint64_t seed, uint32_t operator_count, uint32_t port_count,
+             uint32_t worker_count, uint32_t buckets)
+      : machine(machine_),
+        software(software_),
+        system(machine, worker_count, seed, buckets),
+        operators(operator_count),
+        ports(port_count),
+        workers(worker_count), touches_(machine_.cores, 0) {
+    for (uint32_t i = 0; i < worker_count; ++i) workers[i].id = i;
+    for (Worker& worker : workers) system.make_queue(worker.pause);
+    system.make_queue(idle_);
+    open_operators = operator_count;
+  }
+  Simulation(const Simulation&) = delete;
+
+  const Machine machine;
+  const Software software;
+  System system;
+  std::deque<Operator> operators;
+  std::deque<Port> ports;
+  std::deque<Worker> workers;
+  std::deque<Mutex> mutexes;
+  std::deque<Histogram> histograms;  // of sinks
+  Mutex* make_mutex() {
+    Mutex& mutex = mutexes.emplace_back();
+    system.make_queue(mutex.queue);
+    return &mutex;
+  }
+  uint32_t stride = 64, payload = 0;
+  bool pool = false;                    // some ports are scheduled
+  Time patience = 0;                    // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
+  uint64_t queued = 0, ring_bytes = 0;  // tuples in all queues; memory of all queues
+  uint32_t open_operators = 0;
+  bool finishing = false, over = false;
+
+  // -- for the engine ------------------------------------------------------------------------------------------------------------------
+
+  void start(uint32_t worker);
+  // Let virtual time pass up to `until`, or until the run is over, or `events` more events have been handled; returns how many were.
+  uint64_t run(Time until, uint64_t events);
+  void end_run();
+  void cut();
+  void run_out(uint64_t events);
+  void suspend(uint32_t worker, bool suspended);
+  void want(Port& port, bool called);
+  void set_active(Operator& op, uint32_t active);
+  // Look what every thread executes, every so often (M19 s3); counts by operator.
+  void profile(Time period) { profile_period_ = period, next_look_ = system.now + period, looks.assign(operators.size(), 0); }
+  std::vector<uint64_t> looks;
+  // Fill the queues, in no time (filling.hpp).
+  void fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
+
+ private:
+  using Count = uint32_t;
+
+  // -- submit.hpp
+  Task<> execute(Worker& w, Operator* op, Tuple* first, Count count);
+  Task<> deliver(Worker& w, Route& route, Tuple* first, Count count);
+  Task<> deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every);
+  Task<> send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  Task<> call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  Task<> push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  Count put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count, uint32_t path_step);
+  void give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count);
+  Task<> take(Worker& w, Port& port, Tuple* first, Count count);
+  Task<> take_mark(Worker& w, Port& port, Tuple* mark);
+  Task<> pass_mark(Worker& w, Operator& op, Tuple mark);
+  Task<> receive_mark(Worker& w, Operator& op, Tuple mark);
+  Task<> end_stream(Worker& w, Operator& op);
+  Task<> close_operator(Worker& w, Operator* op);
+  Task<> acquire(Worker& w, Mutex& mutex);
+  void unlock(Worker& w, Mutex& mutex);
+  void hand_over(Worker& w);
+
+  // -- dynamic.hpp
+  Task<> scheduler_body(Worker& w);
+  Task<Port*> next_port(Worker& w);
+  Task<Port*> walk(Worker& w);
+  Task<> drain(Worker& w, Port& port, uint64_t most, bool yielding);
+  Task<> reschedule(Worker& w, Port& port, uint32_t& round);
+  Task<> wait_a_little(Worker& w, uint32_t& round);
+  Task<> suspended(Worker& w);
+  void release(Worker& w, Port& port);
+  void look_again(Worker& w, Port& port);
+  void tuples_ready(Worker& w, Port& port);
+  void announce(Worker& w);
+  void put_on_list(Worker& w, Port& port);
+  void push_list(Worker& w, uint32_t port);
+  uint32_t pop_list(Worker& w);
+  void wake_idle(Worker& w);
+  bool try_flag(Worker& w, Flag& flag);
+  void drop_flag(Worker& w, Flag& flag);
+
+  // -- dedicated.hpp
+  Task<> port_body(Worker& w);
+  Task<> wait_for_tuples(Worker& w, Port& port);
+  Task<> wait_for_room(Worker& w, Port& port, uint32_t& round);
+  void tuples_published(Worker& w, Target& target);
+  void wake_consumer(Worker& w, Port& port);
+  void wake_producer(Worker& w, Port& port);
+  void wake_owed(Worker& w);
+
+  // -- operators.hpp
+  Task<> source_body(Worker& w);
+  Task<Count> due(Worker& w, Operator& source, Count most);
+  Task<> kernel(Worker& w, Operator& op, Tuple* first, Count count);  // of those that deliver, keep or drop tuples themselves
+  Task<> round_robin(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> split(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> filter(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> merge(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> pass_on_waiting(Worker& w, Operator& op);
+  Task<> balance(Worker& w, Operator& op, Tuple* first, Count count);
+  void compute(Worker& w, const Operator& op, const Tuple* first, Count count);
+  void sink(Worker& w, Operator& op, const Tuple* first, Count count);
+  static void check(Operator& op, const Tuple* first, Count count, Time now);
+  void make(Operator& source, Tuple& tuple);
+  static bool chooses(const Operator& op) noexcept {
+    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BALANCE || (op.routes.size() > 1 && op.kind != SOURCE);
+  }
+
+  // -- filling.hpp
+  void pour(const std::vector<uint8_t>& holds, Operator* op, Tuple* first, Count count);
+  void make_room(const std::vector<uint8_t>& holds, Port& port, Count count);
+  void pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count);
+
+  // -- modes.hpp
+  Task<bool> call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
+  Task<> switch_off(Worker& w, Port& port);
+
+  // -- costs
+  System::Pass pass(Worker& w) noexcept { return system.pass(w); }
+  void rmw(Worker& w, Line& line, bool cas) noexcept { w.waiting += line.rmw(machine, w.core, system.now + w.owes(), cas); }
+  // A step of the software around an atomic operation: it takes as long as the step, or as the line is busy.
+  void atomic(Worker& w, Line& line, bool cas, uint64_t step) noexcept {
+    w.waiting += std::max(line.rmw(machine, w.core, system.now + w.owes(), cas), step);
+  }
+  void look(Worker& w, Line& line, Count times = 1) noexcept {
+    const bool elsewhere = line.is_elsewhere(w.core);
+    w.waiting += line.load(machine, w.core) * (elsewhere ? times : 1);
+  }
+  Count publications(Count count) const noexcept { return software.batch == 1 ? count : 1; }
+  void came_from(Worker& w, Tuple* first, Count count);
+  void copy(Worker& w, Count count, uint64_t memory, uint32_t last = 0);
+  void touch(Worker& w, Touch& record, uint64_t bytes);
+  void idle(Worker& w, bool begins) noexcept {
+    if (begins == (w.idle_began != NEVER)) return;
+    if (begins) {
+      w.idle_began = system.now;
+    } else {
+      w.idle_time += system.now - w.idle_began;
+      w.idle_began = NEVER;
+    }
+  }
+
+  List list_;
+  std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
+  WaitQueue idle_;  // scheduler threads without a port
+  Time profile_period_ = 0, next_look_ = NEVER;
+  bool listed_ = false;
+};
+
+}  // namespace millrace::sim

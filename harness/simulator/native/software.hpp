@@ -1,0 +1,28 @@
+// software.hpp - what the steps of a stream runtime cost, and where runtimes differ. Sources: config/software/*.yaml.
+//
+// Costs are for a core alone at its highest clock [ps], with all lines in its own cache: transfers, copies of slots and the multiplies
+// themselves come on top, from the machine.
+#pragma once
+
+#include <cstdint>
+
+#include "calendar.hpp"
+
+namespace millrace::sim {
+
+struct Software {
+  uint32_t batch = 32;       // tuples that are handed over and published at once, at most
+  bool printed = false;      // the scheduler as P17 prints it: every free port is on the list, which is walked; flags are never left out
+  bool back_off = false;     // an idle thread waits for a time that grows, and nobody wakes it; else it sleeps until a port is ready
+  bool whole_queue = false;  // a drain ends when the queue is empty; else also after so many tuples
+  Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
+  uint32_t back_off_factor = 10;
+  uint32_t overlap = 1024;  // multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024
+  uint64_t clock = 0, source_batch = 0, source_tuple = 0, source_byte = 0, call_batch = 0, call_tuple = 0, push_batch = 0, push_tuple = 0,
+           take_batch = 0;
+  uint64_t drain = 0, list_push = 0, list_pop = 0, flag = 0, lock = 0, way = 0, way_tuple = 0, sink_batch = 0, sink_tuple = 0,
+           sink_byte = 0;
+  uint64_t merge_tuple = 0, search = 0, wait_round = 0, mark = 0;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,174 @@
+// state.hpp - what a simulated graph consists of: the records of harness/runtime/native/state.hpp in virtual time. No logic.
+//
+// Where the runtime has an atomic word that several threads touch, there is the value and a Line here, which says what touching it costs.
+// A tuple is its header alone; what its payload costs follows from the slot's size.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "histogram.hpp"
+#include "line.hpp"
+#include "system.hpp"
+
+namespace millrace::sim {
+
+enum TupleKind : uint8_t { DATA, FINAL, WINDOW };
+
+struct Tuple {
+  uint64_t sequence;
+  int64_t born_ns;  // 0: its latency is not sampled
+  uint32_t path;
+  uint32_t order;
+  uint32_t mark;    // WINDOW: its number, behind a split
+  uint16_t core;    // that worked on this slot last, + 1; 0: none
+  TupleKind kind;
+};
+
+// When a core last used a record, counted in records that it used since the beginning.
+struct Touch {
+  uint32_t core = Line::NOBODY;
+  uint64_t at = 0;
+};
+
+struct Flag {
+  bool held = false;
+  Line line;
+};
+
+struct Mutex {
+  bool held = false;
+  WaitQueue queue;
+};
+
+struct Operator;
+struct Port;
+struct Worker;
+
+struct Ring {
+  std::vector<Tuple> slots;
+  uint64_t head = 0, tail = 0;            // published
+  uint64_t head_seen = 0, tail_seen = 0;  // the last look of the producer, of the consumer
+  Line head_line, tail_line;
+  uint64_t capacity() const noexcept { return slots.size(); }
+  uint64_t size() const noexcept { return tail - head; }
+};
+
+struct Target {
+  Operator* op = nullptr;
+  Port* port = nullptr;
+  uint32_t path_step = 0;
+  bool lazy_wake = false, early = false, wake_owed = false;
+};
+
+struct Route {
+  std::vector<Target> targets;
+  std::vector<Tuple> scratch;
+  uint64_t sent = 0;
+};
+
+enum OperatorKind : uint32_t { SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BALANCE, BUFFER, SINK, CONTROL };
+
+struct Pace {
+  int64_t length_ps;  // 0: for ever
+  double gap_ps;      // 0: as fast as allowed; below 0: silence
+};
+
+struct Operator {
+  OperatorKind kind = WORK;
+  uint32_t index = 0, cost = 0;
+  Mutex* lock = nullptr;
+  Line line;  // its state, where several threads take turns
+  Touch touch;
+  std::vector<Route> routes;
+  uint64_t processed = 0, emitted = 0, copies = 0, dropped = 0;
+  uint32_t turn = 0, order = 0, open_streams = 0;
+  uint64_t fingerprints = 0;
+  // source
+  uint64_t sent = 0, limit = 0, window = 0, windows = 0;
+  uint32_t batch = 1;
+  std::vector<Tuple> buffer;
+  std::vector<Pace> paces;
+  uint32_t pace = 0;
+  int64_t pace_began = 0;
+  uint64_t pace_sent = 0;
+  // bursts
+  std::vector<uint64_t> ends;
+  std::vector<uint32_t> costs;
+  // filter
+  uint64_t threshold = 0;
+  bool all = true;
+  // split
+  uint64_t keys = 0;
+  uint32_t marks = 0, ahead = 0;
+  Operator* merge = nullptr;
+  std::vector<Port*> between;
+  // merge
+  std::vector<Tuple> slots;
+  std::vector<uint8_t> present;
+  std::deque<Tuple> waiting_marks;
+  uint32_t next = 0, last_mark = 0;
+  uint64_t held = 0;
+  bool overrun = false;
+  Line next_line;
+  // balance
+  uint32_t active = 0;
+  std::vector<uint32_t> ways;
+  uint64_t freed = 0;
+  WaitQueue room;
+  Line freed_line;
+  bool waiting = false;
+  // sink
+  std::vector<uint64_t> next_of_path;
+  uint64_t violations = 0, seen_windows = 0;
+  Histogram* latency = nullptr;
+};
+
+enum Mode : uint32_t { WANTED_CALLED = 1, NOW_CALLED = 2 };
+
+struct Port {
+  Ring ring;
+  Operator* op = nullptr;
+  uint32_t index = 0;
+  bool shared = false, scheduled = false;
+  uint32_t wake_at = 1, most = 1, batch = 1, mode = 0;
+  WaitQueue arrivals, own_room;
+  WaitQueue* room = nullptr;    // where producers wait for space
+  Operator* balance = nullptr;  // of a buffer: whose
+  Mutex* call_lock = nullptr;
+  Flag producing, consuming;
+  Touch filled, emptied;  // by the producer, by the consumer
+  bool ready = false;
+  Line ready_line, node;  // `node`: its entry in the list of ready ports
+  uint64_t pushes = 0, blocked = 0, given_up = 0, marks = 0, marks_taken = 0;
+  uint32_t open_streams = 0;
+  Worker* patient = nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
+  Worker* patient_producer = nullptr;
+};
+
+enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };
+
+struct Worker : Thread {
+  bool pooled = false, suspended = false, slow = false, created = false;
+  Rest rest = AWAKE;
+  uint32_t at = 0;  // operator + 1
+  Operator* op = nullptr;
+  Port* port = nullptr;
+  std::vector<Target*> owed;
+  Port* unannounced = nullptr;
+  Line flags;  // its own: written by the engine only
+  uint64_t drains = 0, searches = 0, reschedules = 0, waits = 0, given_up_fingerprints = 0;
+  Time idle_time = 0, idle_began = NEVER, asleep_time = 0, asleep_began = NEVER, born = 0;
+  WaitQueue pause;
+  uint64_t slot_kib = 0;  // ps for 1 KiB of the slots that it works on: where they came from
+  bool memory_bound = false;
+};
+
+// The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends.
+struct List {
+  std::deque<uint32_t> ports;
+  Line head, tail;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,387 @@
+// submit.hpp - the one path of a tuple to a port: harness/runtime/submit.pyx in virtual time. Batches, nesting, ORDER and ONCE are as there.
+#pragma once
+
+#include "simulation.hpp"
+#include "tuple.hpp"
+
+namespace millrace::sim {
+
+inline Tuple* slot(Tuple* first, uint32_t spacing, uint32_t index) noexcept { return first + static_cast<size_t>(spacing) * index; }
+inline const Tuple* slot(const Tuple* first, uint32_t spacing, uint32_t index) noexcept {
+  return first + static_cast<size_t>(spacing) * index;
+}
+
+// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an operator, a producer and a consumer of a port.
+inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
+
+// -- what slots cost ------------------------------------------------------------------------------------------------------------------
+
+// The thread begins to work on `count` slots. Data that many queues hold between the writing and the reading has been pushed out of near
+// caches meanwhile: each busy core has its share of it.
+inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
+  const uint64_t cores = system.busy_cores(), share = queued * stride / cores;
+  const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
+  w.memory_bound = share > machine.l2 && share * cores > machine.l3_all;
+  Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : w.memory_bound ? DRAM_LOCAL : L3;
+  if (writer != w.core) {
+    const Distance distance = machine.distance(w.core, writer);
+    if (share <= machine.l2) place = Machine::modified(distance);
+    if (w.memory_bound && distance == OTHER_SOCKET) place = DRAM_REMOTE;
+    w.waiting += machine.load[distance] * publications(count);  // the first line; the others are fetched ahead
+  }
+  w.waiting += machine.latency[place];
+  w.slot_kib = machine.copy_kib[place];
+  for (Count i = 0; i < count; ++i) first[i].core = static_cast<uint16_t>(w.core + 1);
+}
+
+// The thread uses an operator's or a port's record of so many bytes. It is where what the core has used since has left it: who goes round
+// 1,000 operators finds each of them cold. Its lines are fetched together. What another core has written of it is charged apart (Line).
+inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
+  uint64_t& used = touches_[w.core];
+  used += bytes;
+  if (record.core == w.core) {
+    const uint64_t since = used - record.at;
+    w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3_all / machine.sockets ? L3 : DRAM_LOCAL];
+  }
+  record = {w.core, used};
+}
+
+// Copy `count` slots from where they are into a ring. `memory`: of all rings, which are written one round after the other; `last`: the core
+// that has worked on those slots last, + 1.
+inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
+  const uint64_t cores = system.busy_cores(), share = memory / cores, bytes = static_cast<uint64_t>(count) * stride;
+  const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= machine.l3_all ? L3 : DRAM_LOCAL;
+  uint64_t kib = std::max(w.slot_kib, machine.copy_kib[place]);
+  if (last != 0 && last != w.core + 1 && share <= machine.l2) {
+    const Distance distance = machine.distance(w.core, last - 1);
+    kib = std::max(kib, machine.returned_kib[distance]);
+    w.waiting += machine.returned_call[distance] * publications(count);
+  }
+  Time time = bytes * kib >> 10;
+  if (w.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + w.owes()));
+  w.waiting += time;
+}
+
+// -- execute, deliver, send -------------------------------------------------------------------------------------------------------------
+
+inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count count) {
+  for (;;) {
+    const bool locked = op->lock != nullptr;
+    if (locked) co_await acquire(w, *op->lock);
+    w.at = op->index + 1;
+    op->processed += count;
+    touch(w, op->touch, OPERATOR_BYTES);
+    if (op->kind == SINK || op->kind == CONTROL) {
+      sink(w, *op, first, count);
+    } else {
+      w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
+      if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
+      if (w.owes() > System::LONGEST_STEP) co_await pass(w);
+      if (chooses(*op)) {
+        co_await kernel(w, *op, first, count);
+      } else if (!locked && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr) {
+        const Target& target = op->routes[0].targets[0];  // a chain of calls is walked, not climbed
+        if (target.path_step != 0) {
+          for (Count i = 0; i < count; ++i) first[i].path += target.path_step;
+        }
+        op = target.op;
+        continue;
+      } else {
+        co_await deliver(w, op->routes[0], first, count);
+      }
+    }
+    if (locked) {  // held until its tuples are in a queue or through the operators called behind it (ORDER)
+      co_await pass(w);
+      unlock(w, *op->lock);
+    }
+    co_return;
+  }
+}
+
+inline Task<> Simulation::deliver(Worker& w, Route& route, Tuple* first, Count count) {
+  if (route.targets.size() == 1) {
+    co_await send(w, route.targets[0], first, 1, count, nullptr);
+    co_return;
+  }
+  Count called = 0;
+  for (Target& target : route.targets) {
+    target.early = target.port != nullptr && !(target.port->mode & NOW_CALLED);
+    if (target.early) {
+      co_await send(w, target, first, 1, count, route.scratch.data());
+    } else {
+      ++called;
+    }
+  }
+  for (Target& target : route.targets) {
+    if (!target.early) co_await send(w, target, first, 1, count, --called > 0 ? route.scratch.data() : nullptr);
+  }
+}
+
+inline Task<> Simulation::deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every) {
+  w.mixed += software.way * publications(count) + software.way_tuple * count;
+  if (every == 1 || route.targets.size() > 1) {
+    for (Count i = 0; i < count; ++i) co_await deliver(w, route, slot(first, every, i), 1);
+  } else {
+    co_await send(w, route.targets[0], first, every, count, nullptr);
+  }
+}
+
+inline Task<> Simulation::send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
+  if (target.port == nullptr) {
+    co_await call(w, target, first, spacing, count, scratch);
+  } else {
+    co_await push(w, target, first, spacing, count, scratch);
+  }
+}
+
+inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
+  const Count at_once = spacing == 1 ? count : 1;
+  for (Count begin = 0; begin < count; begin += at_once) {
+    Tuple* batch = slot(first, spacing, begin);
+    if (scratch != nullptr) {
+      w.waiting += machine.copy_call;
+      copy(w, at_once, 0);
+      std::copy(batch, batch + at_once, scratch);
+      batch = scratch;
+    }
+    for (Count i = 0; i < at_once; ++i) batch[i].path += target.path_step;
+    co_await execute(w, target.op, batch, at_once);
+  }
+}
+
+// -- queues -----------------------------------------------------------------------------------------------------------------------------
+
+// The ring's push: returns how many fitted.
+inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count, uint32_t path_step) {
+  Ring& ring = port.ring;
+  touch(w, port.filled, PRODUCER_BYTES);
+  if (ring.tail - ring.head_seen + count > ring.capacity()) {
+    look(w, ring.head_line, publications(count));
+    ring.head_seen = ring.head;
+  }
+  const Count fitting = static_cast<Count>(std::min<uint64_t>(count, ring.capacity() - (ring.tail - ring.head_seen)));
+  if (fitting == 0) return 0;
+  w.mixed += software.push_batch * publications(fitting) + software.push_tuple * fitting;
+  uint64_t place = ring.tail % ring.capacity();
+  copy(w, fitting, ring_bytes, ring.slots[place].core);
+  for (Count i = 0; i < fitting; ++i) {
+    Tuple& tuple = ring.slots[place];
+    tuple = *slot(first, spacing, i);
+    tuple.path += tuple.kind == FINAL ? 0 : path_step;
+    tuple.core = static_cast<uint16_t>(w.core + 1);
+    if (++place == ring.capacity()) place = 0;
+  }
+  ring.tail += fitting;
+  queued += fitting;
+  ring.tail_line.store(w.core);
+  return fitting;
+}
+
+inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
+  Port& port = *target.port;
+  const bool flagged = port.shared || software.printed;
+  uint32_t round = 0;
+  bool waited = false;
+  for (;;) {
+    co_await pass(w);
+    if (port.mode != 0 && co_await call_instead(w, target, first, spacing, count, scratch)) co_return;
+    if (!flagged || try_flag(w, port.producing)) {
+      if (flagged && (port.mode & NOW_CALLED)) {
+        drop_flag(w, port.producing);
+        continue;
+      }
+      if (first->kind != DATA) ++port.marks;
+      const Count pushed = put(w, port, first, spacing, count, target.path_step);
+      if (pushed == 0 && first->kind != DATA) --port.marks;
+      if (pushed > 0) {
+        ++port.pushes;
+        port.blocked += waited;
+        waited = false;
+      }
+      if (flagged) {
+        if (port.shared) co_await pass(w);  // others see the flag taken as long as the copy takes
+        drop_flag(w, port.producing);
+      }
+      if (pushed > 0) {
+        if (port.scheduled) {
+          tuples_ready(w, port);
+        } else {
+          tuples_published(w, target);
+        }
+        count -= pushed;
+        if (count == 0) co_return;
+        first = slot(first, spacing, pushed);
+        round = 0;
+      }
+    }
+    if (over) {
+      give_up(w, port, first, spacing, count);
+      co_return;
+    }
+    waited = true;
+    if (port.scheduled) {
+      co_await reschedule(w, port, round);
+    } else {
+      co_await wait_for_room(w, port, round);
+    }
+  }
+}
+
+inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count) {
+  for (Count i = 0; i < count; ++i) {
+    const Tuple* tuple = slot(first, spacing, i);
+    if (tuple->kind != DATA) continue;
+    ++port.given_up;
+    w.given_up_fingerprints += fingerprint(tuple->sequence) * port.op->copies;
+  }
+}
+
+inline Task<> Simulation::take(Worker& w, Port& port, Tuple* first, Count count) {
+  if (port.marks == port.marks_taken) {
+    co_await execute(w, port.op, first, count);
+    co_return;
+  }
+  Count start = 0;
+  for (Count i = 0; i < count; ++i) {
+    if (first[i].kind == DATA) continue;
+    if (i > start) co_await execute(w, port.op, first + start, i - start);
+    start = i + 1;
+    ++port.marks_taken;
+    co_await take_mark(w, port, first + i);
+  }
+  if (count > start) co_await execute(w, port.op, first + start, count - start);
+}
+
+// -- locks ------------------------------------------------------------------------------------------------------------------------------
+
+inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
+  co_await pass(w);
+  rmw(w, mutex.queue.line, true);
+  w.mixed += software.lock;
+  if (!mutex.held) {
+    mutex.held = true;
+    co_return;
+  }
+  hand_over(w);
+  w.rest = BLOCKED;
+  idle(w, true);
+  for (;;) {
+    system.prepare_to_sleep(w, mutex.queue);
+    co_await pass(w);
+    if (!mutex.held) break;
+    mutex.queue.sleepers.push_back(&w);
+    ++w.waits;
+    co_await system.sleep(w);
+    rmw(w, mutex.queue.line, true);
+    co_await pass(w);
+    if (!mutex.held) break;  // else somebody who was awake came before: the lock is not fair
+  }
+  mutex.held = true;
+  idle(w, false);
+  w.rest = AWAKE;
+}
+
+inline void Simulation::unlock(Worker& w, Mutex& mutex) {
+  mutex.held = false;
+  mutex.queue.line.store(w.core);
+  system.wake_one(w, mutex.queue);
+}
+
+// Before this thread waits for another: what it has sent and made ready shall not have to wait for it.
+inline void Simulation::hand_over(Worker& w) {
+  if (!w.owed.empty()) wake_owed(w);
+  if (pool) {
+    announce(w);
+    wake_idle(w);
+  }
+}
+
+// -- punctuation ------------------------------------------------------------------------------------------------------------------------
+
+inline Task<> Simulation::take_mark(Worker& w, Port& port, Tuple* mark) {
+  if (mark->kind == WINDOW) {
+    co_await receive_mark(w, *port.op, *mark);
+  } else {
+    --port.open_streams;
+    co_await end_stream(w, *port.op);
+  }
+}
+
+inline Task<> Simulation::pass_mark(Worker& w, Operator& op, Tuple mark) {
+  w.mixed += software.mark;
+  for (Route& route : op.routes) {
+    for (Target& target : route.targets) {
+      Tuple copy = mark;
+      if (target.port != nullptr) {
+        co_await push(w, target, &copy, 1, 1, nullptr);
+      } else {
+        copy.path += target.path_step;
+        co_await receive_mark(w, *target.op, copy);
+      }
+    }
+  }
+}
+
+inline Task<> Simulation::receive_mark(Worker& w, Operator& op, Tuple mark) {
+  if (op.lock != nullptr) co_await acquire(w, *op.lock);
+  bool goes_on = true;
+  if (op.kind == SPLIT) {
+    mark.order = op.order;
+    mark.mark = ++op.marks;
+  } else if (op.kind == MERGE) {
+    goes_on = false;
+    if (mark.mark > op.last_mark) {
+      op.last_mark = mark.mark;
+      op.waiting_marks.push_back(mark);
+      co_await pass_on_waiting(w, op);
+    }
+  } else if (op.kind == SINK || op.kind == CONTROL) {
+    goes_on = false;
+    ++op.seen_windows;
+    if (!op.next_of_path.empty()) {
+      if (mark.sequence < op.next_of_path[mark.path]) {
+        ++op.violations;
+      } else {
+        op.next_of_path[mark.path] = mark.sequence;
+      }
+    }
+  }
+  if (goes_on) co_await pass_mark(w, op, mark);
+  if (op.lock != nullptr) {
+    co_await pass(w);
+    unlock(w, *op.lock);
+  }
+}
+
+inline Task<> Simulation::end_stream(Worker& w, Operator& op) {
+  if (op.lock != nullptr) {
+    co_await acquire(w, *op.lock);
+    unlock(w, *op.lock);
+  }
+  if (--op.open_streams == 0) co_await close_operator(w, &op);
+}
+
+inline Task<> Simulation::close_operator(Worker& w, Operator* op) {
+  Tuple final{};
+  final.kind = FINAL;
+  for (;;) {
+    w.mixed += software.mark;
+    Operator* next = nullptr;
+    for (Route& route : op->routes) {
+      for (Target& target : route.targets) {
+        if (target.port != nullptr) {
+          co_await push(w, target, &final, 1, 1, nullptr);
+        } else if (op->routes.size() == 1 && route.targets.size() == 1) {
+          next = target.op;
+        } else {
+          co_await end_stream(w, *target.op);
+        }
+      }
+    }
+    if (--open_operators == 0) end_run();
+    if (next == nullptr || --next->open_streams > 0) co_return;
+    op = next;
+  }
+}
+
+}  // namespace millrace::sim

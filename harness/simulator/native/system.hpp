@@ -1,0 +1,431 @@
+// system.hpp - the operating system of the described machine: which virtual thread has which CPU, and what it costs to change that.
+//
+//   run queues   one a CPU; a thread that may run and does not has the smallest virtual run time or waits for who has (CFS). A slice is the
+//                latency over the threads there, at least the granularity. Preemption happens where a thread is between two steps of its
+//                program, which are never longer than LONGEST_STEP.
+//   wake-up      on the CPU where the thread ran last, if that is idle; else on an idle core near by, else on an idle CPU of a busy core, near
+//                first; else it queues where it ran last, or at the waker's CPU if fewer wait there, and may preempt who runs. A sleeper
+//                gets half a latency of credit.
+//   idle CPU     takes a thread that waits elsewhere, near first
+//   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
+//                effect with the next step.
+//   futexes      waits and wake-ups on one of them hold the lock of its hash bucket, and spin for it (CPU time)
+//
+// Not modelled: interrupts, other processes, affinity by hand, page migration, hyper-visors.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "calendar.hpp"
+#include "line.hpp"
+#include "machine.hpp"
+#include "task.hpp"
+
+namespace millrace::sim {
+
+struct Thread {
+  enum State : uint8_t { NEW, RUNNING, RUNNABLE, ASLEEP, ENDED };
+
+  Arena arena;
+  std::coroutine_handle<> resume;  // where its program goes on
+  uint32_t id = 0;                 // its process in the calendar
+  uint32_t cpu = 0;                // where it runs, or ran last
+  uint32_t core = 0;
+  State state = NEW;
+  bool spinning = false;                    // looks at something all the time, until its event or until it is told (hasten)
+  uint64_t fp = 0, mixed = 0, waiting = 0;  // time that it has spent and that has not passed yet, by sort (machine.hpp)
+  int64_t vruntime = 0;                     // relative to its CPU's
+  Time since = 0, slice_began = 0;
+
+  uint64_t owes() const noexcept { return fp + mixed + waiting; }
+};
+
+// Where threads sleep until they are woken.
+struct WaitQueue {
+  std::deque<Thread*> sleepers;
+  Line line;  // the futex word
+  uint32_t bucket = 0;
+};
+
+class System {
+ public:
+  static constexpr Time LONGEST_STEP = 100 * MICROSECOND;
+
+  System(const Machine& machine, uint32_t processes, uint64_t seed, uint32_t buckets)
+      : calendar(processes),
+        machine_(machine),
+        cpus_(machine.cpus()),
+        cores_(machine.cores),
+        sockets_(machine.sockets),
+        random_(seed),
+        buckets_(std::max(buckets, 1u)) {
+    const uint32_t words = (cpus_per_socket() + 63) / 64;
+    for (Socket& socket : sockets_) {
+      socket.idle_cpus.assign(words, 0);
+      socket.idle_cores.assign(words, 0);
+    }
+    for (uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) mark_idle(cpu);
+    for (uint32_t core = 0; core < machine.cores; ++core) mark_core(core, true);
+  }
+
+  Calendar calendar;
+  Time now = 0;
+
+  // -- for the programs of threads ----------------------------------------------------------------------------------------------------
+
+  // `co_await pass(thread)`: let the time pass that the thread has spent.
+  struct Pass {
+    System& system;
+    Thread& thread;
+    bool await_ready() const noexcept { return thread.owes() == 0; }
+    void await_suspend(std::coroutine_handle<> handle) noexcept {
+      thread.resume = handle;
+      system.calendar.schedule(thread.id, system.now + system.spend(thread));
+    }
+    void await_resume() const noexcept {}
+  };
+  Pass pass(Thread& thread) noexcept { return {*this, thread}; }
+
+  // `co_await sleep(thread, until)`: give the CPU away until somebody wakes the thread, or until then.
+  struct Sleep {
+    System& system;
+    Thread& thread;
+    Time until;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> handle) noexcept {
+      thread.resume = handle;
+      system.leave(thread, Thread::ASLEEP);
+      if (until != NEVER) system.calendar.schedule(thread.id, std::max(until, system.now));
+    }
+    void await_resume() const noexcept {}
+  };
+  Sleep sleep(Thread& thread, Time until = NEVER) noexcept { return {*this, thread, until}; }
+
+  // `co_await yield(thread)`: let another thread have the CPU, if one waits for it.
+  struct Yield {
+    System& system;
+    Thread& thread;
+    bool await_ready() const noexcept { return system.cpus_[thread.cpu].waiting.empty(); }
+    void await_suspend(std::coroutine_handle<> handle) noexcept {
+      thread.resume = handle;
+      Cpu& cpu = system.cpus_[thread.cpu];
+      thread.vruntime = std::max(thread.vruntime, cpu.waiting.front()->vruntime + 1);
+      system.leave(thread, Thread::RUNNABLE);
+    }
+    void await_resume() const noexcept {}
+  };
+  Yield yield(Thread& thread) noexcept { return {*this, thread}; }
+
+  // `co_await spin(thread, until)`: keep the CPU until then, or until hasten().
+  struct Spin {
+    System& system;
+    Thread& thread;
+    Time until;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> handle) noexcept {
+      thread.resume = handle;
+      thread.spinning = true;
+      system.calendar.schedule(thread.id, until);
+    }
+    void await_resume() const noexcept { thread.spinning = false; }
+  };
+  Spin spin(Thread& thread, Time until) noexcept { return {*this, thread, until}; }
+  void hasten(Thread& thread, Time latency) {
+    if (thread.spinning && thread.state == Thread::RUNNING) calendar.schedule(thread.id, now + latency);
+  }
+
+  // The last act of a program.
+  void end(Thread& thread) noexcept { leave(thread, Thread::ENDED); }
+
+  void start(Thread& thread, std::coroutine_handle<> program) {
+    thread.resume = program;
+    thread.cpu = spread();
+    thread.core = machine_.core_of(thread.cpu);
+    thread.state = Thread::ASLEEP;
+    wake(thread, thread.cpu);
+  }
+
+  // Wake one of those that sleep in the queue; the caller pays. Returns whether there was one.
+  bool wake_one(Thread& caller, WaitQueue& queue) {
+    if (queue.sleepers.empty()) return false;
+    caller.waiting += hold_bucket(queue, now + caller.owes());
+    Thread* sleeper = queue.sleepers.front();
+    queue.sleepers.pop_front();
+    caller.mixed += wake(*sleeper, caller.cpu) ? machine_.wake_caller : machine_.wake_queued;
+    return true;
+  }
+  // The cost of going to sleep there, to be paid before the last look.
+  void prepare_to_sleep(Thread& thread, WaitQueue& queue) {
+    thread.mixed += machine_.sleep;
+    thread.waiting += hold_bucket(queue, now + thread.owes());
+  }
+  void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % buckets_.size()); }
+
+  // Wakes a sleeper; `from`: the waker's CPU. Returns whether an idle CPU had to be told.
+  bool wake(Thread& thread, uint32_t from) {
+    if (thread.state != Thread::ASLEEP) return false;
+    calendar.cancel(thread.id);
+    count_runnable(1);
+    const uint32_t target = choose(thread, from);
+    Cpu& cpu = cpus_[target];
+    move(thread, target);
+    if (cpu.running == nullptr) {
+      const Time idle = now - cpu.idle_since;
+      occupy(cpu, thread, target, jitter(machine_.wake) + machine_.idle_exit(idle));
+      return true;
+    }
+    thread.vruntime = std::max(thread.vruntime, cpu.least - static_cast<int64_t>(machine_.sched_latency / 2));
+    enqueue(cpu, thread);
+    const int64_t lead = cpu.running->vruntime + static_cast<int64_t>(now - cpu.running->since) - thread.vruntime;
+    if (now > cpu.running->since && lead > static_cast<int64_t>(machine_.wakeup_granularity)) cpu.preempt = true;
+    return false;
+  }
+
+  // -- for the engine ------------------------------------------------------------------------------------------------------------------
+
+  // A thread's event has come: it goes on, or loses its CPU first.
+  void act(Thread& thread) {
+    if (thread.state == Thread::ASLEEP) {  // a timer
+      wake(thread, thread.cpu);
+      return;
+    }
+    account(thread);
+    Cpu& cpu = cpus_[thread.cpu];
+    if (!cpu.waiting.empty() && (cpu.preempt || now - thread.slice_began >= slice(cpu))) {
+      leave(thread, Thread::RUNNABLE);
+      return;
+    }
+    thread.resume.resume();
+  }
+
+  uint32_t busy_cores() const noexcept { return std::max(busy_cores_, 1u); }
+  uint64_t switches() const noexcept { return switches_; }
+  // CPU time of all threads, and time integral of threads that could have run [ps]
+  uint64_t cpu_time() noexcept { return integrate(), cpu_time_; }
+  uint64_t load_time() noexcept { return integrate(), load_time_; }
+  uint64_t random() noexcept {  // splitmix64
+    uint64_t mixed = random_ += 0x9E3779B97F4A7C15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
+    return mixed ^ (mixed >> 31);
+  }
+  uint32_t socket_of(const Thread& thread) const noexcept { return machine_.socket_of(thread.core); }
+  // From `when` on: the time until the memory of the thread's socket has delivered `bytes`, behind those who asked before.
+  Time memory(const Thread& thread, uint64_t bytes, Time when) noexcept {
+    Time& free_at = sockets_[socket_of(thread)].memory_free_at;
+    free_at = std::max(free_at, when) + (bytes * machine_.dram_kib >> 10);
+    return free_at - when;
+  }
+
+ private:
+  struct Cpu {
+    Thread* running = nullptr;
+    std::vector<Thread*> waiting;  // a heap: the smallest virtual run time in front
+    int64_t least = 0;             // virtual run time that no thread here is far behind
+    Time idle_since = 0;
+    bool preempt = false;
+  };
+  struct Core {
+    uint32_t busy = 0;
+  };
+  struct Socket {
+    std::vector<uint64_t> idle_cpus, idle_cores;  // bits
+    uint32_t busy_cores = 0;
+    Time memory_free_at = 0;
+  };
+
+  uint32_t cpus_per_socket() const noexcept { return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt; }
+  static bool later(const Thread* a, const Thread* b) noexcept {
+    return a->vruntime > b->vruntime || (a->vruntime == b->vruntime && a->id > b->id);
+  }
+  void enqueue(Cpu& cpu, Thread& thread) {
+    thread.state = Thread::RUNNABLE;
+    cpu.waiting.push_back(&thread);
+    std::push_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
+    ++queued_;
+  }
+  Thread* dequeue(Cpu& cpu) {
+    std::pop_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
+    Thread* thread = cpu.waiting.back();
+    cpu.waiting.pop_back();
+    --queued_;
+    return thread;
+  }
+  Time slice(const Cpu& cpu) const noexcept {
+    return std::max<Time>(machine_.sched_latency / (cpu.waiting.size() + 1), machine_.min_granularity);
+  }
+
+  // What the thread has spent, as time on its core as busy as that is now.
+  Time spend(Thread& thread) noexcept {
+    const uint64_t clock = Machine::at(machine_.slow_clock, sockets_[socket_of(thread)].busy_cores);
+    const uint32_t busy = cores_[thread.core].busy;
+    const uint64_t fp = thread.fp * Machine::at(machine_.slow_fp, busy) >> Machine::SHIFT;
+    const uint64_t mixed = thread.mixed * Machine::at(machine_.slow_mixed, busy) >> Machine::SHIFT;
+    const Time time = ((fp + mixed) * clock >> Machine::SHIFT) + thread.waiting;
+    thread.fp = thread.mixed = thread.waiting = 0;
+    return time;
+  }
+  void account(Thread& thread) noexcept {
+    if (now <= thread.since) return;
+    thread.vruntime += static_cast<int64_t>(now - thread.since);
+    thread.since = now;
+    Cpu& cpu = cpus_[thread.cpu];
+    int64_t least = thread.vruntime;
+    if (!cpu.waiting.empty()) least = std::min(least, cpu.waiting.front()->vruntime);
+    cpu.least = std::max(cpu.least, least);
+  }
+
+  // The thread gives its CPU away, and another one gets it.
+  void leave(Thread& thread, Thread::State state) {
+    account(thread);
+    const uint32_t number = thread.cpu;
+    Cpu& cpu = cpus_[number];
+    thread.state = state;
+    cpu.preempt = false;
+    cpu.running = nullptr;
+    ++switches_;
+    calendar.cancel(thread.id);
+    if (state == Thread::RUNNABLE) {
+      enqueue(cpu, thread);
+    } else {
+      count_runnable(-1);
+    }
+    Thread* next = cpu.waiting.empty() ? steal(number) : dequeue(cpu);
+    if (next == nullptr) {
+      count_busy(-1);
+      cpu.idle_since = now;
+      mark_idle(number);
+      const uint32_t core = machine_.core_of(number);
+      if (--cores_[core].busy == 0) mark_core(core, false);
+      return;
+    }
+    give(cpu, *next, number, machine_.switch_time + machine_.refill);
+  }
+  void occupy(Cpu& cpu, Thread& thread, uint32_t number, Time latency) {
+    count_busy(1);
+    Socket& socket = sockets_[machine_.socket_of(machine_.core_of(number))];
+    const uint32_t local = number % cpus_per_socket();
+    socket.idle_cpus[local / 64] &= ~(uint64_t{1} << local % 64);
+    const uint32_t core = machine_.core_of(number);
+    if (cores_[core].busy++ == 0) {
+      const uint32_t place = core % (cpus_per_socket() / machine_.smt);
+      socket.idle_cores[place / 64] &= ~(uint64_t{1} << place % 64);
+      ++socket.busy_cores;
+      ++busy_cores_;
+    }
+    thread.vruntime = std::max(thread.vruntime, cpu.least);
+    give(cpu, thread, number, latency);
+  }
+  void give(Cpu& cpu, Thread& thread, uint32_t number, Time latency) {
+    move(thread, number);
+    cpu.running = &thread;
+    thread.state = Thread::RUNNING;
+    thread.since = thread.slice_began = now + latency;
+    calendar.schedule(thread.id, now + latency);
+  }
+  void move(Thread& thread, uint32_t number) noexcept {
+    if (thread.cpu == number) return;
+    thread.vruntime += cpus_[number].least - cpus_[thread.cpu].least;
+    thread.cpu = number;
+    thread.core = machine_.core_of(number);
+  }
+  void mark_idle(uint32_t number) noexcept {
+    const uint32_t local = number % cpus_per_socket();
+    sockets_[machine_.socket_of(machine_.core_of(number))].idle_cpus[local / 64] |= uint64_t{1} << local % 64;
+  }
+  void mark_core(uint32_t core, bool begin) noexcept {
+    const uint32_t place = core % (cpus_per_socket() / machine_.smt);
+    Socket& socket = sockets_[machine_.socket_of(core)];
+    socket.idle_cores[place / 64] |= uint64_t{1} << place % 64;
+    if (begin) return;
+    --socket.busy_cores;
+    --busy_cores_;
+  }
+
+  uint32_t choose(const Thread& thread, uint32_t from) const noexcept {
+    if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
+    const uint32_t home = machine_.socket_of(thread.core), wakers = machine_.socket_of(machine_.core_of(from));
+    for (uint32_t i = 0; i < machine_.sockets + 2; ++i) {
+      const uint32_t socket = i == 0 ? home : i == 1 ? wakers : i - 2;
+      const uint32_t found = idle_in(socket);
+      if (found != NONE) return found;
+    }
+    return cpus_[from].waiting.size() < cpus_[thread.cpu].waiting.size() ? from : thread.cpu;
+  }
+  uint32_t idle_in(uint32_t socket) const noexcept {
+    const uint32_t first = socket * cpus_per_socket();
+    const uint32_t core = lowest(sockets_[socket].idle_cores);
+    if (core != NONE) return first + core * machine_.smt;
+    const uint32_t cpu = lowest(sockets_[socket].idle_cpus);
+    return cpu == NONE ? NONE : first + cpu;
+  }
+  static uint32_t lowest(const std::vector<uint64_t>& bits) noexcept {
+    for (size_t word = 0; word < bits.size(); ++word) {
+      if (bits[word] != 0) return static_cast<uint32_t>(word * 64 + static_cast<size_t>(__builtin_ctzll(bits[word])));
+    }
+    return NONE;
+  }
+  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then where fewest wait.
+  uint32_t spread() noexcept {
+    for (uint32_t i = 0; i < machine_.sockets; ++i) {
+      const uint32_t socket = (started_ + i) % machine_.sockets;
+      if (lowest(sockets_[socket].idle_cores) == NONE) continue;
+      ++started_;
+      return idle_in(socket);
+    }
+    for (uint32_t i = 0; i < machine_.sockets; ++i) {
+      const uint32_t found = idle_in((started_ + i) % machine_.sockets);
+      if (found == NONE) continue;
+      ++started_;
+      return found;
+    }
+    return static_cast<uint32_t>(started_++ % cpus_.size());
+  }
+  // A thread that waits for another CPU, the longest queue first, those of the same socket before others.
+  Thread* steal(uint32_t number) {
+    if (queued_ == 0) return nullptr;
+    Cpu* best = nullptr;
+    const uint32_t home = machine_.socket_of(machine_.core_of(number));
+    for (const bool near : {true, false}) {
+      for (uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) {
+        const bool same = machine_.socket_of(machine_.core_of(cpu)) == home;
+        if (same == near && !cpus_[cpu].waiting.empty() && (best == nullptr || cpus_[cpu].waiting.size() > best->waiting.size()))
+          best = &cpus_[cpu];
+      }
+      if (best != nullptr) break;
+    }
+    return best == nullptr ? nullptr : dequeue(*best);
+  }
+  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer.
+  Time hold_bucket(WaitQueue& queue, Time when) {
+    std::deque<Time>& ends = buckets_[queue.bucket];
+    while (!ends.empty() && ends.front() <= when) ends.pop_front();
+    const Time begin = ends.empty() ? when : ends.back();
+    ends.push_back(begin + machine_.bucket_hold + ends.size() * machine_.bucket_waiter);
+    return ends.back() - when;
+  }
+  Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
+  void integrate() noexcept {
+    cpu_time_ += (now - integrated_) * busy_cpus_;
+    load_time_ += (now - integrated_) * runnable_;
+    integrated_ = now;
+  }
+  void count_busy(int change) noexcept { integrate(), busy_cpus_ += static_cast<uint64_t>(change); }
+  void count_runnable(int change) noexcept { integrate(), runnable_ += static_cast<uint64_t>(change); }
+
+  static constexpr uint32_t NONE = UINT32_MAX;
+  const Machine& machine_;
+  std::vector<Cpu> cpus_;
+  std::vector<Core> cores_;
+  std::vector<Socket> sockets_;
+  uint64_t random_;
+  std::vector<std::deque<Time>> buckets_;  // by hash bucket: when those that have its lock or wait for it will be done
+  uint32_t busy_cores_ = 0, started_ = 0;
+  uint64_t queued_ = 0, switches_ = 0, busy_cpus_ = 0, runnable_ = 0, cpu_time_ = 0, load_time_ = 0;
+  Time integrated_ = 0;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,106 @@
+"""Tables made ahead: one Spark for all the experiments of a workflow.
+
+Each experiment's tables are a job of their own, but starting Spark takes ten seconds, and what it then does for one experiment
+a second or two. So the first of these jobs also makes the tables of every other experiment whose records are all there, and
+keeps them beside the tables' folders; a later job takes what was made for it, if the records are still the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.config import Config
+
+if TYPE_CHECKING:
+    from harness.spark.aggregate import Summary
+
+FOLDER = ".ahead"  # beside the folders of the experiments' tables
+SUMMARY = "summary.json"  # of tables made ahead: written last, so that half of them are none
+CODE = Path(__file__).parent
+
+
+@contextlib.contextmanager
+def one_at_a_time(tables: Path) -> Iterator[None]:
+    """Wait for whoever makes tables ahead beside the folder `tables`, then hold others up."""
+    place = tables.parent / FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)  # and with it the lock
+
+
+def fingerprint(records: Path) -> list[list[str | int]]:
+    """What tells the records under a folder from any other: names, sizes, times; and those of the code that reads them."""
+    files = [*sorted(records.rglob("*.jsonl")), *sorted(CODE.glob("*.py"))]
+    return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+
+
+def due(config: Config, records: Path) -> dict[Path, Path]:
+    """Folders of records, with those of their tables, of the other experiments whose records are all there and newer than their
+    tables.
+    """
+    found = {}
+    for experiment in config.experiments:
+        files = [Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()]
+        tables = Path(config.tables(experiment.name))
+        folder = files[0].parent
+        if (
+            folder != records
+            and all(file.exists() for file in files)
+            and _is_older(tables, files)
+            and not _kept(folder, tables)
+        ):
+            found[folder] = tables
+    return found
+
+
+def keep(tables: Path, seen: list[list[str | int]], summary: Summary) -> None:
+    """Note that the tables which were made ahead for `tables` are of records as they were `seen`."""
+    told = {"records": seen, "summary": asdict(summary)}
+    (place_of(tables) / SUMMARY).write_text(json.dumps(told), encoding="utf-8")
+
+
+def take(records: Path, tables: Path) -> Mapping | None:
+    """Put tables that were made ahead in their place; returns the summary of their aggregation, None if there are none.
+
+    Raises OSError if they cannot be moved.
+    """
+    summary = _kept(records, tables)
+    place = place_of(tables)
+    if summary is not None:
+        tables.mkdir(parents=True, exist_ok=True)
+        for table in place.glob("*.parquet"):
+            shutil.rmtree(tables / table.name, ignore_errors=True)
+            table.rename(tables / table.name)
+    shutil.rmtree(place, ignore_errors=True)
+    return summary
+
+
+def place_of(tables: Path) -> Path:
+    """Where tables are kept that were made ahead for the folder `tables`."""
+    return tables.parent / FOLDER / tables.name
+
+
+def _kept(records: Path, tables: Path) -> Mapping | None:
+    try:
+        told = json.loads((place_of(tables) / SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return told["summary"] if told["records"] == fingerprint(records) else None
+
+
+def _is_older(tables: Path, files: list[Path]) -> bool:
+    """Whether tables are missing, or older than any of the files or the code."""
+    made = min((table.stat().st_mtime_ns for table in tables.glob("*.parquet")), default=0)
+    return made < max(file.stat().st_mtime_ns for file in [*files, *CODE.glob("*.py")])

@@ -1,0 +1,47 @@
+"""Described machines for tests that need no profile: `xeon` with 176 CPUs, `power8` with 184, `local` with 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+
+import harness.place
+from harness.errors import UserError
+from harness.place import Place
+
+CPUS = {"local": 2, "xeon": 176, "power8": 184}
+SWEEP = {"atomic.fence": (4.0, 9.0), "os.wake_us": (1.0, 5.0)}
+SOFTWARE = ("millrace", "streams-4.2")
+
+
+@dataclass(frozen=True)
+class Described:
+    """What `harness.place` asks of a machine's profile."""
+
+    name: str
+    cpus: int
+    sweep: Mapping[str, tuple[float, float]]
+    digest: str = "0123456789ab"
+
+    def with_constants(self, constants: Mapping[str, float]) -> Described:
+        """Itself; refuses what is not in its sweep."""
+        for path in constants:
+            if path not in self.sweep:
+                raise UserError(f"machine {self.name!r} has no constant {path!r}")
+        return self
+
+
+def describe(monkeypatch: pytest.MonkeyPatch, digest: str = "0123456789ab") -> None:
+    """From now on there are these machines, and no other ones."""
+
+    def costs(place: Place) -> SimpleNamespace:
+        if place.software not in SOFTWARE:
+            raise UserError(f"software {place.software!r} is unknown")
+        return SimpleNamespace(name=place.software, digest="ba9876543210")
+
+    monkeypatch.setattr(harness.place, "machines", lambda: list(CPUS))
+    monkeypatch.setattr(Place, "described", lambda place: Described(place.machine, CPUS[place.machine], SWEEP, digest))
+    monkeypatch.setattr(Place, "costs", costs)

@@ -1,0 +1,163 @@
+"""A simulated run on a fake engine: virtual times may be short, the host need not be quiet."""
+
+from __future__ import annotations
+
+import pytest
+
+import harness.engine
+from harness.errors import RunFailed
+from harness.measurement import block
+from harness.measurement.block import block_order, measure_block
+from harness.measurement.process import failed_record
+from harness.measurement.records import RecordError, validate_record
+from harness.measurement.run import RunSpec, run_once
+
+SIMULATION = {
+    "software": "millrace",
+    "machine_digest": "0123456789ab",
+    "software_digest": "ba9876543210",
+    "seed": 5,
+    "constants": {"atomic.fence": 4.5},
+    "events": 123,
+    "virtual_s": 0.03,
+    "wall_s": 1.5,
+    "bound": None,
+}
+
+
+def spec(**changes) -> RunSpec:
+    settings = {"topology": "pipeline", "parameters": {"operators": 4}, "model": "dynamic", "threads": 100, "machine": "xeon"}
+    return RunSpec(**settings | {"duration_s": 0.02} | changes)
+
+
+@pytest.fixture
+def simulate(play, monkeypatch):
+    """As `play`, of an engine that says what it simulated; `told` is what `open_engine` was asked for."""
+
+    def start(rates=((1e6, 1e6),), told=None, **simulation):
+        engine = play(rates)
+        engine.simulation = SIMULATION | simulation
+
+        def open_engine(graph, model, machine, **options):
+            if told is not None:
+                told.update(options, machine=machine)
+            return engine
+
+        monkeypatch.setattr(harness.engine, "open_engine", open_engine)
+        return engine
+
+    return start
+
+
+def test_the_engine_is_told_what_to_simulate(simulate):
+    told = {}
+    simulate(told=told)
+    run_once(spec(software="streams-4.2", constants={"atomic.fence": 4.5}, seed=3, repeat=2))
+    assert told == {
+        "machine": "xeon",
+        "tuples": None,
+        "simulated": True,
+        "software": "streams-4.2",
+        "constants": {"atomic.fence": 4.5},
+        "seed": 5,
+    }
+
+
+def test_a_measured_run_is_asked_for_as_ever(simulate):
+    told = {}
+    simulate(told=told)
+    record = run_once(spec(machine="local"))
+    assert told == {"machine": "local", "tuples": None}
+    assert (record["simulated"], record["simulation"]) == (False, None)
+
+
+def test_any_machine_but_this_one_is_simulated_whatever_is_asked():
+    assert spec(simulated=False).simulated
+    assert spec().software == "millrace"
+    assert not spec(machine="local").simulated
+    assert spec(machine="local", simulated=True).simulated
+    assert RunSpec.from_json(spec(constants={"a.b": 1.5}).to_json()) == spec(constants={"a.b": 1.5})
+
+
+def test_times_are_virtual_and_may_be_short(simulate):
+    engine = simulate()
+    record = run_once(spec())
+    validate_record(record)
+    assert engine.calls == [("start", None), *[("sample", 0.004)] * 2, *[("sample", 0.002)] * 10, ("stop", False)]
+    assert record["settled"] and record["correct"]
+    assert (record["machine"], record["simulated"], record["simulation"]) == ("xeon", True, SIMULATION)
+    assert record["duration_s"] == pytest.approx(0.02)
+
+
+def test_a_run_that_never_settles_is_given_up_after_ten_windows(simulate):
+    simulate([(2e6, 1e6)])
+    record = run_once(spec())
+    assert not record["settled"]
+    assert record["warmup_s"] == pytest.approx(0.2)
+
+
+def test_the_period_of_a_law_may_be_shorter_than_a_tick(simulate, script):
+    engine = simulate()
+    script([3, 4])
+    record = run_once(spec(elastic=True, threads=2, maximum=100, period_s=0.0002, duration_s=0.001))
+    validate_record(record)
+    assert {round(period, 9) for call, period in engine.calls if call == "sample"} == {0.0002}
+    assert record["elastic"]["period_s"] == 0.0002
+    assert record["elastic"]["settled_level"] == 4
+
+
+def test_a_host_that_simulates_is_described_but_need_not_be_quiet(simulate, monkeypatch):
+    from harness.measurement import host
+
+    monkeypatch.setattr(host, "fitness_warnings", lambda host: ["noisy"])
+    simulate()
+    assert (run_once(spec())["host"]["host_fit"], run_once(spec())["host"]["host_warnings"]) == (True, [])
+    assert run_once(spec())["host"]["cpu_model"]
+    assert run_once(spec(machine="local"))["host"]["host_warnings"] == ["noisy"]
+
+
+def test_a_run_that_hit_its_bound_on_events_has_failed_and_says_so(simulate):
+    simulate(bound="1,000 events simulated at 0.01 s")
+    record = run_once(spec())
+    validate_record(record)
+    assert not record["correct"] and not record["settled"]
+    assert record["error"] == "1,000 events simulated at 0.01 s"
+
+
+def test_a_bound_that_ends_the_run_at_once_is_its_error_and_keeps_what_was_simulated(simulate):
+    engine = simulate(bound="too many events")
+    engine.sample = lambda period_s: (_ for _ in ()).throw(RunFailed("too many events"))
+    record = run_once(spec())
+    validate_record(record)
+    assert (record["correct"], record["error"]) == (False, "too many events")
+    assert record["simulation"]["events"] == 123
+
+
+def test_a_lost_run_still_says_what_was_to_be_simulated():
+    record = failed_record(spec(software="streams-4.2", constants={"os.wake_us": 2.0}, repeat=1), "lost")
+    validate_record(record)
+    assert (record["simulation"]["software"], record["simulation"]["constants"]) == ("streams-4.2", {"os.wake_us": 2.0})
+    assert record["simulation"]["seed"] == 1
+
+
+def test_a_simulation_that_leaves_something_out_is_no_record(simulate):
+    engine = simulate()
+    del engine.simulation["events"]
+    with pytest.raises(RecordError, match="events"):
+        validate_record(run_once(spec()))
+
+
+def test_variants_follow_the_repeats_once_an_arm_with_the_chances_of_the_first():
+    variants = [{"a.b": 1.0}, {"a.b": 2.0}]
+    order = block_order({"one": spec(), "two": spec(threads=2)}, 2, 0, variants)
+    assert [bool(each.constants) for each in order] == [False] * 4 + [True] * 4
+    assert [(each.arm, each.constants["a.b"], each.repeat) for each in order[4:]] == [
+        ("one", 1.0, 0), ("two", 1.0, 0), ("one", 2.0, 0), ("two", 2.0, 0),
+    ]  # fmt: skip
+    assert [each.order_in_block for each in order] == list(range(8))
+
+
+def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
+    monkeypatch.setattr(block, "measuring_lock", lambda notify: pytest.fail("it waited"))
+    monkeypatch.setattr(block, "run_in_fresh_process", lambda spec, announce: {"arm": spec.arm})
+    assert measure_block({"one": spec()}, 2, 0) == [{"arm": "one"}] * 2
