@@ -235,4 +235,4 @@ def test_the_workflow_is_formatted():
 def test_the_linter_finds_nothing_but_missing_containers(tmp_path):
     done = call(tmp_path, "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--lint")
     lints = re.findall(r"^    \* (.*)$", done.stderr, re.MULTILINE)
-    assert lints == ["Specify a conda environment or container for each rule.:"] * 4
+    assert set(lints) == {"Specify a conda environment or container for each rule.:"}
