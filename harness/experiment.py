@@ -24,7 +24,7 @@ RUN_OVERHEAD_S = 0.7
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
-VIRTUAL_SECOND_S = 100.0
+VIRTUAL_SECOND_S = 25.0
 """Seconds that a simulated one takes, about: hundreds of busy threads on one core. For estimates only."""
 
 
