@@ -45,6 +45,9 @@ from harness.simulator.levels import levels_of
 MAX_EVENTS = 20_000_000_000
 """Events that a run may take unless told otherwise: hours. A graph in which nothing moves time forward ends by it."""
 
+LONGEST_PERIOD_S = 1e6
+"""The longest period of a sample [virtual s]."""
+
 STRETCH = 1_000_000  # events between two looks whether the user wants to stop
 PS = 1e-12  # seconds of a picosecond
 
@@ -89,13 +92,13 @@ cdef class SimulatorEngine:
     """
 
     cdef Plan plan
-    cdef Simulation* simulation
+    cdef Simulation* core
     cdef object graph, machine, software, totals
     cdef readonly int queue_capacity
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
     cdef bint started, profiles, bounded
-    cdef uint64_t handled, most_events, born_level
+    cdef uint64_t handled, most_events, stretch
     cdef readonly int requested
     cdef int created
     cdef set told
@@ -122,19 +125,19 @@ cdef class SimulatorEngine:
         for operator in self.plan.operators:
             kinds.push_back(BURSTS if operator.kind == "work" and operator.costs else KINDS[operator.kind])
         run = self.plan.run
-        self.simulation = new Simulation(
+        self.core = new Simulation(
             hardware, costs, <uint64_t> (seed & 0xFFFFFFFFFFFFFFFF), run.operator_count, run.port_count, run.worker_count,
             <uint32_t> machine["os.futex_buckets"],
         )
-        adopt(self.simulation[0], run[0], kinds, self.plan.first_scheduler)
+        adopt(self.core[0], run[0], kinds, self.plan.first_scheduler)
         if self.plan.first_scheduler + self.plan.pool_threads <= machine.cpus:
-            self.simulation.patience = PATIENCE_US * 1_000_000
+            self.core.patience = PATIENCE_US * 1_000_000
         balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
         self.told = set()
 
     def __dealloc__(self):
-        del self.simulation
+        del self.core
 
     @property
     def threads(self):
@@ -147,7 +150,7 @@ cdef class SimulatorEngine:
         return self.plan.minimum_threads
 
     @property
-    def simulation_record(self):
+    def simulation(self):
         """What a record says of a simulated run."""
         return {
             "software": self.software.name,
@@ -156,9 +159,9 @@ cdef class SimulatorEngine:
             "seed": self.seed,
             "constants": self.replaced,
             "events": self.handled,
-            "virtual_s": self.simulation.system.now * PS,
+            "virtual_s": self.core.system.now * PS,
             "wall_s": self.wall_s,
-            "load": self.simulation.system.load_time() / max(self.simulation.system.now, 1),
+            "load": self.core.system.load_time() / max(self.core.system.now, 1),
             "bound": self.bound,
         }
 
@@ -170,11 +173,11 @@ cdef class SimulatorEngine:
         if not self.bounded:
             self._fill()
         for i in range(self.plan.first_scheduler):
-            self.simulation.start(i)
+            self.core.start(i)
         if self.plan.pool_threads > 0:
             self.set_threads(self.plan.pool_threads)
         if self.profiles:
-            self.simulation.profile(<uint64_t> (PROFILE_S / PS))
+            self.core.profile(<uint64_t> (PROFILE_S / PS))
         self.before = self._read()
 
     cdef _fill(self):
@@ -185,7 +188,7 @@ cdef class SimulatorEngine:
         levels = levels_of(self.plan.streams, self.plan.queue_of_port, len(operators))
         hops = sum([len(level) for level in levels]) * self.queue_capacity * FILLED_PERCENT / 100 * len(levels) / 2
         if hops <= MAX_FILLING:
-            self.simulation.fill(levels, FILLED_PERCENT)
+            self.core.fill(levels, FILLED_PERCENT)
 
     def set_threads(self, level):
         if self.plan.pool_threads == 0:
@@ -194,34 +197,34 @@ cdef class SimulatorEngine:
             raise UserError("set_threads was called before start")
         if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
             raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
-        if self.simulation.over:
+        if self.core.over:
             return
         self.requested = max(level, self.plan.minimum_threads)
         running = [thread for thread in range(self.created) if thread not in self.told]
         for thread in sorted(running, key=self._reluctance)[: max(0, len(running) - self.requested)]:
             self.told.add(thread)
-            self.simulation.suspend(self.plan.first_scheduler + <uint32_t> thread, True)
+            self.core.suspend(self.plan.first_scheduler + <uint32_t> thread, True)
         missing = self.requested - len(running)
         for thread in sorted(self.told)[: max(0, missing)]:
             self.told.remove(thread)
-            self.simulation.suspend(self.plan.first_scheduler + <uint32_t> thread, False)
+            self.core.suspend(self.plan.first_scheduler + <uint32_t> thread, False)
             missing -= 1
         for _ in range(missing):
-            self.simulation.start(self.plan.first_scheduler + <uint32_t> self.created)
+            self.core.start(self.plan.first_scheduler + <uint32_t> self.created)
             self.created += 1
 
     def _reluctance(self, uint32_t thread):
         """Idle threads are suspended first, then the oldest."""
-        return self.simulation.workers[self.plan.first_scheduler + thread].rest != 1
+        return self.core.workers[self.plan.first_scheduler + thread].rest != 1
 
     def set_active_ports(self, operator, active):
         index = self.elastic.get(operator) if isinstance(operator, str) else None
         if index is None:
             raise UserError(f"set_active_ports: no elastic_load_balance operator is named {operator!r}")
-        ports = self.simulation.operators[<uint32_t> index].routes.size()
+        ports = self.core.operators[<uint32_t> index].routes.size()
         if not isinstance(active, int) or isinstance(active, bool) or not 1 <= active <= ports:
             raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
-        self.simulation.set_active(self.simulation.operators[<uint32_t> index], active)
+        self.core.set_active(self.core.operators[<uint32_t> index], active)
 
     def set_queued(self, ports, bint queued):
         if self.queue_named is None:
@@ -231,18 +234,18 @@ cdef class SimulatorEngine:
             if not isinstance(port, PortId) or port not in self.queue_named:
                 raise UserError(f"set_queued: no input port is named {port}")
             queue = self.queue_named[port]
-            if queue is None or not self.simulation.ports[<uint32_t> queue].scheduled:
+            if queue is None or not self.core.ports[<uint32_t> queue].scheduled:
                 raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
             chosen.append(queue)
         for queue in chosen:
-            self.simulation.want(self.simulation.ports[<uint32_t> queue], not queued)
+            self.core.want(self.core.ports[<uint32_t> queue], not queued)
             # the plan sizes batches by what is called behind an operator
             if queued:
                 self.plan.run.ports[<uint32_t> queue].mode.fetch_and(~<uint32_t> WANTED_CALLED, memory_order_relaxed)
             else:
                 self.plan.run.ports[<uint32_t> queue].mode.fetch_or(WANTED_CALLED, memory_order_relaxed)
         self.plan.set_batches()
-        take_over_sizes(self.simulation[0], self.plan.run[0])
+        take_over_sizes(self.core[0], self.plan.run[0])
 
     def queued(self):
         """The scheduled ports whose queue is switched on, in the graph's order."""
@@ -250,16 +253,18 @@ cdef class SimulatorEngine:
             port
             for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
             if queue is not None
-            and self.simulation.ports[<uint32_t> queue].scheduled
-            and not self.simulation.ports[<uint32_t> queue].mode & WANTED_CALLED
+            and self.core.ports[<uint32_t> queue].scheduled
+            and not self.core.ports[<uint32_t> queue].mode & WANTED_CALLED
         ]
 
     def finished(self):
-        return bool(self.simulation.over)
+        return bool(self.core.over)
 
     def sample(self, period_s):
         if not self.started:
             raise UserError("sample was called before start")
+        if isinstance(period_s, bool) or not isinstance(period_s, (int, float)) or not 0 <= period_s <= LONGEST_PERIOD_S:
+            raise UserError(f"period_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {period_s!r}")
         self._pass(period_s)
         before, now = self.before, self._read()
         self.before = now
@@ -279,7 +284,7 @@ cdef class SimulatorEngine:
             threads_active=self._active(),
             threads_requested=self.requested,
             threads_unsuspendable=0,
-            queued_ports=sum([not port.mode & WANTED_CALLED for port in self.simulation.ports]),
+            queued_ports=sum([not port.mode & WANTED_CALLED for port in self.core.ports]),
             cpu_s=now["cpu_s"] - before["cpu_s"],
             system_cpu=min(1.0, (now["cpu_s"] - before["cpu_s"]) / (elapsed * self.machine.cpus)) if elapsed > 0 else 0.0,
             context_switches=now["switches"] - before["switches"],
@@ -290,56 +295,73 @@ cdef class SimulatorEngine:
             balancers={name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()},
         )
 
+    def sample_events(self, events):
+        """As sample(), for a period that is as long as so many events take: runs whose time scales nobody knows beforehand.
+
+        Raises UserError for a number of events that is not above 0.
+        """
+        if not isinstance(events, int) or isinstance(events, bool) or events < 1:
+            raise UserError(f"events must be a whole number above 0, not {events!r}")
+        self.stretch = events
+        try:
+            return self.sample(LONGEST_PERIOD_S)
+        finally:
+            self.stretch = 0
+
     def stop(self, bint drain, timeout_s):
         if self.totals is not None:
             return self.totals
         if self.started and drain:
-            self.simulation.finishing = True
+            self.core.finishing = True
             self._pass(timeout_s)
-        drained = self.started and self.simulation.open_operators == 0
-        if self.started and not self.simulation.over:
+        drained = self.started and self.core.open_operators == 0
+        if self.started and not self.core.over:
             self._end()
         self.totals = self._account(drained)
         return self.totals
+
+    def debug(self):
+        return [(i, self.core.workers[i].state, self.core.workers[i].rest, self.core.workers[i].at, self.core.workers[i].cpu, self.core.workers[i].spinning) for i in range(self.plan.run.worker_count)]
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------------
 
     cdef _pass(self, double period_s):
         """Let virtual time pass. Raises RunFailed if the run takes more events than it may."""
-        cdef uint64_t until = self.simulation.system.now + <uint64_t> round(period_s / PS)
-        cdef uint64_t handled, events
+        cdef uint64_t until = self.core.system.now + <uint64_t> round(period_s / PS)
+        cdef uint64_t handled, events, wanted = self.stretch or self.most_events
         began = time.monotonic()
-        while True:
-            events = min(<uint64_t> STRETCH, self.most_events - self.handled)
+        while wanted > 0:
+            events = min(min(<uint64_t> STRETCH, wanted), self.most_events - self.handled)
             with nogil:
-                handled = self.simulation.run(until, events)
+                handled = self.core.run(until, events)
             self.handled += handled
+            wanted -= handled
             if handled < events:
                 break
             if self.handled >= self.most_events:
-                self.bound = f"the simulation reached its bound of {self.most_events} events after {self.simulation.system.now * PS:.3g} virtual s"
+                self.bound = f"the simulation reached its bound of {self.most_events} events after {self.core.system.now * PS:.3g} virtual s"
                 raise RunFailed(self.bound)
         self.wall_s += time.monotonic() - began
 
     cdef _end(self):
         """Cut the run short: every thread gets to where it sees that, and gives up what it holds."""
         cdef uint64_t left = 64 * STRETCH
-        self.simulation.cut()
+        self.core.cut()
         with nogil:
-            self.simulation.run_out(left)
+            self.core.run_out(left)
 
     cdef int _active(self):
         cdef uint32_t thread
         active = 0
         for thread in range(self.created):
-            active += self.simulation.workers[self.plan.first_scheduler + thread].rest != 2
+            active += self.core.workers[self.plan.first_scheduler + thread].rest != 2
         return active
 
     cdef double _queue_fill(self, uint32_t queue):
-        return self.simulation.ports[queue].ring.size() / <double> self.simulation.ports[queue].ring.slots.size()
+        return self.core.ports[queue].ring.size() / <double> self.core.ports[queue].ring.slots.size()
 
     cdef _balance(self, uint32_t index, list now, list before):
-        cdef Operator* op = &self.simulation.operators[index]
+        cdef Operator* op = &self.core.operators[index]
         cdef uint32_t i
         cdef Port* port
         submitted, fill = 0, 0.0
@@ -356,12 +378,12 @@ cdef class SimulatorEngine:
         cdef uint32_t i
         cdef int bucket
         cdef Operator* op
-        cdef uint64_t now = self.simulation.system.now
+        cdef uint64_t now = self.core.system.now
         sent = received = submitted = 0
         processed = []
         latency = [0] * BUCKETS
         for i in range(self.plan.run.operator_count):
-            op = &self.simulation.operators[i]
+            op = &self.core.operators[i]
             kind = self.plan.operators[i].kind
             processed.append(op.processed)
             if kind == "source":
@@ -381,21 +403,21 @@ cdef class SimulatorEngine:
             "submitted": submitted,
             "processed": processed,
             "latency": latency,
-            "blocked": [(port.blocked, port.pushes) for port in self.simulation.ports],
-            "cpu_s": self.simulation.system.cpu_time() * PS,
-            "switches": self.simulation.system.switches(),
+            "blocked": [(port.blocked, port.pushes) for port in self.core.ports],
+            "cpu_s": self.core.system.cpu_time() * PS,
+            "switches": self.core.system.switches(),
             "use": self._use(),
-            "looks": list(self.simulation.looks),
+            "looks": list(self.core.looks),
         }
 
     cdef _use(self):
         """Time [ps] of all scheduler threads together: for which they were allowed to run, and for which they executed operators."""
         cdef uint32_t thread
-        cdef uint64_t now = self.simulation.system.now, awake
+        cdef uint64_t now = self.core.system.now, awake
         cdef Worker* worker
         allowed = executing = 0
         for thread in range(self.created):
-            worker = &self.simulation.workers[self.plan.first_scheduler + thread]
+            worker = &self.core.workers[self.plan.first_scheduler + thread]
             awake = now - worker.born - worker.asleep_time - (now - worker.asleep_began if worker.asleep_began != NEVER else 0)
             allowed += awake
             executing += awake - worker.idle_time - (now - worker.idle_began if worker.idle_began != NEVER else 0)
@@ -412,16 +434,16 @@ cdef class SimulatorEngine:
         state = self._read()
         order_checked, longest, error = True, 0, None
         for i in range(self.plan.run.port_count):
-            port = &self.simulation.ports[i]
+            port = &self.core.ports[i]
             left_at[port.op.index] += port.given_up
             for place in range(port.ring.head, port.ring.tail):
                 if port.ring.slots[place % port.ring.slots.size()].kind == 0:
                     left_at[port.op.index] += 1
                     seen += fingerprint(port.ring.slots[place % port.ring.slots.size()].sequence) * port.op.copies
         for i in range(self.plan.run.worker_count):
-            seen += self.simulation.workers[i].given_up_fingerprints
+            seen += self.core.workers[i].given_up_fingerprints
         for i in range(self.plan.run.operator_count):
-            op = &self.simulation.operators[i]
+            op = &self.core.operators[i]
             kind = self.plan.operators[i].kind
             seen += op.dropped
             if kind == "source":
@@ -460,9 +482,9 @@ cdef class SimulatorEngine:
             operator = self.plan.operators[source]
             count = processed[source]
             if operator.kind in DROPPING:
-                count = self.simulation.operators[<uint32_t> source].emitted
+                count = self.core.operators[<uint32_t> source].emitted
             elif operator.keys or operator.kind in BALANCING:
-                count = self.simulation.operators[<uint32_t> source].routes[<uint32_t> output].sent
+                count = self.core.operators[<uint32_t> source].routes[<uint32_t> output].sent
             elif operator.outputs > 1:
                 count = count // operator.outputs + (output < count % operator.outputs)
             arriving[target] += count
@@ -471,7 +493,7 @@ cdef class SimulatorEngine:
             accounted = processed[index] + left_at[index]
             if operator.kind != "source" and arriving[index] != accounted:
                 problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-            if operator.kind == "merge" and processed[index] != held_by[index] + self.simulation.operators[<uint32_t> index].emitted:
+            if operator.kind == "merge" and processed[index] != held_by[index] + self.core.operators[<uint32_t> index].emitted:
                 problems.append(f"merge {operator.name!r} did not pass on what it got")
         return problems
 
@@ -480,14 +502,14 @@ cdef class SimulatorEngine:
         cdef Worker* worker
         sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0}
         for i in range(self.plan.run.worker_count):
-            worker = &self.simulation.workers[i]
+            worker = &self.core.workers[i]
             sums["drains"] += worker.drains
             sums["searches"] += worker.searches
             sums["reschedules"] += worker.reschedules
             sums["waits"] += worker.waits
         for i in range(self.plan.run.port_count):
-            sums["pushes"] += self.simulation.ports[i].pushes
-            sums["blocked_pushes"] += self.simulation.ports[i].blocked
+            sums["pushes"] += self.core.ports[i].pushes
+            sums["blocked_pushes"] += self.core.ports[i].blocked
         return sums
 
 

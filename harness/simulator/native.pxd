@@ -91,7 +91,9 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         uint64_t pushes, blocked, given_up
 
     cdef cppclass Worker:
-        uint32_t at
+        uint32_t at, cpu
+        uint8_t state
+        bool spinning
         uint8_t rest
         bool suspended, created
         uint64_t drains, searches, reschedules, waits, given_up_fingerprints

@@ -40,13 +40,18 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
       }
     }
   }
+  std::vector<uint32_t> listed;
   for (Port& port : ports) {
     port.ring.tail_seen = port.ring.tail;
     port.ring.head_seen = port.ring.head;
-    if (!port.scheduled || port.ring.size() == 0 || software.printed) continue;
+    if (!port.scheduled || (port.ring.size() == 0 && !software.printed)) continue;
     port.ready = true;
-    list_.ports.push_back(port.index);
+    listed.push_back(port.index);
   }
+  // After a while ports are on the list in any order. In the graph's order, threads that take neighbours would all wait for the last one.
+  for (size_t i = listed.size(); i > 1; --i) std::swap(listed[i - 1], listed[system.random() % i]);
+  list_.ports.assign(listed.begin(), listed.end());
+  listed_ = true;
 }
 
 inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route, Tuple* first, Count count) {

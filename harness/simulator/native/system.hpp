@@ -399,12 +399,13 @@ class System {
     }
     return best == nullptr ? nullptr : dequeue(*best);
   }
-  Time hold_bucket(WaitQueue& queue, Time when) noexcept {
-    Time& free_at = buckets_[queue.bucket];
-    const Time begin = std::max(free_at, when);
-    const uint64_t others = machine_.bucket_hold > 0 ? (begin - when) / machine_.bucket_hold : 0;
-    free_at = begin + machine_.bucket_hold + others * machine_.bucket_waiter;
-    return free_at - when;
+  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer.
+  Time hold_bucket(WaitQueue& queue, Time when) {
+    std::deque<Time>& ends = buckets_[queue.bucket];
+    while (!ends.empty() && ends.front() <= when) ends.pop_front();
+    const Time begin = ends.empty() ? when : ends.back();
+    ends.push_back(begin + machine_.bucket_hold + ends.size() * machine_.bucket_waiter);
+    return ends.back() - when;
   }
   Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
   void integrate() noexcept {
@@ -421,7 +422,7 @@ class System {
   std::vector<Core> cores_;
   std::vector<Socket> sockets_;
   uint64_t random_;
-  std::vector<Time> buckets_;  // when the lock of each is free
+  std::vector<std::deque<Time>> buckets_;  // by hash bucket: when those that have its lock or wait for it will be done
   uint32_t busy_cores_ = 0, started_ = 0;
   uint64_t queued_ = 0, switches_ = 0, busy_cpus_ = 0, runnable_ = 0, cpu_time_ = 0, load_time_ = 0;
   Time integrated_ = 0;
