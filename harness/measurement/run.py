@@ -40,7 +40,7 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
         seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
     except (RunFailed, MemoryError) as error:
         if spec.simulated and engine is not None:
-            enter_simulation(record, engine.simulation_record)
+            enter_simulation(record, engine.simulation)
         return record | {"error": str(error) or "out of memory", "host": host.describe(simulates=spec.simulated)}
     from harness.runtime.engine import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`
 
@@ -48,7 +48,7 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     fill_record(record, spec, seen, graph.flow(), latency_bounds_ns())
     if not spec.simulated:
         return record | {"host": host.describe(seen.disturbance, calibrate=True)}
-    enter_simulation(record, engine.simulation_record)
+    enter_simulation(record, engine.simulation)
     return record | {"host": host.describe(simulates=True)}
 
 

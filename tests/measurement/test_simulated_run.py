@@ -36,7 +36,7 @@ def simulate(play, monkeypatch):
 
     def start(rates=((1e6, 1e6),), told=None, **simulation):
         engine = play(rates)
-        engine.simulation_record = SIMULATION | simulation
+        engine.simulation = SIMULATION | simulation
 
         def open_engine(graph, model, machine, **options):
             if told is not None:
@@ -142,7 +142,7 @@ def test_a_lost_run_still_says_what_was_to_be_simulated():
 
 def test_a_simulation_that_leaves_something_out_is_no_record(simulate):
     engine = simulate()
-    del engine.simulation_record["events"]
+    del engine.simulation["events"]
     with pytest.raises(RecordError, match="events"):
         validate_record(run_once(spec()))
 

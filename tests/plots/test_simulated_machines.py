@@ -124,9 +124,12 @@ def test_the_foot_says_what_was_measured_and_what_was_simulated():
         "Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. "
         "SIMULATED on power8 and xeon with the software costs of millrace, in virtual time. "
     )
-    assert "Bands: least and greatest mean while 6 other values of the machine's constants" in said
-    figure = thread_panels.figure(table(LOCAL, XEON), "a title")
-    assert "partly SIMULATED" in [text.get_text() for text in figure.texts]
+    assert "Dashed fills: least and greatest mean while 6 other values of the machine's constants" in said
+    badges = [
+        [text.get_text() for text in thread_panels.figure(table(*machines), "a title").texts]
+        for machines in ([XEON, POWER8], [LOCAL, XEON])
+    ]
+    assert ["SIMULATED" in each for each in badges] == [True, False]  # of several machines the panels say it
 
 
 SWITCHES = {"context_switches_mean": 500.0, "duration_mean": 0.02, "runnable_mean": 980.4}
@@ -144,13 +147,13 @@ def switching(**machine) -> pd.DataFrame:
 
 def test_switches_and_load_are_told_of_dedicated_and_of_the_best_dynamic_level():
     assert switch_table.lines(switching(**XEON), "pipeline") == [
-        ["xeon (simulated), pipeline, 100 operators, cost 1,000 FLOP", "25,000", "980.4", "400 (176 threads)", "980.4"]
+        ["xeon (simulated), cost 1,000 FLOP", "25,000", "980.4", "400 (176 threads)", "980.4"]
     ]
 
 
 def test_real_threads_have_switches_but_no_load():
     ((name, *numbers),) = switch_table.lines(switching().assign(runnable_mean=float("nan")), "pipeline")
-    assert name == "pipeline, 100 operators, cost 1,000 FLOP"
+    assert name == "cost 1,000 FLOP"
     assert numbers == ["25,000", "–", "400 (176 threads)", "–"]
 
 
@@ -170,6 +173,16 @@ def test_a_run_over_time_is_found_by_its_machine_too():
     assert ends == {"xeon": pytest.approx(0.004), "local": pytest.approx(1.5)}
     tinted = {ax.get_title().split()[0]: to_hex(ax.get_facecolor()) == style.SIMULATED for ax in panels(figure)}
     assert tinted == {"xeon": True, "local": False}
+
+
+def test_a_machine_with_fewer_runs_leaves_room_and_one_that_lost_a_run_says_so():
+    rows = [elastic_row("pldi17_fig11", "pipeline", 1, 1e6, 2.0, n=n, **machine) for n, machine in ((2, LOCAL), (1, XEON))]
+    runs = [*period_rows(rows[0], [1, 2]), *period_rows(rows[0], [1, 2], repeat=1), *period_rows(rows[1], [1, 2])]
+    figure = pldi17_fig11.figure({"throughput": frame(rows), "timeline": pd.DataFrame(runs)})
+    assert [title.split(" / ")[0] for title in first_lines(figure)] == ["xeon (simulated)", *["local (measured)"] * 2]
+    lost = frame([rows[0], rows[1] | {"failed": 1}])
+    figure = pldi17_fig11.figure({"throughput": lost, "timeline": pd.DataFrame(runs)})
+    assert len(panels(figure)) == 4
 
 
 def test_rows_at_a_place_are_told_from_those_of_other_software():
