@@ -4,13 +4,13 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard $(foreach room,runtime simulator,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.hpp))
+RUNTIME := $(wildcard $(foreach room,runtime simulator calibration,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.hpp))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
-CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native
+CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report test test-fast bench ratios limits stress test-tsan lint format lock build clean
+.PHONY: help figures report test test-fast bench ratios limits sim-bench stress test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench       speed of the runtime beside plain C++, with pytest-benchmark"
 	@echo "make ratios      steady rates beside plain C++ and other runtimes: medians of ratios, all arms interleaved"
 	@echo "make limits      what a run costs besides its speed: memory, planning, latency, sleep, profiling"
+	@echo "make sim-bench   the simulator's event core beside SimPy, on the same queueing networks"
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers"
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
@@ -44,13 +45,16 @@ ratios: build
 limits: build
 	@$(BIN)/python -m tests.benchmarks.limits $(ARGS)
 
+sim-bench: build
+	@$(BIN)/python -m tests.benchmarks.simulator_events $(ARGS)
+
 bench: build
 	@$(BIN)/python -m pytest tests/benchmarks -m slow --benchmark-only -q $(ARGS)
 
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/calibration
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/rules
 	@! grep -nE '://|^--' requirements.lock
@@ -66,7 +70,7 @@ lock: .venv/.installed
 
 clean:
 	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
-	rm -f harness/runtime/*.so
+	rm -f harness/runtime/*.so harness/calibration/*.so
 
 # -- what the commands above stand on --------------------------------------------------------------------------------------------
 
@@ -112,7 +116,7 @@ build/stress/%.ok: build/stress/%
 	@touch $@
 
 define STRESS_RULE
-build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp)
+build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp harness/calibration/native/*.hpp)
 	@mkdir -p $$(dir $$@)
 	@$$(CXX) $$(CXXFLAGS_STRESS) -fsanitize=$(1) -fno-omit-frame-pointer -o $$@ $$<
 endef

@@ -24,11 +24,13 @@ COMMANDS: dict[str, str] = {
     "topologies": "list the topologies with their parameters, defaults and units",
     "models": "list the threading models with their options",
     "machines": "list the machines that can be simulated, or the constants of one",
+    "calibrate": "measure this machine and this runtime, for simulated runs on it",
     "laws": "compare control laws on the SASO bench, replay a trace, list them",
     "show": "draw a topology or graph file with its queues and threads under a model",
     "sweep": "measure an experiment, or one block of it",
     "aggregate": "turn the records of runs into tables (Spark)",
     "plot": "draw a figure from the tables",
+    "validate": "compare what the simulator predicts of this machine with what it measures",
     "figures": "make the figures: measure, aggregate and draw what is not up to date",
 }
 

@@ -6,7 +6,7 @@ socket adds is a table of slow-downs. Software costs, measured or estimated on a
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from harness.simulator.native cimport DISTANCES, PLACES, IdleState, Machine, Software
+from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L2, IdleState, Machine, Software
 
 DISTANCE = ("same_core", "same_chip", "same_module", "other_socket")
 PLACE = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
@@ -40,6 +40,9 @@ cdef void fill_machine(Machine* to, object machine) except *:
         # where a machine has no such distance, nothing is that far away
         to.load[i] = ps(machine.get(f"transfer.load.{distance}", 0))
         to.rmw[i] = ps(machine.get(f"transfer.rmw.{distance}", 0))
+        elsewhere = machine.get(f"copy.bandwidth.modified_{distance}", machine["copy.bandwidth.own_l2"])
+        to.returned_call[i] = ps(machine.get(f"copy.returned.call.{distance}", 0))
+        to.returned_kib[i] = kib(machine.get(f"copy.returned.bandwidth.{distance}", elsewhere))
     to.rmw_local, to.cas_local, to.fence = ps(machine["atomic.rmw_local"]), ps(machine["atomic.cas_local"]), ps(machine["atomic.fence"])
     most = max(machine.cpus, 2)
     for value in interpolated(machine.table("atomic.contended"), most):
@@ -49,6 +52,8 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.copy_call = ps(machine["copy.call"])
     for i, place in enumerate(PLACE):
         to.copy_kib[i] = kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"]))
+    for name, i in (("l2", OWN_L2), ("l3", L3), ("dram", DRAM_LOCAL), ("dram", DRAM_REMOTE)):
+        to.latency[i] = ps(machine[f"latency.{name}"])
     to.dram_kib = kib(machine["copy.socket_dram"])
 
     def us(name):

@@ -9,8 +9,7 @@ from harness.runtime.native cimport Histogram, Run
 
 
 cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
-    enum: DISTANCES "millrace::sim::DISTANCES"
-    enum: PLACES "millrace::sim::PLACES"
+    enum: OWN_L2, L3, DRAM_LOCAL, DRAM_REMOTE
 
     cdef cppclass IdleState:
         uint64_t residency
@@ -21,12 +20,15 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t l1, l2, l3_all
         vector[uint32_t] slow_clock, slow_fp, slow_mixed
         uint64_t flop
+        uint64_t* latency
         uint64_t* load
         uint64_t* rmw
         uint64_t rmw_local, cas_local, fence
         vector[uint64_t] contended
         vector[uint32_t] cas_slow
         uint64_t copy_call, dram_kib
+        uint64_t* returned_call
+        uint64_t* returned_kib
         uint64_t* copy_kib
         uint64_t sched_latency, min_granularity, wakeup_granularity
         uint64_t switch_time, refill, wake, wake_caller, sleep, syscall

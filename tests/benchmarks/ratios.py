@@ -22,10 +22,10 @@ import psutil
 
 from harness.errors import RunFailed
 from harness.measurement.lock import measuring_lock
+from harness.measurement.rank_interval import Interval, coverage, median_interval, rank
 from tests.benchmarks.arms import Cell, measure
 from tests.benchmarks.fresh import Missing, call
 from tests.benchmarks.peers import best_peers
-from tests.benchmarks.rank_interval import Interval, coverage, median_interval, rank
 from tests.benchmarks.steady import Span
 
 SIZES, COSTS = (10, 100, 1000), (1, 100, 1000)

@@ -8,11 +8,11 @@ import os
 import pytest
 
 from harness.errors import RunFailed
+from harness.measurement.rank_interval import Interval, coverage, median_interval, rank
 from tests.benchmarks import fresh
 from tests.benchmarks.arms import ARMS, Cell
 from tests.benchmarks.limits.__main__ import LIMITS
 from tests.benchmarks.peers import best_peers, peers
-from tests.benchmarks.rank_interval import Interval, coverage, median_interval, rank
 from tests.benchmarks.ratios import COMPARISONS, Comparison, amount, row
 
 CELL = Cell("pipeline", 100, 1)

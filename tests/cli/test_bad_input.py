@@ -44,6 +44,16 @@ CASES = {
     f"{RUN} --set payload=100000000000": "payload",
     f"{RUN} --set cost=free": "free",
     f"{RUN} --set cost=nan": "nan",
+    # calibrate
+    "calibrate --only everything": "--only must be one of cores, lines, copies, system, steps, not 'everything'",
+    "calibrate --only line": "did you mean 'lines'?",
+    "calibrate --output TMP": "--output must name a file, not the directory",
+    "calibrate --output TMP/none/mine.yaml": "there is no directory",
+    "calibrate --output TMP/mine.txt": "--output must name a .yaml file",
+    "calibrate --software ''": "--software",
+    "calibrate --output CONFIG[cores: 2]": "cores: unknown key",
+    "calibrate --software CONFIG[cost: {}]": "missing key",
+    "calibrate --rounds 3": "--rounds",
     # run: which graph file
     "run TMP/none.yaml --model manual": "TMP/none.yaml: cannot be read: No such file or directory",
     "run TMP --model manual": "unknown",
@@ -181,6 +191,12 @@ CASES = {
     "sweep pldi17_fig9 --cell nonesuch": "nonesuch",
     "sweep --cell nonesuch": "--cell",
     "sweep -o TMP/a.jsonl": "-o",
+    # validate
+    "validate --cells circle": "'circle'",
+    "validate --cells cost=2": "cost must be one of 1, 100, 10000, not '2'",
+    "validate --measured TMP/none.jsonl --output TMP/a.parquet": "TMP/none.jsonl: No such file or directory",
+    "validate --output TMP": "--output must name a file",
+    "validate --repeats none": "--repeats",
     # aggregate, plot, figures
     "aggregate": "--records",
     "aggregate --records TMP": "--tables",

@@ -11,7 +11,7 @@ for part in setup.py pyproject.toml harness topologies tests config examples doc
   rm -rf "${tree:?}/$part"
   cp -R "$part" "$tree/$part"
 done
-rm -f "$tree"/harness/runtime/*.so
+rm -f "$tree"/harness/runtime/*.so "$tree"/harness/calibration/*.so
 cd "$tree"
 MILLRACE_SANITIZE=thread MILLRACE_CFLAGS="-O1 -g" "$python" setup.py --quiet build_ext --inplace --parallel 2 > log 2>&1 || { tail -40 log; exit 1; }
 # left out: what runs sanitizers of its own, and 10,000 threads, which are more than its memory for them

@@ -28,7 +28,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     ++w.drains;
     w.mixed += software.take_batch * publications(count);
     Tuple* first = &ring.slots[place];
-    came_from(w, first->writer, count);
+    came_from(w, first, count);
     co_await take(w, port, first, count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
       hand_over(w);

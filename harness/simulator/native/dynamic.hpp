@@ -90,6 +90,7 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     if (port == nullptr) break;
     ++w.drains;
     w.mixed += software.drain;
+    touch(w, port->emptied, CONSUMER_BYTES);
     co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
     announce(w);
     w.at = 0;
@@ -121,7 +122,7 @@ inline Task<> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yield
     w.slow = port.batch <= SLOW_BATCH && !software.printed;
     w.mixed += software.take_batch * publications(count);
     Tuple* first = &ring.slots[place];
-    came_from(w, first->writer, count);
+    came_from(w, first, count);
     co_await take(w, port, first, count);
     if (count < CHEAP_BATCH) announce(w);
     ring.head += count;

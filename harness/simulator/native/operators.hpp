@@ -243,7 +243,7 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
 // -- sources --------------------------------------------------------------------------------------------------------------------------------
 
 inline void Simulation::make(Operator& source, Tuple& tuple) {
-  tuple = Tuple{source.sent, tuple.born_ns, 0, 0, 0, UINT16_MAX, DATA};
+  tuple = Tuple{source.sent, tuple.born_ns, 0, 0, 0, 0, DATA};
   source.fingerprints += fingerprint(source.sent);
   ++source.sent;
 }

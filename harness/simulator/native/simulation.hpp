@@ -40,7 +40,7 @@ class Simulation {
         system(machine, worker_count, seed, buckets),
         operators(operator_count),
         ports(port_count),
-        workers(worker_count) {
+        workers(worker_count), touches_(machine_.cores, 0) {
     for (uint32_t i = 0; i < worker_count; ++i) workers[i].id = i;
     for (Worker& worker : workers) system.make_queue(worker.pause);
     system.make_queue(idle_);
@@ -174,8 +174,9 @@ class Simulation {
     w.waiting += line.load(machine, w.core) * (elsewhere ? times : 1);
   }
   Count publications(Count count) const noexcept { return software.batch == 1 ? count : 1; }
-  void came_from(Worker& w, uint32_t writer, Count count);
-  void copy(Worker& w, Count count, uint64_t share_of_destination);
+  void came_from(Worker& w, Tuple* first, Count count);
+  void copy(Worker& w, Count count, uint64_t memory, uint32_t last = 0);
+  void touch(Worker& w, Touch& record, uint64_t bytes);
   void idle(Worker& w, bool begins) noexcept {
     if (begins == (w.idle_began != NEVER)) return;
     if (begins) {
@@ -187,6 +188,7 @@ class Simulation {
   }
 
   List list_;
+  std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
   WaitQueue idle_;  // scheduler threads without a port
   Time profile_period_ = 0, next_look_ = NEVER;
   bool listed_ = false;

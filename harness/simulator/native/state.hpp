@@ -22,8 +22,14 @@ struct Tuple {
   uint32_t path;
   uint32_t order;
   uint32_t mark;    // WINDOW: its number, behind a split
-  uint16_t writer;  // the core that wrote it where it is
+  uint16_t core;    // that worked on this slot last, + 1; 0: none
   TupleKind kind;
+};
+
+// When a core last used a record, counted in records that it used since the beginning.
+struct Touch {
+  uint32_t core = Line::NOBODY;
+  uint64_t at = 0;
 };
 
 struct Flag {
@@ -74,6 +80,7 @@ struct Operator {
   uint32_t index = 0, cost = 0;
   Mutex* lock = nullptr;
   Line line;  // its state, where several threads take turns
+  Touch touch;
   std::vector<Route> routes;
   uint64_t processed = 0, emitted = 0, copies = 0, dropped = 0;
   uint32_t turn = 0, order = 0, open_streams = 0;
@@ -131,6 +138,7 @@ struct Port {
   Operator* balance = nullptr;  // of a buffer: whose
   Mutex* call_lock = nullptr;
   Flag producing, consuming;
+  Touch filled, emptied;  // by the producer, by the consumer
   bool ready = false;
   Line ready_line, node;  // `node`: its entry in the list of ready ports
   uint64_t pushes = 0, blocked = 0, given_up = 0, marks = 0, marks_taken = 0;

@@ -11,35 +11,52 @@ inline const Tuple* slot(const Tuple* first, uint32_t spacing, uint32_t index) n
   return first + static_cast<size_t>(spacing) * index;
 }
 
+// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an operator, a producer and a consumer of a port.
+inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
+
 // -- what slots cost ------------------------------------------------------------------------------------------------------------------
 
-// The thread begins to work on `count` slots that core `writer` has written. Data that many queues hold between the writing and the reading
-// has been pushed out of near caches meanwhile: each busy core has its share of it.
-inline void Simulation::came_from(Worker& w, uint32_t writer, Count count) {
+// The thread begins to work on `count` slots. Data that many queues hold between the writing and the reading has been pushed out of near
+// caches meanwhile: each busy core has its share of it.
+inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
   const uint64_t cores = system.busy_cores(), share = queued * stride / cores;
-  w.memory_bound = false;
-  Place place;
-  if (share > machine.l2) {
-    w.memory_bound = share * cores > machine.l3_all;
-    place = w.memory_bound ? DRAM_LOCAL : L3;
-  } else if (writer == w.core || writer == UINT16_MAX) {
-    place = share <= machine.l1 / 2 ? OWN_L1 : OWN_L2;
-  } else {
-    place = Machine::modified(machine.distance(w.core, writer));
-  }
-  if (writer != w.core && writer != UINT16_MAX) {
+  const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
+  w.memory_bound = share > machine.l2 && share * cores > machine.l3_all;
+  Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : w.memory_bound ? DRAM_LOCAL : L3;
+  if (writer != w.core) {
     const Distance distance = machine.distance(w.core, writer);
-    if (distance == OTHER_SOCKET && w.memory_bound) place = DRAM_REMOTE;
+    if (share <= machine.l2) place = Machine::modified(distance);
+    if (w.memory_bound && distance == OTHER_SOCKET) place = DRAM_REMOTE;
     w.waiting += machine.load[distance] * publications(count);  // the first line; the others are fetched ahead
   }
+  w.waiting += machine.latency[place];
   w.slot_kib = machine.copy_kib[place];
+  for (Count i = 0; i < count; ++i) first[i].core = static_cast<uint16_t>(w.core + 1);
 }
 
-// Copy `count` slots from where they are into a ring. `memory`: of all rings, which are written one round after the other.
-inline void Simulation::copy(Worker& w, Count count, uint64_t memory) {
+// The thread uses an operator's or a port's record of so many bytes. It is where what the core has used since has left it: who goes round
+// 1,000 operators finds each of them cold. Its lines are fetched together. What another core has written of it is charged apart (Line).
+inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
+  uint64_t& used = touches_[w.core];
+  used += bytes;
+  if (record.core == w.core) {
+    const uint64_t since = used - record.at;
+    w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3_all / machine.sockets ? L3 : DRAM_LOCAL];
+  }
+  record = {w.core, used};
+}
+
+// Copy `count` slots from where they are into a ring. `memory`: of all rings, which are written one round after the other; `last`: the core
+// that has worked on those slots last, + 1.
+inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
   const uint64_t cores = system.busy_cores(), share = memory / cores, bytes = static_cast<uint64_t>(count) * stride;
   const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= machine.l3_all ? L3 : DRAM_LOCAL;
-  const uint64_t kib = std::max(w.slot_kib, machine.copy_kib[place]);
+  uint64_t kib = std::max(w.slot_kib, machine.copy_kib[place]);
+  if (last != 0 && last != w.core + 1 && share <= machine.l2) {
+    const Distance distance = machine.distance(w.core, last - 1);
+    kib = std::max(kib, machine.returned_kib[distance]);
+    w.waiting += machine.returned_call[distance] * publications(count);
+  }
   Time time = bytes * kib >> 10;
   if (w.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, 2 * bytes, system.now + w.owes()));
   w.waiting += time;
@@ -53,6 +70,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     if (locked) co_await acquire(w, *op->lock);
     w.at = op->index + 1;
     op->processed += count;
+    touch(w, op->touch, OPERATOR_BYTES);
     w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
     if (op->kind == SINK || op->kind == CONTROL) {
       sink(w, *op, first, count);
@@ -136,6 +154,7 @@ inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count sp
 // The ring's push: returns how many fitted.
 inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count, uint32_t path_step) {
   Ring& ring = port.ring;
+  touch(w, port.filled, PRODUCER_BYTES);
   if (ring.tail - ring.head_seen + count > ring.capacity()) {
     look(w, ring.head_line, publications(count));
     ring.head_seen = ring.head;
@@ -143,13 +162,13 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   const Count fitting = static_cast<Count>(std::min<uint64_t>(count, ring.capacity() - (ring.tail - ring.head_seen)));
   if (fitting == 0) return 0;
   w.mixed += software.push_batch * publications(fitting) + software.push_tuple * fitting;
-  copy(w, fitting, ring_bytes);
   uint64_t place = ring.tail % ring.capacity();
+  copy(w, fitting, ring_bytes, ring.slots[place].core);
   for (Count i = 0; i < fitting; ++i) {
     Tuple& tuple = ring.slots[place];
     tuple = *slot(first, spacing, i);
     tuple.path += tuple.kind == FINAL ? 0 : path_step;
-    tuple.writer = static_cast<uint16_t>(w.core);
+    tuple.core = static_cast<uint16_t>(w.core + 1);
     if (++place == ring.capacity()) place = 0;
   }
   ring.tail += fitting;

@@ -7,10 +7,10 @@ import random
 from collections.abc import Iterator
 
 from harness.engine import open_engine
+from harness.measurement.rank_interval import median_interval
 from harness.models import make_model
 from tests.benchmarks.arms import Cell
 from tests.benchmarks.fresh import Missing, call
-from tests.benchmarks.rank_interval import median_interval
 from tests.benchmarks.steady import Span, steady_rate
 
 TITLE = "Profiler: the rate with it over the rate without, runs in pairs"

@@ -1,4 +1,4 @@
-"""Median of a few ratios with an interval that supposes nothing of how they scatter: two of the ratios themselves.
+"""Median of a few values with an interval that supposes nothing of how they scatter: two of the values themselves.
 
 The median of what they are drawn from lies between the k-th smallest and the k-th largest of n with probability 1 - 2 P(B < k),
 where B counts heads in n throws of a coin (the sign test turned round).

@@ -1,0 +1,73 @@
+"""The operating system: what it takes to sleep, to wake and to switch. What each number means is told in native/futexes.hpp.
+
+All times are in ns. Raises OSError if the system refuses a thread or a CPU.
+"""
+
+import os
+
+from libc.stdint cimport int64_t, uint32_t
+from libcpp.vector cimport vector
+
+
+cdef extern from "futexes.hpp" namespace "millrace" nogil:
+    cppclass Switching:
+        double call_ns
+        double switches_a_call
+    cppclass Waking:
+        double call_ns
+        double awake_ns
+    double wake_nobody_ns(uint32_t calls) noexcept
+    double yield_ns(uint32_t calls) noexcept
+    double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept
+    double hand_over_ns(int cpu, uint32_t rounds) noexcept
+    Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
+    Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
+
+
+cdef double checked(double result) except -1.0:
+    if result < 0:
+        raise OSError(<int> -result, os.strerror(<int> -result))
+    return result
+
+
+def wake_nobody(uint32_t calls):
+    """A wake with nobody asleep."""
+    return wake_nobody_ns(calls)
+
+
+def yield_to_nobody(uint32_t calls):
+    """A yield with nobody else to run."""
+    return yield_ns(calls)
+
+
+def timer_slack(uint32_t sleeps, double sleep_s):
+    """How much later a short sleep ends for the timer slack of an ordinary thread."""
+    cdef int64_t sleep_ns = <int64_t> (sleep_s * 1e9)
+    with nogil:
+        slack = timer_slack_ns(sleeps, sleep_ns)
+    return slack
+
+
+def hand_over(int cpu, uint32_t rounds):
+    """Between two threads on a CPU that wake each other and go to sleep: a wake, a sleep and a switch."""
+    cdef double ns
+    with nogil:
+        ns = hand_over_ns(cpu, rounds)
+    return checked(ns)
+
+
+def yield_to_other(int cpu, uint32_t calls):
+    """Between two threads on a CPU that yield to each other: (a call with the switch that it may be, how often it is one, 0 .. 1)."""
+    cdef Switching found
+    with nogil:
+        found = yield_switch_ns(cpu, calls)
+    return checked(found.call_ns), found.switches_a_call
+
+
+def wake(vector[int] two_cpus, uint32_t calls, double idle_s):
+    """A thread on the second CPU that has slept for `idle_s` is woken from the first: (the call, until it runs)."""
+    cdef Waking found
+    cdef int64_t idle_ns = <int64_t> (idle_s * 1e9)
+    with nogil:
+        found = wake_sleeper_ns(two_cpus.data(), calls, idle_ns)
+    return checked(found.call_ns), found.awake_ns

@@ -1,0 +1,166 @@
+// futexes.hpp - what the operating system takes to put a thread to sleep, to wake it, and to switch between two.
+//
+// Threads that share a CPU here are of the batch kind (SCHED_BATCH): one that is woken does not push the waker off its CPU, so that the
+// waker's part and the switch can be told apart.
+#pragma once
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pinned.hpp"
+#include "thread.hpp"
+
+namespace millrace {
+
+using Futex = std::atomic<uint32_t>;
+
+inline void futex_sleep(Futex& word, uint32_t seen) noexcept { syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0); }
+inline long futex_wake(Futex& word) noexcept { return syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+
+inline void be_of_the_batch_kind() noexcept {
+  const sched_param none{};
+  sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+inline void busy_wait(int64_t ns) noexcept {
+  for (const int64_t end = now_ns() + ns; now_ns() < end;) pause_core();
+}
+
+// -- calls that nobody answers: ns ----------------------------------------------------------------------------------------------------
+
+inline double wake_nobody_ns(uint32_t calls) noexcept {
+  Futex word{0};
+  const int64_t begin = now_ns();
+  for (uint32_t i = 0; i < calls; ++i) futex_wake(word);
+  return static_cast<double>(now_ns() - begin) / calls;
+}
+
+inline double yield_ns(uint32_t calls) noexcept {
+  const int64_t begin = now_ns();
+  for (uint32_t i = 0; i < calls; ++i) sched_yield();
+  return static_cast<double>(now_ns() - begin) / calls;
+}
+
+// How much later a sleep of `ns` ends for the slack that the system gives the timers of an ordinary thread.
+inline double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept {
+  const auto late = [&](unsigned long slack) {
+    prctl(PR_SET_TIMERSLACK, slack);
+    std::vector<int64_t> times;
+    for (uint32_t i = 0; i < sleeps; ++i) {
+      const timespec nap{0, ns};
+      const int64_t begin = now_ns();
+      nanosleep(&nap, nullptr);
+      times.push_back(now_ns() - begin - ns);
+    }
+    std::nth_element(times.begin(), times.begin() + sleeps / 2, times.end());
+    return static_cast<double>(times[sleeps / 2]);
+  };
+  const double sharp = late(1);
+  return late(0) - sharp;  // 0: the default again
+}
+
+// -- two threads on one CPU -----------------------------------------------------------------------------------------------------------
+
+// ns from one thread to the other and on: each wakes the other and goes to sleep. A wake, a sleep and a switch.
+inline double hand_over_ns(int cpu, uint32_t rounds) noexcept {
+  const int both[2] = {cpu, cpu};
+  Futex turn{0};
+  double ns = 0.0;
+  const int error = together(both, 2, [&](int i) {
+    be_of_the_batch_kind();
+    const uint32_t mine = static_cast<uint32_t>(i);
+    const int64_t begin = now_ns();
+    for (uint32_t round = 0; round < rounds; ++round) {
+      while (turn.load(std::memory_order_acquire) != mine) futex_sleep(turn, 1 - mine);
+      turn.store(1 - mine, std::memory_order_release);
+      futex_wake(turn);
+    }
+    if (i == 0) ns = static_cast<double>(now_ns() - begin) / (2.0 * rounds);
+  });
+  return error == 0 ? ns : -error;
+}
+
+struct Switching {
+  double call_ns;          // two threads that yield to each other: a call, with the switch that it may be
+  double switches_a_call;  // how often it was one
+};
+
+inline Switching yield_switch_ns(int cpu, uint32_t calls) noexcept {
+  const int both[2] = {cpu, cpu};
+  int64_t begin[2], end[2];
+  long switches[2];
+  const int error = together(both, 2, [&](int i) {
+    be_of_the_batch_kind();
+    const auto count = [] {
+      rusage use;
+      getrusage(RUSAGE_THREAD, &use);
+      return use.ru_nvcsw + use.ru_nivcsw;
+    };
+    const long before = count();
+    begin[i] = now_ns();
+    for (uint32_t call = 0; call < calls; ++call) sched_yield();
+    end[i] = now_ns();
+    switches[i] = count() - before;
+  });
+  if (error != 0) return {-static_cast<double>(error), 0.0};
+  const double ns = static_cast<double>(std::max(end[0], end[1]) - std::min(begin[0], begin[1]));
+  const double happened = static_cast<double>(switches[0] + switches[1]);
+  return {ns / (2.0 * calls), happened / (2.0 * calls)};
+}
+
+// -- a thread that sleeps, and one that wakes it ----------------------------------------------------------------------------------------
+
+struct Waking {
+  double call_ns;   // what the waker spends in the call
+  double awake_ns;  // from before the call to the woken thread's first look at the clock
+};
+
+// Lower quartiles: where another process has the sleeper's CPU, a thread is woken late, and that is not what is asked.
+// The second CPU's thread sleeps, for `idle_ns` or more, until the first one's wakes it; `calls` times. The CPUs may be the same one.
+inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept {
+  Futex word{0};
+  std::atomic<uint32_t> about_to_sleep{0};
+  std::atomic<int64_t> awake_at{0};
+  std::vector<int64_t> call(calls), awake(calls);
+  const bool shared = two_cpus[0] == two_cpus[1];
+  const int error = together(two_cpus, 2, [&](int i) {
+    be_of_the_batch_kind();
+    if (i == 1) {
+      for (uint32_t k = 0; k < calls; ++k) {
+        about_to_sleep.store(k + 1, std::memory_order_release);
+        while (word.load(std::memory_order_acquire) == k) futex_sleep(word, k);
+        awake_at.store(now_ns(), std::memory_order_release);
+      }
+      return;
+    }
+    for (uint32_t k = 0; k < calls; ++k) {
+      while (about_to_sleep.load(std::memory_order_acquire) != k + 1) shared ? yield_thread() : pause_core();
+      if (!shared) busy_wait(idle_ns);
+      awake_at.store(0, std::memory_order_relaxed);
+      const int64_t begin = now_ns();
+      word.store(k + 1, std::memory_order_release);
+      futex_wake(word);
+      call[k] = now_ns() - begin;
+      int64_t at;
+      while ((at = awake_at.load(std::memory_order_acquire)) == 0) shared ? yield_thread() : pause_core();
+      awake[k] = at - begin;
+    }
+  });
+  if (error != 0) return {-static_cast<double>(error), 0.0};
+  std::nth_element(call.begin(), call.begin() + calls / 4, call.end());
+  std::nth_element(awake.begin(), awake.begin() + calls / 4, awake.end());
+  return {static_cast<double>(call[calls / 4]), static_cast<double>(awake[calls / 4])};
+}
+
+}  // namespace millrace

@@ -1,0 +1,115 @@
+"""Steps of the runtime that need no plan: the list of ready ports, flags, locks, pauses, multiplies. As in steps.pyx, all times are ns a
+repetition, the shortest of a few tries.
+"""
+
+from libc.stdint cimport int64_t, uint32_t
+
+from harness.calibration.steps cimport shortest
+from harness.runtime.native cimport CACHE_LINE, ReadyPorts, TryFlag, Tuple, multiply_batch, mutex, now_ns, opaque_one, slot, spin
+from harness.runtime.submit cimport acquire
+
+from harness.calibration.steps import TRIES
+
+LISTED = 1024
+"""Ports of the list of ready ports: its nodes fit in a first-level cache."""
+
+
+def list_steps():
+    """A port put on the list, one taken from it, and a look at the empty list: (push, pop, search)."""
+    cdef ReadyPorts* ready = new ReadyPorts(LISTED)
+    cdef int64_t begin, middle, end
+    cdef uint32_t _, i
+    push = pop = search = None
+    clock = clock_ns()
+    try:
+        for _try in range(8 * TRIES):
+            begin = now_ns()
+            for i in range(LISTED):
+                ready.push(i)
+            middle = now_ns()
+            for _ in range(LISTED):
+                ready.pop()
+            end = now_ns()
+            push, pop = shortest(push, middle - begin, LISTED), shortest(pop, end - middle, LISTED)
+            begin = now_ns()
+            for _ in range(LISTED):
+                ready.pop()
+            search = shortest(search, now_ns() - begin, LISTED)
+    finally:
+        del ready
+    return tuple(step - clock / LISTED for step in (push, pop, search))
+
+
+def clock_ns(uint32_t times=1000):
+    """A look at the clock."""
+    cdef int64_t begin
+    cdef uint32_t _
+    best = None
+    for _try in range(TRIES):
+        begin = now_ns()
+        for _ in range(times):
+            now_ns()
+        best = shortest(best, now_ns() - begin, times)
+    return best
+
+
+def flag_ns(uint32_t times):
+    """A flag taken and released."""
+    cdef TryFlag flag
+    cdef int64_t begin
+    cdef uint32_t _
+    best = None
+    for _try in range(TRIES):
+        begin = now_ns()
+        for _ in range(times):
+            if flag.try_lock():
+                flag.unlock()
+        best = shortest(best, now_ns() - begin, times)
+    return best
+
+
+def lock_ns(uint32_t times):
+    """An operator's lock taken and released. The caller sees to it that the process has a second thread (lines.hpp)."""
+    cdef mutex lock
+    cdef int64_t begin
+    cdef uint32_t _
+    best = None
+    for _try in range(TRIES):
+        begin = now_ns()
+        for _ in range(times):
+            acquire(NULL, &lock)  # the worker is needed only by one that has to wait
+            lock.unlock()
+        best = shortest(best, now_ns() - begin, times)
+    return best
+
+
+def pause_ns(uint32_t times):
+    """A round of waiting that spins."""
+    cdef int64_t begin
+    cdef uint32_t _, round_ = 0
+    best = None
+    for _try in range(TRIES):
+        begin = now_ns()
+        for _ in range(times):
+            round_ = 0
+            spin(&round_)
+        best = shortest(best, now_ns() - begin, times)
+    return best
+
+
+def work_ns(uint32_t cost, uint32_t times):
+    """A tuple of a batch of 32 at an operator of `cost` FLOP: the FLOP alone."""
+    cdef char[33 * CACHE_LINE] memory
+    cdef Tuple* first = <Tuple*> ((<size_t> memory + CACHE_LINE) // CACHE_LINE * CACHE_LINE)
+    cdef int64_t begin
+    cdef uint32_t i
+    cdef double factor = opaque_one()
+    for i in range(32):
+        slot(first, CACHE_LINE, i).value = 1.5
+    best = None
+    for _try in range(TRIES):
+        begin = now_ns()
+        for _ in range(times):
+            multiply_batch(first, CACHE_LINE, 32, factor, cost)
+        best = shortest(best, now_ns() - begin, times * 32)
+    return best

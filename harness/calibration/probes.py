@@ -1,0 +1,196 @@
+"""What is measured of the machine, by groups. A group is a function: one round, constants by their dotted paths in a profile.
+
+What this machine cannot show is left out: transfers between sockets where there is one, of two cores where one may be used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import psutil
+
+from harness.calibration import futexes, hardware
+from harness.calibration.topology import OTHER_SOCKET, SAME_CHIP, SAME_CORE, SAME_MODULE, Caches, Host
+
+STRIDES = (192, 4160)
+"""Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most [bytes]."""
+
+UNTOLD = Caches(line=64, l1d=32 << 10, l2=512 << 10, l3=16 << 20, l3_shared_by="socket")
+"""What copies go by where the system does not tell its caches: a guess that fits most servers."""
+
+LEAST = 1e-3
+"""In place of a difference that noise has made negative: profiles hold numbers above 0."""
+
+TRIES = 3
+
+OFTEN = 0.5
+"""Share of yields to another thread that switch to it, at least: where they are fewer, a yield is something else."""
+
+SHORT_IDLE_S = 10e-6
+"""A wake-up from no idle state, or the first one."""
+
+Values = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What probes are told."""
+
+    host: Host
+    effort: float = 1.0
+    """How much each does: 1 is as tuned; tests do less."""
+    idle_states: Mapping[str, float] | None = None
+    """Idle states that the base names: after how long a CPU is in each [µs]."""
+
+    def times(self, count: int) -> int:
+        """How often to repeat what is repeated `count` times as tuned."""
+        return max(8, round(count * self.effort))
+
+    @property
+    def caches(self) -> Caches:
+        """Sizes to go by."""
+        return self.host.caches or UNTOLD
+
+
+Group = Callable[[Setting], Values]
+
+
+def least(probe: Callable[..., float], *what: object) -> float:
+    """The shortest time of a few tries: what other processes do in a round only ever adds to it."""
+    return min(probe(*what) for _ in range(TRIES))
+
+
+def cores(setting: Setting) -> Values:
+    """Clock, multiply, and hardware threads that share a core."""
+    host = setting.host
+    adds, multiplies, steps = setting.times(400_000), setting.times(200_000), setting.times(20_000)
+    one = host.numbers[:1]
+    socket = host.cores[0][0].socket
+    together = [core[0].number for core in host.cores if core[0].socket == socket]
+    cycle_ns = hardware.busy("add", one, adds)
+    values = {
+        "core.clock_ghz.1": 1 / cycle_ns,
+        "core.fmul_latency_cycles": hardware.busy("multiply", one, multiplies) / cycle_ns,
+    }
+    if len(together) > 1:
+        values[f"core.clock_ghz.{len(together)}"] = 1 / hardware.busy("add", together, adds)
+    siblings = max(host.cores, key=len)
+    numbers = [cpu.number for cpu in siblings]
+    for path, operation, times in (("core.smt_fp", "multiply", multiplies), ("core.smt_mixed", "mixed", steps)):
+        alone = hardware.busy(operation, numbers[:1], times)
+        for count in range(2, len(numbers) + 1):
+            values[f"{path}.{count}"] = count * alone / hardware.busy(operation, numbers[:count], times)
+    return values
+
+
+def lines(setting: Setting) -> Values:
+    """Cache lines: atomic operations on one's own, on one that another core has changed, and on one that many want."""
+    rmw, cas, lock, fence = hardware.local_atomics(setting.times(20_000))
+    values = {
+        "atomic.rmw_local": rmw,
+        "atomic.cas_local": cas,
+        "atomic.lock_unlock_local": lock,
+        "atomic.fence": fence,
+    }
+    for distance, pair in setting.host.pairs().items():
+        values[f"transfer.rmw.{distance}"] = least(hardware.hand_off, pair, setting.times(5000))
+        values[f"transfer.load.{distance}"] = least(hardware.load_modified, pair, setting.times(200))
+    numbers = setting.host.numbers
+    for count in contenders(len(numbers)):
+        added = hardware.contended(numbers[:count], False, 0.002 * setting.effort)
+        exchanged = hardware.contended(numbers[:count], True, 0.002 * setting.effort)
+        values[f"atomic.contended.{count}"] = added
+        values[f"atomic.cas_factor.{count}"] = exchanged / added
+    return values
+
+
+def contenders(cpus: int) -> list[int]:
+    """How many threads want one line: powers of two, and all."""
+    return sorted({2**power for power in range(cpus.bit_length())} | {cpus})
+
+
+def copies(setting: Setting) -> Values:
+    """Slots copied from ring to ring: what a copy takes besides its bytes, and its rate by where the bytes come from."""
+    sizes = setting.caches
+    footprint = {"own_l1": sizes.l1d // 2, "own_l2": sizes.l2 // 2, "l3": min(4 * sizes.l2, sizes.l3 // 2)}
+    bytes_ = setting.times(2 << 20)
+    call, _ = line_of_copies([least(hardware.copy, stride, footprint["own_l1"], bytes_) for stride in STRIDES])
+    values = {"copy.call": max(LEAST, call)}
+    for level, size in footprint.items():
+        values[f"copy.bandwidth.{level}"] = rate([least(hardware.copy, stride, size, bytes_) for stride in STRIDES], call)
+    for distance, pair in setting.host.pairs().items():
+        if distance == SAME_CORE:
+            continue
+        times = [least(hardware.copy_modified, pair, stride, footprint["own_l2"], bytes_) for stride in STRIDES]
+        values[f"copy.bandwidth.modified_{distance}"] = rate(times, call)
+        times = [least(hardware.copy_returned, pair, stride, footprint["own_l2"], bytes_) for stride in STRIDES]
+        returned_call, returned_rate = line_of_copies(times)
+        values[f"copy.returned.call.{distance}"] = max(LEAST, returned_call)
+        values[f"copy.returned.bandwidth.{distance}"] = returned_rate
+    beyond = out_of_caches(sizes.l3)
+    values["copy.bandwidth.dram_local"] = rate([hardware.copy(stride, beyond, 0) for stride in STRIDES], call)
+    if OTHER_SOCKET in setting.host.pairs():
+        far = setting.host.pairs()[OTHER_SOCKET]
+        values["copy.bandwidth.dram_remote"] = rate([hardware.copy_far(far, stride, beyond) for stride in STRIDES], call)
+    socket = [core[0].number for core in setting.host.cores if core[0].socket == setting.host.cores[0][0].socket]
+    values["copy.socket_dram"] = hardware.copy_rate(socket, STRIDES[1], max(beyond // len(socket), 2 * sizes.l2))
+    return values
+
+
+def line_of_copies(times_ns: list[float]) -> tuple[float, float]:
+    """Of the times of a slot of each of STRIDES: what both have in common [ns], and bytes a ns of the rest."""
+    slope = (times_ns[1] - times_ns[0]) / (STRIDES[1] - STRIDES[0])
+    return times_ns[0] - slope * STRIDES[0], 1 / max(slope, 1e-6)
+
+
+def rate(times_ns: list[float], call_ns: float) -> float:
+    """Bytes a ns without the call: the geometric mean over STRIDES."""
+    rates = [stride / max(time - call_ns, 0.1 * time) for stride, time in zip(STRIDES, times_ns, strict=True)]
+    return math.sqrt(rates[0] * rates[1])
+
+
+def out_of_caches(l3: int) -> int:
+    """A footprint that no cache holds, or as much of it as may be taken here [bytes]."""
+    return min(max(4 * l3, 64 << 20), 1 << 30, psutil.virtual_memory().available // 8)
+
+
+def system(setting: Setting) -> Values:
+    """The operating system: calls, switches, sleeping and waking."""
+    cpu = setting.host.numbers[0]
+    calls, rounds = setting.times(2000), setting.times(1000)
+    yield_ns = least(futexes.yield_to_nobody, calls)
+    yields = [futexes.yield_to_other(cpu, rounds) for _ in range(TRIES)]
+    switches = [(call_ns - yield_ns) / share for call_ns, share in yields if share > OFTEN]
+    hand_over_ns = least(futexes.hand_over, cpu, rounds)
+    near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
+    values = {
+        "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
+        "os.yield_us": yield_ns / 1000,
+        "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
+        "os.wake_caller_us": near_call_ns / 1000,  # where there is another core, _wakes has a better one
+    }
+    if switches:
+        switch_ns = min(switches)
+        values["os.switch_us"] = max(LEAST, switch_ns / 1000)
+        values["os.sleep_us"] = max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
+    return values | _wakes(setting)
+
+
+def _wakes(setting: Setting) -> Values:
+    """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as each idle state asks for."""
+    pairs = setting.host.pairs()
+    pair = next((pairs[distance] for distance in (SAME_CHIP, SAME_MODULE, OTHER_SOCKET) if distance in pairs), None)
+    if pair is None:
+        return {}
+    call_ns, soon_ns = futexes.wake(pair, setting.times(200), SHORT_IDLE_S)
+    values = {"os.wake_caller_us": call_ns / 1000, "os.wake_us": soon_ns / 1000}
+    for name, residency_us in (setting.idle_states or {}).items():
+        idle_s = max(3 * residency_us * 1e-6, 2 * SHORT_IDLE_S)
+        _, late_ns = futexes.wake(pair, setting.times(min(200, int(0.02 / idle_s) + 1)), idle_s)
+        values[f"os.idle_exit_us.{name}"] = max(LEAST, (late_ns - soon_ns) / 1000)
+    return values
+
+
+GROUPS: dict[str, Group] = {"cores": cores, "lines": lines, "copies": copies, "system": system}

@@ -1,0 +1,141 @@
+"""What the runtime's steps cost: the constants `cost.*` of a software profile, from one round over steps.pyx.
+
+A step is measured with what it calls silenced, for batches of 1 and of 32 tuples: the line through the two is its cost by batch
+and by tuple. What a machine profile has as well is taken away: the FLOP of work, the copy of a push. A batch of n tuples takes
+
+  a work operator  call_batch + n (call_tuple + FLOP)
+  a source         source_batch + n (source_tuple + payload source_byte), besides what it hands the batch to
+  a sink           sink_batch + n (sink_tuple + payload sink_byte), with one look at the clock, for the sample of latency
+  a push           push_batch + n (push_tuple + copy of a slot)
+  a drain          take_batch, besides what executes it
+  a turn           list_pop + drain + its batches + list_push. `drain` has the consumer flag in it; the other two are
+                   the list alone: a push that puts a port there does one more exchange (atomic.rmw_local)
+  a split          way for each output port that gets tuples, way_tuple for each tuple, besides what they are handed to
+  a merge          n merge_tuple, where every second tuple comes early, with its copy to where it waits
+"""
+
+from __future__ import annotations
+
+from harness.calibration import graphs, hardware, primitives
+from harness.calibration.probes import LEAST, STRIDES, Setting, Values, least
+
+BATCH = 32
+SMALL, LARGE = (stride - 64 for stride in STRIDES)
+"""Payloads [bytes] of the slots that copies are measured with."""
+
+LEAST_PAYLOAD = 32
+"""Of a slot of one line [bytes]."""
+
+QUEUE = 64
+"""Slots of a queue that is in the first-level cache."""
+
+OVERLAPPING = (4, 8, 12, 16, 20, 24, 28, 31)
+"""FLOP a tuple at which a core works on neighbours at the same time."""
+
+
+def software(setting: Setting) -> Values:
+    """One round: cost.* [ns], reference.clock_ghz, and how many multiplies overlap."""
+    times = setting.times(2000)
+    list_push, list_pop, search = primitives.list_steps()
+    values = {
+        "reference.clock_ghz": 1 / hardware.busy("add", setting.host.numbers[:1], setting.times(400_000)),
+        "cost.list_push": list_push,
+        "cost.list_pop": list_pop,
+        "cost.search": search,
+        "cost.flag": primitives.flag_ns(setting.times(20_000)),
+        "cost.lock": primitives.lock_ns(setting.times(20_000)),
+        "cost.wait_round": primitives.pause_ns(setting.times(5000)),
+    }
+    values |= _called(setting, times)
+    values |= _source_and_sink(times, values["cost.call_batch"])
+    values |= _queued(setting, times)
+    values |= _ways(times)
+    return {path: max(LEAST, value) if "byte" not in path else max(1e-6, value) for path, value in values.items()}
+
+
+def _called(setting: Setting, times: int) -> Values:
+    """Operators executed by calls, and punctuation through them.
+
+    A multiply of a cheap operator takes 1 / flop_overlap of its latency, since a core works on neighbours at the same time. A
+    tuple of one FLOP takes no less than that, so the time that it does take is a bound for the overlap.
+    """
+    chain = graphs.chain(SMALL)
+    behind = f"work{graphs.CHAIN - 1}"
+
+    def each(count: int) -> float:
+        return (chain.execute("work0", count, times) - chain.execute(behind, count, times)) / (graphs.CHAIN - 1)
+
+    batch, tuple_ = _line(each(1), each(BATCH))
+    flop_ns = least(hardware.busy, "multiply", setting.host.numbers[:1], setting.times(100_000))
+    overlaps = [cost * flop_ns / least(primitives.work_ns, cost, setting.times(300)) for cost in OVERLAPPING]
+    overlap = max(_median(overlaps), flop_ns / max(LEAST, tuple_ - LEAST), 1.0)
+    mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN - 2}", times)) / (graphs.CHAIN - 2)
+    return {
+        "cost.call_batch": batch,
+        "cost.call_tuple": tuple_ - flop_ns / overlap,
+        "cost.flop_overlap": overlap,
+        "cost.mark": mark,
+    }
+
+
+def _source_and_sink(times: int, call_batch: float) -> Values:
+    """Both ends, by payload."""
+    made, sunk = {}, {}
+    for payload in (SMALL, LARGE):
+        chain = graphs.chain(payload, "work0")
+        sunk[payload] = _line(*(chain.sink("sink", count, times) for count in (1, BATCH)))
+        made[payload] = _line(*(chain.make(count, times) for count in (1, BATCH)))
+    source_byte = max(0.0, (made[LARGE][1] - made[SMALL][1]) / (LARGE - SMALL))
+    sink_byte = max(0.0, (sunk[LARGE][1] - sunk[SMALL][1]) / (LARGE - SMALL))
+    return {
+        "cost.source_batch": made[SMALL][0] - call_batch,
+        "cost.source_tuple": made[SMALL][1] - SMALL * source_byte,
+        "cost.source_byte": source_byte,
+        "cost.sink_batch": sunk[SMALL][0],
+        "cost.sink_tuple": sunk[SMALL][1] - SMALL * sink_byte,
+        "cost.sink_byte": sink_byte,
+    }
+
+
+def _queued(setting: Setting, times: int) -> Values:
+    """A queue: filled, emptied, and a scheduler thread's turn."""
+    full = graphs.queues(LEAST_PAYLOAD, graphs.RING)  # drained without being filled meanwhile; nobody looks at its slots
+    full.silence("work0")
+    release = full.release("source", BATCH)
+    nothing = full.execute("work0", 1, 10 * times)
+    drained = full.drain("source", BATCH)
+    turn = full.schedule("source", BATCH)
+    near = graphs.queues(SMALL, QUEUE)
+    of_one, of_batch = (near.push("source", count, times) - release for count in (1, BATCH))
+    copy = least(hardware.copy, STRIDES[0], setting.caches.l1d // 2, setting.times(1 << 20))
+    push_tuple = max(LEAST, _line(of_one, of_batch)[1] - copy)
+    list_push, list_pop, _ = primitives.list_steps()
+    return {
+        "cost.push_batch": of_batch - BATCH * (push_tuple + copy),
+        "cost.push_tuple": push_tuple,
+        "cost.take_batch": drained - nothing,
+        "cost.drain": turn - drained - list_push - list_pop,
+    }
+
+
+def _ways(times: int) -> Values:
+    """A split and a merge."""
+    two, many, nothing = graphs.fan(2), graphs.fan(BATCH), graphs.chain(SMALL)
+    called = nothing.execute("sink", 1, 10 * times)
+    _, of_two = _line(two.execute("split", 2, times), two.execute("split", BATCH, times), 2)
+    _, of_many = _line(many.execute("split", 1, times), many.execute("split", BATCH, times))
+    return {
+        "cost.way": of_many - of_two,
+        "cost.way_tuple": of_two - called,
+        "cost.merge_tuple": graphs.join().merge("merge", times) / BATCH,
+    }
+
+
+def _line(of_few: float, of_batch: float, few: int = 1) -> tuple[float, float]:
+    """By batch and by tuple, of what takes that long for a batch of `few` and for a full one."""
+    tuple_ = (of_batch - of_few) / (BATCH - few)
+    return of_few - few * tuple_, tuple_
+
+
+def _median(numbers: list[float]) -> float:
+    return sorted(numbers)[len(numbers) // 2]

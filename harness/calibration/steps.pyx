@@ -1,0 +1,254 @@
+"""The runtime's own steps, each by itself: the functions that threads run, called in a loop by one thread on slots in its cache.
+
+No graph is run. A plan is made as for a run, and single functions of it are called with the tuples that a run would give them; what
+comes behind a step is silenced, an operator whose kernel does nothing. All times are ns a repetition, the shortest of a few tries: what
+another process adds is not the step's.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libcpp.atomic cimport memory_order_relaxed
+
+from harness.runtime cimport dynamic
+from harness.runtime.manual cimport source_body
+from harness.runtime.native cimport (
+    HANDLED,
+    WINDOW,
+    MergeState,
+    Operator,
+    Port,
+    SinkState,
+    SourceState,
+    Tuple,
+    Worker,
+    now_ns,
+    slot,
+)
+from harness.runtime.operators cimport make_tuple
+from harness.runtime.plan cimport Plan
+from harness.runtime.submit cimport deliver, execute, pass_mark
+
+TRIES = 3
+
+cdef int32_t nothing(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    return HANDLED
+
+
+cdef int32_t nothing_until_the_end(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """Stops the thread when all tuples have come."""
+    if op.processed.read() >= op.copies:
+        worker.stop.store(True, memory_order_relaxed)
+    return HANDLED
+
+
+cdef class Steps:
+    """A plan of `graph` under `model`, whose steps the calling thread does; a batch of 32 of its source's tuples is at hand."""
+
+    cdef Plan plan
+    cdef Worker* worker
+    cdef SourceState* source
+    cdef Tuple* batch
+    cdef dict index
+
+    def __cinit__(self, graph, model):
+        self.plan = Plan(graph, model, None, lambda: 1.0)
+        self.worker = &self.plan.run.workers[0]
+        self.source = <SourceState*> self.worker.op.own
+        self.batch = self.source.buffer
+        self.index = {name: place for place, name in enumerate(graph.operators)}
+        self.fill()
+
+    cdef Operator* op(self, str name) noexcept:
+        return &self.plan.run.operators[<uint32_t> self.index[name]]
+
+    cdef void fill(self) noexcept:
+        """The first 32 tuples of the source; one of them is a sample of latency, as in a run."""
+        cdef uint32_t i
+        self.source.sent = 0
+        for i in range(self.source.room):
+            make_tuple(self.source, slot(self.batch, self.plan.run.stride, i), self.plan.run.payload)
+            slot(self.batch, self.plan.run.stride, i).born_ns = 0
+        self.batch.born_ns = now_ns()
+
+    def silence(self, str name):
+        self.op(name).kernel = nothing
+
+    def processed(self, str name):
+        """Tuples that an operator has had so far."""
+        return self.op(name).processed.read()
+
+    def execute(self, str name, uint32_t count, uint32_t times):
+        """A batch through an operator and all that it calls."""
+        cdef Operator* op = self.op(name)
+        cdef int64_t begin
+        cdef uint32_t _
+        best = None
+        for _try in range(TRIES):
+            begin = now_ns()
+            for _ in range(times):
+                execute(self.worker, op, self.batch, count)
+            best = shortest(best, now_ns() - begin, times)
+        return best
+
+    def make(self, uint32_t count, uint32_t times):
+        """A batch of a source: made, counted and handed to an operator."""
+        cdef Operator* op = self.worker.op
+        cdef uint32_t outputs = op.outputs
+        cdef int64_t begin
+        best = None
+        op.outputs = 0  # no final punctuation goes out when it ends
+        for _try in range(TRIES):
+            self.source.sent = 0
+            self.source.limit = <uint64_t> count * times
+            self.source.batch.store(count, memory_order_relaxed)
+            self.plan.run.open_operators.store(1 << 30, memory_order_relaxed)
+            begin = now_ns()
+            source_body(self.worker)
+            best = shortest(best, now_ns() - begin, times)
+        op.outputs = outputs
+        self.fill()
+        return best
+
+    def sink(self, str name, uint32_t count, uint32_t times):
+        """A batch at a sink: counted, checked and stamped."""
+        cdef Operator* op = self.op(name)
+        cdef SinkState* state = <SinkState*> op.own
+        cdef int64_t begin
+        cdef uint32_t _
+        best = None
+        for _try in range(TRIES):
+            begin = now_ns()
+            for _ in range(times):
+                state.next_of_path[0] = 0  # the same tuples again
+                execute(self.worker, op, self.batch, count)
+            best = shortest(best, now_ns() - begin, times)
+        if state.violations or state.damaged:
+            raise AssertionError("the sink found its tuples wrong")
+        return best
+
+    def mark(self, str name, uint32_t times):
+        """A window punctuation out of an operator, through all behind it."""
+        cdef Operator* op = self.op(name)
+        cdef int64_t begin
+        cdef uint32_t _
+        best = None
+        self.batch.kind = WINDOW
+        for _try in range(TRIES):
+            begin = now_ns()
+            for _ in range(times):
+                pass_mark(self.worker, op, self.batch)
+            best = shortest(best, now_ns() - begin, times)
+        self.fill()
+        return best
+
+    def merge(self, str name, uint32_t times):
+        """32 tuples at a merge, of which every second one is early."""
+        cdef Operator* op = self.op(name)
+        cdef MergeState* state = <MergeState*> op.own
+        cdef size_t stride = self.plan.run.stride
+        cdef int64_t begin
+        cdef uint32_t _, k, odd, next_
+        best = None
+        for _try in range(TRIES):
+            begin = now_ns()
+            for _ in range(times):
+                next_ = state.next.load(memory_order_relaxed)
+                for odd in range(2):
+                    for k in range(16):
+                        slot(self.batch, stride, k).order = next_ + 2 * k + 1 - odd
+                    execute(self.worker, op, self.batch, 16)
+            best = shortest(best, now_ns() - begin, times)
+        if state.held != 0 or state.overrun:
+            raise AssertionError("the merge kept tuples")
+        return best
+
+    def push(self, str name, uint32_t count, uint32_t times):
+        """A batch delivered to a queue, and its slots given back."""
+        cdef Operator* op = self.op(name)
+        cdef Port* port = op.routes.targets.port
+        cdef Tuple* first
+        cdef int64_t begin
+        cdef uint32_t _, left
+        best = None
+        port.ready.store(1, memory_order_relaxed)  # on the list: as it is where tuples keep coming
+        self.worker.unannounced = port
+        for _try in range(TRIES):
+            begin = now_ns()
+            for _ in range(times):
+                deliver(self.worker, op.routes, self.batch, count)
+                left = count
+                while left > 0:
+                    left -= <uint32_t> _take(port, left, &first)
+            best = shortest(best, now_ns() - begin, times)
+        self.worker.unannounced = NULL
+        port.ready.store(0, memory_order_relaxed)
+        return best
+
+    def release(self, str name, uint32_t count):
+        """`count` slots at the front of a queue looked at and given back."""
+        cdef Port* port = self.op(name).routes.targets.port
+        cdef Tuple* first
+        cdef int64_t begin
+        cdef uint32_t _, times = <uint32_t> (port.ring.capacity() // count)
+        best = None
+        for _try in range(TRIES):
+            self._stuff(port)
+            begin = now_ns()
+            for _ in range(times):
+                _take(port, count, &first)
+            best = shortest(best, now_ns() - begin, times)
+            while _take(port, count, &first) > 0:
+                pass
+        return best
+
+    def drain(self, str name, uint32_t count):
+        """A batch of a long drain, at an operator that is silenced."""
+        cdef Port* port = self.op(name).routes.targets.port
+        cdef Worker* worker = &self.plan.run.workers[self.plan.first_scheduler]
+        cdef int64_t begin
+        best = None
+        port.batch.store(count, memory_order_relaxed)
+        for _try in range(TRIES):
+            self._stuff(port)
+            begin = now_ns()
+            dynamic.drain(worker, port, port.ring.capacity(), True)
+            best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
+        return best
+
+    def schedule(self, str name, uint32_t count):
+        """A drain of a single batch by a scheduler thread that finds the port on the list and puts it there again."""
+        cdef Port* port = self.op(name).routes.targets.port
+        cdef Operator* op = port.op
+        cdef Worker* worker = &self.plan.run.workers[self.plan.first_scheduler]
+        cdef int64_t begin
+        best = None
+        port.batch.store(count, memory_order_relaxed)
+        port.most.store(count, memory_order_relaxed)
+        op.kernel = nothing_until_the_end
+        for _try in range(TRIES):
+            self._stuff(port)
+            worker.stop.store(False, memory_order_relaxed)  # set by the last batch before
+            op.copies = op.processed.read() + port.ring.capacity()
+            port.ready.store(1, memory_order_relaxed)
+            self.plan.run.ready.push(port.index)
+            begin = now_ns()
+            dynamic.scheduler_body(worker)
+            best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
+        op.kernel = nothing
+        worker.stop.store(False, memory_order_relaxed)
+        return best
+
+    cdef void _stuff(self, Port* port) noexcept:
+        """Fill a queue with copies of one tuple."""
+        port.ring.push(self.batch, port.ring.capacity(), 0, 0)
+
+
+cdef inline size_t _take(Port* port, uint32_t count, Tuple** first) noexcept nogil:
+    cdef size_t taken = port.ring.front(count, first)
+    port.ring.release(taken)
+    return taken
+
+
+cdef object shortest(object best, int64_t ns, uint64_t times):
+    """The least of `best`, which may be None, and ns a repetition."""
+    cdef double each = <double> ns / times
+    return each if best is None or each < best else best

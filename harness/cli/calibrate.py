@@ -1,0 +1,184 @@
+"""`millrace calibrate`: measures this machine and this runtime, for simulated runs on `local`."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.cli.arguments import check_writable
+from harness.cli.output import say
+from harness.cli.progress_line import ProgressLine
+from harness.errors import RunFailed, UserError
+from harness.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from harness.calibration.probes import Group
+    from harness.calibration.rounds import Measured
+    from harness.calibration.topology import Host
+    from harness.machine import Machine
+    from harness.software import Software
+
+SUMMARY = "measure this machine and this runtime, for simulated runs on it"
+
+DESCRIPTION = """\
+Measure what a simulated run on this machine is made of, and write it down:
+
+  config/machines/local.yaml      cores    clock, multiply, hardware threads that share a core
+                                  lines    atomic operations, cache lines that move between cores
+                                  copies   slots copied from ring to ring, by cache and by who wrote them
+                                  system   sleep, wake, switch, yield
+  config/software/millrace.yaml   steps    what each step of this runtime costs, one by one, without running a graph
+
+Each group is measured in several rounds, all groups in turn; a constant is the median of its rounds, its range their quartiles.
+Constants whose quartiles are more than 20 % apart are named: something else used the machine, or its hypervisor moved the CPUs;
+calibrate again when it is quiet. What cannot be measured here keeps the value, tag and source that it has in the file.
+
+Threads are pinned, to CPUs that this process may use (taskset narrows them). It takes up to a minute.
+
+examples:
+  millrace calibrate
+  millrace calibrate --only lines --only copies
+  millrace calibrate --output /tmp/mine.yaml --software /tmp/runtime.yaml
+  millrace calibrate --json | jq '.machine["transfer.load.same_chip"]'
+"""
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+MACHINE = CONFIG / "machines" / "local.yaml"
+SOFTWARE = CONFIG / "software" / "millrace.yaml"
+TEMPLATE = CONFIG / "machines" / "template.yaml"
+
+STEPS = "steps"
+GROUPS = ("cores", "lines", "copies", "system", STEPS)
+
+ROUNDS = 15
+BUDGET_S = 45.0
+QUICK_EFFORT = 0.02
+
+MOST_OF_OTHERS = 0.1
+"""Share of the CPUs that others may use meanwhile without a word."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `calibrate`."""
+    parser.add_argument("--output", metavar="PATH", help="the machine profile to write (default: config/machines/local.yaml)")
+    parser.add_argument("--software", metavar="PATH", help="the software profile (default: config/software/millrace.yaml)")
+    parser.add_argument("--only", action="append", metavar="GROUP", help=f"one of: {', '.join(GROUPS)}; may be repeated")
+    parser.add_argument("--json", action="store_true", help="write what was found as JSON to stdout in place of the table")
+    parser.add_argument("--quick", action="store_true", help=argparse.SUPPRESS)  # tests: one round that does almost nothing
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, write, report."""
+    from harness.calibration.probes import Setting
+    from harness.calibration.rounds import measure
+    from harness.calibration.topology import Host
+    from harness.cpu import Reading, others_share
+    from harness.machine import load_machine
+    from harness.software import load_software
+
+    groups = _groups(args.only)
+    machine_path = _target("--output", args.output, MACHINE)
+    software_path = _target("--software", args.software, SOFTWARE)
+    machine_base = load_machine(next(path for path in (machine_path, MACHINE, TEMPLATE) if path.is_file()))
+    software_base = load_software(next(path for path in (software_path, SOFTWARE) if path.is_file()))
+    host = Host.here()
+    setting = Setting(host, QUICK_EFFORT if args.quick else 1.0, machine_base.named("os.idle_residency_us"))
+    before = Reading.now()
+    try:
+        with ProgressLine(len(groups)) as line:
+            found = measure(groups, setting, 1 if args.quick else ROUNDS, BUDGET_S, line.show)
+    except OSError as error:
+        raise RunFailed(f"the system refuses a probe: {error.strerror}") from error
+    others = others_share(before, Reading.now())
+    software = {path: one for path, one in found.items() if path.startswith(("cost.", "reference."))}
+    machine = {path: one for path, one in found.items() if path not in software}
+    files = {}
+    if machine:
+        files[machine_path] = _machine_file(machine_path.stem, machine_base, host, machine)
+    if software:
+        files[software_path] = _software_file(software_path.stem, software_base, machine_base, software)
+    for path, data in files.items():
+        write_whole(path, data)
+    notices = list(_notices(host, found, others))
+    for notice in notices:
+        print(f"millrace calibrate: {notice}", file=sys.stderr, flush=True)
+    if args.json:
+        say(json.dumps({"machine": _plain(machine), "software": _plain(software), "notices": notices}, indent=2))
+    else:
+        say("\n".join([*_table(found), *(f"wrote {path}" for path in files)]))
+    return 0
+
+
+def _groups(only: list[str] | None) -> dict[str, Group]:
+    from harness.calibration import probes
+    from harness.calibration.software import software
+    from harness.checked_yaml import did_you_mean
+
+    for name in only or ():
+        if name not in GROUPS:
+            raise UserError(f"--only must be one of {', '.join(GROUPS)}, not {name[:80]!r}{did_you_mean(name, GROUPS)}")
+    known = {**probes.GROUPS, STEPS: software}
+    return {name: known[name] for name in GROUPS if not only or name in only}
+
+
+def _target(option: str, given: str | None, default: Path) -> Path:
+    """Where to write. Raises UserError for what could not be written after all the rounds."""
+    if given is None:
+        return default
+    check_writable(option, given)
+    if not given.endswith((".yaml", ".yml")):
+        raise UserError(f"{option} must name a .yaml file, not {given[:80]!r}")
+    return Path(given)
+
+
+def _machine_file(name: str, base: Machine, host: Host, measured: Mapping[str, Measured]) -> bytes:
+    from harness.calibration.profile import checked, machine_profile, read
+    from harness.machine import load_machine
+
+    model, source = _origin()
+    return checked(machine_profile(read(base.path), name, host, model, measured, source), name, load_machine)
+
+
+def _software_file(name: str, base: Software, machine: Machine, measured: Mapping[str, Measured]) -> bytes:
+    from harness.calibration.profile import checked, read, software_profile
+    from harness.software import load_software
+
+    ipc = read(machine.path)["core"]["ipc"]
+    return checked(software_profile(read(base.path), name, ipc, measured, _origin()[1]), name, load_software)
+
+
+def _origin() -> tuple[str, str]:
+    """The CPU's name, and what measured constants say of where they are from."""
+    from harness.calibration.profile import source_of
+    from harness.measurement.host import cpu_model
+
+    model = cpu_model()
+    return model, source_of(model, datetime.datetime.now(datetime.UTC).date())
+
+
+def _notices(host: Host, found: Mapping[str, Measured], others: float) -> Iterator[str]:
+    """What a reader should know before believing the numbers."""
+    if len(host.cores) < 2:
+        yield "one core may be used: what takes two (transfers, contention, waking another core) was left out"
+    if host.caches is None:
+        yield "the system does not tell plausible cache sizes: those of the profile stay"
+    if others > MOST_OF_OTHERS:
+        yield f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again when the machine is quiet"
+    if noisy := [path for path, one in found.items() if one.noisy]:
+        yield f"quartiles more than 20 % apart: {', '.join(noisy)}"
+
+
+def _plain(found: Mapping[str, Measured]) -> dict[str, dict[str, float]]:
+    return {path: {"value": one.value, "low": one.low, "high": one.high} for path, one in found.items()}
+
+
+def _table(found: Mapping[str, Measured]) -> list[str]:
+    rows = [("constant", "median", "quartiles")]
+    rows += [(path, f"{one.value:.4g}", f"{one.low:.4g} .. {one.high:.4g}") for path, one in found.items()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [f"{path:<{widths[0]}}  {value:>{widths[1]}}  {span}" for path, value, span in rows]

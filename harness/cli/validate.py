@@ -1,0 +1,200 @@
+"""`millrace validate`: the simulator's predictions of this machine beside measurements on it."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.cli.arguments import check_writable, seconds, whole
+from harness.cli.countdown import Countdown
+from harness.cli.output import say
+from harness.errors import RunFailed, UserError
+from harness.place import LOCAL, find_place
+from harness.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+
+    from harness.measurement.spec import RunSpec
+    from harness.validation.cases import Case
+
+SUMMARY = "compare what the simulator predicts of this machine with what it measures"
+
+DESCRIPTION = """\
+Measure the four topologies at three costs and two payloads under manual, dedicated and dynamic with 1 and 2 threads on this
+machine's real threads, let the simulator predict the same 96 cases from the calibrated profile of this machine, and report the
+errors, whether the models come in the right order, and whether the targets are met: median error at most 15 %, none above 40 %,
+the order right wherever measured medians differ by more than 15 %.
+
+The default takes up to 8 minutes on 2 CPUs; leave the machine alone meanwhile. Every run is kept when it ends, in files
+beside the output: NAME.measured.jsonl and NAME.predicted.jsonl. A session that was interrupted goes on with --resume;
+predictions, which take less time, are made anew, since profiles and simulator may have changed.
+
+examples:
+  millrace validate --figure validation.png --markdown validation.md
+      the whole of it
+
+  millrace validate --cells topology=pipeline,cost=1,cost=100 --cells model=manual
+      some cases only: topology, cost, payload and model may be given, several values of one are alternatives
+
+  millrace validate --measured results/validation.measured.jsonl
+      new predictions beside what was measured before: a minute or two, for those who work on the simulator
+
+`millrace calibrate` makes the profile."""
+
+DEFAULT_OUTPUT = "results/validation.parquet"
+DEFAULT_REPEATS = 3
+DEFAULT_DURATION_S = 0.2
+MAX_REPEATS = 1000
+MAX_SEED = 2**63 - 1
+MEASURE_S = 1.25
+PREDICT_S = 0.5
+"""What a run takes, about. For estimates only."""
+
+FIGURE_KINDS = (".png", ".svg", ".pdf")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `validate`."""
+    add = parser.add_argument
+    add("--cells", action="append", default=[], metavar="FILTER", help="NAME=VALUE[,...]: only cases that fit; may be repeated")
+    add(
+        "--repeats",
+        type=whole(1, MAX_REPEATS),
+        default=DEFAULT_REPEATS,
+        metavar="K",
+        help="measured runs a case (default: %(default)s)",
+    )
+    add(
+        "--duration",
+        type=seconds(0.01),
+        default=DEFAULT_DURATION_S,
+        metavar="S",
+        help="seconds to measure in a run (default: %(default)g)",
+    )
+    add(
+        "--seed",
+        type=whole(0, MAX_SEED),
+        default=1,
+        metavar="N",
+        help="of the order of the measured runs (default: %(default)s)",
+    )
+    add("--resume", action="store_true", help="keep the measured runs that are there already, and measure the others")
+    add("--measured", metavar="RECORDS", help="take the measured runs from this file of records, and measure nothing")
+    add("--only-predicted", action="store_true", help="measure nothing; without --measured there is nothing to compare with")
+    add("--output", default=DEFAULT_OUTPUT, metavar="FILE", help="the table, as Parquet (default: %(default)s)")
+    add("--figure", metavar="FILE", help=f"draw predicted against measured ({', '.join(FIGURE_KINDS)})")
+    add("--markdown", metavar="FILE", help="write the report")
+    add("--strict", action="store_true", help="exit with 1 if a target is missed")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict, measure, compare; returns 1 if a target is missed and --strict was given."""
+    from harness.validation.cases import cases
+    from harness.validation.comparison import compare
+    from harness.validation.report import report
+    from harness.validation.session import RecordLog, kept, left, read_measured, rounds
+    from harness.validation.table import as_frame
+    from harness.validation.verdict import judge
+
+    chosen = cases(args.cells)
+    _check(args)
+    stem = Path(args.output).with_suffix("")
+    log, forecasts = (stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted"))
+    specs = rounds(chosen, 0 if args.only_predicted or args.measured else args.repeats, args.duration, args.seed)
+    before = read_measured(log, "--resume") if args.resume and log.exists() else []
+    records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs)
+    due = left(specs, records)
+    with Countdown("validate", PREDICT_S * len(chosen) + MEASURE_S * len(due), len(chosen) + len(due)) as line:
+        if args.resume:
+            line.note(f"{len(records)} of {len(specs)} measured runs are there already")
+        elif specs and log.exists():
+            line.note(f"what was measured before, {log}, will be replaced; --resume would keep it")
+        predicted = _predict(chosen, forecasts, line)
+        if specs:
+            with RecordLog(log, before) as file:
+                for record in _measure(due, line):
+                    records.append(record)
+                    file.append(record)
+    comparisons = compare(chosen, records, predicted)
+    text = report(comparisons)
+    _write(args, as_frame(comparisons, records, predicted), text)
+    say(text.rstrip())
+    return 1 if args.strict and not judge(comparisons).met else 0
+
+
+def _write(args: argparse.Namespace, frame: pd.DataFrame, text: str) -> None:
+    """The files asked for. Raises RunFailed if one cannot be written."""
+    buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
+    frame.to_parquet(buffer, index=False)
+    write_whole(args.output, buffer.getvalue())
+    if args.markdown:
+        write_whole(args.markdown, text.encode())
+    if args.figure:
+        from harness.plots import style, validation
+
+        style.save(validation.figure({"validation": frame}), [Path(args.figure)])
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise UserError for options that do not go together, outputs that cannot be written, a profile that is not there."""
+    if args.resume and (args.measured or args.only_predicted):
+        other = "--measured" if args.measured else "--only-predicted"
+        raise UserError(f"--resume goes on measuring, and with {other} nothing is measured: leave one of them out")
+    if args.figure and Path(args.figure).suffix not in FIGURE_KINDS:
+        raise UserError(f"--figure must name a file ending in {', '.join(FIGURE_KINDS)}, not {args.figure!r}")
+    for option in ("output", "figure", "markdown"):
+        if getattr(args, option) is not None:
+            check_writable(f"--{option}", getattr(args, option))
+    find_place(LOCAL, simulated=True)
+
+
+def _given(path: Path, chosen: Sequence[Case]) -> list[dict[str, Any]]:
+    """The measured runs of the chosen cases in a file. Raises UserError if there is none."""
+    from harness.validation.session import read_measured
+
+    wanted = {(case.cell, case.arm) for case in chosen}
+    records = [record for record in read_measured(path, "--measured") if (record["cell"], record["arm"]) in wanted]
+    if not records:
+        raise UserError(f"--measured: {path} holds no measured run of the cases asked for")
+    return records
+
+
+def _predict(chosen: Sequence[Case], path: Path, line: Countdown) -> list[dict[str, Any]]:
+    from harness.measurement.records import write_records
+    from harness.validation.session import predict
+
+    records = []
+    for record in predict([case.predicted() for case in chosen], lambda spec, phase: line.show(_what(spec, phase))):
+        records.append(record)
+        _tell(line, PREDICT_S, "predicted", record)
+    write_records(path, records)
+    if all(record["error"] is not None for record in records):
+        raise RunFailed(f"no case could be predicted: {records[0]['error'].splitlines()[0]}")
+    return records
+
+
+def _measure(due: Sequence[RunSpec], line: Countdown) -> Iterator[dict[str, Any]]:
+    from harness.validation.session import measure
+
+    for record in measure(due, lambda spec, phase: line.show(_what(spec, phase)), line.note):
+        _tell(line, MEASURE_S, f"measured #{record['repeat'] + 1}", record)
+        yield record
+
+
+def _what(spec: RunSpec, phase: str) -> str:
+    return f"{spec.cell} {spec.arm}: {phase}"
+
+
+def _tell(line: Countdown, estimated_s: float, kind: str, record: dict[str, Any]) -> None:
+    """One more run has ended; a failed one is told on a line that stays."""
+    from harness.validation.report import amount
+
+    name = f"{record['cell']} {record['arm']} {kind}"
+    line.finished(estimated_s, f"{name}: {amount(record['sink_tuples_per_s'])} tuples/s")
+    if record["error"] is not None or not record["correct"]:
+        line.note(f"{name}: run failed: {(record['error'] or 'wrong result').splitlines()[0]}")

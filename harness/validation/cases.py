@@ -1,0 +1,130 @@
+"""The cases that validation is about: four topologies x three costs x two payloads, each under four arms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import topologies
+from harness.errors import UserError
+from harness.measurement.spec import RunSpec, cell_slug
+
+EXPERIMENT = "validation"
+
+SIZES: dict[str, dict[str, int]] = {
+    "pipeline": {"operators": 20},
+    "data-parallel": {"width": 20},
+    "mix": {"width": 4, "depth": 5},
+    "bushy": {"width": 3, "depth": 4},
+}
+COSTS = (1, 100, 10_000)  # FLOP a tuple and operator
+PAYLOADS = (128, 4096)  # bytes
+ARMS: dict[str, tuple[str, int | None]] = {  # model and scheduler threads
+    "manual": ("manual", None),
+    "dedicated": ("dedicated", None),
+    "dynamic-1": ("dynamic", 1),
+    "dynamic-2": ("dynamic", 2),
+}
+
+LONG_FLOP = 10_000
+LONG_CAPACITY = 64
+"""Tuples a queue where operators cost `LONG_FLOP` or more, measured and predicted alike: long queues of expensive tuples take
+seconds to fill, and how long a run takes to settle is not what is validated. The other cases have the model's own rule."""
+
+PREDICTED_S = {1: 0.2, 100: 0.5, 10_000: 2.0}
+"""Virtual seconds of a prediction's warm-up, and of its window, by cost: several turns of all threads on two CPUs and thousands
+of tuples, but no more, since a second in which 50 million cheap tuples pass takes long to simulate."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A cell under an arm."""
+
+    topology: str
+    cost: int
+    payload: int
+    arm: str
+
+    @property
+    def group(self) -> tuple[str, int, int]:
+        """The cell: what the arms of a comparison of models have in common."""
+        return self.topology, self.cost, self.payload
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the topology, defaults filled in."""
+        given = SIZES[self.topology] | {"cost": self.cost, "payload": self.payload}
+        return topologies.find(self.topology).values(given)
+
+    @property
+    def cell(self) -> str:
+        """The cell's name in records."""
+        return cell_slug(self.topology, self.parameters)
+
+    def __str__(self) -> str:
+        return f"{cell_name(self.group)}, {self.arm}"
+
+    def measured(self, duration_s: float, repeat: int) -> RunSpec:
+        """The run that measures the case: real threads, `duration_s` after an automatic warm-up."""
+        model, threads = ARMS[self.arm]
+        return RunSpec(
+            topology=self.topology,
+            parameters=self.parameters,
+            model=model,
+            threads=threads,
+            queue_capacity=LONG_CAPACITY if self.cost >= LONG_FLOP and model != "manual" else None,
+            duration_s=duration_s,
+            repeat=repeat,
+            experiment=EXPERIMENT,
+            cell=self.cell,
+            arm=self.arm,
+        )
+
+    def predicted(self) -> RunSpec:
+        """The run that predicts it, in virtual time: the same but for how long, with a fixed seed."""
+        virtual_s = PREDICTED_S[self.cost]
+        return replace(self.measured(virtual_s, 0), simulated=True, warmup=virtual_s)
+
+
+def cell_name(group: tuple[str, int, int]) -> str:
+    """A cell for people: `pipeline, cost 10,000, payload 128`."""
+    topology, cost, payload = group
+    return f"{topology}, cost {cost:,}, payload {payload:,}"
+
+
+NAMES: dict[str, dict[str, object]] = {
+    "topology": {name: name for name in SIZES},
+    "cost": {str(cost): cost for cost in COSTS},
+    "payload": {str(payload): payload for payload in PAYLOADS},
+    "model": {arm: arm for arm in ARMS},
+}
+"""What cases may be chosen by: the values of each name, as they are written."""
+
+
+def cases(filters: Sequence[str] = ()) -> list[Case]:
+    """The cases that fit all filters, cell by cell.
+
+    A filter is NAME=VALUE, or several joined by commas. Values of the same name are alternatives. Raises UserError for a name
+    or value that there is not.
+    """
+    allowed: dict[str, set[object]] = {}
+    for word in [word.strip() for text in filters for word in text.split(",")]:
+        name, _, value = word.partition("=")
+        if name not in NAMES:
+            raise UserError(f"--cells takes NAME=VALUE with NAME one of {', '.join(NAMES)}, not {word[:40]!r}")
+        if value not in NAMES[name]:
+            raise UserError(f"--cells: {name} must be one of {', '.join(NAMES[name])}, not {value[:40]!r}")
+        allowed.setdefault(name, set()).add(NAMES[name][value])
+    return [
+        Case(topology, cost, payload, arm)
+        for topology in SIZES
+        for cost in COSTS
+        for payload in PAYLOADS
+        for arm in ARMS
+        if all(
+            value in allowed.get(name, (value,))
+            for name, value in (("topology", topology), ("cost", cost), ("payload", payload), ("model", arm))
+        )
+    ]

@@ -1,0 +1,145 @@
+"""Measured and predicted throughput of a case, side by side."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.measurement.rank_interval import median_interval
+from harness.validation.cases import Case
+
+UNSTABLE = 0.20
+"""An interval that reaches further from its median than this share makes a case *unstable*: reported, and marked."""
+
+DISTURBED = 0.05
+"""Share of the CPUs that others took, in the mean, above which a case is *disturbed*: the simulator knows of no others."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A case's rates at the sinks [tuples/s]; None where there is none. `low` and `high`: ends of the median's interval."""
+
+    case: Case
+    measured: float | None = None
+    low: float | None = None
+    high: float | None = None
+    runs: int = 0  # that the median is of
+    failed: int = 0
+    unsettled: int = 0
+    unsettled_used: bool = False  # the median is of unsettled runs, since no run of the case settled
+    predicted: float | None = None
+    failure: str | None = None  # why nothing was predicted
+    others: float = 0.0  # share of the CPUs that other processes took while it was measured, mean of the runs
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over measured, less 1: -0.2 if a fifth of the throughput was not foreseen."""
+        if not self.measured or self.predicted is None:
+            return None
+        return self.predicted / self.measured - 1
+
+    @property
+    def unstable(self) -> bool:
+        """Whether the runs differ too much to say what the right prediction is."""
+        if not self.measured or self.low is None or self.high is None:
+            return False
+        return self.low < (1 - UNSTABLE) * self.measured or self.high > (1 + UNSTABLE) * self.measured
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others were at work while it was measured."""
+        return self.others > DISTURBED
+
+
+def compare(cases: Sequence[Case], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]) -> list[Comparison]:
+    """A comparison a case, from the records of both kinds.
+
+    The median is over the runs that are correct and settled; over the unsettled ones where none settled.
+    """
+    runs: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for record in measured:
+        runs[record["cell"], record["arm"]].append(record)
+    forecasts = {(record["cell"], record["arm"]): record for record in predicted}
+    return [_compare(case, runs[case.cell, case.arm], forecasts.get((case.cell, case.arm))) for case in cases]
+
+
+def _compare(case: Case, runs: Sequence[dict[str, Any]], forecast: dict[str, Any] | None) -> Comparison:
+    good = [run for run in runs if _is_good(run)]
+    settled = [run for run in good if run["settled"]]
+    used = settled or good
+    middle = median_interval([run["sink_tuples_per_s"] for run in used]) if used else (None, None, None)
+    failure = None
+    if forecast is not None and not _is_good(forecast):
+        failure = (forecast["error"] or "the simulated run was not correct").splitlines()[0]
+    return Comparison(
+        case,
+        *middle,
+        runs=len(used),
+        failed=len(runs) - len(good),
+        unsettled=len(good) - len(settled),
+        unsettled_used=bool(used) and not settled,
+        predicted=forecast["sink_tuples_per_s"] if forecast is not None and failure is None else None,
+        failure=failure,
+        others=statistics.fmean(map(_others, used)) if used else 0.0,
+    )
+
+
+def _is_good(run: dict[str, Any]) -> bool:
+    return run["correct"] and run["error"] is None and run["sink_tuples_per_s"] is not None
+
+
+def _others(run: dict[str, Any]) -> float:
+    samples = run["samples"]
+    return statistics.fmean(sample["others_cpu"] for sample in samples) if samples else 0.0
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far predictions are off, over some comparisons. Needs one that has an error."""
+
+    cases: int
+    median: float  # of the absolute errors
+    worst: Comparison  # the one with the largest absolute error
+    bias: float  # median of the signed errors
+    within: float  # share of the cases whose absolute error is at most that of the median's target
+
+
+MEDIAN_TARGET = 0.15
+WORST_TARGET = 0.40
+
+
+def errors(comparisons: Iterable[Comparison]) -> Errors | None:
+    """The errors of those that have one; None if none has."""
+    known = [each for each in comparisons if each.error is not None]
+    if not known:
+        return None
+    sizes = [abs(each.error) for each in known]
+    return Errors(
+        cases=len(known),
+        median=statistics.median(sizes),
+        worst=max(known, key=lambda each: abs(each.error)),
+        bias=statistics.median(each.error for each in known),
+        within=statistics.fmean(size <= MEDIAN_TARGET for size in sizes),
+    )
+
+
+GROUPINGS: dict[str, Callable[[Case], object]] = {
+    "model": lambda case: case.arm,
+    "topology": lambda case: case.topology,
+    "cost": lambda case: f"{case.cost:,}",
+    "payload": lambda case: f"{case.payload:,}",
+}
+
+
+def errors_by(comparisons: Sequence[Comparison]) -> list[tuple[str, object, Errors]]:
+    """Errors of the cases that share a model, a topology, a cost or a payload: by what, its value, the errors."""
+    rows = []
+    for name, of in GROUPINGS.items():
+        for value in dict.fromkeys(of(each.case) for each in comparisons):
+            found = errors(each for each in comparisons if of(each.case) == value)
+            if found is not None:
+                rows.append((name, value, found))
+    return rows

@@ -1,0 +1,163 @@
+"""What a person reads of a validation, in Markdown: a line a case, errors by group, the order of the models, the verdict."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from harness.measurement.rank_interval import coverage, rank
+from harness.validation.cases import cell_name
+from harness.validation.comparison import DISTURBED, MEDIAN_TARGET, UNSTABLE, WORST_TARGET, Comparison, Errors, errors_by
+from harness.validation.order import DIFFERENT, Pair
+from harness.validation.verdict import Verdict, judge
+
+ROW_HEADINGS = ("topology", "cost", "payload", "arm", "measured", "interval", "predicted", "error", "remarks")
+ERROR_HEADINGS = ("by", "value", "cases", "median", "worst", "bias", f"within {MEDIAN_TARGET:.0%}")
+ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks")
+
+
+def report(comparisons: Sequence[Comparison]) -> str:
+    """The whole report."""
+    verdict = judge(comparisons)
+    parts = ["## Throughput at the sinks [tuples/s]", table(ROW_HEADINGS, [_row(each) for each in comparisons], left=4)]
+    parts.append(_note(comparisons))
+    grouped = errors_by(comparisons)
+    if grouped:
+        parts += ["## Errors", table(ERROR_HEADINGS, [_errors_row(*row) for row in grouped], left=2), ERRORS_NOTE]
+    if verdict.wrong:
+        parts += ["## Wrong order", table(ORDER_HEADINGS, [_pair_row(pair) for pair in verdict.wrong], left=3)]
+    parts += ["## Verdict", "\n".join(_verdict_lines(verdict))]
+    return "\n\n".join(parts) + "\n"
+
+
+ERRORS_NOTE = "Error: predicted over measured, less 1. Median and worst are of its absolute value, bias is its own median."
+
+
+def _row(each: Comparison) -> tuple[str, ...]:
+    case = each.case
+    return (
+        case.topology,
+        f"{case.cost:,}",
+        f"{case.payload:,}",
+        case.arm,
+        amount(each.measured),
+        f"{amount(each.low)} – {amount(each.high)}" if each.runs > 1 else "-",
+        amount(each.predicted),
+        signed(each.error),
+        "; ".join(remarks(each)),
+    )
+
+
+def remarks(each: Comparison) -> list[str]:
+    """What has to be known about a case."""
+    found = []
+    if each.unstable:
+        found.append("unstable")
+    if each.disturbed:
+        found.append(f"others took {each.others:.0%}")
+    if each.unsettled_used:
+        found.append("never settled")
+    elif each.unsettled:
+        found.append(f"{each.unsettled} unsettled")
+    if each.failed:
+        found.append(f"{each.failed} of {each.runs + each.failed + (0 if each.unsettled_used else each.unsettled)} failed")
+    if each.failure is not None:
+        found.append(f"no prediction: {each.failure.replace('|', '/')[:80]}")
+    return found
+
+
+def _note(comparisons: Sequence[Comparison]) -> str:
+    runs = sorted({each.runs for each in comparisons} - {0})
+    if not runs:
+        return "Nothing was measured."
+    spread = f"{runs[0]} to {runs[-1]}" if len(runs) > 1 else f"{runs[0]}"
+    sure = (
+        f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at least" if runs[0] > 1 else ""
+    )
+    unstable = sum(each.unstable for each in comparisons)
+    others = statistics.fmean(each.others for each in comparisons if each.runs)
+    return (
+        f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
+        f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Other processes took {others:.0%} of the "
+        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: one run in virtual time."
+    )
+
+
+def _errors_row(name: str, value: object, found: Errors) -> tuple[str, ...]:
+    return name, str(value), *_numbers(found)
+
+
+def _numbers(found: Errors) -> tuple[str, ...]:
+    worst = signed(found.worst.error)
+    return str(found.cases), f"{found.median:.1%}", worst, signed(found.bias), f"{found.within:.0%}"
+
+
+def _pair_row(pair: Pair) -> tuple[str, ...]:
+    remark = "unstable" if pair.unstable else ""
+    ratios = (f"{pair.measured:.2f} ×", f"{pair.predicted:.2f} ×")
+    return cell_name(pair.faster.case.group), pair.faster.case.arm, pair.slower.case.arm, *ratios, remark
+
+
+def _verdict_lines(verdict: Verdict) -> list[str]:
+    if verdict.overall is None:
+        return ["No case was both measured and predicted: there is nothing to judge."]
+    overall, reliable, met = verdict.overall, verdict.reliable, verdict.targets
+    worst, right = overall.worst, len(verdict.pairs) - len(verdict.wrong)
+    lines = [
+        f"* median error {overall.median:.1%} (at most {MEDIAN_TARGET:.0%}): {_word(met['median'])}",
+        f"* worst error {signed(worst.error)}, {worst.case} (at most {WORST_TARGET:.0%}): {_word(met['worst'])}",
+        f"* order of the models right in {right} of {len(verdict.pairs)} pairs whose measured medians differ by more than "
+        f"{DIFFERENT:.0%} (all): {_word(met['order'])}",
+    ]
+    doubtful = overall.cases - (reliable.cases if reliable else 0)
+    if doubtful:
+        told = (
+            f"median {reliable.median:.1%}, worst {signed(reliable.worst.error)}, {reliable.worst.case}"
+            if reliable
+            else "none left"
+        )
+        lines.append(f"* without the {doubtful} unstable or disturbed case(s): {told}")
+    if verdict.missing:
+        lines.append(
+            f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: {_word(met['complete'])}"
+        )
+    return [*lines, "", "All targets are met." if verdict.met else "Not all targets are met."]
+
+
+def _word(met: bool) -> str:
+    return "met" if met else "MISSED"
+
+
+def amount(rate: float | None) -> str:
+    """A rate with three digits: 1.23 M, 45.6 k, 789."""
+    if rate is None:
+        return "-"
+    for unit, factor in ((" M", 1e6), (" k", 1e3)):
+        if rate >= 0.9995 * factor:
+            scaled = rate / factor
+            return f"{scaled:.{0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2}f}{unit}"
+    return f"{rate:.3g}"
+
+
+def signed(share: float | None) -> str:
+    """An error for people: +12.3%."""
+    return "-" if share is None else f"{share:+.1%}"
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+    """A Markdown table; the first `left` columns and the last one, if it is remarks, are aligned to the left."""
+    cells = [tuple(headings), *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    to_left = [place < left or name == "remarks" for place, name in enumerate(headings)]
+
+    def line(row: Sequence[str]) -> str:
+        padded = (
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(row, widths, to_left, strict=True)
+        )
+        return "| " + " | ".join(padded) + " |"
+
+    rule = "|" + "|".join(
+        "-" * (width + 2) if is_left else "-" * (width + 1) + ":" for width, is_left in zip(widths, to_left, strict=True)
+    )
+    return "\n".join([line(headings), rule + "|", *map(line, rows)])

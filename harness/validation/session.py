@@ -1,0 +1,129 @@
+"""The runs of a validation: measured ones in rounds, predicted ones once; each in a fresh process.
+
+In a round every case is measured once: the cells in an order drawn anew, the arms of a cell right after each other, in an order
+drawn anew too, so that slow drift of the host favours neither a model nor a repeat.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from harness.errors import RunFailed, UserError
+from harness.measurement.lock import measuring_lock
+from harness.measurement.process import run_in_fresh_process
+from harness.measurement.records import read_records, record_line, write_records
+from harness.measurement.spec import RunSpec
+from harness.place import LOCAL
+from harness.validation.cases import EXPERIMENT, Case
+
+Record = dict[str, Any]
+Announce = Callable[[RunSpec, str], None]
+"""Is told which run is on and what it does. It is called from another thread."""
+
+Key = tuple[str, str, int]
+"""Cell, arm and repeat: what makes a measured run another one than those before."""
+
+
+def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) -> list[RunSpec]:
+    """All measured runs in their order. A round's order depends on `seed` and its number alone, not on how many there are."""
+    order: list[RunSpec] = []
+    for repeat in range(repeats):
+        draw = random.Random(f"{seed}/{repeat}")
+        cells = {case.group: [other for other in cases if other.group == case.group] for case in cases}
+        for group in draw.sample(list(cells), len(cells)):
+            order += [case.measured(duration_s, repeat) for case in draw.sample(cells[group], len(cells[group]))]
+    return [replace(spec, order_in_block=place) for place, spec in enumerate(order)]
+
+
+def measure(specs: Sequence[RunSpec], announce: Announce, notify: Callable[[str], None]) -> Iterator[Record]:
+    """Yield the record of each run as it ends. `notify` is told if another measuring process must be waited for."""
+    for _, arms in groupby(specs, key=lambda spec: (spec.cell, spec.repeat)):
+        with measuring_lock(notify):
+            yield from predict(list(arms), announce)
+
+
+def predict(specs: Sequence[RunSpec], announce: Announce) -> Iterator[Record]:
+    """Yield the record of each run as it ends, without the lock: virtual time does not mind who else is measuring."""
+    for spec in specs:
+        yield run_in_fresh_process(spec, announce=lambda phase, spec=spec: announce(spec, phase))
+
+
+def key(record: Record) -> Key:
+    """What the record is of."""
+    return record["cell"], record["arm"], record["repeat"]
+
+
+def is_measured(record: Record) -> bool:
+    """Whether the record is one of a validation's runs on real threads."""
+    return record["experiment"] == EXPERIMENT and record["machine"] == LOCAL and not record["simulated"]
+
+
+def kept(records: Sequence[Record], specs: Sequence[RunSpec]) -> list[Record]:
+    """The records that answer one of `specs`, the first one each. A failed run's is kept, whatever it never got to say."""
+    wanted = {(spec.cell, spec.arm, spec.repeat): spec for spec in specs}
+    found: dict[Key, Record] = {}
+    for record in records:
+        spec = wanted.get(key(record))
+        if spec is None or not is_measured(record):
+            continue
+        if record["error"] is not None or abs(record["duration_s"] - spec.duration_s) < 0.5 * spec.duration_s:
+            found.setdefault(key(record), record)
+    return list(found.values())
+
+
+def left(specs: Sequence[RunSpec], records: Sequence[Record]) -> list[RunSpec]:
+    """The specs that no record answers."""
+    done = {key(record) for record in records}
+    return [spec for spec in specs if (spec.cell, spec.arm, spec.repeat) not in done]
+
+
+def read_measured(path: Path, option: str) -> list[Record]:
+    """The measured runs in a file of records. A last line without its end, as a killed session leaves it, is passed over.
+
+    Raises UserError, naming `option`, if the file cannot be read or holds anything else than records.
+    """
+    records, problems = read_records(path)
+    lines = path.read_bytes().split(b"\n")
+    problems = [problem for problem in problems if problem.line < len(lines)]  # what follows the last end is torn
+    if problems:
+        more = f" (and {len(problems) - 1} more such lines)" if len(problems) > 1 else ""
+        reason = " ".join(problems[0].reason.split())[:200]
+        raise UserError(f"{option}: line {problems[0].line} of {path} holds no record: {reason}{more}")
+    return [record for record in records if is_measured(record)]
+
+
+class RecordLog:
+    """A file of records that grows by a line a run, so that a session that is killed loses the run in flight at most.
+
+    Begins with `records` in place of what the file held. Raises RunFailed naming the file if it cannot be written.
+    """
+
+    def __init__(self, path: Path, records: Sequence[Record] = ()) -> None:
+        self._path = path
+        write_records(path, records)
+        try:
+            self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            raise RunFailed(f"cannot write {path}: {error.strerror}") from error
+
+    def __enter__(self) -> RecordLog:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        os.close(self._handle)
+
+    def append(self, record: Record) -> None:
+        """Write one record, whole unless the disk is full."""
+        data = (record_line(record) + "\n").encode()
+        try:
+            while data:
+                data = data[os.write(self._handle, data) :]
+        except OSError as error:
+            raise RunFailed(f"cannot write {self._path}: {error.strerror}") from error

@@ -1,0 +1,49 @@
+"""Whether the simulator may be trusted with machines that nobody has: its targets, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.validation.comparison import MEDIAN_TARGET, WORST_TARGET, Comparison, Errors, errors
+from harness.validation.order import Pair, pairs
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What all comparisons of a session amount to."""
+
+    overall: Errors | None  # None if no case has an error
+    reliable: Errors | None  # the same without the unstable and the disturbed cases
+    pairs: Sequence[Pair]
+    missing: Sequence[Comparison]  # cases without a measurement or without a prediction
+
+    @property
+    def wrong(self) -> list[Pair]:
+        """The pairs whose order is not the measured one."""
+        return [pair for pair in self.pairs if not pair.right]
+
+    @property
+    def targets(self) -> dict[str, bool]:
+        """Each target and whether it is met, over all cases, unstable and disturbed ones too. One without numbers is missed."""
+        return {
+            "median": self.overall is not None and self.overall.median <= MEDIAN_TARGET,
+            "worst": self.overall is not None and abs(self.overall.worst.error) <= WORST_TARGET,
+            "order": self.overall is not None and not self.wrong,
+            "complete": not self.missing,
+        }
+
+    @property
+    def met(self) -> bool:
+        """Whether all targets are met."""
+        return all(self.targets.values())
+
+
+def judge(comparisons: Sequence[Comparison]) -> Verdict:
+    """The verdict on the comparisons."""
+    return Verdict(
+        overall=errors(comparisons),
+        reliable=errors(each for each in comparisons if not (each.unstable or each.disturbed)),
+        pairs=pairs(comparisons),
+        missing=[each for each in comparisons if each.error is None],
+    )

@@ -1,0 +1,95 @@
+"""`millrace calibrate`, with rounds that do next to nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from harness.cli import main
+from harness.machine import load_machine
+from harness.software import load_software
+
+pytestmark = pytest.mark.heavy
+
+
+@pytest.fixture
+def calibrate(tmp_path, capsys):
+    """Runs the command on files in a directory of its own; (code, what it wrote to stdout, to stderr)."""
+
+    def run(*options):
+        paths = ["--output", str(tmp_path / "mine.yaml"), "--software", str(tmp_path / "runtime.yaml")]
+        code = main(["calibrate", "--quick", *paths, *options])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_it_writes_a_machine_and_a_runtime_that_load(calibrate, tmp_path):
+    code, out, _ = calibrate()
+    assert code == 0
+    machine, software = load_machine(tmp_path / "mine.yaml"), load_software(tmp_path / "runtime.yaml")
+    assert machine.name == "mine"
+    assert machine.cpus == len(os.sched_getaffinity(0))
+    assert machine.constants["atomic.rmw_local"].tag == "measured"
+    assert machine.constants["os.futex_buckets"] == load_machine("local").constants["os.futex_buckets"]
+    assert {constant.tag for path, constant in software.constants.items() if path.startswith("cost.")} == {"measured"}
+    assert software["reference.ipc"] == machine["core.ipc"]
+    lines = out.splitlines()
+    assert lines[0].split() == ["constant", "median", "quartiles"]
+    assert lines[-2:] == [f"wrote {tmp_path / 'mine.yaml'}", f"wrote {tmp_path / 'runtime.yaml'}"]
+
+
+def test_only_some_groups_leave_the_rest_as_it_was(calibrate, tmp_path):
+    calibrate()
+    before, software = load_machine(tmp_path / "mine.yaml"), (tmp_path / "runtime.yaml").read_bytes()
+    code, out, _ = calibrate("--only", "cores")
+    assert code == 0
+    after = load_machine(tmp_path / "mine.yaml")
+    changed = {path for path in after.constants if not path.startswith("core.")}
+    assert {path: after.constants[path] for path in changed} == {path: before.constants[path] for path in changed}
+    assert (tmp_path / "runtime.yaml").read_bytes() == software
+    assert "cost." not in out
+
+
+def test_only_the_steps_write_no_machine(calibrate, tmp_path):
+    code, _, _ = calibrate("--only", "steps")
+    assert code == 0
+    assert not (tmp_path / "mine.yaml").exists()
+    assert load_software(tmp_path / "runtime.yaml").constants["cost.drain"].tag == "measured"
+
+
+def test_json_has_every_constant_and_nothing_else_is_on_stdout(calibrate):
+    code, out, _ = calibrate("--json", "--only", "steps", "--only", "cores")
+    assert code == 0
+    document = json.loads(out)
+    assert set(document) == {"machine", "software", "notices"}
+    assert set(document["machine"]["core.fmul_latency_cycles"]) == {"value", "low", "high"}
+    assert document["software"]["cost.push_batch"]["value"] > 0
+
+
+def test_one_cpu_leaves_out_what_takes_two_and_says_so(calibrate, tmp_path):
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        code, out, err = calibrate("--only", "lines", "--only", "system")
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert code == 0
+    assert "transfer." not in out
+    assert "one core may be used" in err
+    machine = load_machine(tmp_path / "mine.yaml")
+    assert machine.cpus == 1
+    assert machine.constants["transfer.load.same_chip"] == load_machine("local").constants["transfer.load.same_chip"]
+
+
+def test_a_system_that_refuses_is_told_in_one_line_and_nothing_is_written(calibrate, tmp_path, monkeypatch):
+    def refuse(setting):
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setitem(__import__("harness.calibration.probes", fromlist=["GROUPS"]).GROUPS, "cores", refuse)
+    code, out, err = calibrate("--only", "cores")
+    assert (code, out) == (1, "")
+    assert err == "millrace calibrate: the system refuses a probe: Resource temporarily unavailable\n"
+    assert list(tmp_path.iterdir()) == []

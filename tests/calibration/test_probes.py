@@ -1,0 +1,221 @@
+"""Probes of the machine and of the runtime's steps: what each group finds, not how much."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from harness.calibration.steps import TRIES
+
+from harness.calibration import futexes, graphs, hardware
+from harness.calibration.probes import GROUPS, STRIDES, Setting, contenders, copies, cores, line_of_copies, lines, rate, system
+from harness.calibration.rounds import second_thread
+from harness.calibration.software import software
+from harness.calibration.topology import Caches, Cpu, Host
+from harness.checked_yaml import SCHEMAS
+
+pytestmark = pytest.mark.heavy
+
+EFFORT = 0.02
+CACHES = Caches(64, 32 << 10, 256 << 10, 2 << 20, "chip")
+HERE = Host.here()
+FIRST, LAST = HERE.numbers[0], HERE.numbers[-1]
+two = pytest.mark.skipif(FIRST == LAST, reason="two CPUs are needed")
+
+
+def machine(*places):
+    """A host whose CPUs, real ones, are said to be at (socket, chip, core)."""
+    return Setting(
+        Host(tuple(Cpu(number, *place) for number, place in zip((FIRST, LAST), places, strict=False)), CACHES), EFFORT
+    )
+
+
+def constants(schema, *rooms):
+    """The names below a place of a schema."""
+    inner = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))
+    for room in rooms:
+        inner = inner["properties"][room]
+    return set(inner["properties"])
+
+
+def check(values):
+    assert values
+    assert all(math.isfinite(value) and value > 0 for value in values.values()), values
+
+
+# -- what each group finds -----------------------------------------------------------------------------------------------------
+
+
+def test_one_core_shows_its_clock_and_its_multiply():
+    found = cores(machine((0, 0, 0)))
+    check(found)
+    assert set(found) == {"core.clock_ghz.1", "core.fmul_latency_cycles"}
+    assert found["core.clock_ghz.1"] < 10
+
+
+@two
+def test_two_cores_show_the_clock_of_both_busy():
+    found = cores(machine((0, 0, 0), (0, 0, 1)))
+    check(found)
+    assert set(found) == {"core.clock_ghz.1", "core.clock_ghz.2", "core.fmul_latency_cycles"}
+
+
+@two
+def test_hardware_threads_of_a_core_are_compared_with_one():
+    found = cores(machine((0, 0, 0), (0, 0, 0)))
+    check(found)
+    assert set(found) == {"core.clock_ghz.1", "core.fmul_latency_cycles", "core.smt_fp.2", "core.smt_mixed.2"}
+
+
+def test_one_cpu_shows_only_its_own_lines():
+    with second_thread():
+        found = lines(machine((0, 0, 0)))
+    check(found)
+    assert set(found) == {
+        *(f"atomic.{name}" for name in ("rmw_local", "cas_local", "lock_unlock_local", "fence")),
+        "atomic.contended.1",
+        "atomic.cas_factor.1",
+    }
+
+
+@two
+@pytest.mark.parametrize(
+    ("places", "distance"),
+    [
+        (((0, 0, 0), (0, 0, 0)), "same_core"),
+        (((0, 0, 0), (0, 0, 1)), "same_chip"),
+        (((0, 0, 0), (0, 1, 0)), "same_module"),
+        (((0, 0, 0), (1, 0, 0)), "other_socket"),
+    ],
+)
+def test_two_cpus_show_transfers_by_their_distance(places, distance):
+    with second_thread():
+        found = lines(machine(*places))
+    check(found)
+    assert {path for path in found if path.startswith("transfer.")} == {f"transfer.load.{distance}", f"transfer.rmw.{distance}"}
+    assert {"atomic.contended.2", "atomic.cas_factor.2"} <= set(found)
+
+
+def test_one_cpu_shows_copies_by_cache():
+    found = copies(machine((0, 0, 0)))
+    check(found)
+    levels = {f"copy.bandwidth.{name}" for name in ("own_l1", "own_l2", "l3", "dram_local")}
+    assert set(found) == {"copy.call", "copy.socket_dram", *levels}
+
+
+@two
+@pytest.mark.parametrize(
+    ("places", "distance"), [(((0, 0, 0), (0, 0, 1)), "same_chip"), (((0, 0, 0), (1, 0, 0)), "other_socket")]
+)
+def test_two_cores_show_copies_of_what_the_other_has_changed(places, distance):
+    found = copies(machine(*places))
+    check(found)
+    assert {f"copy.bandwidth.modified_{distance}", f"copy.returned.call.{distance}"} <= set(found)
+    assert ("copy.bandwidth.dram_remote" in found) == (distance == "other_socket")
+
+
+def test_one_cpu_shows_calls_and_switches():
+    found = system(machine((0, 0, 0)))
+    check(found)
+    assert (
+        {"os.syscall_us", "os.yield_us", "os.timer_slack_us", "os.wake_caller_us"}
+        <= set(found)
+        <= {f"os.{name}" for name in constants("machine", "os")}
+    )
+    assert "os.wake_us" not in found
+
+
+@two
+def test_two_cores_show_wake_ups_and_what_idle_states_add():
+    found = system(Setting(machine((0, 0, 0), (0, 0, 1)).host, EFFORT, {"deep": 100.0}))
+    check(found)
+    assert {"os.wake_us", "os.wake_caller_us", "os.idle_exit_us.deep"} <= set(found)
+
+
+def test_every_cost_of_a_software_profile_is_measured():
+    with second_thread():
+        found = software(machine((0, 0, 0)))
+    check(found)
+    costs = {f"cost.{name}" for name in constants("software", "cost")}
+    assert set(found) == {*costs, "reference.clock_ghz"}
+
+
+def test_groups_are_of_this_module():
+    assert list(GROUPS.values()) == [cores, lines, copies, system]
+
+
+# -- how numbers are made of times ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cpus", "numbers"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (64, [1, 2, 4, 8, 16, 32, 64])])
+def test_lines_are_contended_by_powers_of_two_and_by_all(cpus, numbers):
+    assert contenders(cpus) == numbers
+
+
+def test_a_copy_is_a_call_and_bytes():
+    times = [3.0 + stride / 50 for stride in STRIDES]
+    assert line_of_copies(times) == pytest.approx((3.0, 50.0))
+    assert rate(times, 3.0) == pytest.approx(50.0)
+
+
+def test_a_rate_is_one_even_if_noise_made_the_call_take_longer_than_the_copy():
+    assert 0 < rate([1.0, 60.0], 3.0) < math.inf
+
+
+# -- what the system refuses ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        lambda: hardware.busy("add", [1023], 1000),
+        lambda: hardware.hand_off([FIRST, 1023], 10),
+        lambda: hardware.contended([1023], False, 1e-4),
+        lambda: hardware.copy_modified([FIRST, 1023], 64, 4096, 4096),
+        lambda: futexes.wake([FIRST, 1023], 10, 0.0),
+        lambda: hardware.busy("add", [], 1000),
+    ],
+)
+def test_a_cpu_that_may_not_be_used_is_an_error_and_nobody_waits_for_its_thread(probe):
+    with pytest.raises(OSError, match="Invalid argument"):
+        probe()
+
+
+# -- the runtime's steps -------------------------------------------------------------------------------------------------------
+
+
+def test_steps_of_a_chain_reach_every_operator_and_no_tuple_is_harmed():
+    chain = graphs.chain(128, "work0")
+    assert chain.sink("sink", 32, 5) > 0  # raises if the sink finds its tuples wrong
+    chain = graphs.chain(128)
+    assert chain.execute("work0", 32, 10) > 0
+    assert chain.processed("sink") == chain.processed("work0") == TRIES * 10 * 32
+
+
+def test_a_source_makes_as_many_tuples_as_it_is_asked_for():
+    chain = graphs.chain(128, "work0")
+    chain.make(8, 25)
+    assert chain.processed("work0") == TRIES * 8 * 25
+    assert chain.sink("sink", 32, 5) > 0  # the batch at hand is whole again
+
+
+def test_a_scheduler_thread_takes_every_tuple_of_the_queue_and_ends():
+    queues = graphs.queues(32, 256)
+    queues.silence("work0")
+    assert queues.schedule("source", 8) > 0
+    assert queues.processed("work0") == TRIES * 256
+    assert queues.drain("source", 8) > 0
+    assert queues.processed("work0") == 2 * TRIES * 256
+
+
+def test_a_merge_passes_on_what_came_early():
+    join = graphs.join()
+    assert join.merge("merge", 10) > 0  # raises if it kept tuples
+    assert join.processed("sink") == TRIES * 10 * 32
+
+
+def test_a_punctuation_leaves_the_batch_as_it_was():
+    chain = graphs.chain(128, "work0")
+    chain.mark("work0", 10)
+    assert chain.sink("sink", 32, 5) > 0

@@ -1,0 +1,42 @@
+"""Records and comparisons made by hand. Their numbers are invented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.measurement import host
+from harness.measurement.assemble import blank_record
+from harness.measurement.spec import RunSpec
+from harness.validation.cases import Case
+from harness.validation.comparison import Comparison
+
+HOST = host.describe() | {"cpu_model": "Invented CPU @ 1 GHz", "cpus_allowed": 2}
+PIPELINE = Case("pipeline", 1, 128, "manual")
+
+
+def case(arm: str = "manual", topology: str = "pipeline", cost: int = 1, payload: int = 128) -> Case:
+    """A case that differs from `PIPELINE` by what is given."""
+    return Case(topology, cost, payload, arm)
+
+
+def record_of(spec: RunSpec, rate: float | None, **changes: Any) -> dict[str, Any]:
+    """The record of a run that went well, but for `changes`."""
+    good = {"correct": True, "settled": True, "duration_s": spec.duration_s, "sink_tuples_per_s": rate}
+    return blank_record(spec, spec.parameters, spec.threads, HOST) | good | changes
+
+
+def measured(of: Case, *rates: float, **changes: Any) -> list[dict[str, Any]]:
+    """A run of the case a rate."""
+    return [record_of(of.measured(0.2, repeat), rate, **changes) for repeat, rate in enumerate(rates)]
+
+
+def predicted(of: Case, rate: float, **changes: Any) -> dict[str, Any]:
+    """The prediction of the case."""
+    return record_of(of.predicted(), rate, **changes)
+
+
+def beside(of: Case, rate: float | None, forecast: float | None, spread: float = 0.0) -> Comparison:
+    """A case whose interval reaches `spread` of its median to both sides."""
+    if rate is None:
+        return Comparison(of, predicted=forecast)
+    return Comparison(of, rate, rate * (1 - spread), rate * (1 + spread), runs=3, predicted=forecast)

@@ -1,0 +1,77 @@
+"""Which cases there are, how they are chosen, and what runs they ask for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import topologies
+from harness.errors import UserError
+from harness.validation.cases import ARMS, COSTS, PAYLOADS, PREDICTED_S, SIZES, cases
+from tests.validation.made_runs import case
+
+
+def test_there_are_96_cases_of_24_cells():
+    every = cases()
+    assert len(every) == len(set(every)) == len({str(each) for each in every}) == 96
+    assert set(Counter(each.cell for each in every).values()) == {4}
+    assert {(each.topology, each.cost, each.payload, each.arm) for each in every} == {
+        (topology, cost, payload, arm) for topology in SIZES for cost in COSTS for payload in PAYLOADS for arm in ARMS
+    }
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ([], 96),
+        (["topology=mix"], 24),
+        (["topology=mix,cost=1"], 8),
+        (["topology=mix", "topology=bushy"], 48),
+        (["cost=1,cost=100", "model=manual, model=dynamic-2"], 32),
+        (["cost=10000", "payload=4096", "topology=pipeline", "model=dedicated"], 1),
+    ],
+)
+def test_values_of_a_name_are_alternatives_and_names_must_all_fit(filters, count):
+    assert len(cases(filters)) == count
+
+
+@pytest.mark.parametrize(
+    ("filter", "told"),
+    [
+        ("pipeline", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'pipeline'"),
+        ("", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not ''"),
+        ("arm=manual", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'arm=manual'"),
+        ("cost=5", "--cells: cost must be one of 1, 100, 10000, not '5'"),
+        ("cost=", "--cells: cost must be one of 1, 100, 10000, not ''"),
+        ("topology=mix,model=dynamic", "--cells: model must be one of manual, dedicated, dynamic-1, dynamic-2, not 'dynamic'"),
+    ],
+)
+def test_a_filter_that_fits_nothing_is_told_in_one_line(filter, told):
+    with pytest.raises(UserError) as caught:
+        cases([filter])
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize("each", cases(), ids=str)
+def test_every_case_can_be_run_both_ways(each):
+    for spec in (each.measured(0.2, 1), each.predicted()):
+        graph, parameters = topologies.build(spec.topology, spec.parameters, spec.seed)
+        graph.check()
+        assert parameters == spec.parameters
+        assert spec.made_model().name == each.arm.partition("-")[0]
+        assert (spec.experiment, spec.cell, spec.arm, spec.machine) == ("validation", each.cell, each.arm, "local")
+
+
+def test_a_prediction_is_the_measured_run_in_virtual_time_with_a_fixed_warm_up():
+    real, virtual = case("dynamic-2").measured(0.2, 2), case("dynamic-2").predicted()
+    assert (real.simulated, real.warmup, real.duration_s, real.repeat, real.threads) == (False, "auto", 0.2, 2, 2)
+    assert (virtual.simulated, virtual.warmup, virtual.duration_s) == (True, PREDICTED_S[1], PREDICTED_S[1])
+    assert virtual.simulation_seed == case("dynamic-2").predicted().simulation_seed
+    assert (virtual.model, virtual.threads, virtual.queue_capacity) == (real.model, real.threads, real.queue_capacity)
+
+
+def test_queues_of_expensive_tuples_are_short_and_others_are_the_models_own():
+    assert case("dedicated", cost=10_000).measured(0.2, 0).queue_capacity == 64
+    assert case("dedicated", cost=100).measured(0.2, 0).queue_capacity is None
+    assert case("manual", cost=10_000).measured(0.2, 0).queue_capacity is None  # it has no queues

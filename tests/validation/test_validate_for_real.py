@@ -1,0 +1,66 @@
+"""`millrace validate` with real threads and the simulator, on one small cell. How good the predictions are is not tested."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.measurement.records import read_records
+
+pytestmark = pytest.mark.heavy
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [
+    sys.executable,
+    "-m",
+    "harness",
+    "validate",
+    "--cells",
+    "topology=pipeline,cost=100,payload=128",
+    "--duration",
+    "0.05",
+]
+
+
+def environment(folder):
+    """A lock of its own: another measurement on this machine shall not hold up the test."""
+    return os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+
+
+def test_a_cell_is_predicted_measured_and_compared(tmp_path):
+    words = [*COMMAND, "--repeats", "1", "--output", "v.parquet", "--figure", "v.png", "--markdown", "v.md"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=50)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (tmp_path / "v.md").read_text(encoding="utf-8")
+    table = pd.read_parquet(tmp_path / "v.parquet")
+    assert table["arm"].tolist() == ["manual", "dedicated", "dynamic-1", "dynamic-2"]
+    assert (table[["measured", "predicted"]] > 0).all(axis=None)
+    assert table["machine_digest"].str.len().tolist() == [12] * 4
+    assert (tmp_path / "v.png").stat().st_size > 10_000
+    measured, predicted = (read_records(tmp_path / f"v.{kind}.jsonl")[0] for kind in ("measured", "predicted"))
+    assert [record["simulated"] for record in measured] == [False] * 4
+    assert [record["simulated"] for record in predicted] == [True] * 4
+
+
+def test_a_session_that_is_killed_goes_on_with_what_it_had(tmp_path):
+    log = tmp_path / "v.measured.jsonl"
+    words = [*COMMAND, "--repeats", "2", "--output", "v.parquet"]
+    with subprocess.Popen(words, cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.DEVNULL) as session:
+        while not log.exists() or log.read_bytes().count(b"\n") < 2:
+            assert session.poll() is None
+            time.sleep(0.02)
+        session.send_signal(signal.SIGKILL)
+    before = [record["run_id"] for record in read_records(log)[0]]
+    done = subprocess.run(
+        [*words, "--resume"], capture_output=True, text=True, cwd=tmp_path, env=environment(tmp_path), timeout=50
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"{len(before)} of 8 measured runs are there already" in done.stderr
+    after = [record["run_id"] for record in read_records(log)[0]]
+    assert after[: len(before)] == before and len(after) == 8

@@ -1,0 +1,142 @@
+"""The verdict against the targets, and what a person reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.validation.report import amount, report
+from harness.validation.verdict import judge
+from tests.validation.made_runs import beside, case
+
+
+def cell(*rates, arms=("manual", "dedicated", "dynamic-1", "dynamic-2"), spread=0.0):
+    """Comparisons of one cell: a measured and a predicted rate an arm."""
+    return [beside(case(arm), *pair, spread) for arm, pair in zip(arms, rates, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("rates", "targets"),
+    [
+        ([(100, 115), (200, 230)], {"median": True, "worst": True, "order": True, "complete": True}),
+        ([(100, 116), (200, 240)], {"median": False, "worst": True, "order": True, "complete": True}),
+        ([(100, 100), (200, 200), (300, 300), (400, 570)], {"median": True, "worst": False, "order": True, "complete": True}),
+        ([(100, 115), (120, 110)], {"median": True, "worst": True, "order": False, "complete": True}),
+        ([(100, 100), (200, None)], {"median": True, "worst": True, "order": True, "complete": False}),
+        ([(None, 100)], {"median": False, "worst": False, "order": False, "complete": False}),
+        ([], {"median": False, "worst": False, "order": False, "complete": True}),
+    ],
+)
+def test_targets_are_met_or_missed_each_for_itself(rates, targets):
+    verdict = judge(cell(*rates))
+    assert verdict.targets == targets
+    assert verdict.met == all(targets.values())
+
+
+def test_unstable_cases_count_and_are_told_apart():
+    comparisons = [*cell((100, 100)), *cell((100, 160), arms=("dedicated",), spread=0.3)]
+    verdict = judge(comparisons)
+    assert not verdict.targets["worst"]
+    assert verdict.reliable.worst.error == 0.0
+    text = report(comparisons)
+    assert "* worst error +60.0%, pipeline, cost 1, payload 128, dedicated (at most 40%): MISSED" in text
+    assert (
+        "* without the 1 unstable or disturbed case(s): median 0.0%, worst +0.0%, pipeline, cost 1, payload 128, manual" in text
+    )
+
+
+SMALL = """\
+## Throughput at the sinks [tuples/s]
+
+| topology | cost | payload | arm       | measured |        interval | predicted |  error | remarks |
+|----------|------|---------|-----------|---------:|----------------:|----------:|-------:|---------|
+| pipeline | 1    | 128     | manual    |   62.9 M | 62.9 M – 62.9 M |    70.0 M | +11.3% |         |
+| pipeline | 1    | 128     | dedicated |   4.59 M | 4.59 M – 4.59 M |    4.10 M | -10.7% |         |
+| pipeline | 1    | 128     | dynamic-1 |   16.1 M | 16.1 M – 16.1 M |         - |      - |         |
+| pipeline | 1    | 128     | dynamic-2 |   3.40 M | 3.40 M – 3.40 M |    5.00 M | +47.1% |         |
+
+Measured: median of 3 run(s), each in a fresh process; interval: two of them, which hold the true median with \
+probability 75% at least. 0 case(s) unstable: the interval \
+reaches further than 20% from the median. Other processes took 0% of the CPUs meanwhile; \
+a case says how much if it was more than 5%. Predicted: one run in virtual time.
+
+## Errors
+
+| by       | value     | cases | median |  worst |   bias | within 15% |
+|----------|-----------|------:|-------:|-------:|-------:|-----------:|
+| model    | manual    |     1 |  11.3% | +11.3% | +11.3% |       100% |
+| model    | dedicated |     1 |  10.7% | -10.7% | -10.7% |       100% |
+| model    | dynamic-2 |     1 |  47.1% | +47.1% | +47.1% |         0% |
+| topology | pipeline  |     3 |  11.3% | +47.1% | +11.3% |        67% |
+| cost     | 1         |     3 |  11.3% | +47.1% | +11.3% |        67% |
+| payload  | 128       |     3 |  11.3% | +47.1% | +11.3% |        67% |
+
+Error: predicted over measured, less 1. Median and worst are of its absolute value, bias is its own median.
+
+## Wrong order
+
+| cell                          | faster    | slower    | measured | predicted | remarks |
+|-------------------------------|-----------|-----------|---------:|----------:|---------|
+| pipeline, cost 1, payload 128 | dedicated | dynamic-2 |   1.35 × |    0.82 × |         |
+
+## Verdict
+
+* median error 11.3% (at most 15%): met
+* worst error +47.1%, pipeline, cost 1, payload 128, dynamic-2 (at most 40%): MISSED
+* order of the models right in 2 of 3 pairs whose measured medians differ by more than 15% (all): MISSED
+* 1 case(s) without a measurement or without a prediction: MISSED
+
+Not all targets are met.
+"""
+
+
+def test_cases_that_others_disturbed_count_and_are_told_apart():
+    quiet, noisy = case("manual"), case("dedicated")
+    comparisons = [beside(quiet, 100.0, 110.0), replace(beside(noisy, 100.0, 300.0), others=0.06)]
+    assert [each.disturbed for each in comparisons] == [False, True]
+    assert judge(comparisons).reliable.cases == 1
+    assert "* without the 1 unstable or disturbed case(s): median 10.0%, worst +10.0%" in report(comparisons)
+    assert "* without the 1 unstable or disturbed case(s): none left" in report(comparisons[1:])
+
+
+def test_the_report_of_a_small_session_reads_so():
+    rates = [(62_900_000, 70_000_000), (4_590_000, 4_100_000), (16_100_000, None), (3_400_000, 5_000_000)]
+    assert report(cell(*rates)) == SMALL
+
+
+def test_remarks_say_what_is_wrong_with_a_case():
+    from harness.validation.comparison import Comparison
+
+    rows = report(
+        [
+            Comparison(case(), 100.0, 70.0, 130.0, runs=3, failed=1, unsettled=2, failure="a|b", others=0.3),
+            Comparison(case("dedicated"), 100.0, 100.0, 100.0, runs=1, failed=2, unsettled=1, unsettled_used=True),
+        ]
+    ).splitlines()
+    assert rows[4].endswith("| unstable; others took 30%; 2 unsettled; 1 of 6 failed; no prediction: a/b |")
+    assert "never settled; 2 of 3 failed" in rows[5]
+    assert rows[5].split("|")[6].strip() == "-"  # one run has no interval
+
+
+def test_without_measurements_the_report_has_the_predictions_and_no_verdict():
+    text = report([beside(case(), None, 5e6)])
+    assert "5.00 M" in text and "Nothing was measured." in text
+    assert text.endswith("No case was both measured and predicted: there is nothing to judge.\n")
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (9.994, "9.99"),
+        (789.4, "789"),
+        (999.6, "1.00 k"),
+        (45_600, "45.6 k"),
+        (999_900, "1.00 M"),
+        (1e8, "100 M"),
+    ],
+)
+def test_rates_have_three_digits(rate, text):
+    assert amount(rate) == text
