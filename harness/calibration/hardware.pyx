@@ -23,6 +23,7 @@ cdef extern from "lines.hpp" namespace "millrace" nogil:
     double compare_exchange_ns(uint32_t operations) noexcept
     double lock_unlock_ns(uint32_t operations) noexcept
     double fence_ns(uint32_t operations) noexcept
+    double load_ns(size_t footprint, uint32_t loads) noexcept
     double hand_off_ns(const int* two_cpus, uint32_t rounds) noexcept
     double load_modified_ns(const int* two_cpus, uint32_t rounds) noexcept
     double contended_ns(const int* cpus, int count, bool exchange, int64_t window_ns) noexcept
@@ -74,6 +75,14 @@ def local_atomics(uint32_t operations):
         lock = lock_unlock_ns(operations)
         fence = fence_ns(operations)
     return add, exchange, lock, fence
+
+
+def load(size_t footprint, uint32_t loads):
+    """A load that waits for the one before, from a memory of so many bytes."""
+    cdef double ns
+    with nogil:
+        ns = load_ns(footprint, loads)
+    return checked(ns)
 
 
 def hand_off(vector[int] two_cpus, uint32_t rounds):

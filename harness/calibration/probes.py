@@ -28,6 +28,9 @@ TRIES = 3
 OFTEN = 0.5
 """Share of yields to another thread that switch to it, at least: where they are fewer, a yield is something else."""
 
+MOST_CHASED = 256 << 20
+"""Memory that is gone through line by line in a random order, at most: it takes long to prepare [bytes]."""
+
 SHORT_IDLE_S = 10e-6
 """A wake-up from no idle state, or the first one."""
 
@@ -94,6 +97,9 @@ def lines(setting: Setting) -> Values:
         "atomic.lock_unlock_local": lock,
         "atomic.fence": fence,
     }
+    for level, footprint in footprints(setting.caches).items():
+        values[f"latency.{level}"] = least(hardware.load, footprint, setting.times(20_000))
+    values["latency.dram"] = hardware.load(min(2 * setting.caches.l3, MOST_CHASED), setting.times(20_000))
     for distance, pair in setting.host.pairs().items():
         values[f"transfer.rmw.{distance}"] = least(hardware.hand_off, pair, setting.times(5000))
         values[f"transfer.load.{distance}"] = least(hardware.load_modified, pair, setting.times(200))
@@ -106,6 +112,11 @@ def lines(setting: Setting) -> Values:
     return values
 
 
+def footprints(sizes: Caches) -> dict[str, int]:
+    """What fits in a cache and not in the one before it [bytes]."""
+    return {"l2": sizes.l2 // 2, "l3": min(4 * sizes.l2, sizes.l3 // 2)}
+
+
 def contenders(cpus: int) -> list[int]:
     """How many threads want one line: powers of two, and all."""
     return sorted({2**power for power in range(cpus.bit_length())} | {cpus})
@@ -114,7 +125,8 @@ def contenders(cpus: int) -> list[int]:
 def copies(setting: Setting) -> Values:
     """Slots copied from ring to ring: what a copy takes besides its bytes, and its rate by where the bytes come from."""
     sizes = setting.caches
-    footprint = {"own_l1": sizes.l1d // 2, "own_l2": sizes.l2 // 2, "l3": min(4 * sizes.l2, sizes.l3 // 2)}
+    near = footprints(sizes)
+    footprint = {"own_l1": sizes.l1d // 2, "own_l2": near["l2"], "l3": near["l3"]}
     bytes_ = setting.times(2 << 20)
     call, _ = line_of_copies([least(hardware.copy, stride, footprint["own_l1"], bytes_) for stride in STRIDES])
     values = {"copy.call": max(LEAST, call)}
@@ -169,6 +181,7 @@ def system(setting: Setting) -> Values:
         "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
         "os.yield_us": yield_ns / 1000,
         "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
+        "os.wake_queued_us": near_call_ns / 1000,
         "os.wake_caller_us": near_call_ns / 1000,  # where there is another core, _wakes has a better one
     }
     if switches:

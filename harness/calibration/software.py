@@ -5,7 +5,7 @@ and by tuple. What a machine profile has as well is taken away: the FLOP of work
 
   a work operator  call_batch + n (call_tuple + FLOP)
   a source         source_batch + n (source_tuple + payload source_byte), besides what it hands the batch to
-  a sink           sink_batch + n (sink_tuple + payload sink_byte), with one look at the clock, for the sample of latency
+  a sink           sink_batch + n (sink_tuple + payload sink_byte), its call included, and clock for each sample of latency
   a push           push_batch + n (push_tuple + copy of a slot)
   a drain          take_batch, besides what executes it
   a turn           list_pop + drain + its batches + list_push. `drain` has the consumer flag in it; the other two are
@@ -87,11 +87,13 @@ def _source_and_sink(times: int, call_batch: float) -> Values:
         made[payload] = _line(*(chain.make(count, times) for count in (1, BATCH)))
     source_byte = max(0.0, (made[LARGE][1] - made[SMALL][1]) / (LARGE - SMALL))
     sink_byte = max(0.0, (sunk[LARGE][1] - sunk[SMALL][1]) / (LARGE - SMALL))
+    clock_ns = primitives.clock_ns()  # one tuple of each batch is a sample
     return {
+        "cost.clock": clock_ns,
         "cost.source_batch": made[SMALL][0] - call_batch,
         "cost.source_tuple": made[SMALL][1] - SMALL * source_byte,
         "cost.source_byte": source_byte,
-        "cost.sink_batch": sunk[SMALL][0],
+        "cost.sink_batch": sunk[SMALL][0] - clock_ns,
         "cost.sink_tuple": sunk[SMALL][1] - SMALL * sink_byte,
         "cost.sink_byte": sink_byte,
     }

@@ -61,6 +61,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
 
     to.sched_latency, to.min_granularity, to.wakeup_granularity = us("sched_latency"), us("sched_min_granularity"), us("sched_wakeup_granularity")
     to.switch_time, to.wake, to.wake_caller, to.sleep = us("switch"), us("wake"), us("wake_caller"), us("sleep")
+    to.wake_queued = us("wake_queued")
     to.syscall, to.yield_time, to.timer_slack, to.bucket_hold = us("syscall"), us("yield"), us("timer_slack"), us("bucket_hold")
     to.bucket_waiter = ps(machine["os.bucket_waiter_ns"])
     to.refill = ps(1e3 * min(machine["os.refill_us_per_kib"] * WORKING_SET_KIB, machine["os.refill_us_max"]))
@@ -86,6 +87,7 @@ cdef void fill_software(Software* to, object software, object machine) except *:
         to.back_off_first, to.back_off_most = ps(how["how.back_off_first_ns"]), ps(1e6 * how["how.back_off_most_ms"])
         to.back_off_factor = int(how["how.back_off_factor"])
     to.overlap = round(software["cost.flop_overlap"] * ONE)
+    to.clock = cost("clock")
     to.source_batch, to.source_tuple, to.source_byte = cost("source_batch"), cost("source_tuple"), cost("source_byte")
     to.call_batch, to.call_tuple = cost("call_batch"), cost("call_tuple")
     to.push_batch, to.push_tuple, to.take_batch = cost("push_batch"), cost("push_tuple"), cost("take_batch")

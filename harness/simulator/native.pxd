@@ -31,7 +31,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t* returned_kib
         uint64_t* copy_kib
         uint64_t sched_latency, min_granularity, wakeup_granularity
-        uint64_t switch_time, refill, wake, wake_caller, sleep, syscall
+        uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep, syscall
         uint64_t yield_time "yield"
         uint64_t timer_slack, bucket_hold, bucket_waiter
         vector[IdleState] idle_states
@@ -44,7 +44,7 @@ cdef extern from "software.hpp" namespace "millrace::sim" nogil:
         bool printed, back_off, whole_queue
         uint64_t back_off_first, back_off_most
         uint32_t back_off_factor, overlap
-        uint64_t source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch
+        uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch
         uint64_t drain, list_push, list_pop, flag, lock, way, way_tuple, sink_batch, sink_tuple, sink_byte
         uint64_t merge_tuple, search, wait_round, mark
 

@@ -74,6 +74,7 @@ def test_one_cpu_shows_only_its_own_lines():
     check(found)
     assert set(found) == {
         *(f"atomic.{name}" for name in ("rmw_local", "cas_local", "lock_unlock_local", "fence")),
+        *(f"latency.{level}" for level in ("l2", "l3", "dram")),
         "atomic.contended.1",
         "atomic.cas_factor.1",
     }

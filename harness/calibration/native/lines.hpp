@@ -1,12 +1,15 @@
 // lines.hpp - cache lines: atomic operations on one that is in the own cache, that another core has changed, or that many want.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
+#include "memory.hpp"
 #include "pinned.hpp"
 #include "thread.hpp"
 #include "tuple.hpp"
@@ -54,6 +57,35 @@ inline double fence_ns(uint32_t operations) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   return static_cast<double>(now_ns() - begin) / operations;
+}
+
+// A load whose address the load before tells, from lines of a memory of so many bytes; below 0: an error of the system. They are gone through
+// in a random order, each once a round, so that prefetchers cannot help and no part of them is used more than the rest.
+inline double load_ns(size_t footprint, uint32_t loads) noexcept {
+  struct alignas(CACHE_LINE) Line {
+    Line* next;
+  };
+  const uint64_t count = std::max<size_t>(2, footprint / sizeof(Line));
+  char* const memory = reserve_memory(count * sizeof(Line));
+  if (memory == nullptr) return -ENOMEM;
+  Line* const lines = reinterpret_cast<Line*>(memory);
+  for (uint64_t i = 0; i < count; ++i) lines[i].next = &lines[i];
+  for (uint64_t i = count - 1; i > 0; --i) {  // a permutation of one cycle (Sattolo 1986)
+    std::swap(lines[i].next, lines[(fingerprint(i) >> 32) * i >> 32].next);
+  }
+  const Line* at = lines;
+  const auto chase = [&](uint64_t steps) {
+    for (uint64_t i = 0; i < steps; ++i) {
+      at = at->next;
+      asm volatile("" : "+r"(at));
+    }
+  };
+  chase(std::min<uint64_t>(count, loads));
+  const int64_t begin = now_ns();
+  chase(loads);
+  const double ns = static_cast<double>(now_ns() - begin) / loads;
+  give_back_memory(memory, count * sizeof(Line));
+  return ns;
 }
 
 // -- between two cores: ns one way --------------------------------------------------------------------------------------------------

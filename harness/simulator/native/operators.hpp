@@ -31,6 +31,7 @@ inline void Simulation::compute(Worker& w, const Operator& op, const Tuple* firs
 inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count count) {
   const uint64_t lines = std::min<uint64_t>(SINK_LINES, stride / machine.line);
   w.mixed += software.sink_batch * publications(count) + software.sink_tuple * count + software.sink_byte * payload * count;
+  for (Count i = 0; i < count; ++i) w.mixed += first[i].born_ns != 0 ? software.clock : 0;
   w.waiting += lines * machine.line * count * w.slot_kib >> 10;
   if (op.lock != nullptr) rmw(w, op.line, false);
   check(op, first, count, system.now + w.owes());

@@ -58,7 +58,7 @@ inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t l
     w.waiting += machine.returned_call[distance] * publications(count);
   }
   Time time = bytes * kib >> 10;
-  if (w.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, 2 * bytes, system.now + w.owes()));
+  if (w.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + w.owes()));
   w.waiting += time;
 }
 
@@ -71,10 +71,10 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     w.at = op->index + 1;
     op->processed += count;
     touch(w, op->touch, OPERATOR_BYTES);
-    w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
     if (op->kind == SINK || op->kind == CONTROL) {
       sink(w, *op, first, count);
     } else {
+      w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
       if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
       if (w.owes() > System::LONGEST_STEP) co_await pass(w);
       if (chooses(*op)) {

@@ -151,11 +151,10 @@ class System {
   // Wake one of those that sleep in the queue; the caller pays. Returns whether there was one.
   bool wake_one(Thread& caller, WaitQueue& queue) {
     if (queue.sleepers.empty()) return false;
-    caller.mixed += machine_.wake_caller;
     caller.waiting += hold_bucket(queue, now + caller.owes());
     Thread* sleeper = queue.sleepers.front();
     queue.sleepers.pop_front();
-    wake(*sleeper, caller.cpu);
+    caller.mixed += wake(*sleeper, caller.cpu) ? machine_.wake_caller : machine_.wake_queued;
     return true;
   }
   // The cost of going to sleep there, to be paid before the last look.
@@ -165,9 +164,9 @@ class System {
   }
   void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % buckets_.size()); }
 
-  // Wakes a sleeper; `from`: the waker's CPU.
-  void wake(Thread& thread, uint32_t from) {
-    if (thread.state != Thread::ASLEEP) return;
+  // Wakes a sleeper; `from`: the waker's CPU. Returns whether an idle CPU had to be told.
+  bool wake(Thread& thread, uint32_t from) {
+    if (thread.state != Thread::ASLEEP) return false;
     calendar.cancel(thread.id);
     count_runnable(1);
     const uint32_t target = choose(thread, from);
@@ -176,12 +175,13 @@ class System {
     if (cpu.running == nullptr) {
       const Time idle = now - cpu.idle_since;
       occupy(cpu, thread, target, jitter(machine_.wake) + machine_.idle_exit(idle));
-      return;
+      return true;
     }
     thread.vruntime = std::max(thread.vruntime, cpu.least - static_cast<int64_t>(machine_.sched_latency / 2));
     enqueue(cpu, thread);
     const int64_t lead = cpu.running->vruntime + static_cast<int64_t>(now - cpu.running->since) - thread.vruntime;
     if (now > cpu.running->since && lead > static_cast<int64_t>(machine_.wakeup_granularity)) cpu.preempt = true;
+    return false;
   }
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
