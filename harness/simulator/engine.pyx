@@ -181,9 +181,11 @@ cdef class SimulatorEngine:
         self.before = self._read()
 
     cdef _fill(self):
-        """Begin with tuples in the queues, unless sources wait for their time, or tuples choose their buffers as they come."""
+        """Begin with tuples in the queues; not if sources wait for their time, tuples choose their buffers, or a merge wants them in order."""
         operators = self.plan.operators
-        if self.plan.run.port_count == 0 or self.plan.balancing or any([operator.rate is not None or operator.rates for operator in operators]):
+        timed = any([operator.rate is not None or operator.rates for operator in operators])
+        ordered = any([operator.kind == "merge" for operator in operators])
+        if self.plan.run.port_count == 0 or self.plan.balancing or timed or ordered:
             return
         levels = levels_of(self.plan.streams, self.plan.queue_of_port, len(operators))
         hops = sum([len(level) for level in levels]) * self.queue_capacity * FILLED_PERCENT / 100 * len(levels) / 2
@@ -195,8 +197,9 @@ cdef class SimulatorEngine:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
             raise UserError("set_threads was called before start")
-        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
-            raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
+        most = min(MAX_THREADS, max(self.machine.cpus, self.plan.pool_threads))
+        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= most:
+            raise UserError(f"threads must be from 1 to {most} on machine {self.machine.name!r}, not {level!r}")
         if self.core.over:
             return
         self.requested = max(level, self.plan.minimum_threads)

@@ -41,9 +41,9 @@ def ordered_region(draw: st.DrawFn, graph: Graph, name: str) -> tuple[Operator, 
     return split, merge
 
 
-def draw_operator(draw: st.DrawFn, graph: Graph, name: str) -> tuple[Operator, Operator]:
+def draw_operator(draw: st.DrawFn, graph: Graph, name: str, kinds: tuple[str, ...]) -> tuple[Operator, Operator]:
     """An operator, or a region of several: where it begins and where it ends."""
-    kind = draw(st.sampled_from(KINDS))
+    kind = draw(st.sampled_from(kinds))
     if kind == "ordered":
         return ordered_region(draw, graph, name)
     if kind in ("split", "keys"):
@@ -69,7 +69,8 @@ def draw_operator(draw: st.DrawFn, graph: Graph, name: str) -> tuple[Operator, O
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> Graph:
+def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
+    """Any graph of operators of these kinds, from one to three sources to one sink."""
     graph = Graph("random", draw(st.sampled_from([0, 7, 96])))
     open_ports: list[PortId] = []
     for index in range(draw(st.integers(1, 3))):
@@ -77,7 +78,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     controlled: list[Operator] = []
     for index in range(draw(st.integers(0, 8))):
         with in_force(draw(WISHES)):
-            first, last = draw_operator(draw, graph, f"op{index}")
+            first, last = draw_operator(draw, graph, f"op{index}", kinds)
         for port in range(first.inputs):
             for origin in draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True)):
                 graph.connect(origin, first.input(port))

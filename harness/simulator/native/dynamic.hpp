@@ -93,8 +93,8 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     touch(w, port->emptied, CONSUMER_BYTES);
     co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
     announce(w);
-    w.at = 0;
     co_await pass(w);
+    w.at = 0;
     drop_flag(w, port->consuming);
     if (software.printed || port->ring.size() > 0) {
       push_list(w, port->index);

@@ -5,7 +5,8 @@
 // tuple has passed the operators that it has passed, so ORDER and ONCE hold and are checked as ever.
 //
 // Ports are filled from the sinks upwards, all those with the same number of queues behind them at a time; a tuple meets no other queue on
-// its way. Whether a run has settled is asked afterwards as always.
+// its way. Whether a run has settled is asked afterwards as always. Not for graphs with a merge: queues that overflow while others fill would
+// bring it tuples out of their order.
 #pragma once
 
 #include "operators.hpp"
@@ -16,10 +17,9 @@ namespace millrace::sim {
 
 inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent) {
   std::vector<uint8_t> holds(ports.size(), 0);
-  const bool in_order = std::any_of(operators.begin(), operators.end(), [](const Operator& op) { return op.kind == MERGE; });
   uint64_t least = UINT64_MAX;
   for (const Port& port : ports) least = std::min(least, port.ring.capacity());
-  const Count at_once = in_order ? 1 : static_cast<Count>(std::min<uint64_t>(32, least));  // a merge gets its tuples in order one by one
+  const Count at_once = static_cast<Count>(std::min<uint64_t>(32, least));
   std::vector<Tuple> batch(at_once);
   for (const std::vector<uint32_t>& level : levels) {
     for (const uint32_t port : level) holds[port] = 1;
@@ -94,7 +94,6 @@ inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tu
       check(*op, first, count, system.now);
       return;
     }
-    if (op->kind == MERGE) op->next += count, op->emitted += count;
     if (op->kind == SPLIT || op->kind == FILTER || op->routes.size() > 1) {
       for (Count i = 0; i < count; ++i) {
         Tuple& tuple = first[i];

@@ -3,7 +3,7 @@
 //   load   costs a transfer by distance, unless this core wrote the line last or has looked since
 //   store  costs the writer nothing (store buffers hide it), but takes everybody else's copy away
 //   rmw    alone: a transfer by distance, or a local operation; while others wait for the same line: in turn, at the aggregate rate that is
-//          measured for that many contenders. Whoever arrives can tell how many there are from how long the line is still taken.
+//          measured for that many contenders, who are counted: they leave as evenly as time passes until the line is free.
 //
 // The aggregate rate of a line under contention is far above one over its transfer time, because requests of one socket are served
 // together; and far below the rate of a core alone. A model of either kind would be wrong by a factor of four (docs/simulator.md).
@@ -33,17 +33,20 @@ class Line {
   Time rmw(const Machine& machine, uint32_t core, Time now, bool cas) noexcept {
     Time service;
     if (free_at_ > now) {
-      const Time waiting = free_at_ - now;
-      // each of those before us takes about as long as we shall
-      const uint64_t contenders = 2 + waiting / std::max<Time>(Machine::at(machine.contended, 2 + waiting / machine.contended[2]), 1);
+      // of those that had come when the last one did, as many are left as time is left of all of theirs
+      if (now > since_) before_ = static_cast<uint64_t>(before_) * (free_at_ - now) / (free_at_ - since_), since_ = now;
+      const uint64_t contenders = 1 + (before_ + ONE / 2) / ONE;
       service = Machine::at(machine.contended, contenders);
       if (cas) service = service * Machine::at(machine.cas_slow, contenders) >> Machine::SHIFT;
       free_at_ += service;
+      before_ += ONE;
     } else {
       const bool own = owner_ == core || owner_ == NOBODY;
       service = own ? (cas ? machine.cas_local : machine.rmw_local) : machine.rmw[machine.distance(core, owner_)];
       if (own && sharer_ != NOBODY && sharer_ != core) service = std::max(service, machine.load[machine.distance(core, sharer_)]);
       free_at_ = now + service;
+      since_ = now;
+      before_ = ONE;
     }
     owner_ = core;
     sharer_ = NOBODY;
@@ -53,7 +56,10 @@ class Line {
   uint32_t owner() const noexcept { return owner_; }
 
  private:
-  Time free_at_ = 0;
+  static constexpr uint32_t ONE = 256;
+
+  Time free_at_ = 0, since_ = 0;
+  uint32_t before_ = 0;       // at `since_`: whose operations are not done, in 1/256
   uint32_t owner_ = NOBODY;   // the core that wrote last
   uint32_t sharer_ = NOBODY;  // the core that read last, since
 };

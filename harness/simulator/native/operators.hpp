@@ -275,6 +275,7 @@ inline Task<> Simulation::source_body(Worker& w) {
     w.mixed += software.source_batch * publications(count) + (software.source_tuple + software.source_byte * payload) * count;
     w.slot_kib = machine.copy_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2];
     w.memory_bound = false;
+    if (profile_period_ > 0) co_await pass(w);
     op.processed += count;
     co_await deliver(w, op.routes[0], op.buffer.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {

@@ -86,6 +86,8 @@ class Simulation {
   void fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
 
  private:
+  friend struct CopyProbe;
+
   using Count = uint32_t;
 
   // -- submit.hpp

@@ -76,7 +76,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     } else {
       w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
       if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
-      if (w.owes() > System::LONGEST_STEP) co_await pass(w);
+      if (profile_period_ > 0 || w.owes() > System::LONGEST_STEP) co_await pass(w);  // the profiler asks who spends which time
       if (chooses(*op)) {
         co_await kernel(w, *op, first, count);
       } else if (!locked && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr) {

@@ -1,0 +1,117 @@
+// probes.hpp - the models of the machine and of the operating system by themselves: threads that compute, sleep and wake each other, and
+// single lines and copies, without a graph. What a profile's tables say must come out again (tests/simulator/).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "simulation.hpp"
+#include "submit.hpp"
+
+namespace millrace::sim {
+
+enum Sort : uint32_t { FP, MIXED, WAITING };  // of time that a thread spends (machine.hpp)
+
+class Bench {
+ public:
+  struct Probe : Thread {
+    Time began = NEVER, ended = NEVER, done = 0, longest_gap = 0;  // `done`: of its work; `longest_gap`: between two of its steps
+  };
+
+  Bench(const Machine& machine, uint32_t count, uint64_t seed, uint32_t buckets)
+      : threads(count), machine_(machine), system_(machine_, count, seed, buckets) {
+    for (uint32_t i = 0; i < count; ++i) threads[i].id = i;
+    system_.make_queue(queue_);
+  }
+  Bench(const Bench&) = delete;
+
+  std::deque<Probe> threads;
+
+  // Start a thread that works, in steps;
+  void compute(uint32_t thread, Time work, Time step, Sort sort) { begin(thread, computing(threads[thread], work, step, sort)); }
+  // one that sleeps for a time;
+  void nap(uint32_t thread, Time length) { begin(thread, napping(threads[thread], length)); }
+  // one that sleeps until it is woken;
+  void wait(uint32_t thread) { begin(thread, waiting(threads[thread])); }
+  // and one that keeps its CPU until a time and then wakes as many.
+  void wake(uint32_t thread, Time at, uint32_t count) { begin(thread, waking(threads[thread], at, count)); }
+
+  void run(Time until) {
+    while (!system_.calendar.empty() && system_.calendar.next().time <= until) {
+      system_.now = system_.calendar.next().time;
+      system_.act(threads[system_.calendar.next().process]);
+      ++events;
+    }
+    system_.now = until;
+  }
+  uint64_t events = 0;
+  uint64_t switches() const noexcept { return system_.switches(); }
+  Time cpu_time() noexcept { return system_.cpu_time(); }
+
+ private:
+  void begin(uint32_t thread, Task<> program) { system_.start(threads[thread], program.release()); }
+
+  Task<> computing(Probe& probe, Time work, Time step, Sort sort) {
+    probe.began = system_.now;
+    while (probe.done < work) {
+      (sort == FP ? probe.fp : sort == MIXED ? probe.mixed : probe.waiting) += std::min(step, work - probe.done);
+      const Time before = system_.now;
+      co_await system_.pass(probe);
+      probe.longest_gap = std::max(probe.longest_gap, system_.now - before);
+      probe.done += std::min(step, work - probe.done);
+    }
+    probe.ended = system_.now;
+    system_.end(probe);
+  }
+  Task<> napping(Probe& probe, Time length) {
+    probe.began = system_.now;
+    co_await system_.sleep(probe, system_.now + length);
+    probe.ended = system_.now;
+    system_.end(probe);
+  }
+  Task<> waiting(Probe& probe) {
+    probe.began = system_.now;
+    system_.prepare_to_sleep(probe, queue_);
+    co_await system_.pass(probe);
+    queue_.sleepers.push_back(&probe);
+    co_await system_.sleep(probe);
+    probe.ended = system_.now;
+    system_.end(probe);
+  }
+  Task<> waking(Probe& probe, Time at, uint32_t count) {
+    co_await system_.spin(probe, at);
+    probe.began = system_.now;
+    for (uint32_t i = 0; i < count; ++i) {
+      system_.wake_one(probe, queue_);
+      co_await system_.pass(probe);
+    }
+    probe.ended = system_.now;
+    system_.end(probe);
+  }
+
+  const Machine machine_;
+  System system_;
+  WaitQueue queue_;
+};
+
+// Time of a copy of `bytes` that core `writer` wrote, by core `reader`, while all queues hold `queued` bytes and can hold `room`: as the
+// simulation charges it, without waiting for the first line.
+struct CopyProbe {
+  static Time copy(const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room) {
+    Simulation simulation(machine, Software{}, 0, 1, 1, 1, 1);
+    Worker& worker = simulation.workers[0];
+    simulation.stride = bytes;
+    simulation.queued = queued / bytes;
+    worker.core = reader;
+    Tuple tuple{};
+    tuple.core = static_cast<uint16_t>(writer + 1);
+    simulation.came_from(worker, &tuple, 1);
+    worker.waiting = 0;
+    simulation.copy(worker, 1, room, 0);
+    return worker.waiting;
+  }
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,169 @@
+"""The models of a described machine and of its operating system by themselves, without a graph: what a profile means (native/probes.hpp).
+
+All times are in nanoseconds.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.deque cimport deque
+
+from harness.simulator.costs cimport fill_machine
+from harness.simulator.native cimport NEVER, Line, Machine
+
+
+cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
+    enum Sort "millrace::sim::Sort":
+        FP "millrace::sim::FP"
+        MIXED "millrace::sim::MIXED"
+        WAITING "millrace::sim::WAITING"
+
+    cdef cppclass Probe "millrace::sim::Bench::Probe":
+        uint64_t began, ended, done, longest_gap
+        uint32_t cpu
+
+    cdef cppclass CBench "millrace::sim::Bench":
+        CBench(const Machine& machine, uint32_t count, uint64_t seed, uint32_t buckets) except +
+        deque[Probe] threads
+        uint64_t events
+        void compute(uint32_t thread, uint64_t work, uint64_t step, Sort sort) except +
+        void nap(uint32_t thread, uint64_t length) except +
+        void wait(uint32_t thread) except +
+        void wake(uint32_t thread, uint64_t at, uint32_t count) except +
+        void run(uint64_t until) except +
+        uint64_t switches() noexcept
+        uint64_t cpu_time() noexcept
+
+    uint64_t copy "millrace::sim::CopyProbe::copy"(
+        const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room
+    ) except +
+
+
+SORTS = {"fp": FP, "mixed": MIXED, "waiting": WAITING}
+
+
+cdef class Bench:
+    """`count` threads on a machine of its own, each to be started once with `compute`, `nap`, `wait` or `wake`."""
+
+    cdef CBench* bench
+    cdef uint32_t started
+
+    def __cinit__(self, machine, count, seed=0):
+        cdef Machine hardware
+        fill_machine(&hardware, machine)
+        self.bench = new CBench(hardware, count, seed, <uint32_t> machine["os.futex_buckets"])
+
+    def __dealloc__(self):
+        del self.bench
+
+    def compute(self, work, step=1000.0, sort="mixed"):
+        """A thread that works, in steps. `sort`: of instructions, fp or mixed, or waiting for memory. Returns its number."""
+        self.bench.compute(self.started, ps(work), ps(step), <Sort> <int> SORTS[sort])
+        return self._next()
+
+    def nap(self, length):
+        """A thread that sleeps for a time. Returns its number."""
+        self.bench.nap(self.started, ps(length))
+        return self._next()
+
+    def wait(self):
+        """A thread that sleeps until it is woken. Returns its number."""
+        self.bench.wait(self.started)
+        return self._next()
+
+    def wake(self, at, count=1):
+        """A thread that keeps its CPU until a time and then wakes so many. Returns its number."""
+        self.bench.wake(self.started, ps(at), count)
+        return self._next()
+
+    def run(self, until):
+        """Let time pass."""
+        self.bench.run(ps(until))
+
+    def began(self, uint32_t thread):
+        """When it first had a CPU (a waker: when it began to wake); None: not yet."""
+        return ns(self.bench.threads[thread].began)
+
+    def ended(self, uint32_t thread):
+        """When its work, sleep or waking was over; None: not yet."""
+        return ns(self.bench.threads[thread].ended)
+
+    def done(self, uint32_t thread):
+        """How much of its work is done."""
+        return ns(self.bench.threads[thread].done)
+
+    def longest_gap(self, uint32_t thread):
+        """The longest time between two of its steps."""
+        return ns(self.bench.threads[thread].longest_gap)
+
+    def cpu(self, uint32_t thread):
+        """Where it runs or ran last."""
+        return self.bench.threads[thread].cpu
+
+    @property
+    def cpu_time(self):
+        """Time for which CPUs were taken, of all together."""
+        return ns(self.bench.cpu_time())
+
+    @property
+    def switches(self):
+        """How often a CPU was given away."""
+        return self.bench.switches()
+
+    @property
+    def events(self):
+        """Steps of the simulation."""
+        return self.bench.events
+
+    def _next(self):
+        self.started += 1
+        return self.started - 1
+
+
+def rmw(machine, cores, uint32_t operations, bint cas=False):
+    """Time between two completed read-modify-writes on one line, while threads on these cores do nothing else, one after the other."""
+    cdef Machine hardware
+    cdef Line line
+    cdef uint32_t thread, _
+    cdef uint64_t begin = 0
+    fill_machine(&hardware, machine)
+    ready = [0] * len(cores)
+    for _ in range(2 * operations):  # the first half brings the line to its steady state
+        if _ == operations:
+            begin = min(ready)
+        thread = ready.index(min(ready))
+        ready[thread] += line.rmw(hardware, cores[thread], ready[thread], cas)
+    return ns(min(ready) - begin) / operations
+
+
+def load(machine, uint32_t reader, uint32_t writer):
+    """Time of a load of a line that another core has written."""
+    cdef Machine hardware
+    cdef Line line
+    fill_machine(&hardware, machine)
+    line.store(writer)
+    return ns(line.load(hardware, reader))
+
+
+def take(machine, uint32_t taker, uint32_t writer):
+    """Time of a read-modify-write of a line that another core has written."""
+    cdef Machine hardware
+    cdef Line line
+    fill_machine(&hardware, machine)
+    line.store(writer)
+    return ns(line.rmw(hardware, taker, 0, False))
+
+
+def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0):
+    """Time of a copy of so many bytes, which core `writer` wrote, by core `reader`; queues hold `queued` bytes and can hold `room`."""
+    cdef Machine hardware
+    fill_machine(&hardware, machine)
+    return ns(copy(hardware, reader, writer, bytes, queued, room))
+
+
+def ps(ns):
+    """Whole picoseconds."""
+    return round(ns * 1000)
+
+
+def ns(ps):
+    """Nanoseconds; None if it has not been."""
+    return None if ps == NEVER else ps / 1000

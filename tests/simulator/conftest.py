@@ -1,0 +1,16 @@
+import functools
+from collections.abc import Iterator
+
+import pytest
+
+import harness.machine
+import harness.software
+
+
+@pytest.fixture(scope="session", autouse=True)
+def profiles_are_read_once() -> Iterator[None]:
+    """Reading and checking a profile takes longer than most of the simulated runs here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(harness.machine, "load_machine", functools.cache(harness.machine.load_machine))
+        patch.setattr(harness.software, "load_software", functools.cache(harness.software.load_software))
+        yield

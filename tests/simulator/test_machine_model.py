@@ -1,0 +1,147 @@
+"""What the tables of a machine's profile say comes out of the models of its cores, lines and copies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from harness.simulator.costs import interpolated
+from harness.simulator.probes import Bench, copied, load, rmw, take
+
+from harness.machine import Machine, load_machine, machine_names
+
+MACHINES = machine_names()
+MILLISECOND = 1e6  # ns
+
+
+def one_socket(machine: Machine, chips: int | None = None, cores: int | None = None, smt: int | None = None) -> Machine:
+    """A part of the machine."""
+    return replace(
+        machine,
+        sockets=1,
+        chips_per_socket=chips or machine.chips_per_socket,
+        cores_per_chip=cores or machine.cores_per_chip,
+        smt=smt or machine.smt,
+        disabled_cores=0,
+    )
+
+
+def time_of_each(machine: Machine, threads: int, sort: str) -> list[float]:
+    """So many threads begin with the same work: how many times as long as alone each of them takes."""
+    bench = Bench(machine, threads)
+    for _ in range(threads):
+        bench.compute(10 * MILLISECOND, step=1e4, sort=sort)
+    bench.run(1e3 * MILLISECOND)
+    return [(bench.ended(thread) - bench.began(thread)) / (10 * MILLISECOND) for thread in range(threads)]
+
+
+def each(factor: float, threads: int) -> object:
+    """Within a percent: the first threads have a few steps to themselves before the others have woken up."""
+    return pytest.approx([factor] * threads, rel=0.01)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_threads_at_one_line_complete_an_operation_at_the_rate_of_the_table(name: str) -> None:
+    machine = load_machine(name)
+    for contenders, expected in machine.table("atomic.contended").items():
+        if contenders <= machine.cpus:
+            cores = [thread % machine.cores for thread in range(contenders)]
+            assert rmw(machine, cores, 50 * contenders) == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_loops_around_a_compare_and_swap_are_slower_by_the_factor_of_the_table(name: str) -> None:
+    machine = load_machine(name)
+    factors = interpolated(machine.table("atomic.cas_factor"), machine.cpus)
+    rates = interpolated(machine.table("atomic.contended"), machine.cpus)
+    assert rmw(machine, [0], 50, cas=True) == machine["atomic.cas_local"]
+    for contenders in (2, 3, 8, machine.cpus):
+        if contenders <= machine.cpus:
+            cores = [thread % machine.cores for thread in range(contenders)]
+            found = rmw(machine, cores, 50 * contenders, cas=True)
+            assert found == pytest.approx(factors[contenders] * rates[contenders], rel=0.05)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_line_comes_from_another_core_in_the_time_of_its_distance(name: str) -> None:
+    machine = load_machine(name)
+    chip, module = machine.cores_per_chip, machine.cores_per_chip * machine.chips_per_socket
+    distances = {"same_chip": 1} | ({"same_module": chip} if machine.chips_per_socket > 1 else {})
+    distances |= {"other_socket": module} if machine.sockets > 1 else {}
+    for distance, core in distances.items():
+        assert load(machine, 0, core) == load(machine, core, 0) == machine[f"transfer.load.{distance}"]
+        assert take(machine, 0, core) == take(machine, core, 0) == machine[f"transfer.rmw.{distance}"]
+    assert load(machine, 0, 0) == 0
+    assert take(machine, 0, 0) == machine["atomic.rmw_local"]
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_core_slows_its_threads_down_as_the_table_says_for_those_that_are_busy(name: str) -> None:
+    core = one_socket(load_machine(name), 1, 1)
+    for busy in range(1, core.smt + 1):
+        assert time_of_each(core, busy, "fp") == each(busy / core[f"core.smt_fp.{busy}"], busy)
+        assert time_of_each(core, busy, "mixed") == each(busy / core[f"core.smt_mixed.{busy}"], busy)
+        assert time_of_each(core, busy, "waiting") == each(1.0, busy)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_socket_slows_its_cores_down_as_their_clock_falls(name: str) -> None:
+    socket = one_socket(load_machine(name), smt=1)
+    clock = interpolated(socket.table("core.clock_ghz"), socket.cores)
+    for busy in {1, 2, socket.cores // 2, socket.cores}:
+        assert time_of_each(socket, busy, "mixed") == each(max(clock) / clock[busy], busy)
+
+
+def test_the_clock_of_a_socket_does_not_depend_on_the_others() -> None:
+    """Threads are spread over the sockets: one on each has its highest clock."""
+    machine = load_machine("xeon")
+    assert time_of_each(machine, machine.sockets, "mixed") == each(1.0, machine.sockets)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_copy_takes_as_long_as_the_bandwidth_of_where_the_bytes_are(name: str) -> None:
+    machine = load_machine(name)
+    bytes_, near = 4096, machine.cores_per_chip
+    l1, l2, shared = machine["cache.l1d"], machine["cache.l2"], machine["cache.l3"]
+    everywhere = 1e12  # bytes: more than all caches
+    places = {
+        "own_l1": copied(machine, 0, 0, bytes_),
+        "own_l2": copied(machine, 0, 0, bytes_, queued=l1),
+        "l3": copied(machine, 0, 0, bytes_, queued=min(8 * l2, shared)),
+        "modified_same_chip": copied(machine, 0, 1, bytes_),
+        "dram_local": copied(machine, 0, 0, bytes_, queued=everywhere, room=everywhere),
+    }
+    if machine.chips_per_socket > 1:
+        places["modified_same_module"] = copied(machine, 0, near, bytes_)
+    if machine.sockets > 1:
+        other = near * machine.chips_per_socket
+        places["modified_other_socket"] = copied(machine, 0, other, bytes_)
+        places["dram_remote"] = copied(machine, 0, other, bytes_, queued=everywhere, room=everywhere)
+    for place, time in places.items():
+        assert time == pytest.approx(bytes_ / machine[f"copy.bandwidth.{place}"], rel=0.01), place
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_copy_is_as_slow_as_the_slower_of_where_it_comes_from_and_where_it_goes(name: str) -> None:
+    machine = load_machine(name)
+    cold, warm = copied(machine, 0, 0, 4096, room=1e12), copied(machine, 0, 0, 4096, room=0)
+    assert cold == pytest.approx(4096 / machine["copy.bandwidth.dram_local"], rel=0.01)
+    assert warm < cold
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_step_takes_as_long_at_once_as_in_parts(name: str) -> None:
+    machine = load_machine(name)
+
+    def end(step: float) -> float:
+        bench = Bench(machine, 1)
+        thread = bench.compute(MILLISECOND, step)
+        bench.run(2 * MILLISECOND)
+        return bench.ended(thread) - bench.began(thread)
+
+    assert end(MILLISECOND) == pytest.approx(end(100.0), rel=1e-3)
+
+
+def test_between_two_entries_of_a_table_values_lie_on_a_line_and_outside_they_stay() -> None:
+    assert interpolated({2: 10.0, 4: 20.0, 8: 0.0}, 10) == [10.0, 10.0, 10.0, 15.0, 20.0, 15.0, 10.0, 5.0, 0.0, 0.0, 0.0]
+    assert interpolated({1: 3.0}, 3) == [3.0] * 4

@@ -1,0 +1,141 @@
+"""The model of the operating system: who gets a CPU, for how long, and what it takes to sleep and to wake."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from harness.simulator.probes import Bench
+
+from harness.machine import Machine, load_machine
+
+MICROSECOND, MILLISECOND, SECOND = 1e3, 1e6, 1e9  # ns
+
+
+def machine_of(cpus: int, **constants: float) -> Machine:
+    """A socket of the xeon with so many cores, no SMT and one clock for all."""
+    xeon = load_machine("xeon").with_constants({f"core.clock_ghz.{busy}": 3.0 for busy in (1, 2, 8, 22)} | constants)
+    return replace(xeon, sockets=1, cores_per_chip=cpus, smt=1)
+
+
+def busy(cpus: int, threads: int, until: float, **constants: float) -> Bench:
+    """So many threads compute on so many CPUs, for longer than they are let."""
+    bench = Bench(machine_of(cpus, **constants), threads)
+    for _ in range(threads):
+        bench.compute(1000 * SECOND, step=50 * MICROSECOND)
+    bench.run(until)
+    return bench
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7, 40])
+def test_threads_of_one_cpu_share_it_equally(threads: int) -> None:
+    bench = busy(1, threads, until=20 * SECOND)
+    done = [bench.done(thread) for thread in range(threads)]
+    assert sum(done) == pytest.approx(20 * SECOND, rel=0.01)
+    assert max(done) - min(done) <= 2 * 24 * MILLISECOND + 0.01 * max(done)  # two of the longest slices
+
+
+@pytest.mark.parametrize(("threads", "slice_ms"), [(2, 12.0), (3, 10.0), (10, 10.0)])
+def test_a_slice_is_the_latency_over_the_threads_and_at_least_the_granularity(threads: int, slice_ms: float) -> None:
+    """Latency 24 ms, granularity 10 ms: a thread waits for the slices of all others, and a CPU is given away once a slice."""
+    bench = busy(1, threads, until=10 * SECOND)
+    assert bench.switches == pytest.approx(10 * SECOND / (slice_ms * MILLISECOND), rel=0.05)
+    for thread in range(threads):
+        assert bench.longest_gap(thread) == pytest.approx((threads - 1) * slice_ms * MILLISECOND, rel=0.2)
+
+
+def test_a_thread_that_has_a_cpu_to_itself_is_never_taken_off_it() -> None:
+    bench = busy(4, 4, until=SECOND)
+    assert bench.switches == 0
+    assert all(bench.longest_gap(thread) == 50 * MICROSECOND for thread in range(4))
+
+
+@pytest.mark.parametrize(("cpus", "threads"), [(2, 3), (4, 5), (4, 16), (22, 100)])
+def test_nobody_starves_and_no_cpu_is_idle_while_there_are_more_threads_than_cpus(cpus: int, threads: int) -> None:
+    bench = busy(cpus, threads, until=5 * SECOND)
+    assert bench.cpu_time == pytest.approx(cpus * 5 * SECOND, rel=0.01)
+    assert all(bench.done(thread) > 0.3 * cpus / threads * 5 * SECOND for thread in range(threads))
+
+
+@pytest.mark.parametrize(("cpus", "threads"), [(2, 7), (5, 13)])
+def test_an_idle_cpu_takes_a_thread_that_waits_elsewhere(cpus: int, threads: int) -> None:
+    """Work conservation: CPUs are idle at the end only, when fewer threads are left than there are CPUs."""
+    bench = Bench(machine_of(cpus), threads)
+    for thread in range(threads):
+        bench.compute((1 + thread) * 30 * MILLISECOND, step=50 * MICROSECOND)
+    bench.run(10 * SECOND)
+    ends = sorted(bench.ended(thread) for thread in range(threads))
+    work = sum((1 + thread) * 30 * MILLISECOND for thread in range(threads))
+    until_a_cpu_is_idle = ends[threads - cpus]
+    assert until_a_cpu_is_idle >= (work - cpus * threads * 30 * MILLISECOND) / cpus
+    assert bench.cpu_time == pytest.approx(work, rel=0.01)
+    assert ends[-1] <= work / cpus + threads * 30 * MILLISECOND
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_woken_thread_runs_on_an_idle_cpu_after_the_time_of_a_wake_up(seed: int) -> None:
+    machine = machine_of(4)
+    bench = Bench(machine, 2, seed)
+    sleeper, waker = bench.wait(), bench.wake(at=SECOND)
+    bench.run(2 * SECOND)
+    deepest = max(machine.named("os.idle_exit_us").values())
+    took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
+    assert 0.75 * machine["os.wake_us"] + deepest <= took <= 1.25 * machine["os.wake_us"] + deepest
+    assert bench.ended(waker) - bench.began(waker) == pytest.approx(
+        1e3 * (machine["os.wake_caller_us"] + machine["os.bucket_hold_us"]), rel=0.01
+    )
+
+
+@pytest.mark.parametrize(("idle_us", "state"), [(10, "C1"), (50, "C1E"), (300, "C3"), (5000, "C6")])
+def test_a_cpu_takes_longer_to_wake_up_the_longer_it_was_idle(idle_us: float, state: str) -> None:
+    machine = machine_of(2)
+    bench = Bench(machine, 2)
+    sleeper, waker = bench.wait(), bench.wake(at=(idle_us + 8) * MICROSECOND)  # which the sleeper takes to begin
+    bench.run(SECOND)
+    took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
+    assert took == pytest.approx(machine["os.wake_us"] + machine[f"os.idle_exit_us.{state}"], abs=0.26 * machine["os.wake_us"])
+
+
+@pytest.mark.parametrize("length_us", [1, 70, 1000, 50_000])
+def test_a_timed_sleep_ends_on_time(length_us: float) -> None:
+    machine = machine_of(2)
+    bench = Bench(machine, 1)
+    thread = bench.nap(length_us * MICROSECOND)
+    bench.run(SECOND)
+    late = (bench.ended(thread) - bench.began(thread)) / MICROSECOND - length_us
+    latest = 1.25 * machine["os.wake_us"] + max(machine.named("os.idle_exit_us").values())
+    assert 0.75 * machine["os.wake_us"] <= late <= latest
+
+
+def test_who_has_slept_comes_before_who_has_computed() -> None:
+    """On one CPU a woken thread need not wait for the slice of one that computes to end."""
+    bench = Bench(machine_of(1), 2)
+    bench.compute(1000 * SECOND, step=50 * MICROSECOND)
+    sleeper = bench.nap(500 * MILLISECOND)
+    bench.run(SECOND)
+    assert bench.ended(sleeper) - bench.began(sleeper) < 501 * MILLISECOND
+
+
+def test_every_switch_costs_the_time_of_a_switch_and_of_refilling_the_caches() -> None:
+    """With one CPU, what is missing from the work that is done are the switches."""
+    constants = {"os.switch_us": 300.0, "os.refill_us_max": 200.0, "os.refill_us_per_kib": 1e6}
+    bench = busy(1, 3, until=10 * SECOND, **constants)
+    done = sum(bench.done(thread) for thread in range(3))
+    assert 10 * SECOND - done == pytest.approx(bench.switches * 500 * MICROSECOND, rel=0.02)
+
+
+def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
+    """All sleep on one futex: whoever comes waits for the lock of its hash bucket, and keeps its CPU meanwhile."""
+    machine = load_machine("xeon")
+
+    def cpu_time_of_each(threads: int) -> float:
+        bench = Bench(machine, threads + 1)
+        for _ in range(threads):
+            bench.wait()
+        waker = bench.wake(at=100 * MILLISECOND, count=threads)
+        bench.run(SECOND)
+        assert all(bench.ended(thread) is not None for thread in range(threads))
+        return (bench.cpu_time - bench.ended(waker)) / threads
+
+    few, many = cpu_time_of_each(2), cpu_time_of_each(160)
+    assert many - few > 160 / 2 * 0.8 * machine["os.bucket_hold_us"] * MICROSECOND
