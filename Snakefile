@@ -5,6 +5,7 @@
 #   aggregate   harness/rules/aggregate.smk    the records of an experiment -> results/tables/*/*.parquet (Spark)
 #   bench_laws  harness/rules/bench.smk        the control laws on the SASO bench -> results/tables/saso/saso.parquet
 #   figure      harness/rules/figures.smk      tables -> figures/*.png, *.svg
+#   claims      harness/rules/claims.smk       tables -> figures/claims.md, .html: what of the papers holds
 #
 # snakemake -c2                              all figures
 # snakemake -c2 figures/pldi17_fig9.png      one figure; only its experiment is measured
@@ -24,9 +25,11 @@ report: "harness/rules/captions/workflow.rst"
 rule all:
     input:
         FIGURES,
+        CLAIMS,
 
 
 include: "harness/rules/measure.smk"
 include: "harness/rules/aggregate.smk"
 include: "harness/rules/bench.smk"
 include: "harness/rules/figures.smk"
+include: "harness/rules/claims.smk"

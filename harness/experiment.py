@@ -24,7 +24,7 @@ RUN_OVERHEAD_S = 0.7
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
-VIRTUAL_SECOND_S = 100.0
+VIRTUAL_SECOND_S = 25.0
 """Seconds that a simulated one takes, about: hundreds of busy threads on one core. For estimates only."""
 
 
@@ -43,6 +43,7 @@ class Arm:
     law: str = ""
     minimum: int | None = None
     maximum: int | None = None
+    duration_s: float | None = None  # of its measured window, None: as long as the block's
 
     @property
     def has_queues(self) -> bool:
@@ -52,9 +53,9 @@ class Arm:
     @property
     def settings(self) -> str:
         """The name, and what the name does not say."""
-        if not self.elastic:
-            return self.name
-        return f"{self.name} from {self.threads} within {self.minimum} .. {self.maximum}"
+        window = "" if self.duration_s is None else f" for {self.duration_s:g} s"
+        levels = f" from {self.threads} within {self.minimum} .. {self.maximum}" if self.elastic else ""
+        return self.name + levels + window
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,13 @@ class Block:
     def _estimated_s(self, arm: Arm) -> float:
         adaptation_s = ADAPTATION_ESTIMATE * self.period_s if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
-        return RUN_OVERHEAD_S + (warmup_s + self.window_s(arm)) * (VIRTUAL_SECOND_S if self.place.simulated else 1.0)
+        return RUN_OVERHEAD_S + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
+
+    def _seconds_a_second(self, arm: Arm) -> float:
+        """What a second of a run takes: a virtual one the longer, the more threads are busy."""
+        if not self.place.simulated:
+            return 1.0
+        return VIRTUAL_SECOND_S * max(0.1, min(1.0, (arm.threads or self.place.cpus) / self.place.cpus))
 
     def window_s(self, arm: Arm) -> float:
         """Length of an arm's measured window [s]."""
@@ -151,7 +158,7 @@ class Block:
             machine=self.place.machine,
             simulated=self.place.simulated,
             software=self.place.software,
-            duration_s=self.duration_s,
+            duration_s=arm.duration_s or self.duration_s,
             warmup=self.warmup,
             seed=self.seed,
             experiment=self.experiment,

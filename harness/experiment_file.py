@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,9 @@ def _arms(path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, A
     where = (*(spot if "arms" in entry else spot[:2]), "arms")
     seen: set[str] = set()
     for index, values in enumerate(entry.get("arms", size["arms"])):
+        least = (VIRTUAL_LEAST if place.simulated else REAL_LEAST)["duration_s"]
+        if values.get("duration_s", least) < least:
+            raise wrong(path, (*where, index, "duration_s"), f"must be {least:g} or more", values["duration_s"])
         for arm in _arms_of(path, (*where, index), values, place):
             if arm.name in seen:
                 raise wrong(path, (*where, index), "must not repeat an arm", arm.name)
@@ -162,7 +166,7 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
     }
     for threads in dict.fromkeys(levels):
         try:
-            arm = _arm(model, _whole(threads), options, place)
+            arm = replace(_arm(model, _whole(threads), options, place), duration_s=entry.get("duration_s"))
         except UserError as error:
             spot = where if any(options.values()) else (*where, "threads")
             raise UserError(f"{path}: {dotted(spot)}: {error}") from error

@@ -97,8 +97,8 @@ def pause_ns(uint32_t times):
     return best
 
 
-def work_ns(uint32_t cost, uint32_t times):
-    """A tuple of a batch of 32 at an operator of `cost` FLOP: the FLOP alone."""
+def work_ns(uint32_t cost, uint32_t times, uint32_t at_once=32):
+    """A tuple at an operator of `cost` FLOP, the FLOP alone, where it gets so many of 32 at once."""
     cdef char[33 * CACHE_LINE] memory
     cdef Tuple* first = <Tuple*> ((<size_t> memory + CACHE_LINE) // CACHE_LINE * CACHE_LINE)
     cdef int64_t begin
@@ -110,6 +110,7 @@ def work_ns(uint32_t cost, uint32_t times):
     for _try in range(TRIES):
         begin = now_ns()
         for _ in range(times):
-            multiply_batch(first, CACHE_LINE, 32, factor, cost)
+            for i in range(0, 32, at_once):
+                multiply_batch(slot(first, CACHE_LINE, i), CACHE_LINE, at_once, factor, cost)
         best = shortest(best, now_ns() - begin, times * 32)
     return best

@@ -29,6 +29,9 @@ LEAST_PAYLOAD = 32
 QUEUE = 64
 """Slots of a queue that is in the first-level cache."""
 
+SINGLE = 128
+"""FLOP of a tuple that is handed over alone, so that its successor begins before it is done."""
+
 OVERLAPPING = (4, 8, 12, 16, 20, 24, 28, 31)
 """FLOP a tuple at which a core works on neighbours at the same time."""
 
@@ -69,11 +72,13 @@ def _called(setting: Setting, times: int) -> Values:
     flop_ns = least(hardware.busy, "multiply", setting.host.numbers[:1], setting.times(100_000))
     overlaps = [cost * flop_ns / least(primitives.work_ns, cost, setting.times(300)) for cost in OVERLAPPING]
     overlap = max(_median(overlaps), flop_ns / max(LEAST, tuple_ - LEAST), 1.0)
+    ahead = SINGLE - least(primitives.work_ns, SINGLE, setting.times(300), 1) / flop_ns
     mark = (chain.mark("work0", times) - chain.mark(f"work{graphs.CHAIN - 2}", times)) / (graphs.CHAIN - 2)
     return {
         "cost.call_batch": batch,
         "cost.call_tuple": tuple_ - flop_ns / overlap,
         "cost.flop_overlap": overlap,
+        "cost.flop_ahead": ahead,
         "cost.mark": mark,
     }
 

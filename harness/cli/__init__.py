@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "sweep": "measure an experiment, or one block of it",
     "aggregate": "turn the records of runs into tables (Spark)",
     "plot": "draw a figure from the tables",
+    "claims": "check the papers' claims against the tables",
     "validate": "compare what the simulator predicts of this machine with what it measures",
     "figures": "make the figures: measure, aggregate and draw what is not up to date",
 }

@@ -18,7 +18,8 @@ Make the figures of a profile: measure its experiments, aggregate the records wi
 date is left alone. Killed at any moment and started again it goes on where it was; the block that was being measured is
 measured again.
 
-A TARGET is the name of a figure (pldi17_fig9), or any file that the workflow makes. Without one, all figures are made.
+A TARGET is the name of a figure (pldi17_fig9), `claims` (what of the papers holds), or any file that the workflow makes.
+Without one, all figures are made, and the claims checked.
 This calls Snakemake; `snakemake -c2 figures/pldi17_fig9.png` does the same.
 
 examples:
@@ -27,6 +28,9 @@ examples:
   millrace figures --config config/paper.yaml      the sizes of the papers, in hours
   millrace figures --report results/report.html    one HTML file with figures and captions
 """
+
+
+CLAIMS = "claims"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,8 +83,10 @@ def _files(config: Config, word: str) -> list[str]:
     names, experiments = config.drawn, [experiment.name for experiment in config.experiments]
     if word in names:
         return _figure_files(config, word)
+    if word == CLAIMS and _claims_files(config):
+        return _claims_files(config)
     name = str(Path(word))  # ./figures/x.png is figures/x.png
-    files = [file for each in names for file in _figure_files(config, each)]
+    files = [file for each in names for file in _figure_files(config, each)] + _claims_files(config)
     files += [f"{config.tables(each)}/throughput.parquet" for each in experiments]
     files += [config.bench(each) for each in config.benches]
     files += [config.records(block.experiment, block.stem) for block in config.blocks()]
@@ -94,8 +100,16 @@ def _figure_files(config: Config, name: str) -> list[str]:
     return [config.figure(name, kind) for kind in ("png", "svg")]
 
 
+def _claims_files(config: Config) -> list[str]:
+    """The reports of the papers' claims; none if no claim looks at an experiment of the profile."""
+    from harness.claims.claim import experiments
+
+    looked_at = {experiment.name for experiment in config.experiments} & set(experiments())
+    return [config.figure(CLAIMS, kind) for kind in ("md", "html")] if looked_at else []
+
+
 def _made(config: Config, targets: list[str]) -> list[str]:
-    return targets or [file for name in config.drawn for file in _figure_files(config, name)]
+    return targets or [file for name in config.drawn for file in _figure_files(config, name)] + _claims_files(config)
 
 
 def _report(path: str, words: list[str]) -> int:

@@ -28,8 +28,8 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         parts.append(f"Mean of n = {spread} runs, each in a fresh process; {interval}.")
     if interval is not None and (varied := table["variants"].fillna(0).max()) > 0:
         parts.append(
-            f"Bands: least and greatest mean while {int(varied)} other values of the machine's constants, the ends of their "
-            "ranges, took their places one at a time."
+            f"Dashed fills: least and greatest mean while {int(varied)} other values of the machine's constants, the ends of "
+            "their ranges, took their places one at a time."
         )
     lost = [f"{int(table[kind].sum())} {kind}" for kind in ("failed", "unsettled") if table[kind].sum()]
     if lost and interval is not None:
@@ -43,13 +43,13 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
 
 
 def stamp(figure: Figure, table: pd.DataFrame, interval: str | None) -> None:
-    """Write the sentence at the foot of the figure; simulated figures also say so in their top corner."""
+    """Write the sentence at the foot of the figure. One that is simulated as a whole also says so in its top corner; where only
+    some panels are, these say so.
+    """
     foot(figure, sentence(table, interval))
-    simulated = table["simulated"].astype(bool)
-    if simulated.any():
-        text = "SIMULATED" if simulated.all() else "partly SIMULATED"
+    if table["simulated"].astype(bool).all():
         box = {"fc": style.SIMULATED_LABEL, "ec": style.INK}
-        figure.text(0.985, 0.995, text, ha="right", va="top", fontsize=9, weight="bold", bbox=box)
+        figure.text(0.985, 0.98, "SIMULATED", ha="right", va="top", fontsize=9, weight="bold", bbox=box)
 
 
 def foot(figure: Figure, text: str) -> None:

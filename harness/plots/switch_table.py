@@ -10,16 +10,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from harness.plots import places, style
-from harness.plots.thread_panels import by_cost, cost_name, shape_name
+from harness.plots.thread_panels import by_cost, cost_name
 
 MODELS = ("dedicated", "dynamic")
 NOTHING = "–"
 ROW_INCHES = 0.24
-COLUMNS = ("context switches/s", "runnable threads")
+COLUMNS = ("context switches/s", "load")
+WIDTHS = (0.36, 0.18, 0.12, 0.22, 0.12)
 
 
 def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
-    """A row a place and cost: its name; then of each model context switches a second, and threads that ran or waited for a CPU.
+    """A row a place and cost: its name; then of each model context switches a second, and the load: threads that ran or waited
+    for a CPU.
 
     Of dynamic the fixed level with the highest mean counts; the row says which. Rows of the throughput table; a cell in which
     one of the models is missing has none, and no table at all is made of rows that tell no switches.
@@ -29,17 +31,16 @@ def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
         for cell in by_cost(rows):
             told = [_best(cell, model) for model in MODELS]
             if all(row is not None for row in told):
-                first = cell.iloc[0]
-                head = [called, shape_name(first), cost_name(first["cost"])]
-                found.append([", ".join(filter(None, head)), *(text for row in told for text in _of(row))])
+                head = ", ".join(filter(None, (called, cost_name(cell["cost"].iloc[0]))))
+                found.append([head, *(text for row in told for text in _of(row))])
     return found
 
 
 def draw(ax: Axes, rows: list[list[str]]) -> None:
-    """The rows that `lines` made, on axes of their own."""
+    """The rows that `lines` made, of one topology, on axes of their own."""
     ax.set_axis_off()
     heads = ["", *(f"{model}:\n{column}" for model in MODELS for column in COLUMNS)]
-    drawn = ax.table([heads, *rows], loc="center", cellLoc="right", colWidths=[0.36, *[0.16] * 4], edges="horizontal")
+    drawn = ax.table([heads, *rows], loc="center", cellLoc="right", colWidths=WIDTHS, edges="horizontal")
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(8)
     for (line, column), cell in drawn.get_celld().items():

@@ -171,8 +171,7 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
         if pd.isna(row["mean"]):
             lines.append(f"{row['arm']}: failed")
         elif row["failed"]:
-            runs = row["failed"] + row["n"] + (0 if row["unsettled_used"] else row["unsettled"])
-            lines.append(f"{row['arm']}: {int(row['failed'])} of {int(runs)} failed")
+            lines.append(f"{row['arm']}: {int(row['failed'])} of {runs_of(row)} failed")
     if lines:
         ax.text(0.03, 0.03, "\n".join(lines), transform=ax.transAxes, fontsize=7, color=style.INK, va="bottom", zorder=6)
 
@@ -191,6 +190,11 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
         look = style.ModelStyle(style.INK, "", "")
         handles.append(Patch(**_band(look), label="constants varied"))
     return handles + places.legend(table)
+
+
+def runs_of(row: pd.Series) -> int:
+    """How many runs an arm has, variants not counted."""
+    return int(row["failed"] + row["n"] + (0 if row["unsettled_used"] else row["unsettled"]))
 
 
 def by_cost(table: pd.DataFrame) -> list[pd.DataFrame]:

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from harness.plots import places, provenance, style
+from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
 PANEL_INCHES = (3.3, 2.2)
@@ -121,11 +121,15 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
         drawing = style.plt.figure(figsize=(max(width * across + 0.4, MIN_WIDTH), height * down + 1.2))
         axes = drawing.subplots(down, across, squeeze=False)
         for (called, cell), of_cell, line in zip(named, runs, axes.T if cells_across else axes, strict=True):
+            made = max(1, len(of_cell), thread_panels.runs_of(cell))  # with those that left no samples
             for number, ax in enumerate(line):
                 buffers = f", buffers of {style.whole(cell['queue_capacity'])}" if kind.names_buffers else ""
                 run = f", run {number + 1}" if most > 1 else ""
                 ax.set_title("\n".join(filter(None, (called, cell_name(cell) + buffers + run))))
-                if number >= len(of_cell):
+                if number >= made:
+                    ax.set_axis_off()
+                    ax.set_title("")
+                elif number >= len(of_cell):
                     _leave_out(ax)
             drawn = list(line[: len(of_cell)])
             rights = [draw(ax, run, kind) for ax, run in zip(drawn, of_cell, strict=True)]

@@ -12,6 +12,8 @@ from snakemake.exceptions import WorkflowError
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT))
 
+from harness.claims.claim import experiments as claim_experiments
+from harness.claims.tables import NAMES as CLAIM_TABLES
 from harness.config import DEFAULT_CONFIG, load_config
 from harness.errors import RunFailed, UserError
 from harness.rules.lock import hold_lock
@@ -42,6 +44,9 @@ LAWS = [
     for place in ("harness/elasticity/*.py", "harness/saso*.py", "harness/saso/*.py")
     for path in sorted(ROOT.glob(place))
 ]
+CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
+CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
+CLAIMS_CODE = [os.path.relpath(path) for kind in ("py", "yaml") for path in sorted(ROOT.glob(f"harness/claims/*.{kind}"))]
 DRAWING = [
     os.path.relpath(ROOT / f"harness/plots/{name}.py")
     for name in ("{figure}", "thread_panels", "time_panels", "switch_table", "places", "provenance", "style")

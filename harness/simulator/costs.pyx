@@ -86,6 +86,7 @@ cdef void fill_software(Software* to, object software, object machine) except *:
     if to.back_off:
         to.back_off_first, to.back_off_most = ps(how["how.back_off_first_ns"]), ps(1e6 * how["how.back_off_most_ms"])
         to.back_off_factor = int(how["how.back_off_factor"])
+    to.ahead = round(software["cost.flop_ahead"])
     to.overlap = round(software["cost.flop_overlap"] * ONE)
     to.clock = cost("clock")
     to.source_batch, to.source_tuple, to.source_byte = cost("source_batch"), cost("source_tuple"), cost("source_byte")

@@ -191,6 +191,14 @@ CASES = {
     "sweep pldi17_fig9 --cell nonesuch": "nonesuch",
     "sweep --cell nonesuch": "--cell",
     "sweep -o TMP/a.jsonl": "-o",
+    # claims
+    "claims p17-5.1-x": "CLAIM-ID 'p17-5.1-x': there is no such claim",
+    "claims ''": "CLAIM-ID ''",
+    "claims --paper P18": "--paper must be one of P17, ELB, not 'P18'",
+    "claims --tables TMP/none": "--tables: no folder",
+    "claims --tables TMP": "has no throughput table of an experiment with claims",
+    "claims -o TMP/claims.txt": "-o must name a file ending in .md, .html, .json",
+    "claims --frobnicate": "--frobnicate",
     # validate
     "validate --cells circle": "'circle'",
     "validate --cells cost=2": "cost must be one of 1, 100, 10000, not '2'",

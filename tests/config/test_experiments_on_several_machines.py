@@ -91,6 +91,18 @@ def test_a_machine_may_have_other_sweeps(profile):
     ]
 
 
+def test_an_arm_may_be_measured_longer_than_the_others(profile):
+    arms = [{"model": "dynamic", "threads": [1, 2], "duration_s": 0.05}, {"model": "dynamic", "threads": 176}]
+    (block, _) = blocks(profile(size={"machines": ["xeon"], "arms": arms, "duration_s": 0.01}))
+    assert {arm: spec.duration_s for arm, spec in block.specs().items()} == {
+        "dynamic-1": 0.05,
+        "dynamic-2": 0.05,
+        "dynamic-176": 0.01,
+    }
+    arms[0]["duration_s"] = 0.06
+    assert blocks(profile(size={"machines": ["xeon"], "arms": arms, "duration_s": 0.01}))[0].settings != block.settings
+
+
 @pytest.mark.parametrize(
     ("sensitivity", "variants"),
     [
@@ -181,6 +193,10 @@ BAD = {
         "sizes.tiny.duration_s: must be 0.05 or more, not 0.001",
     ),
     "no time at all": ({"machines": ["xeon"], "duration_s": 0}, "sizes.tiny.duration_s: must be 1e-06 or more, not 0"),
+    "no time for an arm": (
+        {"machines": ["local"], "arms": [{"model": "manual", "duration_s": 0.01}]},
+        "sizes.tiny.arms[0].duration_s: must be 0.05 or more, not 0.01",
+    ),
     "a word for sensitivity": ({"sensitivity": "high"}, "sizes.tiny.sensitivity: must be true, false, or a whole number"),
 }
 

@@ -15,7 +15,9 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import yaml
 
 from harness.config import ROOT
 from tests.workflow.conftest import call, start, sweep, write_profile
@@ -214,6 +216,29 @@ def test_the_profile_of_the_papers_can_be_planned(tmp_path):
     assert re.search(r"^measure +3$", done.stdout, re.MULTILINE)
 
 
+def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(tmp_path):
+    path = write_profile(tmp_path, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, repeats=1)
+    file = path.parent / "experiments/pldi17_fig10.yaml"
+    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    xeon = {"machine": "xeon", "duration_s": 0.0005, "warmup": 0.0005, "sensitivity": 1}
+    values["sizes"]["tiny"]["machines"] = ["local", xeon]
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    done = call(tmp_path, "harness", "figures")
+    assert done.returncode == 0, done.stderr
+    assert "to do: 1 x measure, 1 x simulate, 1 x aggregate, 1 x figure; about " in done.stderr
+    assert "simulated pldi17_fig10 xeon~mix,width=2,depth=2,cost=1,payload=128 in " in done.stderr
+    table = pd.read_parquet(tmp_path / "results/tables/pldi17_fig10/throughput.parquet")
+    assert set(zip(table["machine"], table["simulated"], table["variants"], strict=True)) == {
+        ("local", False, 0), ("xeon", True, 2),
+    }  # fmt: skip
+    assert "xeon (simulated)" in drawn_text(tmp_path, "pldi17_fig10")
+
+
+def drawn_text(folder: Path, figure: str) -> str:
+    """The comments of an SVG: matplotlib writes each text into one before it draws its outlines."""
+    return " ".join(re.findall(r"<!-- (.*?) -->", (folder / f"figures/{figure}.svg").read_text(encoding="utf-8")))
+
+
 def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
     write_profile(tmp_path, CROSSOVER, benches=["saso"])
     plan = call(tmp_path, "harness", "figures", "--dry-run", "saso").stdout
@@ -235,4 +260,4 @@ def test_the_workflow_is_formatted():
 def test_the_linter_finds_nothing_but_missing_containers(tmp_path):
     done = call(tmp_path, "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--lint")
     lints = re.findall(r"^    \* (.*)$", done.stderr, re.MULTILINE)
-    assert lints == ["Specify a conda environment or container for each rule.:"] * 4
+    assert set(lints) == {"Specify a conda environment or container for each rule.:"}

@@ -17,6 +17,7 @@ struct Software {
   bool whole_queue = false;  // a drain ends when the queue is empty; else also after so many tuples
   Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
   uint32_t back_off_factor = 10;
+  uint32_t ahead = 0;        // multiplies of a tuple that begin before the one before it is done, where each is handed over alone
   uint32_t overlap = 1024;  // multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024
   uint64_t clock = 0, source_batch = 0, source_tuple = 0, source_byte = 0, call_batch = 0, call_tuple = 0, push_batch = 0, push_tuple = 0,
            take_batch = 0;

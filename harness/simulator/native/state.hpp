@@ -163,6 +163,7 @@ struct Worker : Thread {
   WaitQueue pause;
   uint64_t slot_kib = 0;  // ps for 1 KiB of the slots that it works on: where they came from
   bool memory_bound = false;
+  uint64_t last_alone = UINT64_MAX;  // the tuple that it worked on last, if that came alone
 };
 
 // The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends.

@@ -1,0 +1,134 @@
+"""What a load balancer's runs did when their load changed: in bursts of expensive tuples, and in silences of the source.
+
+Where they are in a run, the figures say (`harness.plots.elb_bursty_cost`, `elb_bursty_rate`): there is one definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import median
+
+import numpy as np
+
+from harness.claims.reading import Missing, Reading, of_runs
+from harness.claims.timeline import Run
+
+
+def stretches(run: Run) -> list[np.ndarray]:
+    """For each burst of expensive tuples, or silence of the source, the periods whose middle is in it. Raises Missing if the
+    run has none, or begins with one.
+    """
+    from harness.plots.elb_bursty_cost import bursts
+    from harness.plots.elb_bursty_rate import silences
+
+    found = (silences if run.experiment == "elb_bursty_rate" else bursts)(run.rows)
+    chosen = [(run.middle_s >= burst.begin_s) & (run.middle_s < burst.end_s) for burst in found]
+    chosen = [periods for periods in chosen if periods.any()]
+    if not chosen or chosen[0][0]:
+        raise Missing(f"no burst begins in a run of {run.experiment}")
+    return chosen
+
+
+def calm_level(runs: Sequence[Run]) -> Reading:
+    """Median level before the first burst."""
+    return of_runs([float(median(before.level)) for before, _, _ in map(_around, runs)])
+
+
+def burst_throughput(runs: Sequence[Run]) -> Reading:
+    """Throughput in the first period that lies in a burst, over that before it."""
+    around = [_around(run) for run in runs]
+    return of_runs([within.rate[0] / before.rate.mean() for before, within, _ in around if before.rate.any()])
+
+
+def burst_level(runs: Sequence[Run]) -> Reading:
+    """Highest level in the bursts."""
+    return of_runs([_highest(run) for run in runs])
+
+
+def burst_climb(runs: Sequence[Run]) -> Reading:
+    """Highest level in the bursts over the median one before them."""
+    return of_runs(
+        [_highest(run) / float(median(before.level)) for run, (before, _, _) in zip(runs, map(_around, runs), strict=True)]
+    )
+
+
+def burst_recovery(runs: Sequence[Run]) -> Reading:
+    """Throughput in the second half of a burst over that of its first period."""
+    found = []
+    for run in runs:
+        rate = run.rate[stretches(run)[0]]
+        found.append(float(rate[len(rate) // 2 :].mean() / rate[0]) if len(rate) > 2 and rate[0] > 0 else np.nan)
+    return of_runs(found)
+
+
+def level_after_burst(runs: Sequence[Run]) -> Reading:
+    """Last level after a burst, before the next one begins, over the highest from its beginning on."""
+    found = []
+    for _, within, after in map(_around, runs):
+        if len(after.level):
+            found.append(float(after.level[-1] / max(within.level.max(), after.level.max())))
+    return of_runs(found)
+
+
+def level_in_silence(runs: Sequence[Run]) -> Reading:
+    """Lowest level in a silence of the source over the highest since the end of the silence before."""
+    return of_runs([share for run in runs for share in _silent_levels(run)], len(runs))
+
+
+def level_on_return(runs: Sequence[Run]) -> Reading:
+    """Highest level while the source sends again over the lowest in the silence before."""
+    return of_runs([share for run in runs for share in _returning_levels(run)], len(runs))
+
+
+def silent_congestion(runs: Sequence[Run]) -> Reading:
+    """Mean congestion in silences of the source over that while it sends."""
+    found = []
+    for run in runs:
+        congestion, silent = run.rows["congestion"].to_numpy(float), np.any(stretches(run), axis=0)
+        if congestion[~silent].any():
+            found.append(float(congestion[silent].mean() / congestion[~silent].mean()))
+    return of_runs(found)
+
+
+def _around(run: Run) -> tuple[Run, Run, Run]:
+    """What a run did before its first burst, in it, and from then to the next burst."""
+    first, *later = stretches(run)
+    begin, end = np.flatnonzero(first)[[0, -1]]
+    following = np.flatnonzero(later[0])[0] if later else len(run.rows)
+    parts = (slice(0, begin), slice(begin, end + 1), slice(end + 1, following))
+    before, within, after = (Run(run.rows.iloc[part].reset_index(drop=True), run.experiment) for part in parts)
+    return before, within, after
+
+
+def _silent_levels(run: Run) -> Iterator[float]:
+    since = 0
+    for silence in stretches(run):
+        begin, end = np.flatnonzero(silence)[[0, -1]]
+        yield float(run.level[begin : end + 1].min() / run.level[since : end + 1].max())
+        since = end + 1
+
+
+def _returning_levels(run: Run) -> Iterator[float]:
+    begins = [int(np.flatnonzero(silence)[0]) for silence in stretches(run)] + [len(run.rows)]
+    for silence, following in zip(stretches(run), begins[1:], strict=True):
+        end = int(np.flatnonzero(silence)[-1])
+        if end + 1 < following:
+            yield float(run.level[end + 1 : following].max() / run.level[silence].min())
+
+
+def _highest(run: Run) -> float:
+    return float(max(run.level[burst].max() for burst in stretches(run)))
+
+
+MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {
+    "calm_level": ("threads", calm_level),
+    "burst_throughput": ("ratio", burst_throughput),
+    "burst_level": ("threads", burst_level),
+    "burst_climb": ("ratio", burst_climb),
+    "burst_recovery": ("ratio", burst_recovery),
+    "level_after_burst": ("ratio", level_after_burst),
+    "level_in_silence": ("ratio", level_in_silence),
+    "level_on_return": ("ratio", level_on_return),
+    "silent_congestion": ("ratio", silent_congestion),
+}
+"""Name -> unit and function."""

@@ -1,0 +1,159 @@
+"""Claims of a paper, read from YAML: against a JSON Schema (config/schemas/claims.schema.json), then for what it cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from harness.checked_yaml import did_you_mean, read_checked, wrong
+from harness.claims.evidence import Wanted
+from harness.claims.predicate import Predicate, Term
+from harness.claims.predicates import PREDICATES
+from harness.claims.quantities import QUANTITIES
+from harness.errors import UserError
+
+PAPERS = {"P17": "pldi17", "ELB": "elb"}
+"""Papers and their files in this folder."""
+
+CPUS = {"16-core": 16, "4-core": 4}
+"""Machines that a paper names by their logical CPUs only: any machine with as many is one."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, in our words, with the check of it; or, `not_testable`, why no experiment can check it.
+
+    `reading`: how words became numbers. `note`: where the paper's text is at odds with itself, or with what there is.
+    `elsewhere`: the check makes sense on machines that the claim is not about, with `needs_cpus` logical CPUs at least.
+    """
+
+    id: str
+    paper: str
+    section: str
+    machines: Sequence[str]
+    statement: str
+    reading: str = ""
+    note: str = ""
+    not_testable: str = ""
+    check: Predicate | None = None
+    cells: Sequence[Wanted] = ()
+    elsewhere: bool = False
+    needs_cpus: int = 1
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether it compares machines: its cells then name theirs."""
+        return any(cell.machine for cell in self.cells)
+
+    @property
+    def experiments(self) -> list[str]:
+        """The experiments it looks at."""
+        return sorted({cell.experiment for cell in self.cells})
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper with its claims, and the places where its text is at odds with itself."""
+
+    name: str
+    title: str
+    claims: Sequence[Claim]
+    inconsistencies: Sequence[str]
+
+
+@cache
+def papers() -> Mapping[str, Paper]:
+    """All papers, by name."""
+    return {name: read_paper(Path(__file__).parent / f"{file}.yaml") for name, file in PAPERS.items()}
+
+
+def experiments() -> list[str]:
+    """The experiments that claims look at."""
+    return sorted({name for paper in papers().values() for claim in paper.claims for name in claim.experiments})
+
+
+def chosen(ids: Iterable[str] = (), paper: str | None = None) -> list[Claim]:
+    """The claims of a paper (of all), in its order; of `ids` those only. Raises UserError for an id that is unknown."""
+    claims = [claim for each in papers().values() for claim in each.claims if paper in (None, each.name)]
+    known = {claim.id: claim for claim in claims}
+    for name in ids:
+        if name not in known:
+            where = f" of {paper}" if paper else ""
+            close = did_you_mean(name, known) or "; `millrace claims --list` lists them"
+            raise UserError(f"CLAIM-ID {name!r}: there is no such claim{where}{close}")
+    wanted = set(ids)
+    return [claim for claim in claims if not wanted or claim.id in wanted]
+
+
+def read_paper(path: Path) -> Paper:
+    """A paper's file. Raises UserError, in a line, for whatever is wrong with it."""
+    values = read_checked(path, "claims")
+    claims = []
+    for index, entry in enumerate(values["claims"]):
+        where = ("claims", index)
+        if entry["id"] in {claim.id for claim in claims}:
+            raise wrong(path, (*where, "id"), "must not be given twice", entry["id"])
+        claims.append(_claim(path, where, values, entry))
+    return Paper(values["paper"], values["title"], tuple(claims), tuple(values.get("inconsistencies", ())))
+
+
+def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[str, Any]) -> Claim:
+    if ("not_testable" in entry) == ("check" in entry):
+        raise wrong(path, where, "must have one of check and not_testable", entry["id"])
+    words = {key: " ".join(entry[key].split()) for key in ("statement", "reading", "note", "not_testable") if key in entry}
+    claim = Claim(entry["id"], values["paper"], str(entry["section"]), tuple(entry["machines"]), **words)
+    if "not_testable" in entry:
+        return claim
+    cells = tuple(_cells(path, (*where, "cells"), values.get("sizes", {}), entry))
+    check = _predicate(path, (*where, "check"), entry["check"], len(cells))
+    return replace(
+        claim, check=check, cells=cells, elsewhere=entry.get("elsewhere", False), needs_cpus=entry.get("needs_cpus", 1)
+    )
+
+
+def _cells(path: Path, where: tuple, sizes: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Wanted]:
+    if "cells" not in entry:
+        raise UserError(f"{path}: claims[{where[1]}].cells: missing key")
+    naming = ["machine" in cell for cell in entry["cells"]]
+    if any(naming) and not all(naming):
+        raise wrong(path, where, "must name a machine in all cells or in none", naming.count(True))
+    for index, cell in enumerate(entry["cells"]):
+        experiment = cell.get("experiment", entry.get("experiment"))
+        if experiment is None:
+            raise UserError(f"{path}: claims[{where[1]}].experiment: missing key")
+        swept = {
+            key: [str(value) for value in (values if isinstance(values, list) else [values])]
+            for key, values in cell.items()
+            if key not in ("experiment", "machine", "sizes")
+        }
+        paper = {key: str(value) for key, value in (sizes.get(cell["topology"], {}) | cell.get("sizes", {})).items()}
+        for values in product(*swept.values()):
+            parameters = dict(zip(swept, values, strict=True))
+            kept = {key: value for key, value in paper.items() if key not in parameters}
+            machine = cell.get("machine", "")
+            if machine and machine not in entry["machines"]:
+                raise wrong(path, (*where, index, "machine"), "must be one of the claim's machines", machine)
+            yield Wanted(experiment, parameters, kept, machine)
+
+
+def _predicate(path: Path, where: tuple, values: Mapping[str, Any], cells: int) -> Predicate:
+    options = {key: _option(key, value) for key, value in values.items() if key != "predicate"}
+    for name in [options.get("quantity"), *(term.quantity for term in options.values() if isinstance(term, Term))]:
+        if name is not None and name not in QUANTITIES:
+            raise wrong(path, (*where, "quantity"), "must be a known quantity", name, QUANTITIES)
+    for term in options.values():
+        if isinstance(term, Term) and term.cell is not None and term.cell >= cells:
+            raise wrong(path, (*where, "cell"), f"must be below the number of cells, {cells}", term.cell)
+    if values["predicate"] in ("ratio", "within") and not {"at_least", "at_most"} & set(options):
+        raise wrong(path, where, "must have at_least or at_most", values["predicate"])
+    return PREDICATES[values["predicate"]](**options)
+
+
+def _option(key: str, value: Any) -> Any:
+    if key in ("over", "under"):
+        return Term(**({"arm": value} if isinstance(value, str) else value))
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,63 @@
+"""Predicates about throughput over the fixed levels of the dynamic model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from harness.claims.evidence import Cell
+from harness.claims.predicate import Outcome, Predicate, in_each
+from harness.claims.reading import Finding, Missing, Reading, all_of, not_below
+
+
+@dataclass(frozen=True)
+class Rising(Predicate):
+    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of the one below."""
+
+    up_to: int
+    tolerance: float = 0.0
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            most = min(self.up_to, cell.venue.cpus or self.up_to)
+            readings = [reading for level, reading in _levels(cell) if level <= most]
+            if len(readings) < 2:
+                raise Missing(f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}")
+            return _never_falling(readings, self.tolerance)
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
+        return f"throughput of dynamic never falls{dips} from level to level, up to {self.up_to} threads"
+
+
+@dataclass(frozen=True)
+class RiseAndFall(Predicate):
+    """Over the fixed levels throughput rises to one peak, and after it stays or falls."""
+
+    tolerance: float
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            readings = [reading for _, reading in _levels(cell)]
+            if len(readings) < 3:
+                raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
+            peak = max(range(len(readings)), key=lambda index: readings[index].value)
+            rise, fall = readings[: peak + 1], readings[peak:][::-1]
+            return all_of([_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"over the fixed levels throughput has one peak, dips of up to {self.tolerance:.0%} apart"
+
+
+def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
+    return all_of([not_below(after, before, 1 - tolerance) for before, after in pairwise(readings)])
+
+
+def _levels(cell: Cell) -> list[tuple[int, Reading]]:
+    levels = [int(threads) for threads in cell.static()["threads"]]
+    return [(level, cell.read("throughput", f"static-{level}")) for level in levels]

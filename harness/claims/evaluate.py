@@ -1,0 +1,148 @@
+"""Claims x machines -> verdicts.
+
+A claim is judged on each machine that it is about, if the tables hold it; and beside that on others, where the check makes
+sense there. A measured order that the intervals do not separate is undecided. A simulated one is decided by its nominal values,
+and `sensitivity` says whether the answer is the same throughout the band of the varied constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from harness.claims.claim import CPUS, Claim
+from harness.claims.evidence import Cell, Shown, find
+from harness.claims.predicate import Outcome
+from harness.claims.reading import Finding, Missing, all_of
+from harness.claims.tables import Tables, Venue
+
+
+class Verdict(StrEnum):
+    """What became of a claim on a machine."""
+
+    REPRODUCED = "reproduced"
+    IN_PART = "reproduced in part"  # it holds in all cells that are there, and some are not
+    NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided"
+    NO_DATA = "no data"
+    NOT_TESTABLE = "not testable"
+
+
+class Sensitivity(StrEnum):
+    """Whether a verdict on a simulated machine depends on the constants that were varied."""
+
+    NONE = ""  # measured, or no verdict
+    HOLDS = "holds throughout"
+    FLIPS = "flips within the band"
+    NOT_VARIED = "not varied"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The verdict on a claim on one machine, named for people. `beside`: the claim is not about this machine."""
+
+    claim: Claim
+    machine: str
+    simulated: bool
+    verdict: Verdict
+    beside: bool = False
+    sensitivity: Sensitivity = Sensitivity.NONE
+    why: str = ""  # there is no verdict
+    outcomes: Sequence[Outcome] = ()
+    shown: Sequence[Shown] = ()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it rests on runs that became stationary only."""
+        return all(each.is_settled for each in self.shown)
+
+
+def evaluate(claims: Iterable[Claim], tables: Tables, machine: str | None = None) -> list[Result]:
+    """The results of each claim in its order, machines of the claim first; only those of `machine` if it is given."""
+    venues = [venue for venue in tables.venues() if machine is None or _is(venue, machine)]
+    return [result for claim in claims for result in _of_claim(claim, tables, venues, machine)]
+
+
+def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None) -> Iterator[Result]:
+    if claim.check is None:
+        if machine is None or machine in claim.machines:
+            yield Result(claim, "", False, Verdict.NOT_TESTABLE, why=claim.not_testable)
+        return
+    if claim.is_joint:
+        yield from _of_joint(claim, tables, venues, machine)
+        return
+    own: list[Venue] = []
+    for name in claim.machines:
+        found = [venue for venue in venues if _is(venue, name)]
+        own += found
+        for venue in found:
+            yield judge(claim, tables, venue, [venue] * len(claim.cells))
+        if not found and machine in (None, name):
+            what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
+            yield Result(claim, f"{name} ({what})", name not in CPUS, Verdict.NO_DATA, why=f"the tables do not hold {name}")
+    for venue in venues:
+        if claim.elsewhere and venue not in own and (venue.cpus or 0) >= claim.needs_cpus:
+            yield judge(claim, tables, venue, [venue] * len(claim.cells), beside=True)
+
+
+def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None) -> Iterator[Result]:
+    """Of machines that a claim compares: those with the same software."""
+    names = [cell.machine for cell in claim.cells]
+    label = " and ".join(claim.machines)
+    if machine is not None:
+        return  # one machine is no comparison
+    simulated = [venue for venue in venues if venue.simulated]
+    found = False
+    for software in sorted({venue.software for venue in simulated}):
+        of_name = {venue.machine: venue for venue in simulated if venue.software == software}
+        if set(names) <= set(of_name):
+            found = True
+            yield judge(claim, tables, Venue(label, True, software), [of_name[name] for name in names])
+    if not found:
+        yield Result(claim, f"{label} (simulated)", True, Verdict.NO_DATA, why=f"the tables do not hold {label}")
+
+
+def judge(claim: Claim, tables: Tables, venue: Venue, places: Sequence[Venue], beside: bool = False) -> Result:
+    """One claim on one machine; `places`: where to look for each of its cells."""
+    cells: list[Cell] = []
+    missing: list[Outcome] = []
+    for wanted, place in zip(claim.cells, places, strict=True):
+        try:
+            cells.append(find(tables, wanted, place))
+        except Missing as why:
+            missing.append(Outcome(wanted.name, missing=str(why)))
+    assert claim.check is not None
+    if not cells or (missing and claim.check.needs_all):
+        return _result(claim, venue, missing, cells, beside)
+    return _result(claim, venue, [*claim.check.judge(cells), *missing], cells, beside)
+
+
+def _result(claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequence[Cell], beside: bool) -> Result:
+    findings = [outcome.finding for outcome in outcomes if outcome.finding is not None]
+    missing = list(dict.fromkeys(outcome.missing for outcome in outcomes if outcome.missing))
+    shown = [each for cell in cells for each in cell.shown]
+    if not findings:
+        return Result(claim, venue.name, venue.simulated, Verdict.NO_DATA, beside, why="; ".join(missing), outcomes=outcomes)
+    finding = all_of(findings)
+    verdict = _verdict(finding, venue.simulated)
+    if verdict is Verdict.REPRODUCED and missing:
+        verdict = Verdict.IN_PART
+    sensitivity = _sensitivity(finding, shown) if venue.simulated else Sensitivity.NONE
+    return Result(claim, venue.name, venue.simulated, verdict, beside, sensitivity, "; ".join(missing), outcomes, shown)
+
+
+def _verdict(finding: Finding, simulated: bool) -> Verdict:
+    holds = finding.holds if simulated else finding.throughout
+    return Verdict.UNDECIDED if holds is None else Verdict.REPRODUCED if holds else Verdict.NOT_REPRODUCED
+
+
+def _sensitivity(finding: Finding, shown: Sequence[Shown]) -> Sensitivity:
+    if not all(each.reading.is_varied for each in shown):
+        return Sensitivity.NOT_VARIED
+    return Sensitivity.FLIPS if finding.throughout is None else Sensitivity.HOLDS
+
+
+def _is(venue: Venue, name: str) -> bool:
+    """Whether a claim's word for a machine means this one. The papers' machines by name are simulated wherever this runs."""
+    return venue.cpus == CPUS[name] if name in CPUS else venue.machine == name

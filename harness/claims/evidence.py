@@ -1,0 +1,175 @@
+"""One cell of an experiment on one machine: its rows, which arm a claim's word means, and what was read of it.
+
+Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic": the arm of P17's own law if there is one, else that
+of our default law; `static`, the best fixed level of the dynamic model; `static-N`, N scheduler threads; `every`, all arms of
+the cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from harness.claims.reading import Missing, Reading
+from harness.claims.tables import Tables, Venue
+
+ELASTIC = ("dynamic-elastic-pldi17", "dynamic-elastic")
+"""What `elastic` means, the first that is there."""
+
+NEVER_SETTLED = "never settled"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A cell that a claim asks for: of an experiment, with these parameters; on a machine, or wherever it looks ("")."""
+
+    experiment: str
+    parameters: Mapping[str, str]  # topology among them
+    sizes: Mapping[str, str]  # the paper's other parameters; a cell may differ in them
+    machine: str = ""
+
+    @property
+    def name(self) -> str:
+        """For people: `pipeline, cost 1`."""
+        return named(self.parameters) + (f" on {self.machine}" if self.machine else "")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number that a verdict rests on."""
+
+    cell: str
+    arm: str
+    quantity: str
+    unit: str
+    reading: Reading
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is a number of runs that became stationary."""
+        return NEVER_SETTLED not in self.arm
+
+
+@dataclass
+class Cell:
+    """A wanted cell on a machine. `find` makes it; `shown` grows with what predicates read."""
+
+    wanted: Wanted
+    venue: Venue
+    parameters: Mapping[str, str]
+    throughput: pd.DataFrame
+    timeline: pd.DataFrame
+    latency: pd.DataFrame
+    shown: list[Shown] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The cell with its size, and the paper's if that is another: `pipeline, cost 1, 100 operators (paper: 1000)`."""
+        sizes = [_size(name, self.parameters.get(name), size) for name, size in self.wanted.sizes.items()]
+        return ", ".join([self.wanted.name, *sizes])
+
+    def read(self, quantity: str, arm: str) -> Reading:
+        """A number of the arm that a word means. Raises Missing if the tables lack it."""
+        from harness.claims.quantities import QUANTITIES
+
+        name, reading = QUANTITIES[quantity].of(self, arm)
+        self.show(name, quantity.replace("_", " "), QUANTITIES[quantity].unit, reading)
+        return reading
+
+    def show(self, arm: str, quantity: str, unit: str, reading: Reading) -> None:
+        """Keep a number for the report."""
+        shown = Shown(self.name, arm, quantity, unit, reading)
+        if shown not in self.shown:
+            self.shown.append(shown)
+
+    def row(self, arm: str) -> pd.Series:
+        """The throughput row of the arm that a word means. Raises Missing if there is none, or if all its runs failed."""
+        if arm == "static":
+            levels = self.static()
+            return levels.loc[levels["mean"].idxmax()]
+        rows = self.throughput[self.throughput["arm"] == self.arm_name(arm)]
+        if rows.empty:
+            raise Missing(f"no arm {arm} in {self.wanted.name}")
+        row = rows.iloc[0]
+        if pd.isna(row["mean"]):
+            raise Missing(f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs failed")
+        if row["mean"] == 0 and row["unsettled_used"]:
+            raise Missing(f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while it was measured")
+        return row
+
+    def static(self) -> pd.DataFrame:
+        """The throughput rows of the fixed levels, lowest first. Raises Missing if there is none."""
+        table = self.throughput
+        rows = table[(table["model"] == "dynamic") & table["threads"].notna() & ~table["elastic"].astype(bool)]
+        rows = rows[rows["mean"].notna()].sort_values("threads")
+        if rows.empty:
+            raise Missing(f"no arm of a fixed level in {self.wanted.name}")
+        return rows
+
+    def arm_name(self, word: str) -> str:
+        """The arm that a word means; of arms that are not there the first choice."""
+        if word == "elastic":
+            here = set(self.throughput["arm"])
+            return next((name for name in ELASTIC if name in here), ELASTIC[0])
+        return word.replace("static-", "dynamic-")
+
+    def cpus(self) -> int:
+        """Logical CPUs of the machine. Raises Missing if the tables do not say."""
+        if not self.venue.cpus:
+            raise Missing(f"the number of CPUs of {self.venue.name} is not known")
+        return self.venue.cpus
+
+
+def label(row: pd.Series) -> str:
+    """The arm of a throughput row, and what its mean keeps quiet about."""
+    runs = int(row["n"] + row["failed"])
+    told = [NEVER_SETTLED] if row["unsettled_used"] else []
+    told += [f"{int(row['failed'])} of {runs} runs failed"] if row["failed"] else []
+    return row["arm"] + (f" ({', '.join(told)})" if told else "")
+
+
+def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
+    """The cell on that machine; of several that fit the one nearest to the paper's size. Raises Missing if there is none."""
+    throughput = tables.of(wanted.experiment, "throughput")
+    rows = venue.rows(throughput) if len(throughput) else throughput
+    if rows.empty:
+        raise Missing(f"no runs of {wanted.experiment}" + (f" on {wanted.machine}" if wanted.machine else ""))
+    cells = {cell: parameters_of(cell) for cell in sorted(rows["cell"].unique())}
+    fitting = {cell: own for cell, own in cells.items() if all(own.get(k) == v for k, v in wanted.parameters.items())}
+    if not fitting:
+        raise Missing(f"no cell {wanted.name} in {wanted.experiment}")
+    chosen = min(fitting, key=lambda cell: _distance(fitting[cell], wanted.sizes))
+    return Cell(wanted, venue, fitting[chosen], *_of_cell(tables, wanted.experiment, venue, chosen))
+
+
+def parameters_of(cell: str) -> dict[str, str]:
+    """Topology and parameters from a cell's name: `mix,width=10,cost=1`."""
+    topology, *pairs = cell.split(",")
+    return {"topology": topology} | dict(pair.split("=", 1) for pair in pairs if "=" in pair)
+
+
+def named(parameters: Mapping[str, str]) -> str:
+    """Parameters for people; the topology is known by its own name."""
+    return ", ".join(value if name in ("topology", "load") else f"{name} {value}" for name, value in parameters.items())
+
+
+def _of_cell(tables: Tables, experiment: str, venue: Venue, cell: str) -> Sequence[pd.DataFrame]:
+    found = []
+    for name in ("throughput", "timeline", "latency"):
+        table = tables.of(experiment, name)
+        found.append(venue.rows(table[table["cell"] == cell]) if len(table) else table)
+    return found
+
+
+def _distance(parameters: Mapping[str, str], sizes: Mapping[str, str]) -> tuple[int, float]:
+    """How far a cell is from the paper's size: sizes that differ, and by how much altogether."""
+    pairs = [(parameters.get(name, ""), size) for name, size in sizes.items()]
+    gaps = [abs(int(own) - int(size)) / int(size) for own, size in pairs if own.isdigit() and size.isdigit()]
+    return sum(own != size for own, size in pairs), sum(gaps)
+
+
+def _size(name: str, own: str | None, paper: str) -> str:
+    shown = f"{own} {name}" if name in ("operators", "workers") else f"{name} {own}"
+    return shown if own == paper else f"{shown} (paper: {paper})"

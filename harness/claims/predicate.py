@@ -1,0 +1,89 @@
+"""What all predicates share: they look at the cells of a claim, and give an outcome for each, or one for all together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from harness.claims.evidence import Cell
+from harness.claims.reading import Finding, Missing, Reading
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out where: a finding, or what is missing for one."""
+
+    where: str
+    finding: Finding | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A number: of an arm, in the cell at hand or in the one of that index in the claim's list."""
+
+    arm: str
+    quantity: str = "throughput"
+    cell: int | None = None
+
+    def read(self, here: Cell, cells: Sequence[Cell]) -> Reading:
+        """Its reading. Raises Missing."""
+        return (here if self.cell is None else cells[self.cell]).read(self.quantity, self.arm)
+
+    def __str__(self) -> str:
+        place = "" if self.cell is None else f" in cell {self.cell + 1}"
+        return self.arm + (f" ({words(self.quantity)})" if self.quantity != "throughput" else "") + place
+
+
+class Predicate(Protocol):
+    """What all of them can do."""
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether nothing can be said if one of the claim's cells is not there."""
+        return False
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        """The outcomes over the cells that are there; a claim's cells in its order."""
+
+    def __str__(self) -> str:
+        """What is checked, in words."""
+
+
+def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outcome]:
+    """An outcome for each cell."""
+    return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
+
+
+def together(cells: Sequence[Cell], read: Callable[[Cell], T], test: Callable[[list[T]], Finding]) -> list[Outcome]:
+    """One outcome for all cells that can be read, and one for each that cannot."""
+    found: list[tuple[str, T]] = []
+    missing: list[Outcome] = []
+    for cell in cells:
+        try:
+            found.append((cell.name, read(cell)))
+        except Missing as why:
+            missing.append(Outcome(cell.name, missing=str(why)))
+    if not found:
+        return missing
+    return [_tried("; ".join(name for name, _ in found), lambda: test([value for _, value in found])), *missing]
+
+
+def once(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:
+    """One outcome, of a test that needs all cells."""
+    return [_tried("; ".join(cell.name for cell in cells), test)]
+
+
+def words(quantity: str) -> str:
+    """A quantity's name for people."""
+    return quantity.replace("_", " ")
+
+
+def _tried(where: str, test: Callable[[], Finding]) -> Outcome:
+    try:
+        return Outcome(where, test())
+    except Missing as missing:
+        return Outcome(where, missing=str(missing))

@@ -1,0 +1,224 @@
+"""What a claim can say of readings: a closed set, each with its parameters as data. No text is ever evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from harness.claims.curves import RiseAndFall, Rising
+from harness.claims.evidence import Cell
+from harness.claims.predicate import Outcome, Predicate, Term, in_each, once, together, words
+from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
+
+
+@dataclass(frozen=True)
+class Best(Predicate):
+    """The arm has the greatest number in each cell."""
+
+    arm: str
+    against: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            best, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            return all_of([greater(best, other) for other in others])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{words(self.quantity)} of {self.arm} is above that of {_listed(self.against)}"
+
+
+@dataclass(frozen=True)
+class Worst(Predicate):
+    """The arm has the least number in each cell."""
+
+    arm: str
+    against: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            worst, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            return all_of([greater(other, worst) for other in others])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{words(self.quantity)} of {self.arm} is below that of {_listed(self.against)}"
+
+
+@dataclass(frozen=True)
+class NotWorst(Predicate):
+    """Another arm has a smaller number in each cell."""
+
+    arm: str
+    against: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            own, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
+            return any_of([greater(own, other) for other in others])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{words(self.quantity)} of {self.arm} is above that of one at least of {_listed(self.against)}"
+
+
+@dataclass(frozen=True)
+class Order(Predicate):
+    """The numbers of the arms fall in this order in each cell; or those of one arm from cell to cell."""
+
+    arms: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        if len(self.arms) == 1:
+            return together(cells, lambda cell: cell.read(self.quantity, self.arms[0]), _falling)
+        return in_each(cells, lambda cell: _falling([cell.read(self.quantity, arm) for arm in self.arms]))
+
+    def __str__(self) -> str:
+        if len(self.arms) == 1:
+            return f"{words(self.quantity)} of {self.arms[0]} falls from cell to cell"
+        return f"{words(self.quantity)}: {' > '.join(self.arms)}"
+
+
+@dataclass(frozen=True)
+class Ratio(Predicate):
+    """One number over another is within limits, in each cell; once, if a term names its cell."""
+
+    over: Term
+    under: Term
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def needs_all(self) -> bool:
+        return self.over.cell is not None or self.under.cell is not None
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            ratio = _over(self.over, self.under, cell, cells)
+            return within(ratio, self.at_least, self.at_most)
+
+        return once(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
+
+    def __str__(self) -> str:
+        return f"{self.over} over {self.under} is {_limits(self.at_least, self.at_most)}"
+
+
+@dataclass(frozen=True)
+class Within(Predicate):
+    """A number of the arms is within limits in each cell; `per_cpu`: over the logical CPUs of the machine."""
+
+    arms: tuple[str, ...]
+    quantity: str
+    at_least: float | None = None
+    at_most: float | None = None
+    per_cpu: bool = False
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(cell: Cell) -> Finding:
+            factor = cell.cpus() if self.per_cpu else 1
+            limits = [None if limit is None else factor * limit for limit in (self.at_least, self.at_most)]
+            return all_of([within(cell.read(self.quantity, arm), *limits) for arm in self.arms])
+
+        return in_each(cells, test)
+
+    def __str__(self) -> str:
+        unit = " for each CPU" if self.per_cpu else ""
+        return f"{words(self.quantity)}{unit} of {_listed(self.arms)} is {_limits(self.at_least, self.at_most)}"
+
+
+@dataclass(frozen=True)
+class Trend(Predicate):
+    """One number over another goes up, or down, from cell to cell."""
+
+    over: Term
+    under: Term
+    direction: str  # rising, falling
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(ratios: list[Reading]) -> Finding:
+            return _falling(ratios if self.direction == "falling" else ratios[::-1])
+
+        return together(cells, lambda cell: _over(self.over, self.under, cell, cells), test)
+
+    def __str__(self) -> str:
+        return f"{self.over} over {self.under} is {self.direction} from cell to cell"
+
+
+@dataclass(frozen=True)
+class BestVaries(Predicate):
+    """Which arm has the greatest number is not the same in all cells."""
+
+    arms: tuple[str, ...]
+    quantity: str = "throughput"
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def test(tables: list[dict[str, Reading]]) -> Finding:
+            if len(tables) < 2:
+                raise Missing("one cell has one best arm")
+            best = {max(table, key=lambda arm: table[arm].value) for table in tables}
+            return Finding(len(best) > 1, _varies_throughout(tables))
+
+        return together(cells, lambda cell: {arm: cell.read(self.quantity, arm) for arm in self.arms}, test)
+
+    def __str__(self) -> str:
+        return f"which of {_listed(self.arms)} has the highest {words(self.quantity)} is not the same in all cells"
+
+
+PREDICATES: dict[str, type[Predicate]] = {
+    "best": Best,
+    "worst": Worst,
+    "not_worst": NotWorst,
+    "order": Order,
+    "ratio": Ratio,
+    "within": Within,
+    "trend": Trend,
+    "rising": Rising,
+    "rise_and_fall": RiseAndFall,
+    "best_varies": BestVaries,
+}
+
+
+def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading:
+    dividend, divisor = over.read(here, cells), under.read(here, cells)
+    if divisor.value == 0:
+        raise Missing(f"{under} is 0 in {here.wanted.name}")
+    ratio = dividend / divisor
+    here.show(f"{over} over {under}", "ratio", "", ratio)
+    return ratio
+
+
+def _falling(readings: Sequence[Reading]) -> Finding:
+    if len(readings) < 2:
+        raise Missing("one number shows no order")
+    return all_of([greater(high, low) for high, low in pairwise(readings)])
+
+
+def _varies_throughout(tables: Sequence[dict[str, Reading]]) -> bool | None:
+    """Yes if no arm can be best everywhere, no if one surely is, else open."""
+    able, sure = [], []
+    for table in tables:
+        floor = max(reading.low for reading in table.values())
+        able.append({arm for arm, reading in table.items() if reading.high >= floor})
+        others = {arm: max(r.high for other, r in table.items() if other != arm) for arm in table}
+        sure.append({arm for arm, reading in table.items() if reading.low > others[arm]})
+    if not set.intersection(*able):
+        return True
+    return False if set.intersection(*sure) else None
+
+
+def _limits(at_least: float | None, at_most: float | None) -> str:
+    if at_least is None:
+        return f"at most {at_most:g}"
+    return f"at least {at_least:g}" if at_most is None else f"from {at_least:g} to {at_most:g}"
+
+
+def _listed(arms: Sequence[str]) -> str:
+    return arms[0] if len(arms) == 1 else ", ".join(arms[:-1]) + " and " + arms[-1]

@@ -1,0 +1,171 @@
+"""What can be read of an arm of a cell: numbers of its row in the throughput table, and of its runs over time (`timeline`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import pandas as pd
+
+from harness.claims import bursts, timeline
+from harness.claims.evidence import Cell, label
+from harness.claims.reading import Missing, Reading
+
+COUNT_FACTOR = 2.0
+"""Measured counts of context switches have no interval in the tables; they are taken as known to this factor. A guess, not
+tuned."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that predicates compare. `of` reads that of the arm which a word means, and names the arm; or raises Missing."""
+
+    name: str
+    unit: str
+    meaning: str
+    of: Callable[[Cell, str], tuple[str, Reading]]
+
+
+def throughput(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """The mean throughput at the sinks: with its 95 % interval if measured, with the band if simulated."""
+    row = cell.row(arm)
+    return label(row), _mean(cell, row)
+
+
+def _mean(cell: Cell, row: pd.Series) -> Reading:
+    mean, runs = float(row["mean"]), int(row["n"])
+    if not cell.venue.simulated:
+        return _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
+    band = (row.get("band_lo"), row.get("band_hi"))
+    return _reading(mean, *band, runs, unknown=(mean, mean), is_varied=_all_there(band))
+
+
+def _reading(
+    value: float, low: object, high: object, runs: int, unknown: tuple[float, float], is_varied: bool = True
+) -> Reading:
+    """One run has no interval: its mean may be anything."""
+    if not _all_there((low, high)):
+        low, high = unknown
+    return Reading(float(value), max(float(low), 0.0), float(high), runs, is_varied=is_varied)
+
+
+def _all_there(numbers: tuple[object, object]) -> bool:
+    return all(number is not None and not pd.isna(number) for number in numbers)
+
+
+def best_level(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means."""
+    levels = cell.static()
+    readings = {int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()}
+    best = max(readings, key=lambda level: readings[level].value)
+    floor = max(reading.low for reading in readings.values())
+    able = [level for level, reading in readings.items() if reading.high >= floor]
+    varied = all(reading.is_varied for reading in readings.values())
+    return "dynamic", Reading(best, min(able), max(able), readings[best].runs, is_varied=varied)
+
+
+def settled(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """The mean of the levels that an elastic arm's runs settled on."""
+    row = cell.row(arm)
+    if pd.isna(row["level"]):
+        raise Missing(f"{row['arm']} settled on no level in {cell.wanted.name}")
+    if cell.venue.simulated:
+        return label(row), Reading(
+            float(row["level"]), float(row["level"]), float(row["level"]), int(row["n"]), is_varied=False
+        )
+    return label(row), _reading(row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf))
+
+
+def switches(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Context switches of all threads of a run, per second of its measured window."""
+    row = cell.row(arm)
+    return label(row), _of_counts(_switches_s(row, cell), row, cell)
+
+
+def executions_per_switch(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Tuples submitted over all operators, per context switch."""
+    row = cell.row(arm)
+    switches_s = _switches_s(row, cell)
+    if switches_s == 0:
+        raise Missing(f"{row['arm']} had no context switch in {cell.wanted.name}")
+    return label(row), _of_counts(_number(row, "submitted_mean", cell) / switches_s, row, cell)
+
+
+def load(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Threads that run or wait for a CPU, on average; known of simulated runs only, and of the nominal constants."""
+    row = cell.row(arm)
+    mean = _number(row, "runnable_mean", cell)
+    return label(row), Reading(mean, mean, mean, int(row["n"]), is_varied=False)
+
+
+def _switches_s(row: pd.Series, cell: Cell) -> float:
+    """Arms are measured for times of their own: an elastic one for some periods of its law."""
+    return _number(row, "context_switches_mean", cell) / _number(row, "duration_mean", cell)
+
+
+def _number(row: pd.Series, column: str, cell: Cell) -> float:
+    """A number of a row. Raises Missing if it is not there."""
+    value = row.get(column)
+    if value is None or pd.isna(value):
+        raise Missing(f"{row['arm']} has no {column} in {cell.wanted.name}")
+    return float(value)
+
+
+def _of_counts(value: float, row: pd.Series, cell: Cell) -> Reading:
+    if cell.venue.simulated:
+        return Reading(float(value), float(value), float(value), int(row["n"]), is_varied=False)
+    return Reading(float(value), value / COUNT_FACTOR, value * COUNT_FACTOR, int(row["n"]))
+
+
+def latency(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Median latency from source to sink; range: to the 99th percentile, so that an order is clear if the distributions are
+    apart. (The table has no interval over runs.)
+    """
+    name = cell.row(arm)["arm"]
+    rows = cell.latency[cell.latency["arm"] == name] if len(cell.latency) else cell.latency
+    if rows.empty or rows[["p50", "p99"]].isna().any(axis=None):
+        raise Missing(f"no latencies of {name} in {cell.wanted.name}")
+    row = rows.iloc[0]
+    return name, Reading(row["p50"], row["p50"], row["p99"], int(row["n"]), is_varied=not cell.venue.simulated)
+
+
+def failed(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Runs that failed: a tuple lost, doubled, out of order or harmed, or an error."""
+    rows = cell.throughput if arm == "every" else cell.throughput[cell.throughput["arm"] == cell.arm_name(arm)]
+    if rows.empty:
+        raise Missing(f"no arm {arm} in {cell.wanted.name}")
+    count, runs = float(rows["failed"].sum()), int(rows[["n", "failed", "unsettled"]].sum().sum())
+    name = "all arms" if arm == "every" else rows["arm"].iloc[0]
+    return name, Reading(count, count, count, runs, is_varied=not cell.venue.simulated)
+
+
+def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm: str) -> tuple[str, Reading]:
+    """A number of the runs of an arm over time. Its range is that over the runs; no constant was varied for it."""
+    name = cell.arm_name(arm)
+    reading = measure(timeline.runs_of(cell.timeline, name, cell.wanted))
+    if not cell.venue.simulated:
+        return name, reading
+    return name, Reading(reading.value, reading.low, reading.high, reading.runs, reading.points, is_varied=False)
+
+
+def _listed() -> list[Quantity]:
+    of_rows: list[tuple[str, str, str, Callable]] = [
+        ("throughput", "tuples/s", "mean throughput at the sinks", throughput),
+        ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
+        ("settled_level", "threads", "mean of the levels that the law settled on", settled),
+        ("context_switches", "1/s", "context switches a second", switches),
+        ("executions_per_switch", "tuples", "tuples executed for each context switch", executions_per_switch),
+        ("load", "threads", "threads that run or wait for a CPU, mean; of simulated runs only", load),
+        ("latency", "ns", "median latency; range up to the 99th percentile", latency),
+        ("failed_runs", "runs", "runs that lost, doubled, harmed or reordered a tuple, or broke off", failed),
+    ]
+    quantities = [Quantity(*entry) for entry in of_rows]
+    for name, (unit, measure) in (timeline.MEASURES | bursts.MEASURES).items():
+        meaning = " ".join((measure.__doc__ or "").split()).rstrip(".")
+        quantities.append(Quantity(name, unit, meaning[0].lower() + meaning[1:], partial(over_time, measure)))
+    return quantities
+
+
+QUANTITIES: dict[str, Quantity] = {quantity.name: quantity for quantity in _listed()}

@@ -1,0 +1,106 @@
+"""Numbers with a range, and comparisons of them that know what the range leaves open.
+
+A *reading* is a value with the range in which it may lie: of a measured arm the 95 % interval over its runs, of a simulated one
+the band over the machine constants that were varied. A *finding* is what a comparison says of readings: whether it holds at the
+values, and whether it has one answer throughout the ranges (Kleene's three values: yes, no, open).
+
+Ranges are taken as independent. The bands of two simulated arms are not: a constant moves both. So an answer that is the same
+throughout really is, while one that is open here may still be the same for every single constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class Missing(Exception):
+    """What a claim asks for is not in the tables; the message says what."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A number, and the range in which it may lie.
+
+    `points`: the single runs' numbers, where a paper speaks about runs and not about their mean. `is_varied`: whether the range
+    says anything; not that of a simulated arm whose constants were not varied. `runs`: how many runs are behind it.
+    """
+
+    value: float
+    low: float
+    high: float
+    runs: int = 1
+    points: tuple[float, ...] = ()
+    is_varied: bool = True
+
+    def __truediv__(self, other: Reading) -> Reading:
+        """The ratio of two numbers that are not negative. Raises Missing if the divisor is 0."""
+        if other.value == 0:
+            raise Missing("a ratio to 0")
+        low = 0.0 if math.isinf(other.high) else self.low / other.high
+        high = math.inf if other.low <= 0 or math.isinf(self.high) else self.high / other.low
+        varied = self.is_varied and other.is_varied
+        return Reading(self.value / other.value, max(low, 0.0), high, min(self.runs, other.runs), is_varied=varied)
+
+
+def of_runs(points: Sequence[float], runs: int | None = None) -> Reading:
+    """The mean of numbers of single runs, in the range from the least to the greatest. Raises Missing if there is none."""
+    finite = tuple(float(point) for point in points if math.isfinite(point))
+    if not finite:
+        raise Missing("no run has such a number")
+    return Reading(math.fsum(finite) / len(finite), min(finite), max(finite), runs or len(finite), finite)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a comparison says: at the values, and throughout the ranges (None: it depends on where in them)."""
+
+    holds: bool
+    throughout: bool | None
+
+
+def greater(high: Reading, low: Reading) -> Finding:
+    """Whether one number is greater than another."""
+    if high.low > low.high:
+        throughout: bool | None = True
+    else:
+        throughout = False if high.high <= low.low else None
+    return Finding(high.value > low.value, throughout)
+
+
+def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
+    """Whether one number is at least `factor` times another."""
+    if high.low >= factor * low.high:
+        throughout: bool | None = True
+    else:
+        throughout = False if high.high < factor * low.low else None
+    return Finding(high.value >= factor * low.value, throughout)
+
+
+def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
+    """Whether a number is within limits, which belong to them; where there are `points`, whether all of them are."""
+    least = -math.inf if at_least is None else at_least
+    most = math.inf if at_most is None else at_most
+    if reading.points:
+        inside = [least <= point <= most for point in reading.points]
+        return Finding(all(inside), all(inside) if all(inside) or not any(inside) else None)
+    if least <= reading.low and reading.high <= most:
+        throughout: bool | None = True
+    else:
+        throughout = False if reading.high < least or reading.low > most else None
+    return Finding(least <= reading.value <= most, throughout)
+
+
+def all_of(findings: Sequence[Finding]) -> Finding:
+    """Whether all hold."""
+    answers = [finding.throughout for finding in findings]
+    throughout = False if False in answers else None if None in answers else True
+    return Finding(all(finding.holds for finding in findings), throughout)
+
+
+def any_of(findings: Sequence[Finding]) -> Finding:
+    """Whether one at least holds."""
+    answers = [finding.throughout for finding in findings]
+    throughout = True if True in answers else None if None in answers else False
+    return Finding(any(finding.holds for finding in findings), throughout)

@@ -1,0 +1,259 @@
+"""Verdicts for people, as Markdown, and for programs, as JSON. `page` has them as HTML."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.claims.claim import Claim, papers
+from harness.claims.evaluate import Result, Sensitivity, Verdict
+from harness.claims.evidence import Shown
+from harness.claims.predicate import Outcome
+from harness.claims.reading import Reading
+
+TITLE = "What the papers claim, and what the tables say"
+
+INTRODUCTION = """\
+Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml) and was fixed before any
+simulated number was seen. A claim that fails stays here as failed; no constant of a simulated machine was fitted to one."""
+
+LEGEND = {
+    Verdict.REPRODUCED: "the check holds in every cell.",
+    Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some.",
+    Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
+    Verdict.UNDECIDED: "measured, and the intervals or the single runs do not agree on an answer.",
+    Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed.",
+    Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
+}
+
+EXPLANATION = """\
+Ranges of measured means are 95 % Student-t intervals over runs, of counts of context switches a factor of two, of latencies
+from the median to the 99th percentile, and of runs over time the least and the greatest run. Ranges of simulated
+throughputs are the band: least and greatest mean over the machine constants that were varied, one at a time. *Holds
+throughout*: the verdict is the same wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken
+as independent, so that a constant which moves both sides of a comparison alike may still never flip it. *Not varied*: no
+band for these numbers."""
+
+HEADINGS = ("flips within the band", "never settled")
+"""Of the last columns of the summary."""
+
+COLUMNS = (Verdict.REPRODUCED, Verdict.IN_PART, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED, Verdict.NO_DATA)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the summary: the claims of a paper on a machine."""
+
+    paper: str
+    machine: str
+    claims: int
+    verdicts: Counter[Verdict]
+    flips: int | None  # None: measured
+    unsettled: int  # verdicts that rest on runs that never settled
+
+
+def summary(results: Iterable[Result]) -> list[Line]:
+    """The counts by paper and machine: the claims' own machines first, each where a claim first names it."""
+    groups: dict[tuple[str, bool, str], list[Result]] = {}
+    for result in results:
+        if result.verdict is not Verdict.NOT_TESTABLE:
+            groups.setdefault((result.claim.paper, result.beside, result.machine), []).append(result)
+    order = {name: place for place, name in enumerate(papers())}
+    return [
+        Line(
+            paper,
+            f"{machine}, beside" if beside else machine,
+            len(rows),
+            Counter(row.verdict for row in rows),
+            sum(row.sensitivity is Sensitivity.FLIPS for row in rows) if rows[0].simulated else None,
+            sum(not row.is_settled for row in rows),
+        )
+        for (paper, beside, machine), rows in sorted(groups.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+    ]
+
+
+def summary_row(line: Line) -> list[str]:
+    """A line of the summary, for a table."""
+    counts = [line.claims, *(line.verdicts[verdict] for verdict in COLUMNS)]
+    return [line.paper, line.machine, *map(str, counts), "" if line.flips is None else str(line.flips), str(line.unsettled)]
+
+
+def by_claim(results: Iterable[Result]) -> list[tuple[Claim, list[Result]]]:
+    """The results of each claim together."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        groups.setdefault(result.claim.id, []).append(result)
+    return [(rows[0].claim, rows) for rows in groups.values()]
+
+
+def markdown(results: Sequence[Result]) -> str:
+    """The whole report."""
+    parts = [f"# {TITLE}", INTRODUCTION, _summary_table(results), _legend(), EXPLANATION]
+    for paper in papers().values():
+        groups = [group for group in by_claim(results) if group[0].paper == paper.name]
+        if not groups:
+            continue
+        parts += [f"## {paper.name}", f"*{paper.title}*"]
+        if paper.inconsistencies:
+            parts += ["Where its text is at odds with itself:", "\n".join(f"- {text}" for text in paper.inconsistencies)]
+        tested = [group for group in groups if group[0].check is not None]
+        parts += [_claim_text(claim, rows) for claim, rows in tested]
+        others = [claim for claim, _ in groups if claim.check is None]
+        if others:
+            parts += [f"### {paper.name}: not testable ({len(others)})", _not_testable_table(others)]
+    return "\n\n".join(parts) + "\n"
+
+
+def document(results: Sequence[Result]) -> dict[str, object]:
+    """The report as JSON: `summary`, and `results`, one object for each claim and machine."""
+    lines = [
+        {"paper": line.paper, "machine": line.machine, "claims": line.claims, "flips": line.flips, "unsettled": line.unsettled}
+        | {verdict.value: line.verdicts[verdict] for verdict in COLUMNS}
+        for line in summary(results)
+    ]
+    return {"summary": lines, "results": [_as_object(result) for result in results]}
+
+
+def listing(claims: Sequence[Claim]) -> str:
+    """The claims for a terminal, one a line: id, section, machines, statement."""
+    rows = [(claim.id, place(claim), _about(claim), claim.statement) for claim in claims]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = ["  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]) for row in rows]
+    untested = sum(claim.check is None for claim in claims)
+    return "\n".join([*lines, f"{len(claims)} claims, {untested} of them not testable"])
+
+
+def number(value: float) -> str:
+    """A number for people, to three digits: `1.23 M`, `0.0451`, `176`."""
+    if not math.isfinite(value):
+        return "∞"
+    for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= 0.9995 * factor:
+            return f"{value / factor:.3g}{unit}"
+    return f"{value:.3g}"
+
+
+def range_of(reading: Reading) -> str:
+    """The range of a reading for people; what is not known is said."""
+    if reading.points:
+        return "single run" if len(reading.points) == 1 else f"{number(reading.low)} … {number(reading.high)}"
+    if math.isinf(reading.high):
+        return "one run: no interval"
+    return f"{number(reading.low)} … {number(reading.high)}" if reading.is_varied else "no band"
+
+
+def said(outcome: Outcome) -> str:
+    """What came out in a cell, in a word or two, or why nothing did."""
+    if outcome.finding is None:
+        return outcome.missing
+    holds = "holds" if outcome.finding.holds else "fails"
+    return f"{holds} at these values, open within the ranges" if outcome.finding.throughout is None else holds
+
+
+def place(claim: Claim) -> str:
+    """Where the paper says it: `P17 §5.1`, `ELB, Cheap Tuples`."""
+    return f"{claim.paper} §{claim.section}" if claim.section[0].isdigit() else f"{claim.paper}, {claim.section}"
+
+
+def headline(result: Result) -> str:
+    """A verdict with what qualifies it: `reproduced (holds throughout)`."""
+    told = [result.sensitivity.value] if result.sensitivity else []
+    told += [] if result.is_settled else ["rests on runs that never settled"]
+    return result.verdict.value + (f" ({'; '.join(told)})" if told else "")
+
+
+def _as_object(result: Result) -> dict[str, object]:
+    claim = result.claim
+    return {
+        "id": claim.id,
+        "paper": claim.paper,
+        "section": claim.section,
+        "statement": claim.statement,
+        "check": str(claim.check) if claim.check else None,
+        "machine": result.machine or None,
+        "beside": result.beside,
+        "simulated": result.simulated,
+        "verdict": result.verdict.value,
+        "sensitivity": result.sensitivity.value or None,
+        "settled": result.is_settled,
+        "why": result.why or None,
+        "cells": [
+            {"cell": each.where, "holds": each.finding.holds, "throughout": each.finding.throughout, "missing": None}
+            if each.finding
+            else {"cell": each.where, "holds": None, "throughout": None, "missing": each.missing}
+            for each in result.outcomes
+        ],
+        "numbers": [_number_object(each) for each in result.shown],
+    }
+
+
+def _number_object(shown: Shown) -> dict[str, object]:
+    reading = shown.reading
+    return {
+        "cell": shown.cell,
+        "arm": shown.arm,
+        "quantity": shown.quantity,
+        "unit": shown.unit or None,
+        "value": reading.value,
+        "low": reading.low,
+        "high": reading.high if math.isfinite(reading.high) else None,
+        "runs": reading.runs,
+    }
+
+
+def _summary_table(results: Sequence[Result]) -> str:
+    head = ["paper", "machine", "claims", *COLUMNS, *HEADINGS]
+    rows = [summary_row(line) for line in summary(results)]
+    untested = Counter(result.claim.paper for result in results if result.verdict is Verdict.NOT_TESTABLE)
+    told = ", ".join(f"{count} of {paper}" for paper, count in untested.items())
+    table = _table(head, rows, numbers_from=2) if rows else ""
+    return "\n\n".join(part for part in (table, f"Not testable at all: {told}." if told else "") if part)
+
+
+def _legend() -> str:
+    return "\n".join(f"- **{verdict}**: {meaning}" for verdict, meaning in LEGEND.items())
+
+
+def _about(claim: Claim) -> str:
+    return ", ".join(claim.machines)
+
+
+def _claim_text(claim: Claim, rows: Sequence[Result]) -> str:
+    parts = [f"### {claim.id}", f"**{place(claim)}** ({_about(claim)}). {claim.statement}"]
+    parts += [f"*Read as:* {claim.reading}"] if claim.reading else []
+    parts += [f"*Note:* {claim.note}"] if claim.note else []
+    parts.append(f"*Check:* {claim.check}.")
+    parts += [_verdict_text(result) for result in rows]
+    return "\n\n".join(parts)
+
+
+def _verdict_text(result: Result) -> str:
+    beside = "beside: " if result.beside else ""
+    parts = [f"- {beside}**{result.machine}: {headline(result)}**" + (f": {result.why}" if result.why else "")]
+    parts += [f"  - {outcome.where}: {said(outcome)}" for outcome in result.outcomes if outcome.finding]
+    text = "\n".join(parts)
+    if not result.shown:
+        return text
+    head = ["cell", "arm", "quantity", "value", "range", "runs"]
+    table = _table(head, [number_row(shown) for shown in result.shown], numbers_from=3)
+    return text + "\n\n" + "\n".join(f"  {line}" for line in table.splitlines())
+
+
+def number_row(shown: Shown) -> list[str]:
+    """A number with its cell, arm, unit and range, for a table."""
+    named = shown.quantity + (f" [{shown.unit}]" if shown.unit else "")
+    reading = shown.reading
+    return [shown.cell, shown.arm, named, number(reading.value), range_of(reading), str(reading.runs)]
+
+
+def _not_testable_table(claims: Sequence[Claim]) -> str:
+    return _table(["claim", "§", "statement", "why not"], [[c.id, c.section, c.statement, c.not_testable] for c in claims], 9)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> str:
+    """A Markdown table; columns from `numbers_from` on are aligned right."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (head, *rows)]
+    rule = ["---:" if column >= numbers_from else "---" for column in range(len(head))]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (cells[0], rule, *cells[1:]))

@@ -1,0 +1,23 @@
+# Checking: the tables of all experiments that the papers' claims look at -> one report.
+
+
+rule claims:
+    """What the papers claim and what the tables say, as Markdown and as a page of the report."""
+    input:
+        CLAIMS_CODE,
+        tables=[f"{CONFIG.tables(name)}/{table}.parquet" for name in CLAIMED for table in CLAIM_TABLES],
+    output:
+        md=CONFIG.figure("claims", "md"),
+        html=report(
+            CONFIG.figure("claims", "html"),
+            caption="captions/claims.rst",
+            category="Claims",
+            labels={"figure": "claims", "profile": CONFIG.profile},
+        ),
+    log:
+        f"{CONFIG.results}/logs/figures/claims.log",
+    threads: 1
+    params:
+        tables=lambda wildcards, input: Path(input.tables[0]).parents[1],
+    shell:
+        "millrace claims --tables {params.tables:q} --output {output.md:q} --output {output.html:q} > {log:q} 2>&1"

@@ -1,0 +1,71 @@
+"""What a load balancer did in bursts of expensive tuples, and in silences of its source."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.claims import bursts
+from harness.claims.evidence import Wanted
+from harness.claims.reading import Missing
+from harness.claims.timeline import runs_of
+from tests.claims.made import balanced
+
+COST, RATE = "elb_bursty_cost", "elb_bursty_rate"
+
+
+def measure(name: str, experiment: str, ports: list[int], rates: list[float], **parameters: int):
+    """That number of one run. Of a cycle of tuples those from 30 to 40 % are expensive; bursts and silences are in ms."""
+    rows = balanced(ports, rates, experiment=experiment, parameters=json.dumps(parameters), congestion=[r / 100 for r in rates])
+    wanted = Wanted(experiment, {"topology": "load-balance"}, {})
+    return bursts.MEASURES[name][1](runs_of(rows, "manual", wanted))
+
+
+PORTS = [1, 2, 1, 1, 2, 8, 8, 6, 3, 2]
+RATES = [100.0, 100, 100, 10, 20, 30, 40, 300, 300, 300]
+"""Of a cycle of 1,000 tuples the first 300 take 3 s, the expensive 100 the next 4 s."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("calm_level", 1),
+        ("burst_throughput", 0.1),
+        ("burst_level", 8),
+        ("burst_climb", 8),
+        ("burst_recovery", 3.5),  # 35 in the second half
+        ("level_after_burst", 0.25),
+    ],
+)
+def test_a_burst_of_cost(name, value):
+    assert measure(name, COST, PORTS, RATES, cycle=1000).value == pytest.approx(value)
+
+
+def test_what_comes_after_the_next_burst_began_does_not_count_as_after_the_first():
+    ports, rates = [*PORTS, 9, 9], [*RATES, 10.0, 10.0]
+    assert measure("level_after_burst", COST, ports, rates, cycle=1000).value == pytest.approx(0.25)
+    assert measure("burst_recovery", COST, ports, rates, cycle=1000).value == pytest.approx(3.5)
+
+
+def test_a_run_without_a_burst_is_missing():
+    with pytest.raises(Missing, match="no burst begins in a run of elb_bursty_cost"):
+        measure("burst_level", COST, PORTS[:2], RATES[:2], cycle=1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "points"),
+    [
+        ("level_in_silence", (0.5, 0.25)),  # 2 of 4, then 2 of 8
+        ("level_on_return", (4, 2.5)),  # 8 of 2, 5 of 2
+    ],
+)
+def test_silences_of_the_source(name, points):
+    ports = [1, 4, 4, 2, 6, 8, 4, 2, 3, 5]
+    rates = [90.0, 90, 0, 0, 90, 90, 0, 0, 90, 90]
+    assert measure(name, RATE, ports, rates, burst=2000, silence=2000).points == points
+
+
+def test_congestion_in_silences_is_over_that_while_tuples_are_sent():
+    rates = [90.0, 90, 18, 18, 90, 90]
+    assert measure("silent_congestion", RATE, [1] * 6, rates, burst=2000, silence=2000).value == pytest.approx(0.2)

@@ -1,0 +1,59 @@
+"""The workflow checks the claims whose experiments a profile has."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.cli import figures
+from harness.config import load_config
+from tests.workflow.conftest import call, sweep, write_profile
+
+FIG10 = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 100])]}
+CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
+REPORTS = ["figures/claims.md", "figures/claims.html"]
+
+
+def config(folder, experiments, monkeypatch):
+    monkeypatch.chdir(folder)
+    return load_config(write_profile(folder, experiments))
+
+
+def test_the_reports_are_a_target_where_a_claim_looks_at_an_experiment(tmp_path, monkeypatch):
+    profile = config(tmp_path, FIG10 | CROSSOVER, monkeypatch)
+    assert figures._files(profile, "claims") == REPORTS
+    assert figures._files(profile, "figures/claims.html") == ["figures/claims.html"]
+    assert figures._made(profile, [])[-2:] == REPORTS
+
+
+def test_a_profile_without_such_an_experiment_has_no_reports(tmp_path, monkeypatch):
+    profile = config(tmp_path, CROSSOVER, monkeypatch)
+    assert figures._made(profile, []) == ["figures/crossover.png", "figures/crossover.svg"]
+    with pytest.raises(Exception, match="TARGET 'claims': the workflow makes no such figure or file"):
+        figures._files(profile, "claims")
+
+
+def jobs(text: str) -> dict[str, int]:
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", text, re.MULTILINE)}
+
+
+@pytest.mark.heavy
+def test_only_the_experiments_that_claims_look_at_are_needed_for_them(tmp_path):
+    write_profile(tmp_path, FIG10 | CROSSOVER)
+    done = call(tmp_path, "harness", "figures", "--dry-run", "claims")
+    assert done.returncode == 0, done.stderr
+    assert jobs(done.stdout + done.stderr) == {"measure": 2, "aggregate": 1, "claims": 1, "total": 4}
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(300)
+def test_the_workflow_makes_both_reports_and_puts_one_into_its_own(tmp_path):
+    arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": 1}]
+    write_profile(tmp_path, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, arms)
+    done = call(tmp_path, "harness", "figures", "claims", "--report", "results/report.html")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [*REPORTS, "results/report.html"]
+    assert "checked the claims in " in done.stderr
+    assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in (tmp_path / REPORTS[0]).read_text(encoding="utf-8")
+    assert "A claim that fails stays in the report" in (tmp_path / "results/report.html").read_text(encoding="utf-8")

@@ -1,0 +1,252 @@
+"""Every predicate both ways, at its boundary, with cells and arms missing, with intervals and bands."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.claims.curves import RiseAndFall, Rising
+from harness.claims.predicate import Term
+from harness.claims.predicates import Best, BestVaries, NotWorst, Order, Ratio, Trend, Within, Worst
+from harness.claims.reading import Finding
+from tests.claims.made import LOCAL, XEON, arm, cells, one_cell
+
+YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
+
+OTHERS = ("manual", "elastic")
+
+
+def findings(predicate, *found):
+    """What came out of each cell; a text is what was missing."""
+    return [outcome.finding or outcome.missing for outcome in predicate.judge(list(found))]
+
+
+def three(manual: float, dedicated: float | None, elastic: float, half: float = 1.0) -> list[dict]:
+    """The arms of a cell, each with an interval of that half."""
+    named = {"manual": manual, "dedicated": dedicated, "dynamic-elastic": elastic}
+    return [arm(name, mean, half=half) for name, mean in named.items()]
+
+
+@pytest.mark.parametrize(
+    ("dedicated", "finding"),
+    [(33, YES), (32.5, YES), (31, MAYBE), (30, UNLIKELY), (29, UNLIKELY), (28, NO), (5, NO)],
+)
+def test_best_is_above_all_others_by_more_than_the_intervals(dedicated, finding):
+    cell = one_cell(*three(10, dedicated, 30))
+    assert findings(Best("dedicated", OTHERS), cell) == [finding]
+
+
+@pytest.mark.parametrize(("dedicated", "finding"), [(5, YES), (9, MAYBE), (10, UNLIKELY), (12, NO)])
+def test_worst_is_below_all_others(dedicated, finding):
+    cell = one_cell(*three(10, dedicated, 30))
+    assert findings(Worst("dedicated", OTHERS), cell) == [finding]
+
+
+@pytest.mark.parametrize(("elastic", "finding"), [(15, YES), (25, YES), (11, MAYBE), (10, UNLIKELY), (9.5, UNLIKELY), (5, NO)])
+def test_not_worst_is_above_one_of_the_others(elastic, finding):
+    cell = one_cell(*three(10, 20, elastic))
+    assert findings(NotWorst("elastic", ("manual", "dedicated")), cell) == [finding]
+
+
+def test_an_order_holds_if_each_arm_is_above_the_next():
+    in_order, swapped, close = one_cell(*three(10, 30, 20)), one_cell(*three(20, 30, 10)), one_cell(*three(10, 21, 20))
+    order = Order(("dedicated", "elastic", "manual"))
+    assert findings(order, in_order, swapped, close) == [YES, NO, MAYBE]
+
+
+def test_an_order_of_one_arm_goes_from_cell_to_cell():
+    falling = cells({"1": three(30, 1, 1), "100": three(20, 1, 1), "1000": three(10, 1, 1)})
+    assert findings(Order(("manual",)), *falling) == [YES]
+    assert findings(Order(("manual",)), *falling[::-1]) == [NO]
+
+
+@pytest.mark.parametrize(("over", "finding"), [(20, YES), (10, YES), (9.99, NO), (40, YES), (40.01, NO)])
+def test_the_limits_of_a_ratio_belong_to_it(over, finding):
+    cell = one_cell(arm("manual", 20, half=0), arm("dedicated", over, half=0))
+    assert findings(Ratio(Term("dedicated"), Term("manual"), 0.5, 2), cell) == [finding]
+
+
+def test_a_ratio_is_open_if_a_limit_lies_within_its_range():
+    cell = one_cell(*three(20, 11, 1))
+    assert findings(Ratio(Term("dedicated"), Term("manual"), at_least=0.5), cell) == [MAYBE]
+
+
+def test_a_ratio_between_two_cells_is_one_outcome():
+    found = cells({"1": three(10, 1, 1, half=0), "100": three(30, 1, 1, half=0)})
+    ratio = Ratio(Term("manual", cell=1), Term("manual", cell=0), at_least=3)
+    assert ratio.needs_all
+    assert findings(ratio, *found) == [YES]
+
+
+def test_a_ratio_is_kept_with_the_numbers():
+    cell = one_cell(*three(20, 10, 1))
+    Ratio(Term("dedicated"), Term("manual"), at_least=0.4).judge([cell])
+    assert [(shown.arm, shown.quantity, shown.reading.value) for shown in cell.shown] == [
+        ("dedicated", "throughput", 10),
+        ("manual", "throughput", 20),
+        ("dedicated over manual", "ratio", 0.5),
+    ]
+
+
+def test_within_looks_at_every_arm():
+    cell = one_cell(*three(10, 20, 30, half=0))
+    assert findings(Within(("manual", "dedicated"), "throughput", at_most=20), cell) == [YES]
+    assert findings(Within(("manual", "elastic"), "throughput", at_most=20), cell) == [NO]
+
+
+def test_within_may_be_for_each_cpu():
+    cell = one_cell(arm("dynamic-elastic", 1, level=8.0, level_lo=8.0, level_hi=8.0))
+    assert findings(Within(("elastic",), "settled_level", at_most=1, per_cpu=True), cell) == [YES]
+    assert findings(Within(("elastic",), "settled_level", at_least=1.01, per_cpu=True), cell) == [NO]
+
+
+def test_a_trend_goes_from_cell_to_cell():
+    found = cells({cost: three(1, rate, 10, half=3) for cost, rate in (("1", 40), ("100", 30), ("1000", 20))})
+    over = {"over": Term("dedicated"), "under": Term("elastic")}
+    assert findings(Trend(**over, direction="falling"), *found) == [MAYBE]
+    assert findings(Trend(**over, direction="rising"), *found) == [UNLIKELY]
+    exact = cells({cost: three(1, rate, 10, half=0) for cost, rate in (("1", 40), ("100", 30), ("1000", 20))})
+    assert findings(Trend(**over, direction="falling"), *exact) == [YES]
+    assert findings(Trend(**over, direction="rising"), *exact) == [NO]
+
+
+def test_one_step_against_the_trend_breaks_it():
+    found = cells({cost: three(1, rate, 10, half=0) for cost, rate in (("1", 40), ("100", 20), ("1000", 30))})
+    assert findings(Trend(Term("dedicated"), Term("elastic"), "falling"), *found) == [NO]
+
+
+def test_one_cell_shows_no_trend():
+    cell = one_cell(*three(1, 2, 3))
+    assert findings(Trend(Term("dedicated"), Term("elastic"), "falling"), cell) == ["one number shows no order"]
+
+
+def levels(*means: float, half: float = 0.0) -> list[dict]:
+    """Fixed levels 1, 2, 4, … with these means."""
+    return [arm(f"dynamic-{2**power}", mean, half=half) for power, mean in enumerate(means)]
+
+
+@pytest.mark.parametrize(
+    ("means", "finding"), [((10, 20, 30, 5), YES), ((10, 9.5, 30, 5), YES), ((10, 9.4, 30, 5), NO), ((10, 20, 18, 40), NO)]
+)
+def test_rising_allows_dips_up_to_its_tolerance_and_looks_no_further_than_it_says(means, finding):
+    assert findings(Rising(up_to=4, tolerance=0.05), one_cell(*levels(*means))) == [finding]
+
+
+def test_rising_may_begin_at_0():
+    assert findings(Rising(up_to=4), one_cell(*levels(0, 20, 30))) == [YES]
+
+
+def test_what_is_0_is_named_where_a_ratio_needs_it():
+    cell = one_cell(*three(0, 10, 1, half=0))
+    assert findings(Ratio(Term("dedicated"), Term("manual"), at_least=1), cell) == ["manual is 0 in pipeline, cost 1"]
+
+
+def test_rising_looks_no_further_than_the_machine_has_cpus():
+    cell = one_cell(*levels(10, 20, 30, 40, 5))
+    assert LOCAL.cpus == 8
+    assert findings(Rising(up_to=64), cell) == [YES]
+    assert findings(Rising(up_to=64), one_cell(*levels(10, 20, 30, 40, 5), venue=XEON)) == [NO]
+
+
+def test_two_levels_are_enough_to_rise():
+    assert findings(Rising(up_to=2), one_cell(*levels(10, 20))) == [YES]
+
+
+def test_rising_needs_two_levels():
+    [missing] = findings(Rising(up_to=4), one_cell(*levels(10)))
+    assert missing == "fewer than two fixed levels up to 4 threads in pipeline, cost 1"
+
+
+@pytest.mark.parametrize(
+    ("means", "finding"),
+    [
+        ((10, 20, 30, 20, 10), YES),
+        ((10, 20, 30), YES),
+        ((30, 20, 10), YES),
+        ((10, 30, 30, 30), YES),
+        ((10, 30, 20, 21), YES),  # up by 5 % again
+        ((10, 30, 20, 25), NO),
+        ((20, 10, 30, 20), NO),
+        ((20, 19, 30, 20), YES),
+    ],
+)
+def test_rise_and_fall_allows_one_peak(means, finding):
+    assert findings(RiseAndFall(tolerance=0.05), one_cell(*levels(*means))) == [finding]
+
+
+def test_the_best_varies_if_no_arm_is_best_in_all_cells():
+    varies = BestVaries(("manual", "dedicated", "elastic"))
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(10, 30, 20)})) == [YES]
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(40, 30, 20)})) == [NO]
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(30, 31, 20)})) == [MAYBE]
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(31, 30, 20)})) == [UNLIKELY]
+    assert findings(varies, one_cell(*three(1, 2, 3))) == ["one cell has one best arm"]
+
+
+def test_an_arm_that_is_not_there_is_missing_in_its_cell_only():
+    found = cells({"1": three(10, 20, 30), "100": [arm("manual", 10, half=0)]})
+    assert findings(Order(("elastic", "manual")), *found) == [YES, "no arm elastic in pipeline, cost 100"]
+
+
+def test_what_compares_cells_compares_those_that_can_be_read():
+    found = cells({"1": three(10, 20, 30), "100": three(9, None, 30), "1000": three(8, 7, 5)})
+    missing = "dedicated has no throughput in pipeline, cost 100: 3 runs failed"
+    assert findings(BestVaries(("manual", "dedicated", "elastic")), *found) == [YES, missing]
+    assert findings(Order(("dedicated",)), *found) == [YES, missing]
+    assert findings(Trend(Term("dedicated"), Term("manual"), "falling"), *found) == [YES, missing]
+    assert findings(Order(("dedicated",)), found[1]) == [missing]
+
+
+def test_an_arm_whose_runs_all_failed_is_missing():
+    [missing] = findings(Best("elastic", ("dedicated",)), one_cell(*three(10, None, 30)))
+    assert missing == "dedicated has no throughput in pipeline, cost 1: 3 runs failed"
+
+
+def test_one_run_leaves_every_order_open():
+    cell = one_cell(arm("manual", 1), arm("dedicated", 1000, half=1))
+    assert findings(Order(("dedicated", "manual")), cell) == [MAYBE]
+
+
+def test_simulated_arms_are_compared_by_their_bands():
+    apart = one_cell(arm("manual", 10, band=(8, 12)), arm("dedicated", 20, band=(13, 22)), venue=XEON)
+    overlapping = one_cell(arm("manual", 10, band=(8, 14)), arm("dedicated", 20, band=(13, 22)), venue=XEON)
+    unvaried = one_cell(arm("manual", 10), arm("dedicated", 20), venue=XEON)
+    assert findings(Order(("dedicated", "manual")), apart, overlapping, unvaried) == [YES, MAYBE, YES]
+
+
+def test_simulated_intervals_over_seeds_do_not_count():
+    cell = one_cell(arm("manual", 10, half=5, band=(9, 11)), arm("dedicated", 14, half=5, band=(13, 15)), venue=XEON)
+    assert findings(Order(("dedicated", "manual")), cell) == [YES]
+
+
+def test_switches_are_compared_by_the_second_whatever_the_windows():
+    """The elastic arm is measured for twice as long."""
+    cell = one_cell(
+        arm("dedicated", 1e6, half=1, context_switches_mean=6200.0, duration_mean=5.0),
+        arm("dynamic-elastic", 1e6, half=1, context_switches_mean=200.0, duration_mean=10.0),
+    )
+    over, under = (Term(name, "context_switches") for name in ("dedicated", "elastic"))
+    assert findings(Ratio(over, under, 15, 300), cell) == [YES]
+    assert cell.shown[-1].reading.value == pytest.approx(62)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "words"),
+    [
+        (Best("manual", ("dedicated", "elastic")), "throughput of manual is above that of dedicated and elastic"),
+        (Worst("manual", ("elastic",), "latency"), "latency of manual is below that of elastic"),
+        (NotWorst("elastic", ("manual",)), "throughput of elastic is above that of one at least of manual"),
+        (Order(("dedicated", "manual")), "throughput: dedicated > manual"),
+        (Order(("manual",), "final_level"), "final level of manual falls from cell to cell"),
+        (Ratio(Term("elastic"), Term("static"), 0.5, 1), "elastic over static is from 0.5 to 1"),
+        (Ratio(Term("elastic", "ramp", 0), Term("elastic"), 2), "elastic (ramp) in cell 1 over elastic is at least 2"),
+        (Within(("static",), "best_level", at_most=4), "best level of static is at most 4"),
+        (Within(("manual",), "final_level", 1, None, True), "final level for each CPU of manual is at least 1"),
+        (Trend(Term("a"), Term("b"), "rising"), "a over b is rising from cell to cell"),
+        (Rising(64, 0.05), "throughput of dynamic never falls by more than 5% from level to level, up to 64 threads"),
+        (Rising(64), "throughput of dynamic never falls from level to level, up to 64 threads"),
+        (RiseAndFall(0.05), "over the fixed levels throughput has one peak, dips of up to 5% apart"),
+        (BestVaries(("a", "b", "c")), "which of a, b and c has the highest throughput is not the same in all cells"),
+    ],
+)  # fmt: skip
+def test_every_predicate_says_in_words_what_it_checks(predicate, words):
+    assert str(predicate) == words

@@ -1,0 +1,192 @@
+"""What is read of an arm: which arm a word means, its number and range, and what is missing."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from harness.claims.evidence import Wanted, find, parameters_of
+from harness.claims.quantities import QUANTITIES
+from harness.claims.reading import Missing, Reading
+from tests.claims.made import FIG9, LOCAL, XEON, arm, cell_name, one_cell, tables, throughput
+
+NAMED = {"topology": "pipeline", "cost": "1"}
+
+
+def test_elastic_is_p17s_law_if_it_is_there():
+    both = one_cell(arm("dynamic-elastic", 1, half=0), arm("dynamic-elastic-pldi17", 2, half=0))
+    assert both.read("throughput", "elastic").value == 2
+    assert one_cell(arm("dynamic-elastic", 1, half=0)).read("throughput", "elastic").value == 1
+
+
+def test_elastic_is_p17s_law_even_if_all_its_runs_failed():
+    cell = one_cell(arm("dynamic-elastic", 1, half=0), arm("dynamic-elastic-pldi17", None))
+    with pytest.raises(Missing, match="dynamic-elastic-pldi17 has no throughput in pipeline, cost 1: 3 runs failed"):
+        cell.read("throughput", "elastic")
+
+
+def test_static_is_the_best_fixed_level_and_never_an_elastic_one():
+    cell = one_cell(arm("dynamic-1", 5), arm("dynamic-2", 9), arm("dynamic-4", None), arm("dynamic-elastic", 99))
+    assert cell.read("throughput", "static").value == 9
+    assert cell.shown[-1].arm == "dynamic-2"
+    assert cell.read("throughput", "static-1").value == 5
+
+
+def test_a_cell_without_fixed_levels_has_no_static_arm():
+    with pytest.raises(Missing, match="no arm of a fixed level in pipeline, cost 1"):
+        one_cell(arm("manual", 1)).read("best_level", "static")
+
+
+def test_a_measured_mean_has_its_interval_and_one_run_has_none():
+    assert one_cell(arm("manual", 10, half=2)).read("throughput", "manual") == Reading(10, 8, 12, 3)
+    assert one_cell(arm("manual", 10)).read("throughput", "manual") == Reading(10, 0, math.inf, 3)
+
+
+def test_an_interval_does_not_reach_below_0():
+    assert one_cell(arm("manual", 10, half=20)).read("throughput", "manual").low == 0
+
+
+def test_a_simulated_mean_has_its_band_or_says_that_nothing_was_varied():
+    banded = one_cell(arm("manual", 10, half=1, band=(7, 15)), venue=XEON)
+    assert banded.read("throughput", "manual") == Reading(10, 7, 15, 3)
+    bare = one_cell(arm("manual", 10, half=1), venue=XEON)
+    assert bare.read("throughput", "manual") == Reading(10, 10, 10, 3, is_varied=False)
+
+
+def test_a_table_from_before_there_were_bands_is_read_too():
+    table = throughput({cell_name(): [arm("manual", 10)]}, XEON).drop(columns=["band_lo", "band_hi", "software"])
+    cell = find(tables(table), Wanted(FIG9, NAMED, {}), XEON)
+    assert cell.read("throughput", "manual") == Reading(10, 10, 10, 3, is_varied=False)
+
+
+def test_the_best_level_may_be_any_that_the_intervals_allow():
+    clear = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=1), arm("dynamic-4", 15, half=1))
+    assert clear.read("best_level", "static") == Reading(2, 2, 2, 3)
+    open_one = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=3), arm("dynamic-4", 15, half=2))
+    assert open_one.read("best_level", "static") == Reading(2, 2, 4, 3)
+
+
+def test_a_best_level_is_varied_only_if_all_levels_are():
+    half_banded = one_cell(arm("dynamic-1", 10, band=(9, 11)), arm("dynamic-2", 20), venue=XEON)
+    assert not half_banded.read("best_level", "static").is_varied
+    banded = one_cell(arm("dynamic-1", 10, band=(9, 11)), arm("dynamic-2", 20, band=(18, 25)), venue=XEON)
+    assert banded.read("best_level", "static").is_varied
+
+
+def test_the_settled_level_has_the_interval_of_its_runs():
+    cell = one_cell(arm("dynamic-elastic", 10, level=4.0, level_lo=3.0, level_hi=5.0))
+    assert cell.read("settled_level", "elastic") == Reading(4, 3, 5, 3)
+
+
+def test_a_simulated_level_has_no_band():
+    cell = one_cell(arm("dynamic-elastic", 10, level=4.0, level_lo=3.0, level_hi=5.0), venue=XEON)
+    assert cell.read("settled_level", "elastic") == Reading(4, 4, 4, 3, is_varied=False)
+
+
+def test_an_elastic_arm_that_never_settled_has_no_level():
+    with pytest.raises(Missing, match="dynamic-elastic settled on no level"):
+        one_cell(arm("dynamic-elastic", 10)).read("settled_level", "elastic")
+
+
+def switching(**row: object):
+    return one_cell(arm("dedicated", 1000, half=1, **row))
+
+
+def test_switches_are_by_the_second_and_known_to_a_factor_of_two():
+    cell = switching(context_switches_mean=200.0)
+    assert cell.read("context_switches", "dedicated") == Reading(40, 20, 80, 3)
+
+
+def test_executions_for_each_switch_are_those_over_all_operators():
+    cell = switching(context_switches_mean=200.0)
+    assert cell.read("executions_per_switch", "dedicated").value == 250  # 10,000 a second over all operators
+
+
+def test_without_a_switch_there_is_no_share_for_each():
+    with pytest.raises(Missing, match="dedicated had no context switch"):
+        switching(context_switches_mean=0.0).read("executions_per_switch", "dedicated")
+
+
+@pytest.mark.parametrize("column", ["context_switches_mean", "duration_mean", "submitted_mean"])
+def test_executions_for_each_switch_need_all_three_numbers(column):
+    cell = switching(**({"context_switches_mean": 200.0} | {column: None}))
+    with pytest.raises(Missing, match=f"dedicated has no {column} in pipeline, cost 1"):
+        cell.read("executions_per_switch", "dedicated")
+
+
+def test_switches_need_the_length_of_the_window():
+    cell = switching(context_switches_mean=200.0)
+    cell.throughput.drop(columns="duration_mean", inplace=True)
+    with pytest.raises(Missing, match="dedicated has no duration_mean"):
+        cell.read("context_switches", "dedicated")
+
+
+def test_the_load_is_known_of_simulated_runs_only():
+    assert one_cell(arm("dedicated", 1, runnable_mean=900.0), venue=XEON).read("load", "dedicated").value == 900
+    with pytest.raises(Missing, match="dedicated has no runnable_mean"):
+        switching().read("load", "dedicated")
+
+
+def test_latency_reaches_from_the_median_to_the_99th_percentile():
+    row = {"experiment": FIG9, "cell": cell_name(cost="1"), "arm": "manual", "machine": "local", "simulated": False}
+    table = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
+    cell = one_cell(arm("manual", 1, half=0), arm("dedicated", 1, half=0), latency=table)
+    assert cell.read("latency", "manual") == Reading(100, 100, 300, 3)
+    with pytest.raises(Missing, match="no latencies of dedicated"):
+        cell.read("latency", "dedicated")
+
+
+def test_failed_runs_are_counted_over_one_arm_or_all():
+    cell = one_cell(arm("manual", 1), arm("dedicated", None), arm("dynamic-1", 2, failed=1))
+    assert cell.read("failed_runs", "every").value == 4
+    assert cell.read("failed_runs", "dedicated").value == 3
+    assert cell.read("failed_runs", "manual").value == 0
+
+
+def test_an_arm_that_never_settled_and_let_no_tuple_through_says_nothing():
+    with pytest.raises(Missing, match="manual never settled in pipeline, cost 1, and no tuple arrived"):
+        one_cell(arm("manual", 0, unsettled_used=True)).read("throughput", "manual")
+    assert one_cell(arm("manual", 0, half=0)).read("throughput", "manual").value == 0
+
+
+def test_an_arm_says_what_its_mean_keeps_quiet_about():
+    cell = one_cell(arm("manual", 1, unsettled_used=True), arm("dedicated", 2, failed=1))
+    for word in ("manual", "dedicated"):
+        cell.read("throughput", word)
+    assert [shown.arm for shown in cell.shown] == ["manual (never settled)", "dedicated (1 of 4 runs failed)"]
+
+
+def test_a_cell_is_found_by_its_parameters_and_the_size_nearest_to_the_papers():
+    sizes = [(size, cost) for size in (10, 500, 900) for cost in (1, 100)]
+    held = tables(throughput({cell_name(operators=size, cost=cost): [arm("manual", size)] for size, cost in sizes}))
+    near = find(held, Wanted(FIG9, NAMED, {"operators": "1000"}), LOCAL)
+    assert near.read("throughput", "manual").value == 900
+    assert near.name == "pipeline, cost 1, 900 operators (paper: 1000)"
+
+
+def test_a_cell_of_the_papers_size_says_only_that():
+    held = tables(throughput({cell_name(): [arm("manual", 1)]}))
+    assert find(held, Wanted(FIG9, NAMED, {"operators": "1000"}), LOCAL).name == "pipeline, cost 1, 1000 operators"
+
+
+def test_missing_cells_and_experiments_are_named():
+    held = tables(throughput({cell_name(): [arm("manual", 1)]}))
+    with pytest.raises(Missing, match="no cell pipeline, cost 7 in pldi17_fig9"):
+        find(held, Wanted(FIG9, NAMED | {"cost": "7"}, {}), LOCAL)
+    with pytest.raises(Missing, match="no runs of pldi17_fig10"):
+        find(held, Wanted("pldi17_fig10", NAMED, {}), LOCAL)
+    with pytest.raises(Missing, match="no runs of pldi17_fig9 on xeon"):
+        find(held, Wanted(FIG9, NAMED, {}, "xeon"), XEON)
+
+
+def test_parameters_are_those_of_the_cells_name():
+    assert parameters_of("mix,width=10,cost=1") == {"topology": "mix", "width": "10", "cost": "1"}
+
+
+def test_every_quantity_has_a_unit_and_a_meaning():
+    for name, quantity in QUANTITIES.items():
+        assert quantity.unit, name
+        assert quantity.meaning[0].islower(), name
+        assert "\n" not in quantity.meaning, name

@@ -1,0 +1,124 @@
+"""Numbers with a range, and what comparisons of them leave open."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, not_below, of_runs, within
+
+YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
+
+
+def number(low: float, value: float, high: float) -> Reading:
+    return Reading(value, low, high)
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "finding"),
+    [
+        (number(11, 12, 13), number(8, 9, 10), YES),
+        (number(8, 9, 10), number(11, 12, 13), NO),
+        (number(9, 12, 13), number(8, 9, 10), MAYBE),
+        (number(8, 9, 12), number(10, 11, 13), UNLIKELY),
+        (number(10, 12, 13), number(8, 9, 10), MAYBE),  # they touch: equal is not greater
+        (number(8, 9, 10), number(10, 11, 12), NO),
+        (number(5, 5, 5), number(5, 5, 5), NO),
+    ],
+)
+def test_an_order_is_clear_if_the_ranges_do_not_overlap(high, low, finding):
+    assert greater(high, low) == finding
+
+
+@pytest.mark.parametrize(
+    ("reading", "finding"),
+    [
+        (number(2, 3, 4), YES),  # the limits, 2 and 4, belong to it
+        (number(1.9, 3, 4), MAYBE),
+        (number(3, 4.5, 5), UNLIKELY),
+        (number(4.1, 5, 6), NO),
+        (number(4, 5, 6), UNLIKELY),
+        (number(0, 1, 2), UNLIKELY),
+        (number(0, 1, 1.9), NO),
+    ],
+)
+def test_a_number_is_within_limits_if_its_range_is(reading, finding):
+    assert within(reading, 2, 4) == finding
+
+
+@pytest.mark.parametrize(
+    ("high", "finding"),
+    [
+        ((9.5, 9.7, 9.9), YES),
+        ((9.4, 9.5, 9.9), MAYBE),
+        ((9, 9.4, 9.6), UNLIKELY),
+        ((8, 8.4, 8.5), NO),
+        ((8, 8.5, 8.55), UNLIKELY),
+    ],
+)
+def test_not_below_allows_the_limit(high, finding):
+    """At least 0.95 times a number from 9 to 10."""
+    assert not_below(number(*high), number(9, 10, 10), 0.95) == finding
+
+
+def test_a_limit_that_is_not_given_does_not_bind():
+    assert within(number(1, 2, 1e9), 1, None) == YES
+    assert within(number(-1e9, 2, 3), None, 3) == YES
+
+
+@pytest.mark.parametrize(("points", "finding"), [([2, 4], YES), ([2, 5], UNLIKELY), ([1, 5], NO)])
+def test_where_single_runs_count_all_of_them_must_be_within(points, finding):
+    """The mean of 1 and 5 is within 2 and 4, but neither run is."""
+    assert within(of_runs(points), 2, 4) == finding
+
+
+def test_all_and_any_follow_kleene():
+    assert all_of([YES, MAYBE]) == MAYBE
+    assert all_of([YES, NO, MAYBE]) == NO
+    assert all_of([YES, YES]) == YES
+    assert any_of([NO, MAYBE]) == MAYBE
+    assert any_of([YES, UNLIKELY]) == YES
+    assert any_of([NO, NO]) == NO
+    assert all_of([MAYBE, UNLIKELY]) == UNLIKELY
+
+
+def test_the_range_of_a_ratio_is_that_of_the_extremes():
+    ratio = number(8, 10, 12) / number(2, 4, 5)
+    assert (ratio.value, ratio.low, ratio.high) == (2.5, 1.6, 6.0)
+
+
+def test_a_ratio_to_what_may_be_nothing_or_anything_has_no_end():
+    assert (number(8, 10, 12) / number(0, 4, math.inf)).high == math.inf
+    assert (number(8, 10, 12) / number(0, 4, math.inf)).low == 0
+
+
+def test_a_ratio_to_0_is_missing():
+    with pytest.raises(Missing, match="a ratio to 0"):
+        number(1, 1, 1) / number(0, 0, 1)
+
+
+def test_runs_without_the_number_do_not_count():
+    assert of_runs([1.0, math.nan, 3.0]) == Reading(2.0, 1.0, 3.0, 2, (1.0, 3.0))
+    with pytest.raises(Missing):
+        of_runs([math.nan])
+
+
+shares = st.floats(0, 1)
+readings = st.lists(st.floats(0.1, 1e6), min_size=3, max_size=3).map(sorted).map(lambda three: number(*three))
+
+
+@given(readings, readings, shares, shares, st.floats(0.01, 100))
+def test_what_holds_throughout_holds_at_every_point_of_the_ranges(a, b, where_a, where_b, limit):
+    point_a, point_b = a.low + where_a * (a.high - a.low), b.low + where_b * (b.high - b.low)
+    slack = 1e-9
+    order = greater(a, b)
+    if order.throughout is not None:
+        assert order.throughout == order.holds == (a.value > b.value)
+        assert (point_a > point_b * (1 - slack)) if order.throughout else (point_a <= point_b * (1 + slack))
+    share = within(a / b, limit, None)
+    if share.throughout is not None:
+        ratio = point_a / point_b
+        assert (ratio >= limit * (1 - slack)) if share.throughout else (ratio < limit * (1 + slack))

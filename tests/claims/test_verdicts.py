@@ -1,0 +1,193 @@
+"""From findings to verdicts: machines, what is missing, what intervals and bands leave open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.claims import tables as tables_module
+from harness.claims.claim import Claim
+from harness.claims.evaluate import Sensitivity, Verdict, evaluate
+from harness.claims.evidence import Wanted
+from harness.claims.predicate import Term
+from harness.claims.predicates import Order, Ratio
+from harness.claims.tables import Venue
+from tests.claims.made import FIG9, LOCAL, POWER8, XEON, arm, cell_name, tables, throughput
+
+CPUS = {"xeon": 176, "power8": 184}
+
+
+@pytest.fixture(autouse=True)
+def profiles(monkeypatch):
+    """The machines' CPUs, without their profiles."""
+    measured = tables_module._cpus
+    monkeypatch.setattr(
+        tables_module, "_cpus", lambda name, simulated, rows: CPUS[name] if simulated else measured(name, False, rows)
+    )
+
+
+def claim(costs=(1, 100), check=None, machines=("xeon", "power8"), **other):
+    """Dedicated is faster than manual, in pipelines of these costs."""
+    cells = tuple(Wanted(FIG9, {"topology": "pipeline", "cost": str(cost)}, {}) for cost in costs)
+    return Claim(
+        "p17-5.1-x", "P17", "5.1", machines, "A claim.", check=check or Order(("dedicated", "manual")), cells=cells, **other
+    )
+
+
+def pair(dedicated, manual=10.0, **other):
+    return [arm("dedicated", dedicated, **other), arm("manual", manual, **other)]
+
+
+def on(venue, **of_cost):
+    """The table of a machine: the arms at cost 1 and 100 are `c1` and `c100`."""
+    return throughput({cell_name(cost=cost.removeprefix("c")): arms for cost, arms in of_cost.items()}, venue)
+
+
+def verdicts(results):
+    return [(result.machine, result.verdict) for result in results]
+
+
+def test_a_claim_is_judged_on_each_of_its_machines():
+    held = tables(on(XEON, c1=pair(20), c100=pair(20)), on(POWER8, c1=pair(20), c100=pair(5)))
+    assert verdicts(evaluate([claim()], held)) == [
+        ("xeon (simulated)", Verdict.REPRODUCED),
+        ("power8 (simulated)", Verdict.NOT_REPRODUCED),
+    ]
+
+
+def test_a_machine_that_the_tables_do_not_hold_has_no_data():
+    held = tables(on(XEON, c1=pair(20), c100=pair(20)))
+    assert verdicts(evaluate([claim()], held)) == [
+        ("xeon (simulated)", Verdict.REPRODUCED),
+        ("power8 (simulated)", Verdict.NO_DATA),
+    ]
+
+
+def test_a_claim_that_holds_where_there_are_cells_is_reproduced_in_part():
+    [result] = evaluate([claim(machines=("xeon",))], tables(on(XEON, c1=pair(20))))
+    assert result.verdict is Verdict.IN_PART
+    assert result.why == "no cell pipeline, cost 100 in pldi17_fig9"
+
+
+def test_a_claim_that_fails_in_one_cell_is_not_reproduced_whatever_is_missing():
+    [result] = evaluate([claim(costs=(1, 100, 1000), machines=("xeon",))], tables(on(XEON, c1=pair(20), c100=pair(5))))
+    assert result.verdict is Verdict.NOT_REPRODUCED
+
+
+def test_a_claim_without_a_cell_has_no_data():
+    [result] = evaluate([claim(costs=(7,), machines=("xeon",))], tables(on(XEON, c1=pair(20))))
+    assert (result.verdict, result.why) == (Verdict.NO_DATA, "no cell pipeline, cost 7 in pldi17_fig9")
+
+
+def test_a_failed_arm_leaves_no_data():
+    [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=pair(None))))
+    assert (result.verdict, result.why) == (
+        Verdict.NO_DATA,
+        "dedicated has no throughput in pipeline, cost 1: 3 runs failed",
+    )
+
+
+def test_a_ratio_between_cells_needs_both():
+    between = Ratio(Term("manual", cell=0), Term("manual", cell=1), at_least=1)
+    [result] = evaluate([claim(check=between, machines=("xeon",))], tables(on(XEON, c1=pair(20))))
+    assert (result.verdict, result.why) == (Verdict.NO_DATA, "no cell pipeline, cost 100 in pldi17_fig9")
+
+
+@pytest.mark.parametrize(
+    ("dedicated", "half", "verdict"),
+    [(20, 1, Verdict.REPRODUCED), (12, 2, Verdict.UNDECIDED), (9, 2, Verdict.UNDECIDED), (5, 1, Verdict.NOT_REPRODUCED)],
+)
+def test_a_measured_order_that_intervals_do_not_separate_is_undecided(dedicated, half, verdict):
+    [result] = evaluate(
+        [claim(costs=(1,), machines=("4-core",))], tables(on(replace(LOCAL, cpus=4), c1=pair(dedicated, half=half)))
+    )
+    assert (result.verdict, result.sensitivity) == (verdict, Sensitivity.NONE)
+
+
+@pytest.mark.parametrize(
+    ("dedicated", "band", "verdict", "sensitivity"),
+    [
+        (20, 2, Verdict.REPRODUCED, Sensitivity.HOLDS),
+        (12, 2, Verdict.REPRODUCED, Sensitivity.FLIPS),
+        (9, 2, Verdict.NOT_REPRODUCED, Sensitivity.FLIPS),
+        (5, 1, Verdict.NOT_REPRODUCED, Sensitivity.HOLDS),
+        (12, None, Verdict.REPRODUCED, Sensitivity.NOT_VARIED),
+    ],
+)
+def test_a_simulated_order_is_decided_and_its_band_says_how_surely(dedicated, band, verdict, sensitivity):
+    arms = [
+        arm(name, mean, band=None if band is None else (mean - band, mean + band))
+        for name, mean in (("dedicated", dedicated), ("manual", 10))
+    ]
+    [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=arms)))
+    assert (result.verdict, result.sensitivity) == (verdict, sensitivity)
+
+
+def test_a_band_of_some_arms_only_says_nothing():
+    arms = [arm("dedicated", 20, band=(19, 21)), arm("manual", 10)]
+    [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=arms)))
+    assert result.sensitivity is Sensitivity.NOT_VARIED
+
+
+def test_other_machines_are_judged_beside_where_that_makes_sense():
+    held = tables(on(LOCAL, c1=pair(20, half=1)))
+    asked = claim(costs=(1,), machines=("xeon",))
+    assert not any(result.beside for result in evaluate([asked], held))
+    [own, beside] = evaluate([replace(asked, elsewhere=True)], held)
+    assert (own.verdict, own.beside) == (Verdict.NO_DATA, False)
+    assert (beside.machine, beside.verdict, beside.beside) == ("local (measured)", Verdict.REPRODUCED, True)
+    assert not any(result.beside for result in evaluate([replace(asked, elsewhere=True, needs_cpus=9)], held))
+
+
+def test_a_machine_known_by_its_cpus_is_any_with_as_many():
+    sixteen = replace(LOCAL, cpus=16)
+    [result] = evaluate([claim(costs=(1,), machines=("16-core",))], tables(on(sixteen, c1=pair(20, half=1))))
+    assert (result.machine, result.beside) == ("local (measured)", False)
+    [result] = evaluate([claim(costs=(1,), machines=("16-core",))], tables(on(LOCAL, c1=pair(20, half=1))))
+    assert (result.machine, result.verdict) == ("16-core (any with 16 logical CPUs)", Verdict.NO_DATA)
+
+
+def test_software_costs_are_judged_apart():
+    streams = Venue("xeon", True, "streams-4.2", 176)
+    held = tables(on(XEON, c1=pair(20)), on(streams, c1=pair(5)))
+    assert verdicts(evaluate([claim(costs=(1,), machines=("xeon",))], held)) == [
+        ("xeon (simulated)", Verdict.REPRODUCED),
+        ("xeon (simulated, streams-4.2)", Verdict.NOT_REPRODUCED),
+    ]
+
+
+def joint():
+    cells = tuple(Wanted(FIG9, {"topology": "pipeline", "cost": "1"}, {}, name) for name in ("power8", "xeon"))
+    return replace(claim(check=Order(("manual",))), cells=cells)
+
+
+@pytest.mark.parametrize(("power8", "verdict"), [(30, Verdict.REPRODUCED), (10, Verdict.NOT_REPRODUCED)])
+def test_machines_are_compared_with_each_other(power8, verdict):
+    held = tables(on(XEON, c1=pair(1, manual=20)), on(POWER8, c1=pair(1, manual=power8)))
+    assert verdicts(evaluate([joint()], held)) == [("xeon and power8 (simulated)", verdict)]
+
+
+def test_a_comparison_of_machines_needs_both():
+    [result] = evaluate([joint()], tables(on(XEON, c1=pair(1))))
+    assert (result.verdict, result.why) == (Verdict.NO_DATA, "the tables do not hold xeon and power8")
+
+
+def test_the_results_of_one_machine_only():
+    held = tables(on(XEON, c1=pair(20)), on(LOCAL, c1=pair(20, half=1)))
+    claims = [claim(costs=(1,), elsewhere=True), joint()]
+    assert [result.machine for result in evaluate(claims, held, "xeon")] == ["xeon (simulated)"]
+    assert [result.machine for result in evaluate(claims, held, "local")] == ["local (measured)"]
+    assert verdicts(evaluate(claims, held, "power8")) == [("power8 (simulated)", Verdict.NO_DATA)]
+
+
+def test_a_claim_that_cannot_be_tested_says_why():
+    untested = Claim("p17-3-x", "P17", "3", ("xeon",), "A claim.", not_testable="no such arm")
+    [result] = evaluate([untested], tables(on(XEON, c1=pair(20))))
+    assert (result.verdict, result.why) == (Verdict.NOT_TESTABLE, "no such arm")
+
+
+def test_a_machine_of_that_many_cpus_may_be_asked_for():
+    sixteen = tables(on(replace(LOCAL, cpus=16), c1=pair(20, half=1)))
+    [result] = evaluate([claim(costs=(1,), machines=("16-core",))], sixteen, "16-core")
+    assert result.machine == "local (measured)"
