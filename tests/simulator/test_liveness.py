@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import GRAPHS
+from tests.runtime.shapes import GRAPHS, pipeline
 from tests.runtime.test_random_runs import BUILT_IN, graphs
 from tests.simulator.runs import PLACES, simulated
 
@@ -56,6 +56,19 @@ def test_silence_finds_all_queues_empty(shape: str, place: tuple[str, str]) -> N
     for number, model in enumerate(MODELS):
         sent += sent_and_nothing_left(silenced(GRAPHS[shape](), BURST_S[number % 3]), model, place, number)
     assert sent > 0
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("model", [Dynamic(1), Dynamic(2), Dedicated()], ids=repr)
+def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(model: Model, place: tuple[str, str]) -> None:
+    """Three tuples and then silence: with gaps of all lengths around what it takes to find nothing and to fall asleep."""
+    for step in range(150):
+        gap_s = 3e-6 + 0.25e-6 * step
+        graph = pipeline(1)
+        graph.operators["source"] = replace(
+            graph.operators["source"], rates=((0.01, 0.0), (2.5 * gap_s, 1 / gap_s), (3600.0, 0.0))
+        )
+        assert sent_and_nothing_left(graph, model, place, step) == 3
 
 
 @given(
