@@ -97,7 +97,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         uint8_t state
         bool spinning
         uint8_t rest
-        bool suspended, created
+        bool suspended
         uint64_t drains, searches, reschedules, waits, given_up_fingerprints
         uint64_t idle_time, idle_began, asleep_time, asleep_began, born
 

@@ -12,7 +12,6 @@ namespace millrace::sim {
 
 inline void Simulation::start(uint32_t worker) {
   Worker& w = workers[worker];
-  w.created = true;
   w.born = system.now;
   if (w.pooled && software.printed && !listed_) {
     for (const Port& port : ports) {
@@ -70,7 +69,6 @@ inline void Simulation::run_out(uint64_t events) {
 inline void Simulation::suspend(uint32_t worker, bool suspended) {
   Worker& w = workers[worker];
   w.suspended = suspended;
-  w.flags.store(Line::NOBODY - 1);
   if (suspended && w.rest == IDLE) {
     const auto place = std::find(idle_.sleepers.begin(), idle_.sleepers.end(), &w);
     if (place != idle_.sleepers.end()) idle_.sleepers.erase(place);

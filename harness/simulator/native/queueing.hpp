@@ -5,13 +5,26 @@
 // the service, or the way in.
 #pragma once
 
-#include <cmath>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "calendar.hpp"
 
 namespace millrace::sim {
+
+// The natural logarithm of x > 0, to twelve digits, from basic arithmetic alone: libraries differ in the last bit, and runs must not.
+inline double logarithm(double x) noexcept {
+  constexpr double LN_2 = 0.693147180559945309417, ROOT_2 = 1.41421356237309504880;
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  double exponent = static_cast<double>(static_cast<int64_t>(bits >> 52) - 1023);
+  double mantissa = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000);
+  if (mantissa > ROOT_2) mantissa /= 2, exponent += 1;
+  const double s = (mantissa - 1) / (mantissa + 1), z = s * s;  // log m = 2 artanh s
+  double sum = 0;
+  for (int odd = 15; odd >= 1; odd -= 2) sum = sum * z + 1.0 / odd;
+  return exponent * LN_2 + 2 * s * sum;
+}
 
 class Queueing {
  public:
@@ -84,7 +97,7 @@ class Queueing {
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB;
     mixed ^= mixed >> 31;
     const double share = static_cast<double>((mixed >> 11) + 1) * 0x1p-53;  // (0, 1]
-    return static_cast<Time>(-std::log(share) * mean);
+    return static_cast<Time>(-logarithm(share) * mean);
   }
 
   Calendar calendar_;

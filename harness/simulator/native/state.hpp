@@ -150,14 +150,13 @@ struct Port {
 enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };
 
 struct Worker : Thread {
-  bool pooled = false, suspended = false, slow = false, created = false;
+  bool pooled = false, suspended = false, slow = false;
   Rest rest = AWAKE;
   uint32_t at = 0;  // operator + 1
   Operator* op = nullptr;
   Port* port = nullptr;
   std::vector<Target*> owed;
   Port* unannounced = nullptr;
-  Line flags;  // its own: written by the engine only
   uint64_t drains = 0, searches = 0, reschedules = 0, waits = 0, given_up_fingerprints = 0;
   Time idle_time = 0, idle_began = NEVER, asleep_time = 0, asleep_began = NEVER, born = 0;
   WaitQueue pause;

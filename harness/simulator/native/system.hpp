@@ -2,7 +2,7 @@
 //
 //   run queues   one a CPU; a thread that may run and does not has the smallest virtual run time or waits for who has (CFS). A slice is the
 //                latency over the threads there, at least the granularity. Preemption happens where a thread is between two steps of its
-//                program, which are never longer than LONGEST_STEP.
+//                program: a step ends once it is longer than LONGEST_STEP, so with the batch, or the one tuple, that takes it there.
 //   wake-up      on the CPU where the thread ran last, if that is idle; else on an idle core near by, else on an idle CPU of a busy core, near
 //                first; else it queues where it ran last, or at the waker's CPU if fewer wait there, and may preempt who runs. A sleeper
 //                gets half a latency of credit.

@@ -1,0 +1,72 @@
+"""No wake-up is lost: what a burst leaves in the queues is executed in the silence after it, though nothing new comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.graph import Graph
+from harness.models import Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import GRAPHS
+from tests.runtime.test_random_runs import BUILT_IN, graphs
+from tests.simulator.runs import PLACES, simulated
+
+BURST_S = [1e-4, 1.5e-4, 2e-4]
+MODELS = [
+    Manual(),
+    Dedicated(),
+    Dedicated(queue_capacity=1),
+    Dynamic(1),
+    Dynamic(2),
+    Dynamic(2, queue_capacity=1),
+    Dynamic(2, queue_capacity=30),
+    Dynamic(2, queued="none"),
+]
+
+
+def silenced(graph: Graph, burst_s: float) -> Graph:
+    """While everybody sleeps its sources begin to send as fast as they may, and soon after they are silent for an hour."""
+    for name, operator in list(graph.operators.items()):
+        if operator.kind == "source":
+            graph.operators[name] = replace(operator, rates=((0.01, 0.0), (burst_s, None), (3600.0, 0.0)))
+    return graph
+
+
+def sent_and_nothing_left(graph: Graph, model: Model, place: tuple[str, str], seed: int) -> int:
+    """How many tuples have been sent, all of which have arrived."""
+    machine, software = place
+    engine = simulated(graph, model, machine, software=software, seed=seed)
+    engine.start()
+    engine.sample(0.05)
+    while any((sample := engine.sample(0.05)).processed):
+        assert sample.time_s < 10.0, "that is long enough"
+    assert not any(sample.queue_fill), (model, place)
+    totals = engine.stop(drain=False, timeout_s=1.0)
+    assert totals.correct and totals.in_flight == 0, (model, place)
+    return totals.sent
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+@pytest.mark.parametrize("shape", GRAPHS)
+def test_silence_finds_all_queues_empty(shape: str, place: tuple[str, str]) -> None:
+    sent = 0
+    for number, model in enumerate(MODELS):
+        sent += sent_and_nothing_left(silenced(GRAPHS[shape](), BURST_S[number % 3]), model, place, number)
+    assert sent > 0
+
+
+@given(
+    graph=graphs(BUILT_IN),
+    model=st.sampled_from(MODELS),
+    place=st.sampled_from(PLACES),
+    burst_s=st.sampled_from(BURST_S),
+    seed=st.integers(0, 100),
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_silence_finds_all_queues_of_random_graphs_empty(
+    graph: Graph, model: Model, place: tuple[str, str], burst_s: float, seed: int
+) -> None:
+    sent_and_nothing_left(silenced(graph, burst_s), model, place, seed)
