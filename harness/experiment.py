@@ -24,6 +24,9 @@ RUN_OVERHEAD_S = 0.7
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
+EVENTS_A_SECOND = 4e6
+"""Events that a simulation handles in a second, about. For estimates only."""
+
 VIRTUAL_SECOND_S = 25.0
 """Seconds that a simulated one takes, about: hundreds of busy threads on one core. For estimates only."""
 
@@ -84,6 +87,7 @@ class Block:
     place: Place = field(default_factory=Place)
     period_s: float = PERIOD_S
     variants: Sequence[Mapping[str, float]] = ()
+    events: int | None = None  # simulated: windows of arms that are not elastic are as long as so many events take
 
     @property
     def stem(self) -> str:
@@ -114,6 +118,8 @@ class Block:
         """What a second of a run takes: a virtual one the longer, the more threads are busy."""
         if not self.place.simulated:
             return 1.0
+        if self.events is not None and not arm.elastic:
+            return 3 * self.events / EVENTS_A_SECOND / self.duration_s
         return VIRTUAL_SECOND_S * max(0.1, min(1.0, (arm.threads or self.place.cpus) / self.place.cpus))
 
     def window_s(self, arm: Arm) -> float:
@@ -142,7 +148,8 @@ class Block:
         if not self.place.simulated:
             return ""
         variants = " ".join(f"{path}={value:g}" for variant in self.variants for path, value in variant.items())
-        return f"; simulated; software {self.place.software}; profiles {' '.join(self.place.digests)}; variants {variants}"
+        events = "" if self.events is None else f"; events {self.events}"
+        return f"{events}; simulated; software {self.place.software}; profiles {' '.join(self.place.digests)}; variants {variants}"
 
     def specs(self) -> dict[str, RunSpec]:
         """What each arm is asked to do, by the arm's name."""
@@ -159,6 +166,7 @@ class Block:
             simulated=self.place.simulated,
             software=self.place.software,
             duration_s=arm.duration_s or self.duration_s,
+            events=None if arm.elastic or not self.place.simulated else self.events,
             warmup=self.warmup,
             seed=self.seed,
             experiment=self.experiment,

@@ -19,7 +19,7 @@ from harness.measurement.spec import PERIOD_S, arm_name
 from harness.models import MODELS, Dynamic, make_model
 from harness.place import Place, find_place
 
-OVERRIDES = ("repeats", "duration_s", "warmup", "period_s")
+OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s")
 """What a size of an experiment may say otherwise than its profile, and a machine of a size otherwise than the size."""
 
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
@@ -47,6 +47,7 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
             if settled.get(key, least) < least:
                 raise wrong(path, (*_said_at(spot, size, entry, key), key), f"must be {least:g} or more", settled[key])
         shared = measuring(settled) | {
+            "events": _whole(settled.get("events")),
             "experiment": path.stem,
             "place": here,
             "arms": tuple(_arms(path, spot, size, entry, here)),

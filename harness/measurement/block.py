@@ -1,8 +1,8 @@
 """A block: all arms of one cell, each `repeats` times, interleaved in random order.
 
 In each repeat every arm runs once, in an order drawn anew, so that slow drift of the host cannot favour an arm. Each run has a
-process of its own, one at a time. Nothing drifts in a simulation; there, every arm also runs once with each of the block's
-variants: constants of the machine that replace its own.
+process of its own, one at a time. Nothing drifts in a simulation, and no process has anything to hide from the next: simulated
+runs share ours. There, every arm also runs once with each of the block's variants: constants that replace the machine's own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.measurement.lock import measuring_lock, say_on_stderr
-from harness.measurement.run import run_in_fresh_process
+from harness.measurement.run import measure, run_in_fresh_process
 from harness.measurement.spec import RunSpec
 
 Progress = Callable[[int, int, str], None]
@@ -59,11 +59,15 @@ def run_block(
     """
     tell = progress or (lambda done, total, text: None)
     order = block_order(specs_by_arm, repeats, seed, variants)
+    from harness.measurement.source import commit
+
+    def simulate(spec: RunSpec, announce: Callable[[str], None]) -> dict[str, Any]:
+        return measure(spec, announce) | {"commit": commit()}
+
     with nullcontext() if all(spec.simulated for spec in order) else measuring_lock(notify):
         for done, spec in enumerate(order):
-            yield run_in_fresh_process(
-                spec, announce=lambda phase, done=done, spec=spec: tell(done, len(order), f"{spec.arm}: {phase}")
-            )
+            run = simulate if spec.simulated else run_in_fresh_process
+            yield run(spec, announce=lambda phase, done=done, spec=spec: tell(done, len(order), f"{spec.arm}: {phase}"))
     tell(len(order), len(order), "done")
 
 

@@ -16,6 +16,7 @@ from harness.measurement.steady import WarmUp, settled_within
 SAMPLES = 10  # in the measured window of a timed run
 MIN_PERIOD_S = 0.05  # of real threads
 MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
+WARM_UP_WINDOWS = 20  # of a run that is measured by events, at most: twice the events of the measured window in all
 STOP_S = 2.0  # for draining, and again for threads to stop
 STALL_S = 120.0  # a bounded run in which no tuple moves for so long is given up: far longer than any operator may compute
 
@@ -68,6 +69,8 @@ def observe(
 
 
 def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable[[str], None]) -> Observation:
+    if spec.events is not None:
+        return _by_events(engine, spec.events, copies, announce)
     announce("warming up")
     warmup_s, settled = _warm_up(engine, spec, copies)
     announce("measuring")
@@ -84,6 +87,25 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
         seen.error = _ended(warmup_s + measured_s)
     else:
         seen.settled = settled_within(samples, copies) if settled is None else settled
+    return seen
+
+
+def _by_events(engine: Engine, events: int, copies: int | None, announce: Callable[[str], None]) -> Observation:
+    """A simulated run whose time scale nobody knows beforehand: windows last as long as so many events take."""
+    announce("warming up")
+    warm_up = WarmUp(copies, float("inf"))
+    for _ in range(WARM_UP_WINDOWS):
+        if engine.finished() or warm_up.step(engine.sample_events(max(1, 2 * events // WARM_UP_WINDOWS))):
+            break
+    announce("measuring")
+    samples: list[Sample] = []
+    while len(samples) < SAMPLES and not engine.finished():
+        samples.append(engine.sample_events(max(1, events // SAMPLES)))
+    seen = Observation(samples, warmup_s=warm_up.elapsed_s)
+    if engine.finished():
+        seen.error = _ended(warm_up.elapsed_s + sum(sample.elapsed_s for sample in samples))
+    else:
+        seen.settled = warm_up.settled
     return seen
 
 

@@ -61,6 +61,7 @@ class RunSpec:
     minimum: int | None = None  # levels of the law; None: as `models.Dynamic` has it
     maximum: int | None = None
     simulated: bool = False
+    events: int | None = None  # simulated: the window is as long as so many events take, in place of `duration_s`
     software: str = ""  # whose costs a simulated run has; "": those of this project
     constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
 

@@ -43,7 +43,7 @@ from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
 from harness.simulator.levels import levels_of
 
 MAX_EVENTS = 20_000_000_000
-"""Events that a run may take unless told otherwise: hours. A graph in which nothing moves time forward ends by it."""
+"""Events that a run may take (a thread's turn is one, a batch that an operator executes another) unless told otherwise: hours. A graph in which nothing moves time forward ends by it."""
 
 LONGEST_PERIOD_S = 1e6
 """The longest period of a sample [virtual s]."""
@@ -88,7 +88,7 @@ cdef class SimulatorEngine:
     seed : int
         Of where threads begin and how long wake-ups take.
     events : int
-        The run fails after so many.
+        The run fails after so many: turns of threads, and batches that operators execute.
     """
 
     cdef Plan plan
@@ -331,7 +331,7 @@ cdef class SimulatorEngine:
     cdef _pass(self, double period_s):
         """Let virtual time pass. Raises RunFailed if the run takes more events than it may."""
         cdef uint64_t until = self.core.system.now + <uint64_t> round(period_s / PS)
-        cdef uint64_t handled, events, wanted = self.stretch or self.most_events
+        cdef uint64_t handled, steps, wanted = self.stretch or self.most_events
         began = time.monotonic()
         while wanted > 0:
             events = min(min(<uint64_t> STRETCH, wanted), self.most_events - self.handled)

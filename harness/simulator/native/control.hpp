@@ -24,9 +24,11 @@ inline void Simulation::start(uint32_t worker) {
 }
 
 inline uint64_t Simulation::run(Time until, uint64_t events) {
-  uint64_t handled = 0;
+  const uint64_t executed_before = executed;
+  uint64_t turns = 0;
+  const auto taken = [&] { return turns + executed - executed_before; };
   Calendar& calendar = system.calendar;
-  while (!over && handled < events && !calendar.empty() && calendar.next().time <= until) {
+  while (!over && taken() < events && !calendar.empty() && calendar.next().time <= until) {
     const Calendar::Event event = calendar.next();
     while (event.time >= next_look_) {
       for (const Worker& w : workers) {
@@ -36,10 +38,10 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
     }
     system.now = event.time;
     system.act(workers[event.process]);  // which moves the event, or takes it out
-    ++handled;
+    ++turns;
   }
-  if (!over && handled < events) system.now = std::max(system.now, until);
-  return handled;
+  if (!over && taken() < events) system.now = std::max(system.now, until);
+  return taken();
 }
 
 inline void Simulation::end_run() { over = true; }

@@ -66,12 +66,14 @@ class Simulation {
   Time patience = 0;                    // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
   uint64_t queued = 0, ring_bytes = 0;  // tuples in all queues; memory of all queues
   uint32_t open_operators = 0;
+  uint64_t executed = 0;  // batches, by operators
   bool finishing = false, over = false;
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
 
   void start(uint32_t worker);
-  // Let virtual time pass up to `until`, or until the run is over, or `events` more events have been handled; returns how many were.
+  // Let virtual time pass up to `until`, or until the run is over, or it has taken `events` more: turns of threads, and batches that
+  // operators execute. Returns how many it took.
   uint64_t run(Time until, uint64_t events);
   void end_run();
   void cut();

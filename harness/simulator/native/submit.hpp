@@ -70,6 +70,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     if (locked) co_await acquire(w, *op->lock);
     w.at = op->index + 1;
     op->processed += count;
+    ++executed;
     touch(w, op->touch, OPERATOR_BYTES);
     if (op->kind == SINK || op->kind == CONTROL) {
       sink(w, *op, first, count);
