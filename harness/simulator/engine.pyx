@@ -334,11 +334,11 @@ cdef class SimulatorEngine:
         cdef uint64_t handled, steps, wanted = self.stretch or self.most_events
         began = time.monotonic()
         while wanted > 0:
-            events = min(min(<uint64_t> STRETCH, wanted), self.most_events - self.handled)
+            events = min(min(<uint64_t> STRETCH, wanted), self.most_events - min(self.handled, self.most_events))
             with nogil:
                 handled = self.core.run(until, events)
             self.handled += handled
-            wanted -= handled
+            wanted -= min(wanted, handled)  # a turn that executes many operators may go beyond what was wanted
             if handled < events:
                 break
             if self.handled >= self.most_events:
