@@ -181,7 +181,7 @@ cdef class SimulatorEngine:
         self.before = self._read()
 
     cdef _fill(self):
-        """Begin with tuples in the queues; not if sources wait for their time, tuples choose their buffers, or a merge wants them in order."""
+        """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge wants them in order."""
         operators = self.plan.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
         ordered = any([operator.kind == "merge" for operator in operators])
