@@ -155,9 +155,9 @@ def open_engine(
 ) -> Engine:
     """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
 
-    On "local" threads are real, unless `simulated`; any other machine is described by a profile, a name in config/machines or a
-    file, and always simulated. `software`, `constants` (numbers in place of the machine's, by path) and `seed` are for simulated
-    runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`).
+    On "local" threads are real, unless `simulated`; any other machine is described by a profile, a name in config/machines or
+    a file, and always simulated. `software`, `constants` (numbers in place of the machine's, by path) and `seed` are for
+    simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`).
 
     Raises UserError for an unknown machine or constant, or more scheduler threads than a described machine has CPUs; GraphError
     for a graph that cannot run.

@@ -149,7 +149,8 @@ class Block:
             return ""
         variants = " ".join(f"{path}={value:g}" for variant in self.variants for path, value in variant.items())
         events = "" if self.events is None else f"; events {self.events}"
-        return f"{events}; simulated; software {self.place.software}; profiles {' '.join(self.place.digests)}; variants {variants}"
+        profiles = f"software {self.place.software}; profiles {' '.join(self.place.digests)}"
+        return f"{events}; simulated; {profiles}; variants {variants}"
 
     def specs(self) -> dict[str, RunSpec]:
         """What each arm is asked to do, by the arm's name."""

@@ -22,6 +22,8 @@ cdef extern from "futexes.hpp" namespace "millrace" nogil:
     double hand_over_ns(int cpu, uint32_t rounds) noexcept
     Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
     Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
+    double preempt_ns(int cpu, uint32_t calls, int64_t gap_ns) noexcept
+    double slice_ns(int cpu, int64_t length_ns) noexcept
 
 
 cdef double checked(double result) except -1.0:
@@ -71,3 +73,21 @@ def wake(vector[int] two_cpus, uint32_t calls, double idle_s):
     with nogil:
         found = wake_sleeper_ns(two_cpus.data(), calls, idle_ns)
     return checked(found.call_ns), found.awake_ns
+
+
+def preempt(int cpu, uint32_t calls, double gap_s):
+    """How long a thread that hardly ever runs waits, once woken, for the CPU of one that always does."""
+    cdef double ns
+    cdef int64_t gap_ns = <int64_t> (gap_s * 1e9)
+    with nogil:
+        ns = preempt_ns(cpu, calls, gap_ns)
+    return checked(ns)
+
+
+def slice_(int cpu, double length_s):
+    """How long one of two threads that share a CPU runs before the other does."""
+    cdef double ns
+    cdef int64_t length_ns = <int64_t> (length_s * 1e9)
+    with nogil:
+        ns = slice_ns(cpu, length_ns)
+    return checked(ns)

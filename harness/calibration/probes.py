@@ -184,6 +184,12 @@ def system(setting: Setting) -> Values:
         "os.wake_queued_us": near_call_ns / 1000,
         "os.wake_caller_us": near_call_ns / 1000,  # where there is another core, _wakes has a better one
     }
+    slice_us = futexes.slice_(cpu, 0.15 if setting.times(1000) == 1000 else 0.02) / 1000
+    values |= {
+        "os.sched_latency_us": 2 * slice_us,  # each of two threads runs once in it
+        "os.sched_min_granularity_us": slice_us,
+        "os.sched_wakeup_granularity_us": futexes.preempt(cpu, setting.times(500), 20e-6) / 1000,
+    }
     if switches:
         switch_ns = min(switches)
         values["os.switch_us"] = max(LEAST, switch_ns / 1000)

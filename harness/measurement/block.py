@@ -59,16 +59,18 @@ def run_block(
     """
     tell = progress or (lambda done, total, text: None)
     order = block_order(specs_by_arm, repeats, seed, variants)
-    from harness.measurement.source import commit
-
-    def simulate(spec: RunSpec, announce: Callable[[str], None]) -> dict[str, Any]:
-        return measure(spec, announce) | {"commit": commit()}
-
     with nullcontext() if all(spec.simulated for spec in order) else measuring_lock(notify):
         for done, spec in enumerate(order):
             run = simulate if spec.simulated else run_in_fresh_process
             yield run(spec, announce=lambda phase, done=done, spec=spec: tell(done, len(order), f"{spec.arm}: {phase}"))
     tell(len(order), len(order), "done")
+
+
+def simulate(spec: RunSpec, announce: Callable[[str], None]) -> dict[str, Any]:
+    """Do one simulated run here; returns its record."""
+    from harness.measurement.source import commit
+
+    return measure(spec, announce) | {"commit": commit()}
 
 
 def measure_block(

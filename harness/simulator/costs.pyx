@@ -8,6 +8,8 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L2, IdleState, Machine, Software
 
+from harness.errors import UserError
+
 DISTANCE = ("same_core", "same_chip", "same_module", "other_socket")
 PLACE = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
 
@@ -81,9 +83,11 @@ cdef void fill_software(Software* to, object software, object machine) except *:
 
     to.batch = int(how["how.batch"])
     to.printed = how["how.finds_work"] == "walk"
-    to.back_off = how["how.idle"] == "back_off"
     to.whole_queue = how["how.drain"] == "whole_queue"
-    if to.back_off:
+    idle = "back_off" if to.printed else "sleep"
+    if how["how.idle"] != idle:
+        raise UserError(f"{software.path}: how.idle: must be {idle} with finds_work {how['how.finds_work']}, not {how['how.idle']!r}")
+    if to.printed:
         to.back_off_first, to.back_off_most = ps(how["how.back_off_first_ns"]), ps(1e6 * how["how.back_off_most_ms"])
         to.back_off_factor = int(how["how.back_off_factor"])
     to.ahead = round(software["cost.flop_ahead"])

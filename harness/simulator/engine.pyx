@@ -22,7 +22,9 @@ from harness.simulator.native cimport (
     CONTROL,
     FILTER,
     MERGE,
+    ENDED,
     NEVER,
+    NEW,
     SINK,
     SOURCE,
     SPLIT,
@@ -47,6 +49,9 @@ MAX_EVENTS = 20_000_000_000
 
 LONGEST_PERIOD_S = 1e6
 """The longest period of a sample [virtual s]."""
+
+MOST_AT_THE_END = 64_000_000
+"""Events that the threads of a run that was cut short may take to end; not counted among the run's."""
 
 STRETCH = 1_000_000  # events between two looks whether the user wants to stop
 PS = 1e-12  # seconds of a picosecond
@@ -345,10 +350,19 @@ cdef class SimulatorEngine:
 
     cdef _end(self):
         """Cut the run short: every thread gets to where it sees that, and gives up what it holds."""
-        cdef uint64_t left = 64 * STRETCH
+        cdef uint64_t left = MOST_AT_THE_END
         self.core.cut()
         with nogil:
             self.core.run_out(left)
+
+    cdef list _stuck(self):
+        """Threads that have begun and not ended, though the run is over: there should be none."""
+        cdef uint32_t i
+        return [
+            self.plan.worker_name(i)
+            for i in range(self.plan.run.worker_count)
+            if self.core.workers[i].state not in (NEW, ENDED)
+        ]
 
     cdef int _active(self):
         cdef uint32_t thread
@@ -472,6 +486,7 @@ cdef class SimulatorEngine:
             conservation=[] if error else self._conservation(state["processed"], left_at, held_by),
             latency_counts=state["latency"],
             latency_max_ns=longest,
+            stuck=self._stuck() if self.started and not drained else [],
             error=error,
             scheduling=self._scheduling(),
         )

@@ -41,7 +41,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
 cdef extern from "software.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Software:
         uint32_t batch
-        bool printed, back_off, whole_queue
+        bool printed, whole_queue
         uint64_t back_off_first, back_off_most
         uint32_t back_off_factor, ahead, overlap
         uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch
@@ -93,10 +93,8 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         uint64_t pushes, blocked, given_up
 
     cdef cppclass Worker:
-        uint32_t at, cpu
-        uint8_t state
-        bool spinning
-        uint8_t rest
+        uint32_t at
+        uint8_t state, rest
         bool suspended
         uint64_t drains, searches, reschedules, waits, given_up_fingerprints
         uint64_t idle_time, idle_began, asleep_time, asleep_began, born
@@ -104,6 +102,8 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
 
 cdef extern from "system.hpp" namespace "millrace::sim" nogil:
     uint64_t NEVER "millrace::sim::NEVER"
+    enum: NEW "millrace::sim::Thread::NEW"
+    enum: ENDED "millrace::sim::Thread::ENDED"
 
     cdef cppclass Calendar:
         bool empty() noexcept

@@ -27,6 +27,7 @@ def runs(monkeypatch, tmp_path) -> list[RunSpec]:
         return blank_record(spec, spec.parameters, spec.threads, {"host_warnings": []}) | good
 
     monkeypatch.setattr(block, "run_in_fresh_process", answer)
+    monkeypatch.setattr(block, "simulate", answer)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return asked
 

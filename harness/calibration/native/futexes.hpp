@@ -1,6 +1,6 @@
 // futexes.hpp - what the operating system takes to put a thread to sleep, to wake it, and to switch between two.
 //
-// Threads that share a CPU here are of the batch kind (SCHED_BATCH): one that is woken does not push the waker off its CPU, so that the
+// Threads that share a CPU here, but for the last two probes, are of the batch kind (SCHED_BATCH): one that is woken does not push the waker off its CPU, so that the
 // waker's part and the switch can be told apart.
 #pragma once
 
@@ -161,6 +161,59 @@ inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_
   std::nth_element(call.begin(), call.begin() + calls / 4, call.end());
   std::nth_element(awake.begin(), awake.begin() + calls / 4, awake.end());
   return {static_cast<double>(call[calls / 4]), static_cast<double>(awake[calls / 4])};
+}
+
+// -- who runs when two want to ----------------------------------------------------------------------------------------------------------
+
+// Two ordinary threads on one CPU; one works all the time and wakes the other every `gap_ns`, which then looks at the clock and sleeps again.
+// How long it waits for the CPU, ns: the median.
+inline double preempt_ns(int cpu, uint32_t calls, int64_t gap_ns) noexcept {
+  const int both[2] = {cpu, cpu};
+  Futex word{0};
+  std::atomic<uint32_t> ran{0};
+  std::atomic<int64_t> called{0};
+  std::vector<int64_t> times;
+  times.reserve(calls);
+  const int error = together(both, 2, [&](int i) {
+    for (uint32_t k = 0; k < calls; ++k) {
+      if (i == 1) {
+        while (word.load(std::memory_order_acquire) == k) futex_sleep(word, k);
+        times.push_back(now_ns() - called.load(std::memory_order_acquire));
+        ran.store(k + 1, std::memory_order_release);
+        continue;
+      }
+      busy_wait(gap_ns);
+      called.store(now_ns(), std::memory_order_release);
+      word.store(k + 1, std::memory_order_release);
+      futex_wake(word);
+      while (ran.load(std::memory_order_acquire) != k + 1) pause_core();  // no yield: it shall take the CPU, not be given it
+    }
+  });
+  if (error != 0) return -error;
+  std::nth_element(times.begin(), times.begin() + calls / 2, times.end());
+  return static_cast<double>(times[calls / 2]);
+}
+
+// How long one of two ordinary threads runs that both work all the time on one CPU, before the other does, ns: the median.
+inline double slice_ns(int cpu, int64_t length_ns) noexcept {
+  const int both[2] = {cpu, cpu};
+  std::atomic<int> runs{-1};
+  std::vector<int64_t> slices[2];
+  const int error = together(both, 2, [&](int i) {
+    slices[i].reserve(10000);
+    const int64_t end = now_ns() + length_ns;
+    int64_t began = 0;
+    for (int64_t now = now_ns(); now < end; now = now_ns()) {
+      if (runs.exchange(i, std::memory_order_acq_rel) == i) continue;
+      if (began > 0 && slices[i].size() < 10000) slices[i].push_back(now - began);  // from one beginning to the next: both have run
+      began = now;
+    }
+  });
+  if (error != 0) return -error;
+  std::vector<int64_t>& seen = slices[0];
+  if (seen.empty()) return static_cast<double>(length_ns);
+  std::nth_element(seen.begin(), seen.begin() + seen.size() / 2, seen.end());
+  return static_cast<double>(seen[seen.size() / 2]) / 2;
 }
 
 }  // namespace millrace

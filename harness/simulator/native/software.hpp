@@ -12,8 +12,9 @@ namespace millrace::sim {
 
 struct Software {
   uint32_t batch = 32;       // tuples that are handed over and published at once, at most
-  bool printed = false;      // the scheduler as P17 prints it: every free port is on the list, which is walked; flags are never left out
-  bool back_off = false;     // an idle thread waits for a time that grows, and nobody wakes it; else it sleeps until a port is ready
+  // The scheduler as P17 prints it: every free port is on the list, which is walked; an idle thread waits for a time that grows, and nobody wakes
+  // it; flags are never left out. Else as it is here: ports with tuples are on the list, and an idle thread sleeps until there is one.
+  bool printed = false;
   bool whole_queue = false;  // a drain ends when the queue is empty; else also after so many tuples
   Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
   uint32_t back_off_factor = 10;

@@ -47,17 +47,18 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
 }
 
 // Copy `count` slots from where they are into a ring. `memory`: of all rings, which are written one round after the other; `last`: the core
-// that has worked on those slots last, + 1.
+// that has worked on those slots last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core.
 inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
   const uint64_t cores = system.busy_cores(), share = memory / cores, bytes = static_cast<uint64_t>(count) * stride;
   const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= machine.l3_all ? L3 : DRAM_LOCAL;
-  uint64_t kib = std::max(w.slot_kib, machine.copy_kib[place]);
+  Time time;
   if (last != 0 && last != w.core + 1 && share <= machine.l2) {
     const Distance distance = machine.distance(w.core, last - 1);
-    kib = std::max(kib, machine.returned_kib[distance]);
-    w.waiting += machine.returned_call[distance] * publications(count);
+    const uint64_t fetch = w.slot_kib - std::min(w.slot_kib, machine.copy_kib[OWN_L1]);
+    time = machine.returned_call[distance] * count + (bytes * (machine.returned_kib[distance] + fetch) >> 10);
+  } else {
+    time = machine.copy_call * count + (bytes * std::max(w.slot_kib, machine.copy_kib[place]) >> 10);
   }
-  Time time = bytes * kib >> 10;
   if (w.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + w.owes()));
   w.waiting += time;
 }
@@ -140,7 +141,6 @@ inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count sp
   for (Count begin = 0; begin < count; begin += at_once) {
     Tuple* batch = slot(first, spacing, begin);
     if (scratch != nullptr) {
-      w.waiting += machine.copy_call;
       copy(w, at_once, 0);
       std::copy(batch, batch + at_once, scratch);
       batch = scratch;
