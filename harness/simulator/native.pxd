@@ -30,7 +30,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t* returned_call
         uint64_t* returned_kib
         uint64_t* copy_kib
-        uint64_t sched_latency, min_granularity, wakeup_granularity
+        uint64_t sched_latency, min_granularity, wakeup_granularity, migration_cost
         uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep, syscall
         uint64_t yield_time "yield"
         uint64_t timer_slack, bucket_hold, bucket_waiter

@@ -23,6 +23,14 @@ inline void Simulation::start(uint32_t worker) {
   system.start(w, program.release());  // its frames live in the thread's arena and end with it
 }
 
+inline void Simulation::turn(uint32_t process) {
+  if (process == system.balancer) {
+    system.balance();
+  } else {
+    system.act(workers[process]);
+  }
+}
+
 inline uint64_t Simulation::run(Time until, uint64_t events) {
   const uint64_t executed_before = executed;
   uint64_t turns = 0;
@@ -37,7 +45,7 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
       next_look_ += profile_period_;
     }
     system.now = event.time;
-    system.act(workers[event.process]);  // which moves the event, or takes it out
+    turn(event.process);  // which moves the event, or takes it out
     ++turns;
   }
   if (!over && taken() < events) system.now = std::max(system.now, until);
@@ -60,7 +68,7 @@ inline void Simulation::run_out(uint64_t events) {
   while (events > 0 && !calendar.empty()) {
     for (; events > 0 && !calendar.empty(); --events) {
       system.now = std::max(system.now, calendar.next().time);
-      system.act(workers[calendar.next().process]);
+      turn(calendar.next().process);
     }
     cut();  // who has gone to sleep since, before a lock that its holder will never give back, say
   }

@@ -58,11 +58,9 @@ inline Task<> Simulation::wait_for_tuples(Worker& w, Port& port) {
   if (ring.size() > 0 || over) co_return;
   ++w.waits;
   rmw(w, port.arrivals.line, false);
-  system.prepare_to_sleep(w, port.arrivals);
   co_await pass(w);
   if (ring.size() == 0 && !over) {
-    port.arrivals.sleepers.push_back(&w);
-    co_await system.sleep(w);
+    co_await system.sleep_in(w, port.arrivals);
   }
 }
 
@@ -103,11 +101,9 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   w.rest = BLOCKED;
   idle(w, true);
   rmw(w, port.room->line, false);
-  system.prepare_to_sleep(w, *port.room);
   co_await pass(w);
   if (ring.head == head && !over) {
-    port.room->sleepers.push_back(&w);
-    co_await system.sleep(w);
+    co_await system.sleep_in(w, *port.room);
   }
   idle(w, false);
   w.rest = AWAKE;

@@ -180,12 +180,10 @@ inline Task<Port*> Simulation::next_port(Worker& w) {
     }
     ++w.waits;
     rmw(w, idle_.line, false);
-    system.prepare_to_sleep(w, idle_);
     co_await pass(w);
     if (list_.ports.empty() && !over && !w.suspended) {
       w.rest = IDLE;
-      idle_.sleepers.push_back(&w);
-      co_await system.sleep(w);
+      co_await system.sleep_in(w, idle_);
       w.rest = AWAKE;
     }
     rmw(w, idle_.line, false);
@@ -226,7 +224,6 @@ inline Task<Port*> Simulation::walk(Worker& w) {
     }
     idle(w, true);
     ++w.waits;
-    w.mixed += machine.sleep;
     co_await pass(w);
     w.rest = IDLE;
     co_await system.sleep(w, system.now + delay + machine.timer_slack);
@@ -241,7 +238,6 @@ inline Task<> Simulation::suspended(Worker& w) {
   co_await pass(w);
   if (!software.printed) wake_idle(w);  // it may have been woken for a port that it now leaves to others
   ++w.waits;
-  system.prepare_to_sleep(w, w.pause);
   co_await pass(w);
   if (!w.suspended || over) co_return;
   w.asleep_began = system.now;
@@ -300,7 +296,6 @@ inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round) {
   } else {
     const uint32_t naps = round / SPINS - SPIN_YIELDS;
     round += SPINS;
-    w.mixed += machine.sleep;
     co_await pass(w);
     const Time nap = naps < SHORT_NAPS ? 50 * MICROSECOND : naps < NAPS ? MILLISECOND : 10 * MILLISECOND;
     co_await system.sleep(w, system.now + nap + machine.timer_slack);

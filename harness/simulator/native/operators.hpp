@@ -214,14 +214,12 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
       hand_over(w);
       ++w.waits;
       rmw(w, op.room.line, false);
-      system.prepare_to_sleep(w, op.room);
       co_await pass(w);
       if (op.freed == freed && !over) {
         w.at = 0;
         w.rest = BLOCKED;
         op.waiting = true;
-        op.room.sleepers.push_back(&w);
-        co_await system.sleep(w);
+        co_await system.sleep_in(w, op.room);
         op.waiting = false;
         w.rest = AWAKE;
         w.at = op.index + 1;
@@ -323,7 +321,6 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
   if (now < end) {
     hand_over(w);
     w.at = 0;
-    w.mixed += machine.sleep;
     co_await pass(w);
     co_await system.sleep(w, std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)), system.now + LONGEST_PACED_SLEEP));
     co_return 0;

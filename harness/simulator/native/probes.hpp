@@ -73,10 +73,8 @@ class Bench {
   }
   Task<> waiting(Probe& probe) {
     probe.began = system_.now;
-    system_.prepare_to_sleep(probe, queue_);
     co_await system_.pass(probe);
-    queue_.sleepers.push_back(&probe);
-    co_await system_.sleep(probe);
+    co_await system_.sleep_in(probe, queue_);
     probe.ended = system_.now;
     system_.end(probe);
   }

@@ -40,7 +40,8 @@ class Simulation {
         system(machine, worker_count, seed, buckets),
         operators(operator_count),
         ports(port_count),
-        workers(worker_count), touches_(machine_.cores, 0) {
+        workers(worker_count),
+        touches_(machine_.cores, 0) {
     for (uint32_t i = 0; i < worker_count; ++i) workers[i].id = i;
     for (Worker& worker : workers) system.make_queue(worker.pause);
     system.make_queue(idle_);
@@ -91,6 +92,8 @@ class Simulation {
   friend struct CopyProbe;
 
   using Count = uint32_t;
+
+  void turn(uint32_t process);
 
   // -- submit.hpp
   Task<> execute(Worker& w, Operator* op, Tuple* first, Count count);
@@ -193,7 +196,7 @@ class Simulation {
 
   List list_;
   std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
-  WaitQueue idle_;  // scheduler threads without a port
+  WaitQueue idle_;                 // scheduler threads without a port
   Time profile_period_ = 0, next_look_ = NEVER;
   bool listed_ = false;
 };

@@ -11,14 +11,14 @@
 namespace millrace::sim {
 
 struct Software {
-  uint32_t batch = 32;       // tuples that are handed over and published at once, at most
+  uint32_t batch = 32;  // tuples that are handed over and published at once, at most
   // The scheduler as P17 prints it: every free port is on the list, which is walked; an idle thread waits for a time that grows, and nobody wakes
   // it; flags are never left out. Else as it is here: ports with tuples are on the list, and an idle thread sleeps until there is one.
   bool printed = false;
   bool whole_queue = false;  // a drain ends when the queue is empty; else also after so many tuples
   Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
   uint32_t back_off_factor = 10;
-  uint32_t ahead = 0;        // multiplies of a tuple that begin before the one before it is done, where each is handed over alone
+  uint32_t ahead = 0;       // multiplies of a tuple that begin before the one before it is done, where each is handed over alone
   uint32_t overlap = 1024;  // multiplies of neighbouring tuples at a time, below SERIAL_FLOP, in 1/1024
   uint64_t clock = 0, source_batch = 0, source_tuple = 0, source_byte = 0, call_batch = 0, call_tuple = 0, push_batch = 0, push_tuple = 0,
            take_batch = 0;

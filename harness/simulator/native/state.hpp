@@ -21,8 +21,8 @@ struct Tuple {
   int64_t born_ns;  // 0: its latency is not sampled
   uint32_t path;
   uint32_t order;
-  uint32_t mark;    // WINDOW: its number, behind a split
-  uint16_t core;    // that worked on this slot last, + 1; 0: none
+  uint32_t mark;  // WINDOW: its number, behind a split
+  uint16_t core;  // that worked on this slot last, + 1; 0: none
   TupleKind kind;
 };
 

@@ -41,7 +41,10 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   used += bytes;
   if (record.core == w.core) {
     const uint64_t since = used - record.at;
-    w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3_all / machine.sockets ? L3 : DRAM_LOCAL];
+    w.waiting += since <= machine.l1 / 2 ? 0
+                                         : machine.latency[since <= machine.l2 / 2                     ? OWN_L2
+                                                           : since <= machine.l3_all / machine.sockets ? L3
+                                                                                                       : DRAM_LOCAL];
   }
   record = {w.core, used};
 }
@@ -267,12 +270,10 @@ inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
   w.rest = BLOCKED;
   idle(w, true);
   for (;;) {
-    system.prepare_to_sleep(w, mutex.queue);
     co_await pass(w);
     if (!mutex.held) break;
-    mutex.queue.sleepers.push_back(&w);
     ++w.waits;
-    co_await system.sleep(w);
+    co_await system.sleep_in(w, mutex.queue);
     rmw(w, mutex.queue.line, true);
     co_await pass(w);
     if (!mutex.held) break;  // else somebody who was awake came before: the lock is not fair

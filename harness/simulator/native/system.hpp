@@ -6,7 +6,8 @@
 //   wake-up      on the CPU where the thread ran last, if that is idle; else on an idle core near by, else on an idle CPU of a busy core, near
 //                first; else it queues where it ran last, or at the waker's CPU if fewer wait there, and may preempt who runs. A sleeper
 //                gets half a latency of credit.
-//   idle CPU     takes a thread that waits elsewhere, near first
+//   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be hot;
+//                then the CPU stays idle, and looks again after that time
 //   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
 //                effect with the next step.
 //   futexes      waits and wake-ups on one of them hold the lock of its hash bucket, and spin for it (CPU time)
@@ -35,10 +36,10 @@ struct Thread {
   uint32_t cpu = 0;                // where it runs, or ran last
   uint32_t core = 0;
   State state = NEW;
-  bool spinning = false;                    // looks at something all the time, until its event or until it is told (hasten)
-  uint64_t fp = 0, mixed = 0, waiting = 0;  // time that it has spent and that has not passed yet, by sort (machine.hpp)
-  int64_t vruntime = 0;                     // relative to its CPU's
-  Time since = 0, slice_began = 0;
+  bool spinning = false;                     // looks at something all the time, until its event or until it is told (hasten)
+  uint64_t fp = 0, mixed = 0, waiting = 0;   // time that it has spent and that has not passed yet, by sort (machine.hpp)
+  int64_t vruntime = 0;                      // relative to its CPU's
+  Time since = 0, slice_began = 0, ran = 0;  // `ran`: when it last gave its CPU away
 
   uint64_t owes() const noexcept { return fp + mixed + waiting; }
 };
@@ -55,7 +56,8 @@ class System {
   static constexpr Time LONGEST_STEP = 100 * MICROSECOND;
 
   System(const Machine& machine, uint32_t processes, uint64_t seed, uint32_t buckets)
-      : calendar(processes),
+      : calendar(processes + 1),
+        balancer(processes),
         machine_(machine),
         cpus_(machine.cpus()),
         cores_(machine.cores),
@@ -72,6 +74,7 @@ class System {
   }
 
   Calendar calendar;
+  const uint32_t balancer;  // a process of our own: idle CPUs look again for threads that wait
   Time now = 0;
 
   // -- for the programs of threads ----------------------------------------------------------------------------------------------------
@@ -94,15 +97,21 @@ class System {
     System& system;
     Thread& thread;
     Time until;
+    Time call;  // CPU time until the CPU is free for another thread
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> handle) noexcept {
       thread.resume = handle;
-      system.leave(thread, Thread::ASLEEP);
+      system.leave(thread, Thread::ASLEEP, call);
       if (until != NEVER) system.calendar.schedule(thread.id, std::max(until, system.now));
     }
     void await_resume() const noexcept {}
   };
-  Sleep sleep(Thread& thread, Time until = NEVER) noexcept { return {*this, thread, until}; }
+  Sleep sleep(Thread& thread, Time until = NEVER) noexcept { return {*this, thread, until, machine_.sleep}; }
+  // The same in a queue, where wake_one() finds it from now on.
+  Sleep sleep_in(Thread& thread, WaitQueue& queue) {
+    queue.sleepers.push_back(&thread);
+    return {*this, thread, NEVER, machine_.sleep + hold_bucket(queue, now)};
+  }
 
   // `co_await yield(thread)`: let another thread have the CPU, if one waits for it.
   struct Yield {
@@ -157,11 +166,6 @@ class System {
     caller.mixed += wake(*sleeper, caller.cpu) ? machine_.wake_caller : machine_.wake_queued;
     return true;
   }
-  // The cost of going to sleep there, to be paid before the last look.
-  void prepare_to_sleep(Thread& thread, WaitQueue& queue) {
-    thread.mixed += machine_.sleep;
-    thread.waiting += hold_bucket(queue, now + thread.owes());
-  }
   void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % buckets_.size()); }
 
   // Wakes a sleeper; `from`: the waker's CPU. Returns whether an idle CPU had to be told.
@@ -173,7 +177,7 @@ class System {
     Cpu& cpu = cpus_[target];
     move(thread, target);
     if (cpu.running == nullptr) {
-      const Time idle = now - cpu.idle_since;
+      const Time idle = now - std::min(now, cpu.idle_since);
       occupy(cpu, thread, target, jitter(machine_.wake) + machine_.idle_exit(idle));
       return true;
     }
@@ -199,6 +203,19 @@ class System {
       return;
     }
     thread.resume.resume();
+  }
+
+  // Idle CPUs look again for threads that wait elsewhere.
+  void balance() {
+    calendar.cancel(balancer);
+    for (uint32_t number = 0; number < cpus_.size() && queued_ > 0; ++number) {
+      Cpu& cpu = cpus_[number];
+      if (cpu.running != nullptr) continue;
+      Thread* thread = steal(number);
+      if (thread == nullptr) break;
+      move(*thread, number);
+      occupy(cpu, *thread, number, machine_.switch_time + machine_.refill);
+    }
   }
 
   uint32_t busy_cores() const noexcept { return std::max(busy_cores_, 1u); }
@@ -279,7 +296,7 @@ class System {
   }
 
   // The thread gives its CPU away, and another one gets it.
-  void leave(Thread& thread, Thread::State state) {
+  void leave(Thread& thread, Thread::State state, Time call = 0) {
     account(thread);
     const uint32_t number = thread.cpu;
     Cpu& cpu = cpus_[number];
@@ -293,16 +310,17 @@ class System {
     } else {
       count_runnable(-1);
     }
+    thread.ran = now;
     Thread* next = cpu.waiting.empty() ? steal(number) : dequeue(cpu);
     if (next == nullptr) {
       count_busy(-1);
-      cpu.idle_since = now;
+      cpu.idle_since = now + call;
       mark_idle(number);
       const uint32_t core = machine_.core_of(number);
       if (--cores_[core].busy == 0) mark_core(core, false);
       return;
     }
-    give(cpu, *next, number, machine_.switch_time + machine_.refill);
+    give(cpu, *next, number, call + machine_.switch_time + machine_.refill);
   }
   void occupy(Cpu& cpu, Thread& thread, uint32_t number, Time latency) {
     count_busy(1);
@@ -384,20 +402,35 @@ class System {
     }
     return static_cast<uint32_t>(started_++ % cpus_.size());
   }
-  // A thread that waits for another CPU, the longest queue first, those of the same socket before others.
+  // A thread that waits for another CPU and has not run just now: from the longest queue, those of the same socket before others.
   Thread* steal(uint32_t number) {
     if (queued_ == 0) return nullptr;
-    Cpu* best = nullptr;
     const uint32_t home = machine_.socket_of(machine_.core_of(number));
     for (const bool near : {true, false}) {
+      Cpu* best = nullptr;
       for (uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) {
         const bool same = machine_.socket_of(machine_.core_of(cpu)) == home;
-        if (same == near && !cpus_[cpu].waiting.empty() && (best == nullptr || cpus_[cpu].waiting.size() > best->waiting.size()))
+        if (same == near && (best == nullptr || cpus_[cpu].waiting.size() > best->waiting.size()) && cold(cpus_[cpu]) != NONE)
           best = &cpus_[cpu];
       }
-      if (best != nullptr) break;
+      if (best != nullptr) return take_out(*best, cold(*best));
     }
-    return best == nullptr ? nullptr : dequeue(*best);
+    if (!calendar.pending(balancer)) calendar.schedule(balancer, now + machine_.migration_cost);
+    return nullptr;
+  }
+  // The place of a waiting thread whose cache counts as cold; NONE if there is none.
+  uint32_t cold(const Cpu& cpu) const noexcept {
+    for (uint32_t place = 0; place < cpu.waiting.size(); ++place) {
+      if (cpu.waiting[place]->ran == 0 || cpu.waiting[place]->ran + machine_.migration_cost <= now) return place;
+    }
+    return NONE;
+  }
+  Thread* take_out(Cpu& cpu, uint32_t place) {
+    Thread* thread = cpu.waiting[place];
+    cpu.waiting.erase(cpu.waiting.begin() + place);
+    std::make_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
+    --queued_;
+    return thread;
   }
   // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer.
   Time hold_bucket(WaitQueue& queue, Time when) {
