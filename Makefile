@@ -58,7 +58,7 @@ bench: build
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/calibration
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/simulator harness/calibration
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/rules
 	@! grep -nE '://|^--' requirements.lock

@@ -24,7 +24,10 @@ RUN_OVERHEAD_S = 0.7
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
-EVENTS_A_SECOND = 4e6
+SIMULATION_OVERHEAD_S = 0.15
+"""The same of a simulated run, which needs no process of its own."""
+
+EVENTS_A_SECOND = 8e6
 """Events that a simulation handles in a second, about. For estimates only."""
 
 VIRTUAL_SECOND_S = 25.0
@@ -110,16 +113,17 @@ class Block:
         return (self.repeats + len(self.variants)) * sum(self._estimated_s(arm) for arm in self.arms)
 
     def _estimated_s(self, arm: Arm) -> float:
+        if self.place.simulated and self.events is not None and not arm.elastic:
+            return SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND  # twice as many to warm up, at most
         adaptation_s = ADAPTATION_ESTIMATE * self.period_s if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
-        return RUN_OVERHEAD_S + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
+        overhead_s = SIMULATION_OVERHEAD_S if self.place.simulated else RUN_OVERHEAD_S
+        return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
 
     def _seconds_a_second(self, arm: Arm) -> float:
         """What a second of a run takes: a virtual one the longer, the more threads are busy."""
         if not self.place.simulated:
             return 1.0
-        if self.events is not None and not arm.elastic:
-            return 3 * self.events / EVENTS_A_SECOND / self.duration_s
         return VIRTUAL_SECOND_S * max(0.1, min(1.0, (arm.threads or self.place.cpus) / self.place.cpus))
 
     def window_s(self, arm: Arm) -> float:

@@ -1,1 +1,1 @@
-"""The engine on a described machine, in virtual time (docs/simulator.md). native/simulation.hpp and system.hpp say what is modelled."""
+"""The engine on a described machine, in virtual time (docs/simulator.md). What is modelled: native/simulation.hpp."""

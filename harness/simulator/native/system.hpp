@@ -314,6 +314,7 @@ class System {
     Thread* next = cpu.waiting.empty() ? steal(number) : dequeue(cpu);
     if (next == nullptr) {
       count_busy(-1);
+      cpu_time_ += call;
       cpu.idle_since = now + call;
       mark_idle(number);
       const uint32_t core = machine_.core_of(number);
