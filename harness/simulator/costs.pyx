@@ -1,10 +1,11 @@
 """Machine and software profiles as the whole numbers that the simulation reckons with: picoseconds, and 1/1024 for ratios.
 
-The highest clock of the machine is the reference: costs of instructions are given for a core alone at that clock, and what a busier core or
-socket adds is a table of slow-downs. Software costs, measured or estimated on another core, are scaled by clock and instructions in a cycle.
+The highest clock of the machine is the reference: costs of instructions are given for a core alone at that clock, and what a busier core
+or socket adds is a table of slow-downs. Software costs, measured or estimated on another core, are scaled by clock and instructions in a
+cycle.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L2, IdleState, Machine, Software
 
@@ -61,7 +62,8 @@ cdef void fill_machine(Machine* to, object machine) except *:
     def us(name):
         return ps(1e3 * machine[f"os.{name}_us"])
 
-    to.sched_latency, to.min_granularity, to.wakeup_granularity = us("sched_latency"), us("sched_min_granularity"), us("sched_wakeup_granularity")
+    to.sched_latency, to.min_granularity = us("sched_latency"), us("sched_min_granularity")
+    to.wakeup_granularity = us("sched_wakeup_granularity")
     to.switch_time, to.wake, to.wake_caller, to.sleep = us("switch"), us("wake"), us("wake_caller"), us("sleep")
     to.wake_queued, to.migration_cost = us("wake_queued"), us("sched_migration_cost")
     to.syscall, to.yield_time, to.timer_slack, to.bucket_hold = us("syscall"), us("yield"), us("timer_slack"), us("bucket_hold")

@@ -45,7 +45,8 @@ from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
 from harness.simulator.levels import levels_of
 
 MAX_EVENTS = 20_000_000_000
-"""Events that a run may take (a thread's turn is one, a batch that an operator executes another) unless told otherwise: hours. A graph in which nothing moves time forward ends by it."""
+"""Events that a run may take unless told otherwise: turns of threads, and batches that operators execute; most of an hour. A graph in which
+nothing moves time forward ends by it."""
 
 LONGEST_PERIOD_S = 1e6
 """The longest period of a sample [virtual s]."""
@@ -68,7 +69,8 @@ PATIENCE_US = 20
 PROFILE_S = 1e-4
 """Virtual time between two looks of the profiler [s]. The runtime looks every 10 ms, but virtual runs are short."""
 
-KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK, "control": CONTROL}
+KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
+KINDS["control"] = CONTROL
 KINDS |= dict.fromkeys(BALANCING, BALANCE)
 
 INWARD = BALANCING | {"control"}
@@ -344,7 +346,8 @@ cdef class SimulatorEngine:
             if handled < events:
                 break
             if self.handled >= self.most_events:
-                self.bound = f"the simulation reached its bound of {self.most_events} events after {self.core.system.now * PS:.3g} virtual s"
+                passed = f"{self.core.system.now * PS:.3g} virtual s"
+                self.bound = f"the simulation reached its bound of {self.most_events} events after {passed}"
                 raise RunFailed(self.bound)
         self.wall_s += time.monotonic() - began
 

@@ -118,7 +118,9 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
 
 cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Simulation:
-        Simulation(const Machine&, const Software&, uint64_t seed, uint32_t operators, uint32_t ports, uint32_t workers, uint32_t buckets) except +
+        Simulation(
+            const Machine&, const Software&, uint64_t seed, uint32_t operators, uint32_t ports, uint32_t workers, uint32_t buckets
+        ) except +
         System system
         deque[Operator] operators
         deque[Port] ports
