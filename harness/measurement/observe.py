@@ -17,6 +17,9 @@ SAMPLES = 10  # in the measured window of a timed run
 MIN_PERIOD_S = 0.05  # of real threads
 MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
 WARM_UP_WINDOWS = 20  # of a run that is measured by events, at most: twice the events of the measured window in all
+SETTLING_EVENTS = (
+    1_000_000  # for which a simulated elastic run may settle before its law looks: real ones fill their queues within a period
+)
 STOP_S = 2.0  # for draining, and again for threads to stop
 STALL_S = 120.0  # a bounded run in which no tuple moves for so long is given up: far longer than any operator may compute
 
@@ -93,10 +96,7 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
 def _by_events(engine: Engine, events: int, copies: int | None, announce: Callable[[str], None]) -> Observation:
     """A simulated run whose time scale nobody knows beforehand: windows last as long as so many events take."""
     announce("warming up")
-    warm_up = WarmUp(copies, float("inf"))
-    for _ in range(WARM_UP_WINDOWS):
-        if engine.finished() or warm_up.step(engine.sample_events(max(1, 2 * events // WARM_UP_WINDOWS))):
-            break
+    warm_up = _warm_up_by_events(engine, copies, 2 * events)
     announce("measuring")
     samples: list[Sample] = []
     while len(samples) < SAMPLES and not engine.finished():
@@ -109,6 +109,15 @@ def _by_events(engine: Engine, events: int, copies: int | None, announce: Callab
     return seen
 
 
+def _warm_up_by_events(engine: Engine, copies: int | None, events: int) -> WarmUp:
+    """Let a simulated run become stationary, for so many events at most."""
+    warm_up = WarmUp(copies, float("inf"))
+    for _ in range(WARM_UP_WINDOWS):
+        if engine.finished() or warm_up.step(engine.sample_events(max(1, events // WARM_UP_WINDOWS))):
+            break
+    return warm_up
+
+
 def _elastic(
     engine: Engine, controller: Controller, spec: RunSpec, copies: int | None, announce: Callable[[str], None]
 ) -> Observation:
@@ -118,6 +127,9 @@ def _elastic(
     window_s = spec.duration_s if controller.pool is None else spec.elastic_window_s
     before = None
     measured_s = 0.0
+    if spec.simulated:
+        announce("warming up")
+        _warm_up_by_events(engine, copies, SETTLING_EVENTS)
     announce("adapting")
     try:
         settled = adapt(engine, controller, spec, copies, announce, seen.adaptation)

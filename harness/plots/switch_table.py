@@ -16,7 +16,7 @@ MODELS = ("dedicated", "dynamic")
 NOTHING = "–"
 ROW_INCHES = 0.24
 COLUMNS = ("context switches/s", "load")
-WIDTHS = (0.36, 0.18, 0.12, 0.22, 0.12)
+WIDTHS = (0.46, 0.15, 0.1, 0.19, 0.1)
 
 
 def lines(table: pd.DataFrame, topology: str) -> list[list[str]]:
@@ -42,7 +42,7 @@ def draw(ax: Axes, rows: list[list[str]]) -> None:
     heads = ["", *(f"{model}:\n{column}" for model in MODELS for column in COLUMNS)]
     drawn = ax.table([heads, *rows], loc="center", cellLoc="right", colWidths=WIDTHS, edges="horizontal")
     drawn.auto_set_font_size(False)
-    drawn.set_fontsize(8)
+    drawn.set_fontsize(7)
     for (line, column), cell in drawn.get_celld().items():
         cell.set_height((2 if line == 0 else 1) / (len(rows) + 2))
         cell.set_edgecolor(style.GRID)

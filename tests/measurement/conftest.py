@@ -95,6 +95,12 @@ class FakeEngine:
         sample = make_sample(period_s, source, sink, self.time_s)
         return replace(sample, threads_active=self.level, threads_requested=self.level)
 
+    def sample_events(self, events: int) -> Sample:
+        """As of a simulator: a period of its own choice."""
+        self.calls.append(("sample_events", events))
+        self.time_s += 0.001
+        return make_sample(0.001, 1000, 1000, self.time_s)
+
     def set_threads(self, level: int) -> None:
         """See `Engine`."""
         self.calls.append(("set_threads", level))

@@ -159,5 +159,17 @@ def test_variants_follow_the_repeats_once_an_arm_with_the_chances_of_the_first()
 
 def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
     monkeypatch.setattr(block, "measuring_lock", lambda notify: pytest.fail("it waited"))
-    monkeypatch.setattr(block, "run_in_fresh_process", lambda spec, announce: {"arm": spec.arm})
+    monkeypatch.setattr(block, "run_in_fresh_process", lambda spec, announce: pytest.fail("it needs no process of its own"))
+    monkeypatch.setattr(block, "simulate", lambda spec, announce: {"arm": spec.arm})
     assert measure_block({"one": spec()}, 2, 0) == [{"arm": "one"}] * 2
+
+
+def test_windows_may_be_as_long_as_so_many_events_take(simulate):
+    engine = simulate()
+    record = run_once(spec(events=5000))
+    validate_record(record)
+    taken = [events for call, events in engine.calls if call == "sample_events"]
+    assert taken == [500, 500] + [500] * 10, "two windows that agree end the warm-up; then ten samples"
+    assert record["settled"]
+    assert record["duration_s"] == pytest.approx(0.01)
+    assert not [call for call, _ in engine.calls if call == "sample"]
