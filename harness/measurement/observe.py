@@ -130,6 +130,7 @@ def _elastic(
     if spec.simulated:
         announce("warming up")
         _warm_up_by_events(engine, copies, SETTLING_EVENTS)
+        engine.begin_here()
     announce("adapting")
     try:
         settled = adapt(engine, controller, spec, copies, announce, seen.adaptation)

@@ -105,7 +105,7 @@ cdef class SimulatorEngine:
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
     cdef bint started, profiles, bounded
-    cdef uint64_t handled, most_events, stretch
+    cdef uint64_t handled, most_events, stretch, origin
     cdef readonly int requested
     cdef int created
     cdef set told
@@ -318,6 +318,11 @@ cdef class SimulatorEngine:
         finally:
             self.stretch = 0
 
+    def begin_here(self):
+        """What has passed was for the run to settle: samples tell the time since now."""
+        self.origin = self.core.system.now
+        self.before = self._read()
+
     def stop(self, bint drain, timeout_s):
         if self.totals is not None:
             return self.totals
@@ -414,7 +419,7 @@ cdef class SimulatorEngine:
             elif kind not in INWARD:
                 submitted += op.processed
         return {
-            "time_s": now * PS,
+            "time_s": (now - self.origin) * PS,
             "sent": sent,
             "received": received,
             "submitted": submitted,

@@ -101,6 +101,10 @@ class FakeEngine:
         self.time_s += 0.001
         return make_sample(0.001, 1000, 1000, self.time_s)
 
+    def begin_here(self) -> None:
+        """As of a simulator: the clock begins anew."""
+        self.time_s = 0.0
+
     def set_threads(self, level: int) -> None:
         """See `Engine`."""
         self.calls.append(("set_threads", level))
