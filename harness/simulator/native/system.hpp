@@ -221,7 +221,12 @@ class System {
   uint32_t busy_cores() const noexcept { return std::max(busy_cores_, 1u); }
   uint64_t switches() const noexcept { return switches_; }
   // CPU time of all threads, and time integral of threads that could have run [ps]
-  uint64_t cpu_time() noexcept { return integrate(), cpu_time_; }
+  uint64_t cpu_time() noexcept {
+    integrate();
+    uint64_t to_come = 0;  // of calls that have not returned yet
+    for (const Cpu& cpu : cpus_) to_come += cpu.running == nullptr && cpu.idle_since > now ? cpu.idle_since - now : 0;
+    return cpu_time_ - to_come;
+  }
   uint64_t load_time() noexcept { return integrate(), load_time_; }
   uint64_t random() noexcept {  // splitmix64
     uint64_t mixed = random_ += 0x9E3779B97F4A7C15;
@@ -325,6 +330,7 @@ class System {
   }
   void occupy(Cpu& cpu, Thread& thread, uint32_t number, Time latency) {
     count_busy(1);
+    if (cpu.idle_since > now) cpu_time_ -= cpu.idle_since - now;  // somebody is woken while it goes to sleep
     Socket& socket = sockets_[machine_.socket_of(machine_.core_of(number))];
     const uint32_t local = number % cpus_per_socket();
     socket.idle_cpus[local / 64] &= ~(uint64_t{1} << local % 64);
