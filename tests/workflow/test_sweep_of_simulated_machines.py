@@ -28,7 +28,7 @@ def asked(here, measured_by_fake, monkeypatch):
             record["simulation"] |= DIGESTS
         return record
 
-    monkeypatch.setattr(measuring, "run_in_fresh_process", simulate)
+    monkeypatch.setattr(measuring, "simulate", simulate)
     monkeypatch.setattr(measuring, "measuring_lock", lambda notify: pytest.fail("a simulation waited"))
     profile(here)
     return measured_by_fake
