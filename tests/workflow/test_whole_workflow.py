@@ -225,7 +225,7 @@ def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(tmp_path):
     file.write_text(yaml.safe_dump(values), encoding="utf-8")
     done = call(tmp_path, "harness", "figures")
     assert done.returncode == 0, done.stderr
-    assert "to do: 1 x measure, 1 x simulate, 1 x aggregate, 1 x figure; about " in done.stderr
+    assert "to do: 1 x measure, 1 x simulate, 1 x aggregate, 1 x claims, 1 x figure; about " in done.stderr
     assert "simulated pldi17_fig10 xeon~mix,width=2,depth=2,cost=1,payload=128 in " in done.stderr
     table = pd.read_parquet(tmp_path / "results/tables/pldi17_fig10/throughput.parquet")
     assert set(zip(table["machine"], table["simulated"], table["variants"], strict=True)) == {
