@@ -17,8 +17,9 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.plan cimport Plan
 
+from harness.conservation import chooses, of_tuples, of_windows
 from harness.engine import Totals
-from harness.graph import BALANCING, DROPPING
+from harness.graph import DROPPING
 
 
 def account_of(Plan plan, bint started, stuck, state):
@@ -105,63 +106,25 @@ cdef uint64_t _left_behind(Run* run, uint32_t index, uint64_t* fingerprints):
 
 
 def _conservation(Plan plan, processed, left_at, held_by):
-    """Operators that executed or have waiting more or fewer tuples than were submitted to them."""
-    cdef Operator* op
-    arriving = [0] * len(processed)
-    for source, output, target, _ in plan.streams:
-        operator = plan.operators[source]
-        op = &plan.run.operators[<uint32_t> source]
-        count = processed[source]
+    cdef uint32_t i, output
+    emitted, sent = {}, {}
+    for i, operator in enumerate(plan.operators):
         if operator.kind in DROPPING:
-            count = op.emitted.read()
-        elif operator.keys or operator.kind in BALANCING:
-            count = op.routes[<uint32_t> output].sent.read()
-        elif operator.outputs > 1:
-            count = count // operator.outputs + (output < count % operator.outputs)
-        arriving[target] += count
-    problems = []
-    for index, operator in enumerate(plan.operators):
-        if operator.kind == "source":
-            continue
-        accounted = processed[index] + left_at[index]
-        if arriving[index] != accounted:
-            problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-        if operator.kind == "merge" and processed[index] != held_by[index] + plan.run.operators[<uint32_t> index].emitted.read():
-            problems.append(f"merge {operator.name!r} did not pass on what it got")
-    return problems
+            emitted[i] = plan.run.operators[i].emitted.read()
+        elif chooses(operator):
+            sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})
+    return of_tuples(plan.operators, plan.streams, processed, emitted, sent, left_at, held_by)
 
 
 def _windows(Plan plan):
-    """Sinks that saw more or fewer window punctuations than were sent to them: each goes out of every output port."""
-    cdef uint32_t i, index
-    if not any([operator.window for operator in plan.operators]):
-        return []
-    marks = [0] * plan.run.operator_count  # that leave each operator, on each stream
-    arriving = [0] * plan.run.operator_count
-    leaving = [[] for _ in plan.operators]
-    for source, _, target, _ in plan.streams:
-        leaving[source].append(target)
-    splits = {}  # behind a split, up to its merge: the punctuations that the split saw
-    problems = []
-    for i in range(plan.run.operator_count):
-        index = plan.order[i]
-        operator = plan.operators[index]
+    cdef uint32_t i
+    sent, got = {}, {}
+    for i, operator in enumerate(plan.operators):
         if operator.kind == "source":
-            marks[index] = (<SourceState*> plan.run.operators[index].own).windows
-        elif operator.kind == "merge":
-            marks[index] = splits[index]  # from every branch, passed on once
-        else:
-            marks[index] = arriving[index]
-        inside = marks[index] if operator.kind == "split" else splits.get(index) if operator.kind != "merge" else None
-        for target in leaving[index]:
-            arriving[target] += marks[index]
-            if inside is not None:
-                splits[target] = inside
-        if operator.kind in ("sink", "control"):
-            got = (<SinkState*> plan.run.operators[index].own).windows.read()
-            if got != marks[index]:
-                problems.append(f"operator {operator.name!r} was sent {marks[index]} window punctuations and got {got}")
-    return problems
+            sent[i] = (<SourceState*> plan.run.operators[i].own).windows
+        elif operator.kind in ("sink", "control"):
+            got[i] = (<SinkState*> plan.run.operators[i].own).windows.read()
+    return of_windows(plan.operators, plan.streams, [plan.order[i] for i in range(plan.run.operator_count)], sent, got)
 
 
 cdef dict _scheduling(Run* run):

@@ -46,7 +46,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
         elsewhere = machine.get(f"copy.bandwidth.modified_{distance}", machine["copy.bandwidth.own_l2"])
         to.returned_call[i] = ps(machine.get(f"copy.returned.call.{distance}", 0))
         to.returned_kib[i] = kib(machine.get(f"copy.returned.bandwidth.{distance}", elsewhere))
-    to.rmw_local, to.cas_local, to.fence = ps(machine["atomic.rmw_local"]), ps(machine["atomic.cas_local"]), ps(machine["atomic.fence"])
+    to.rmw_local, to.cas_local = ps(machine["atomic.rmw_local"]), ps(machine["atomic.cas_local"])
     most = max(machine.cpus, 2)
     for value in interpolated(machine.table("atomic.contended"), most):
         to.contended.push_back(ps(value))
@@ -66,7 +66,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.wakeup_granularity = us("sched_wakeup_granularity")
     to.switch_time, to.wake, to.wake_caller, to.sleep = us("switch"), us("wake"), us("wake_caller"), us("sleep")
     to.wake_queued, to.migration_cost = us("wake_queued"), us("sched_migration_cost")
-    to.syscall, to.yield_time, to.timer_slack, to.bucket_hold = us("syscall"), us("yield"), us("timer_slack"), us("bucket_hold")
+    to.yield_time, to.timer_slack, to.bucket_hold = us("yield"), us("timer_slack"), us("bucket_hold")
     to.bucket_waiter = ps(machine["os.bucket_waiter_ns"])
     to.refill = ps(1e3 * min(machine["os.refill_us_per_kib"] * WORKING_SET_KIB, machine["os.refill_us_max"]))
     residency = machine.named("os.idle_residency_us")

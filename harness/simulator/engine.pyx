@@ -12,8 +12,9 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_relaxed
 from libcpp.vector cimport vector
 
-from harness.runtime.native cimport BUCKETS, WANTED_CALLED, fingerprint
+from harness.runtime.native cimport BUCKETS, WANTED_CALLED
 from harness.runtime.plan cimport Plan
+from harness.simulator.account cimport account_of
 from harness.simulator.costs cimport fill_machine, fill_software
 from harness.simulator.native cimport (
     BALANCE,
@@ -39,7 +40,7 @@ from harness.simulator.native cimport (
     take_over_sizes,
 )
 
-from harness.engine import Balance, Sample, Totals
+from harness.engine import Balance, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
 from harness.simulator.levels import levels_of
@@ -194,7 +195,11 @@ cdef class SimulatorEngine:
         ordered = any([operator.kind == "merge" for operator in operators])
         if self.plan.run.port_count == 0 or self.plan.balancing or timed or ordered:
             return
-        levels = levels_of(self.plan.streams, self.plan.queue_of_port, len(operators))
+        levels = [
+            [queue for queue in level if self.core.ports[<uint32_t> queue].mode == 0]  # a port that is called has nothing waiting (ORDER)
+            for level in levels_of(self.plan.streams, self.plan.queue_of_port, len(operators))
+        ]
+        levels = [level for level in levels if level]
         hops = sum([len(level) for level in levels]) * self.queue_capacity * FILLED_PERCENT / 100 * len(levels) / 2
         if hops <= MAX_FILLING:
             self.core.fill(levels, FILLED_PERCENT)
@@ -332,7 +337,8 @@ cdef class SimulatorEngine:
         drained = self.started and self.core.open_operators == 0
         if self.started and not self.core.over:
             self._end()
-        self.totals = self._account(drained)
+        stuck = self._stuck() if self.started and not drained else []
+        self.totals = account_of(self.plan, self.core[0], drained, stuck, self._read())
         return self.totals
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------------
@@ -444,96 +450,6 @@ cdef class SimulatorEngine:
             allowed += awake
             executing += awake - worker.idle_time - (now - worker.idle_began if worker.idle_began != NEVER else 0)
         return allowed, executing
-
-    cdef _account(self, bint drained):
-        """What became of every tuple (ONCE), as harness/runtime/account.pyx has it."""
-        cdef Operator* op
-        cdef Port* port
-        cdef uint64_t expected = 0, seen = 0, violations = 0, place
-        cdef uint32_t i
-        left_at = [0] * self.plan.run.operator_count
-        held_by = [0] * self.plan.run.operator_count
-        state = self._read()
-        order_checked, longest, error = True, 0, None
-        for i in range(self.plan.run.port_count):
-            port = &self.core.ports[i]
-            left_at[port.op.index] += port.given_up
-            for place in range(port.ring.head, port.ring.tail):
-                if port.ring.slots[place % port.ring.slots.size()].kind == 0:
-                    left_at[port.op.index] += 1
-                    seen += fingerprint(port.ring.slots[place % port.ring.slots.size()].sequence) * port.op.copies
-        for i in range(self.plan.run.worker_count):
-            seen += self.core.workers[i].given_up_fingerprints
-        for i in range(self.plan.run.operator_count):
-            op = &self.core.operators[i]
-            kind = self.plan.operators[i].kind
-            seen += op.dropped
-            if kind == "source":
-                expected += op.fingerprints * op.copies
-            elif kind in ("sink", "control"):
-                seen += op.fingerprints
-                violations += op.violations
-                order_checked = order_checked and op.next_of_path.size() > 0
-                longest = max(longest, op.latency.longest())
-            elif kind == "merge":
-                held_by[i] = op.held
-                for place in range(op.slots.size()):
-                    if op.held > 0 and op.present[place]:
-                        seen += fingerprint(op.slots[place].sequence) * op.copies
-                if op.overrun:
-                    error = f"merge {self.plan.operators[i].name!r}: a tuple overtook more others than the queues can hold"
-        return Totals(
-            sent=state["sent"],
-            received=state["received"],
-            in_flight=sum(left_at) + sum(held_by),
-            processed=state["processed"],
-            drained=drained,
-            order_violations=violations,
-            order_checked=order_checked,
-            checksum_ok=not self.plan.copies_known or seen == expected,
-            conservation=[] if error else self._conservation(state["processed"], left_at, held_by),
-            latency_counts=state["latency"],
-            latency_max_ns=longest,
-            stuck=self._stuck() if self.started and not drained else [],
-            error=error,
-            scheduling=self._scheduling(),
-        )
-
-    cdef _conservation(self, processed, left_at, held_by):
-        arriving = [0] * len(processed)
-        for source, output, target, _ in self.plan.streams:
-            operator = self.plan.operators[source]
-            count = processed[source]
-            if operator.kind in DROPPING:
-                count = self.core.operators[<uint32_t> source].emitted
-            elif operator.keys or operator.kind in BALANCING:
-                count = self.core.operators[<uint32_t> source].routes[<uint32_t> output].sent
-            elif operator.outputs > 1:
-                count = count // operator.outputs + (output < count % operator.outputs)
-            arriving[target] += count
-        problems = []
-        for index, operator in enumerate(self.plan.operators):
-            accounted = processed[index] + left_at[index]
-            if operator.kind != "source" and arriving[index] != accounted:
-                problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-            if operator.kind == "merge" and processed[index] != held_by[index] + self.core.operators[<uint32_t> index].emitted:
-                problems.append(f"merge {operator.name!r} did not pass on what it got")
-        return problems
-
-    cdef dict _scheduling(self):
-        cdef uint32_t i
-        cdef Worker* worker
-        sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0}
-        for i in range(self.plan.run.worker_count):
-            worker = &self.core.workers[i]
-            sums["drains"] += worker.drains
-            sums["searches"] += worker.searches
-            sums["reschedules"] += worker.reschedules
-            sums["waits"] += worker.waits
-        for i in range(self.plan.run.port_count):
-            sums["pushes"] += self.core.ports[i].pushes
-            sums["blocked_pushes"] += self.core.ports[i].blocked
-        return sums
 
 
 def hardware_flop_ns(machine):

@@ -23,7 +23,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t* latency
         uint64_t* load
         uint64_t* rmw
-        uint64_t rmw_local, cas_local, fence
+        uint64_t rmw_local, cas_local
         vector[uint64_t] contended
         vector[uint32_t] cas_slow
         uint64_t copy_call, dram_kib
@@ -31,7 +31,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t* returned_kib
         uint64_t* copy_kib
         uint64_t sched_latency, min_granularity, wakeup_granularity, migration_cost
-        uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep, syscall
+        uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep
         uint64_t yield_time "yield"
         uint64_t timer_slack, bucket_hold, bucket_waiter
         vector[IdleState] idle_states
@@ -57,6 +57,7 @@ cdef extern from "line.hpp" namespace "millrace::sim" nogil:
 
 
 cdef extern from "state.hpp" namespace "millrace::sim" nogil:
+    enum: DATA "millrace::sim::DATA"
     enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BALANCE, BUFFER, SINK, CONTROL
 
     cdef cppclass Tuple:

@@ -130,3 +130,15 @@ def test_a_run_that_does_not_come_to_its_end_is_not_called_drained() -> None:
     engine = simulated(split_and_join(), Dynamic(2), tuples=1000)
     totals = run_to_end(engine, events=50)
     assert not totals.drained and totals.correct and totals.in_flight > 0
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+def test_a_timed_run_fills_no_queue_of_a_port_that_is_called(place: tuple[str, str]) -> None:
+    """Tuples before a port that its producers call would be overtaken (ORDER)."""
+    machine, software = place
+    engine = simulated(pipeline(20), Dynamic(threads=2, queued="none", queue_capacity=100), machine, software=software)
+    engine.start()
+    assert set(engine.sample_events(1).queue_fill) == {0.0}
+    totals = engine.stop(drain=True, timeout_s=1.0)
+    assert totals.drained and totals.in_flight == 0
+    assert totals.correct

@@ -43,13 +43,13 @@ struct Machine {
   uint64_t latency[PLACES] = {};              // of a load that waits; 0 for what another core has modified, which is a transfer
   uint64_t flop = 0;                          // one dependent multiply
   uint64_t load[DISTANCES] = {}, rmw[DISTANCES] = {};
-  uint64_t rmw_local = 0, cas_local = 0, fence = 0;
+  uint64_t rmw_local = 0, cas_local = 0;
   std::vector<uint64_t> contended;                                       // by contenders: one completed fetch_add
   std::vector<uint32_t> cas_slow;                                        // by contenders: how much longer a compare-and-swap loop takes
   uint64_t returned_call[DISTANCES] = {}, returned_kib[DISTANCES] = {};  // into slots that another core has worked on
   uint64_t copy_call = 0, copy_kib[PLACES] = {}, dram_kib = 0;           // ps for 1 KiB, by one thread; of a socket's memory, by all
   Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0, migration_cost = 0;
-  Time switch_time = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, syscall = 0, yield = 0, timer_slack = 0;
+  Time switch_time = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, yield = 0, timer_slack = 0;
   Time bucket_hold = 0, bucket_waiter = 0;
   std::vector<IdleState> idle_states;  // the deepest last
 

@@ -1,0 +1,91 @@
+"""Whether every operator got what was sent to it: part of the oracle of both engines (ONCE). Counts in, complaints out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from harness.graph import BALANCING, DROPPING, Operator
+
+Stream = tuple[int, int, int, int]
+"""Source operator, output port, target operator, input port, all by index."""
+
+
+def of_tuples(
+    operators: Sequence[Operator],
+    streams: Sequence[Stream],
+    processed: Sequence[int],
+    emitted: Mapping[int, int],
+    sent: Mapping[tuple[int, int], int],
+    left_at: Sequence[int],
+    held_by: Sequence[int],
+) -> list[str]:
+    """Operators that executed or have waiting more or fewer tuples than were submitted to them.
+
+    `processed`: tuples that each operator executed; `emitted`: those that went on, of operators that may drop or hold them;
+    `sent`: by operator and output port, of operators that choose the port by the tuple; `left_at`: tuples queued or given
+    up before each operator; `held_by`: tuples in the slots of merges.
+    """
+    arriving = [0] * len(operators)
+    for source, output, target, _ in streams:
+        operator = operators[source]
+        count = processed[source]
+        if operator.kind in DROPPING:
+            count = emitted[source]
+        elif chooses(operator):
+            count = sent[source, output]
+        elif operator.outputs > 1:
+            count = count // operator.outputs + (output < count % operator.outputs)
+        arriving[target] += count
+    problems = []
+    for index, operator in enumerate(operators):
+        if operator.kind == "source":
+            continue
+        accounted = processed[index] + left_at[index]
+        if arriving[index] != accounted:
+            problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
+        if operator.kind == "merge" and processed[index] != held_by[index] + emitted[index]:
+            problems.append(f"merge {operator.name!r} did not pass on what it got")
+    return problems
+
+
+def chooses(operator: Operator) -> bool:
+    """Whether the output port depends on the tuple, or on which buffer has room."""
+    return bool(operator.keys) or operator.kind in BALANCING
+
+
+def of_windows(
+    operators: Sequence[Operator],
+    streams: Sequence[Stream],
+    order: Sequence[int],
+    sent: Mapping[int, int],
+    got: Mapping[int, int],
+) -> list[str]:
+    """Sinks that saw more or fewer window punctuations than were sent to them: each goes out of every output port.
+
+    `order`: the operators, topological; `sent`: by source, `got`: by sink and control port. Of a run that has drained.
+    """
+    if not any(operator.window for operator in operators):
+        return []
+    marks = [0] * len(operators)  # that leave each operator, on each stream
+    arriving = [0] * len(operators)
+    leaving: list[list[int]] = [[] for _ in operators]
+    for source, _, target, _ in streams:
+        leaving[source].append(target)
+    splits: dict[int, int] = {}  # behind a split, up to its merge: the punctuations that the split saw
+    problems = []
+    for index in order:
+        operator = operators[index]
+        if operator.kind == "source":
+            marks[index] = sent[index]
+        elif operator.kind == "merge":
+            marks[index] = splits[index]  # from every branch, passed on once
+        else:
+            marks[index] = arriving[index]
+        inside = marks[index] if operator.kind == "split" else splits.get(index) if operator.kind != "merge" else None
+        for target in leaving[index]:
+            arriving[target] += marks[index]
+            if inside is not None:
+                splits[target] = inside
+        if operator.kind in ("sink", "control") and got[index] != marks[index]:
+            problems.append(f"operator {operator.name!r} was sent {marks[index]} window punctuations and got {got[index]}")
+    return problems

@@ -1,0 +1,109 @@
+"""What became of every tuple of a simulated run: the end of the oracle, as harness/runtime/account.pyx has it (ONCE)."""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from harness.runtime.native cimport fingerprint
+from harness.runtime.plan cimport Plan
+from harness.simulator.native cimport DATA, Operator, Port, Simulation, Worker
+
+from harness.conservation import chooses, of_tuples, of_windows
+from harness.engine import Totals
+from harness.graph import DROPPING
+
+
+cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stuck, dict state):
+    """Compare what was sent with what arrived and what was left behind. `stuck`: threads that did not end; `state`: the last counters."""
+    cdef Operator* op
+    cdef Port* port
+    cdef uint64_t expected = 0, seen = 0, violations = 0, place
+    cdef uint32_t i
+    left_at = [0] * plan.run.operator_count
+    held_by = [0] * plan.run.operator_count
+    order_checked, longest, error = True, 0, None
+    for i in range(plan.run.port_count):
+        port = &simulation.ports[i]
+        left_at[port.op.index] += port.given_up
+        for place in range(port.ring.head, port.ring.tail):
+            if port.ring.slots[place % port.ring.slots.size()].kind == DATA:
+                left_at[port.op.index] += 1
+                seen += fingerprint(port.ring.slots[place % port.ring.slots.size()].sequence) * port.op.copies
+    for i in range(plan.run.worker_count):
+        seen += simulation.workers[i].given_up_fingerprints
+    for i in range(plan.run.operator_count):
+        op = &simulation.operators[i]
+        kind = plan.operators[i].kind
+        seen += op.dropped
+        if kind == "source":
+            expected += op.fingerprints * op.copies
+        elif kind in ("sink", "control"):
+            seen += op.fingerprints
+            violations += op.violations
+            order_checked = order_checked and op.next_of_path.size() > 0
+            longest = max(longest, op.latency.longest())
+        elif kind == "merge":
+            held_by[i] = op.held
+            for place in range(op.slots.size()):
+                if op.held > 0 and op.present[place]:
+                    seen += fingerprint(op.slots[place].sequence) * op.copies
+            if op.overrun:
+                error = f"merge {plan.operators[i].name!r}: a tuple overtook more others than the queues can hold"
+    problems = []
+    if not error and not stuck:
+        problems = _conservation(plan, simulation, state["processed"], left_at, held_by)
+        if drained:
+            problems += _windows(plan, simulation)
+    return Totals(
+        sent=state["sent"],
+        received=state["received"],
+        in_flight=sum(left_at) + sum(held_by),
+        processed=state["processed"],
+        drained=drained,
+        order_violations=violations,
+        order_checked=order_checked,
+        checksum_ok=not plan.copies_known or seen == expected,
+        conservation=problems,
+        latency_counts=state["latency"],
+        latency_max_ns=longest,
+        stuck=stuck,
+        error=error,
+        scheduling=_scheduling(plan, simulation),
+    )
+
+
+cdef list _conservation(Plan plan, Simulation& simulation, list processed, list left_at, list held_by):
+    cdef uint32_t i, output
+    emitted, sent = {}, {}
+    for i, operator in enumerate(plan.operators):
+        if operator.kind in DROPPING:
+            emitted[i] = simulation.operators[i].emitted
+        elif chooses(operator):
+            for output in range(operator.outputs):
+                sent[i, output] = simulation.operators[i].routes[output].sent
+    return of_tuples(plan.operators, plan.streams, processed, emitted, sent, left_at, held_by)
+
+
+cdef list _windows(Plan plan, Simulation& simulation):
+    cdef uint32_t i
+    sent, got = {}, {}
+    for i, operator in enumerate(plan.operators):
+        if operator.kind == "source":
+            sent[i] = simulation.operators[i].windows
+        elif operator.kind in ("sink", "control"):
+            got[i] = simulation.operators[i].seen_windows
+    return of_windows(plan.operators, plan.streams, [plan.order[i] for i in range(plan.run.operator_count)], sent, got)
+
+
+cdef dict _scheduling(Plan plan, Simulation& simulation):
+    cdef uint32_t i
+    cdef Worker* worker
+    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0}
+    for i in range(plan.run.worker_count):
+        worker = &simulation.workers[i]
+        sums["drains"] += worker.drains
+        sums["searches"] += worker.searches
+        sums["reschedules"] += worker.reschedules
+        sums["waits"] += worker.waits
+    for i in range(plan.run.port_count):
+        sums["pushes"] += simulation.ports[i].pushes
+        sums["blocked_pushes"] += simulation.ports[i].blocked
+    return sums
