@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,6 +32,8 @@ class Reading:
     others_cpu: float | None = None  # the same, of other processes alone
     utilisation: float | None = None  # share of their time that the threads executed operators, 0 .. 1 (C-Stream §4.1)
     congestion: float | None = None  # mean fill of the buffers in use, 0 .. 1 (ElasticLoadBalance)
+    costs: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, in the graph's order (M19 §3); empty: not known
+    queued: frozenset[int] = frozenset()  # places (`multilevel.Layout`) whose ports had their queues during the period
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.throughput) and self.throughput >= 0.0):
@@ -51,6 +53,9 @@ class Decision:
     threads: int  # the level of the next period
     reason: str  # for people: "trend below, above untrusted → up"
     state: str  # what the law is doing, one or two words: climbing, settled, ...
+    queued: frozenset[int] | None = (
+        None  # of laws that place queues: the places of all ports that shall have theirs; None: as is
+    )
 
 
 @dataclass(frozen=True, slots=True)

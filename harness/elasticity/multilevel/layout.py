@@ -1,0 +1,80 @@
+"""A graph as laws that place queues see it: who sends to whom, how much, and where a queue may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.graph import Graph, Operator, PortId
+from harness.models import Model, Queue, port_queues
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A stream between two operators, by index. `tuples`: that pass it for each tuple that each source sends."""
+
+    source: int
+    target: int
+    tuples: float
+    place: int | None  # of the target's port among those whose queue comes and goes; None: it never has one, or always
+    threaded: bool = False  # it always has one, with a thread of its own
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Operators in the graph's order; places 0, 1, ... are the input ports whose queue may come and go.
+
+    `ports`: the port of each place; `at`: its operator; `sources`: operators with a thread of their own; `tuples`: through each
+    operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple, 0
+    where nobody knows; `payload` in bytes, `cpus` that threads may use.
+    """
+
+    ports: Sequence[PortId]
+    at: Sequence[int]
+    sources: Sequence[int]
+    links: Sequence[Link]
+    tuples: Sequence[float]
+    flop: Sequence[float]
+    payload: int
+    cpus: int
+
+    @property
+    def operators(self) -> int:
+        """How many there are."""
+        return len(self.tuples)
+
+
+def layout_of(graph: Graph, model: Model, cpus: int) -> Layout:
+    """What a law may know of a graph before it runs. Ports that are threaded or annotated manual are no places."""
+    operators = list(graph.operators.values())
+    numbered = graph.numbered()
+    index_of = {operator.name: index for index, operator in enumerate(operators)}
+    queues = dict(zip(graph.input_ports(), port_queues(graph, model), strict=True))
+    ports = [port for port, queue in queues.items() if queue.kind is Queue.SCHEDULED]
+    place_of = {port: place for place, port in enumerate(ports)}
+    tuples = [1.0 if operator.kind == "source" else 0.0 for operator in operators]
+    links = []
+    for index in numbered.order:
+        share = tuples[index] * operators[index].selectivity / (operators[index].outputs or 1)
+        for stream in numbered.leaving(index):
+            target = graph.streams[stream].target
+            threaded = queues[target].kind is Queue.THREADED
+            links.append(Link(index, index_of[target.operator], share, place_of.get(target), threaded))
+            tuples[index_of[target.operator]] += share
+    return Layout(
+        ports=ports,
+        at=[index_of[port.operator] for port in ports],
+        sources=[index for index, operator in enumerate(operators) if operator.kind == "source"],
+        links=links,
+        tuples=tuples,
+        flop=[_flop(operator) for operator in operators],
+        payload=graph.payload,
+        cpus=cpus,
+    )
+
+
+def _flop(operator: Operator) -> float:
+    """Work a tuple, the mean of a cycle of bursts."""
+    if operator.costs:
+        return sum(tuples * cost for tuples, cost in operator.costs) / sum(tuples for tuples, _ in operator.costs)
+    return float(operator.cost)
