@@ -5,6 +5,7 @@
   regions      what each thread has to do, given where queues stand
   surface      throughput over placement and threads
   oracle       the best placement and level of a surface
+  known        its answers, kept from run to run
   scenario     surfaces with noise, phases and bounds; the library of them
   closed_loop  drives a law through a scenario
   score        what the law made of it

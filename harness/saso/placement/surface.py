@@ -25,7 +25,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from harness.elasticity.multilevel import Layout
-from harness.models import COPY_FLOP
+from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY
 from harness.saso.placement.regions import Regions
 from harness.saso.placement.world import HEADER, Array, Prices, World
 
@@ -63,13 +63,17 @@ class Surface:
         self._capacity = self.prices.capacity(self.places, self._bytes, bool(np.max(flop, initial=0.0) < COPY_FLOP))
         self._own = len(layout.sources) + self.regions.heads - self.places  # threads besides the scheduler's
         self._pushed = np.array([sum(link.tuples for link in layout.links if link.place == place) for place in range(self.places)])
+        self._known: dict[tuple[frozenset[int], int], float] = {}
         self.submitted = sum(link.tuples for link in layout.links)  # tuples a source tuple, over all operators
 
     def throughput(self, queued: Collection[int], threads: int) -> float:
         """Tuples/s submitted over all operators."""
-        placement = np.zeros((1, self.places), dtype=np.uint8)
-        placement[0, list(queued)] = 1
-        return float(self.rates(placement, np.array([threads]))[0])
+        where = frozenset(queued), threads
+        if where not in self._known:
+            placement = np.zeros((1, self.places), dtype=np.uint8)
+            placement[0, list(where[0])] = 1
+            self._known[where] = float(self.rates(placement, np.array([threads]))[0])
+        return self._known[where]
 
     def dedicated(self) -> float:
         """The same with a queue before every port, and a thread for each of them."""
@@ -94,13 +98,11 @@ class Surface:
             longest = spans.max(axis=0)
             span = longest * ((spans / longest) ** self._sharp).sum(axis=0) ** (1.0 / self._sharp)
             busy = np.clip(totals[:, 0] / speed / span, 1.0, limit)
-        return self.submitted * 1e9 / span * self._level[np.minimum(threads, 1024)]
+        return self.submitted * 1e9 / span * self._level[np.where(queues > 0, np.minimum(threads, 1024), 0)]
 
     def busy(self, queued: Collection[int], threads: int) -> float:
         """Share of their time that scheduler threads execute operators, about: work over time, for all alike."""
-        placement = np.zeros((1, self.places), dtype=np.uint8)
-        placement[0, list(queued)] = 1
-        workers = self._own + (threads if len(queued) else 0)
+        workers = self._own + (threads if queued else 0)
         rate = self.throughput(queued, threads) / self.submitted / 1e9
         return float(min(1.0, rate * float(np.dot(self.work, self.layout.tuples)) / workers))
 
@@ -124,7 +126,8 @@ class Surface:
         """What `Regions.measure` says, at the prices of these placements; and the time for memory [ns a source tuple]."""
         prices, cost, batch = self.prices, self.prices.cost, self.prices.batch
         each = np.maximum(queues, 1)
-        footprint = np.maximum(1.0, queues * self._capacity * float(self._bytes))
+        capacity = DEFAULT_QUEUE_CAPACITY if dedicated else self._capacity
+        footprint = np.maximum(1.0, queues * capacity * float(self._bytes))
         remote = prices.remote(busy)
         write = prices.bandwidth(footprint, np.minimum(np.maximum(busy, 1.0), each))
         push = cost["push_tuple"] + cost["push_batch"] / batch + prices.machine["copy.call"] + self._bytes / write
@@ -145,12 +148,12 @@ class Surface:
     def _drain(self, queues: np.ndarray, workers: Array, hand: Array, dedicated: bool) -> Array:
         """A tuple's share of what a drain costs besides its tuples [ns]."""
         prices, cost = self.prices, self.prices.cost
+        if dedicated:  # threads outnumber CPUs and take turns; or they do not and wait for neighbours that are as fast
+            each = np.where(workers > self.world.cpus, prices.switch_ns, prices.wake_ns)
+            return each / (DEFAULT_QUEUE_CAPACITY / 4.0)
         room = max(1.0, self._capacity / 2.0 - prices.batch)
         waiting = 1.0 - np.exp(-0.5 * np.maximum(0.0, queues / np.maximum(1.0, workers - self._own) - 0.5))
         length = prices.batch + room * waiting
-        if dedicated:  # threads outnumber CPUs: switches; or they do not: wakes, as its neighbours are as fast
-            crowded = workers > self.world.cpus
-            return np.where(crowded, prices.switch_ns / (room / 2.0), prices.wake_ns / (room / 2.0))
         pressure = np.minimum(CROWD, np.maximum(1.0, workers / queues))
         meets = prices.contended[np.minimum(workers.astype(int), prices.world.cpus)]
         drain = cost["drain"] + cost["list_push"] + cost["list_pop"] + cost["flag"] + pressure * (2.0 * meets + hand)
