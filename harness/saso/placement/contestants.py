@@ -1,9 +1,9 @@
 """Who takes part: laws that place queues, and what they must beat.
 
-  manual       no queues
-  dedicated    a queue and a thread for every port
-  dynamic      a queue before every port, the number of threads by `elasticity.millrace`
-  hand-placed  what is best for the first phase, to the end, as an expert would place it
+manual       no queues
+dedicated    a queue and a thread for every port
+dynamic      a queue before every port, the number of threads by `elasticity.millrace`
+hand-placed  what is best for the first phase, to the end, as an expert would place it
 """
 
 from __future__ import annotations

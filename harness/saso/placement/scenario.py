@@ -1,7 +1,7 @@
 """A scenario: a graph in a world, with noise, phases and bounds; and the library of them.
 
-A phase lasts from a period to the next phase. It changes what the operators cost (`costs`, another distribution; `scale`, all of
-them by a factor: load up or down), or how many CPUs others have (`others`). The layout, which is what a law knows, stays.
+A phase lasts from a period to the next phase. It changes what the operators cost (`costs`, another distribution; `scale`, all
+of them by a factor: load up or down), or how many CPUs others have (`others`). The layout, which is what a law knows, stays.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def scenarios() -> Iterator[Scenario]:
 
 def _bases() -> Iterator[Scenario]:
     number = 0
-    for family, shapes in SHAPES.items():
+    for shapes in SHAPES.values():
         for world in WORLDS:
             for drawn in range(DRAWS):
                 number += 1
