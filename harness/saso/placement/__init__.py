@@ -7,6 +7,7 @@
   oracle       the best placement and level of a surface
   known        its answers, kept from run to run
   scenario     surfaces with noise, phases and bounds; the library of them
+  own          a user's truths; user_surfaces reads them
   closed_loop  drives a law through a scenario
   score        what the law made of it
   contestants  the laws, and what they must beat

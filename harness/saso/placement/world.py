@@ -32,6 +32,7 @@ class World:
     software: str = "millrace"
     cpus: int = 16
     smt: int = 1
+    constants: tuple[tuple[str, float], ...] = ()  # of the machine, by path, in place of its own
 
     @property
     def cores(self) -> int:
@@ -44,7 +45,7 @@ class Prices:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.machine, self.software = _profiles(world.machine, world.software)
+        self.machine, self.software = _profiles(world.machine, world.software, world.constants)
         machine, software = self.machine, self.software
         per_socket = machine.chips_per_socket * machine.cores_per_chip
         self.per_socket = per_socket if machine.sockets > 1 else max(per_socket, world.cores)
@@ -117,8 +118,8 @@ class Prices:
 
 
 @functools.cache
-def _profiles(machine: str, software: str) -> tuple[Machine, Software]:
-    return load_machine(machine), load_software(software)
+def _profiles(machine: str, software: str, constants: tuple[tuple[str, float], ...]) -> tuple[Machine, Software]:
+    return load_machine(machine).with_constants(dict(constants)), load_software(software)
 
 
 def _at(table: Mapping[int, float], number: int) -> float:
