@@ -97,6 +97,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_bench_options(benching, again=True)
     benching.add_argument("--curves", metavar="FILE", help="scenarios of your own (YAML or JSON) in place of the library")
+    benching.add_argument(
+        "--simulator",
+        type=whole(1, MAX_EVERY),
+        metavar="N",
+        help="with --multilevel: N scenarios of the library on the simulator in place of surfaces",
+    )
     benching.add_argument("--surfaces", metavar="FILE", help="the same with --multilevel: graphs in worlds, formulas or tables")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
     listing.set_defaults(action=list_laws)
@@ -119,7 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> None:
     """`again`: they may have been given before the command already, and then hold unless they are given behind it."""
-    parser.set_defaults(action=bench, curves=None, surfaces=None)
+    parser.set_defaults(action=bench, curves=None, surfaces=None, simulator=None)
 
     def add(option: str, default: object = None, **how: Any) -> None:
         parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
@@ -146,8 +152,9 @@ def bench(args: argparse.Namespace) -> int:
     """Drive the laws through the scenarios; print and write what came of it."""
     if args.multilevel:
         return _bench_of_placements(args)
-    if args.surfaces is not None:
-        raise UserError(f"--surfaces is for --multilevel; the laws of the thread level need --curves: {args.surfaces[:80]!r}")
+    for option in ("surfaces", "simulator"):
+        if (value := getattr(args, option)) is not None:
+            raise UserError(f"--{option} is for --multilevel only, not {str(value)[:80]!r}")
     from harness.saso.report import as_document, as_frame, summary
 
     laws = list(dict.fromkeys(args.law or LAWS))
@@ -176,6 +183,12 @@ def _bench_of_placements(args: argparse.Namespace) -> int:
         check_name(name)
     chosen = list(scenarios())[:: args.every] if args.surfaces is None else _own(args, "surfaces", parse_surfaces)
     _check_outputs(args)
+    if args.simulator is not None:
+        from harness.saso.placement.simulated import run_simulated, simulable
+
+        if args.surfaces is not None:
+            raise UserError("--simulator takes scenarios of the library, not --surfaces")
+        chosen, run_bench = simulable(chosen, args.simulator), run_simulated
     with ProgressLine(len(laws) * len(chosen)) as line:
         rows = run_bench(laws, chosen, lambda done, of: line.show(done, of, "SASO bench of placements"), args.jobs)
     return _tell(args, rows, summary, as_document, as_frame)

@@ -12,6 +12,7 @@
   score        what the law made of it
   contestants  the laws, and what they must beat
   bench        all contestants on all scenarios
+  simulated    the same on the simulator
   report       the tables that decide
 
 Nothing here runs a graph. As in `harness.saso`, the bench knows the truth and the laws do not.
