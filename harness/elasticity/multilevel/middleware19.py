@@ -52,7 +52,7 @@ class Middleware19(MultilevelLaw):
         Setting("satisfied", True, 0, 1, "", "no search where threads alone brought enough"),
         Setting("satisfaction", 0.6, 0.0, 1.0, "", "enough: this share of what they would bring in proportion"),
         Setting("cpu_limit", 0.8, 0.0, 1.0, "", "no climb while the CPUs are busier than this share", above_low=True),
-        Setting("seed", 0, 0, 2**31 - 1, "", "which operators of a group are tried first"),
+        Setting("seed", 0, 0, 999_999, "", "which operators of a group are tried first"),
     )
 
     def __init__(
