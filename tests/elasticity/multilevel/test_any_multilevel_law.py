@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +16,12 @@ from harness.elasticity.cpu_limit import Answers
 from harness.elasticity.multilevel import LAWS, Layout, law_class, make_law
 from harness.errors import UserError
 from harness.graph import PortId
+from harness.saso.replay import parse_trace, replay
+from harness.saso.replay_multilevel import told
 from tests.elasticity.multilevel.pipelines import Pipeline, drive, pipeline
 from tests.elasticity.test_any_law import SHARES, THROUGHPUTS, bounds_of_levels
 
+GOLDEN = json.loads(Path(__file__).with_name("golden_traces.json").read_text(encoding="utf-8"))
 BUILT = [name for name in LAWS if find_spec(f"harness.elasticity.multilevel.{name}")]
 COST = st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.5, 5e-324, 1.0])
 
@@ -68,6 +73,15 @@ def test_decisions_stay_within_bounds_and_places_and_repeat(name, bounds, layout
             mine = {place for place, at in enumerate(layout.at) if at == operator}
             assert mine <= decision.queued or not mine & decision.queued
     assert driven(name, bounds, layout, answers, trace, switched) == decisions
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{case['law']}: {case['name']}")
+def test_laws_decide_as_they_always_did(case):
+    queues = case["queues"]
+    trace = parse_trace(json.dumps({key: value for key, value in case.items() if key != "queues"}))
+    decisions = replay(case["law"], trace)
+    assert [decision.threads for decision in decisions] == case["levels"]
+    assert [told(decision.queued, trace.layout) for decision in decisions] == queues
 
 
 @pytest.mark.parametrize("name", BUILT)
