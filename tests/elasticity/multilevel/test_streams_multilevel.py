@@ -7,7 +7,7 @@ import pytest
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.multilevel.streams import AdjustmentRecord, StreamsOfPortsAndThreads
 from tests.elasticity.drive import Cpu, levels, states
-from tests.elasticity.multilevel.pipelines import Pipeline, counts, drive, feed, pipeline, settled_after
+from tests.elasticity.multilevel.pipelines import PERIOD_S, Pipeline, counts, drive, feed, pipeline, settled_after
 
 TWO_AND_TWO = (0.0, 0.45, 0.45, 0.05, 0.05)  # of the source and four operators: two groups of two
 THREE_PAIRS = (0.0, 0.4, 0.4, 0.08, 0.08, 0.02, 0.02)
@@ -174,11 +174,12 @@ def test_a_graph_without_places_has_its_threads_chosen():
     assert levels(decisions)[:4] == [2, 2, 4, 4]
 
 
-@pytest.mark.parametrize(("operators", "cpus", "most_s"), [(20, 8, 400.0), (100, 16, 1000.0), (100, 64, 1200.0)])
-def test_it_settles_in_minutes_and_beats_a_single_thread_many_times(operators, cpus, most_s):
-    """How long the published implementation took, without noise, on a surface that is not told: 290, 730 and 1,000 s."""
-    surface = Pipeline([1.0] * operators, queue=1.0, cpus=cpus)
-    decisions = drive(law(operators, maximum=cpus), surface.throughput, 200, surface.shares)
-    assert most_s / 4 < 10.0 * settled_after(decisions) <= most_s
+@pytest.mark.parametrize(("operators", "cpus", "published_s"), [(20, 8, 290.0), (100, 16, 730.0), (100, 64, 1000.0)])
+def test_it_settles_in_minutes_as_the_published_implementation_did(operators, cpus, published_s):
+    """On what surface that did, without noise, is not told; on this one it takes about as long."""
+    surface = Pipeline([1.0] * operators, queue=2.0, contention=0.0, cpus=cpus)
+    subject = StreamsOfPortsAndThreads(Bounds(2, cpus, 2), pipeline(operators, cpus))
+    decisions = drive(subject, surface.throughput, 150, surface.shares)
+    assert settled_after(decisions) * PERIOD_S == pytest.approx(published_s, rel=0.15)
     found = surface.throughput(decisions[-1].threads, decisions[-1].queued)
-    assert found > 3.0 * surface.throughput(1, frozenset())
+    assert found > 2.5 * surface.throughput(1, frozenset())
