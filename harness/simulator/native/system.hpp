@@ -34,7 +34,7 @@ struct Thread {
   std::coroutine_handle<> resume;  // where its program goes on
   uint32_t id = 0;                 // its process in the calendar
   uint32_t cpu = 0;                // where it runs, or ran last
-  uint32_t before = 0;             // where it had run last when it was woken the last time
+  uint32_t before = 0;             // where it had run last when it was woken and that CPU was busy, the last time
   uint32_t core = 0;
   State state = NEW;
   bool spinning = false;                     // looks at something all the time, until its event or until it is told (hasten)
@@ -176,7 +176,7 @@ class System {
     count_runnable(1);
     const uint32_t target = choose(thread, from);
     Cpu& cpu = cpus_[target];
-    thread.before = thread.cpu;
+    if (cpus_[thread.cpu].running != nullptr) thread.before = thread.cpu;  // as Linux does: recent_used_cpu
     move(thread, target);
     if (cpu.running == nullptr) {
       const Time idle = now - std::min(now, cpu.idle_since);
