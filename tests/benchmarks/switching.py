@@ -87,4 +87,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    importlib.import_module("tests.benchmarks.switching").main()  # a fresh process finds what it is to call by its module's name
+    importlib.import_module("tests.benchmarks.switching").main()  # under the name by which a fresh process finds what to call

@@ -5,13 +5,17 @@ What the invariants are is said in harness/runtime/model/switching.pml.
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.runtime.exhaustive import Broken, check
 
-MODEL = (Path(__file__).parents[2] / "harness" / "runtime" / "model" / "switching.pml").read_text()
+FOLDER = Path(__file__).parents[2] / "harness" / "runtime" / "model"
+MODEL = (FOLDER / "switching.pml").read_text()
 
 ONE = {"PRODUCERS": 1, "TUPLES": 3, "CHANGES": 3}
 TWO = {"PRODUCERS": 2, "TUPLES": 2, "CHANGES": 2, "SUSPENDS": 0}
@@ -114,4 +118,34 @@ def test_a_planted_fault_is_found(fault: str) -> None:
         model = model.replace(before, after)
     with pytest.raises(Broken, match=what) as found:
         check(model, **sizes)
-    print(found.value, *found.value.trace, sep="\n  ")
+    assert len(found.value.trace) > 5
+
+
+# -- make model-check -------------------------------------------------------------------------------------------------------------
+
+
+def run_check(tmp_path: Path, path: str) -> subprocess.CompletedProcess[str]:
+    words = ["/bin/sh", str(FOLDER / "check.sh"), str(tmp_path / "made")]
+    return subprocess.run(words, env={"PATH": path}, capture_output=True, text=True, timeout=50, check=False)
+
+
+def test_without_spin_one_line_says_so_and_nothing_fails(tmp_path: Path) -> None:
+    for tool in ("dirname", "mkdir", "grep", "cat", "cc"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or "/bin/false")
+    done = run_check(tmp_path, str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1 and "spin is not installed" in done.stdout
+
+
+@pytest.mark.parametrize(("errors", "code"), [(0, 0), (1, 1)])
+def test_what_spin_finds_is_what_the_check_says(errors: int, code: int, tmp_path: Path) -> None:
+    """A stand-in for Spin, whose verifier prints the verdict that it is told to."""
+    spin = tmp_path / "spin"
+    spin.write_text(
+        f"""#!/bin/sh\necho '#include <stdio.h>\nint main() {{ puts("State-vector 1 byte, errors: {errors}"); }}' > pan.c\n"""
+    )
+    spin.chmod(0o755)
+    done = run_check(tmp_path, f"{tmp_path}:{os.environ['PATH']}")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("switching.pml is wrong" in done.stdout) == (code == 1)
+    assert done.stdout.count("no error") == (4 if code == 0 else 0)
