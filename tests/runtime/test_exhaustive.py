@@ -36,7 +36,7 @@ def test_mutual_exclusion_by_peterson_holds_and_without_its_turn_fails() -> None
 
 
 def test_all_interleavings_of_counters_are_as_many_as_there_are() -> None:
-    """Two counters from 0 to N, each of N steps and its end: (N + 2) squared states, and one location more of each at the start."""
+    """Two processes that have nothing to do with each other: every pair of what each can be in."""
     counters = "byte x[2]; active [2] proctype p() { do :: x[_pid] < 3 -> x[_pid]++ :: else -> break od }"
     # a state is where each is: about to look (4 values), about to count (3), at its end (1)
     assert check(counters) == (4 + 3 + 1) ** 2

@@ -121,7 +121,7 @@ def test_a_planted_fault_is_found(fault: str) -> None:
     assert len(found.value.trace) > 5
 
 
-# -- make model-check -------------------------------------------------------------------------------------------------------------
+# -- make model-check ---------------------------------------------------------------------------------------------------------
 
 
 def run_check(tmp_path: Path, path: str) -> subprocess.CompletedProcess[str]:
@@ -141,9 +141,8 @@ def test_without_spin_one_line_says_so_and_nothing_fails(tmp_path: Path) -> None
 def test_what_spin_finds_is_what_the_check_says(errors: int, code: int, tmp_path: Path) -> None:
     """A stand-in for Spin, whose verifier prints the verdict that it is told to."""
     spin = tmp_path / "spin"
-    spin.write_text(
-        f"""#!/bin/sh\necho '#include <stdio.h>\nint main() {{ puts("State-vector 1 byte, errors: {errors}"); }}' > pan.c\n"""
-    )
+    verifier = f'#include <stdio.h>\nint main() {{ puts("State-vector 1 byte, errors: {errors}"); }}'
+    spin.write_text(f"#!/bin/sh\necho '{verifier}' > pan.c\n")
     spin.chmod(0o755)
     done = run_check(tmp_path, f"{tmp_path}:{os.environ['PATH']}")
     assert done.returncode == code, done.stdout + done.stderr
