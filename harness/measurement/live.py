@@ -1,4 +1,4 @@
-"""A run that somebody watches: each sample is announced besides the phases, as a line of JSON, in the form its record will have."""
+"""A run that somebody watches: besides the phases each sample is announced, as the JSON that its record will have of it."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ CURVES = (
         steps=True,
     ),
     Curve("queues", "input ports with a queue", (("queues", _of("queued_ports")),), steps=True),
-    Curve("CPU", "busy, by all; by other processes (dashed)", (("all", _of("system_cpu")), ("others", _of("others_cpu"))), top=1.0),
+    Curve("CPU", "busy: all; other processes (dashed)", (("all", _of("system_cpu")), ("others", _of("others_cpu"))), top=1.0),
 )
 
 
@@ -60,10 +60,12 @@ def figure(curve: Curve, periods: Sequence[Period]) -> str:
     lines = "".join(
         f'<path class="line l{number}" d="{_path(x, values, top, curve.steps)}"/>' for number, (_, values) in enumerate(series)
     )
+    about = f"{escape(curve.unit)}; 0 to {highest}"
+    label = f"{escape(curve.name)} over time, from 0 to {highest}"
     return (
-        f'<figure class="curve"><figcaption><b>{escape(curve.name)}</b> <span class="faint">{escape(curve.unit)}; 0 to {highest}'
-        f'</span></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(curve.name)} over time, from 0 to {highest}">{_measured(x, periods)}{lines}'
+        f'<figure class="curve"><figcaption><b>{escape(curve.name)}</b> <span class="faint">{about}</span></figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f"{_measured(x, periods)}{lines}"
         f'<line class="cursor" x1="{x[0]:g}" x2="{x[0]:g}" y1="0" y2="{HEIGHT}"/></svg></figure>'
     )
 

@@ -1,8 +1,8 @@
 """Where operators stand in the replay's picture, in CSS pixels. No drawing here.
 
-`plots.graph_layout` says which level an operator is on, and in which order those of a level stand. Here nothing is folded, up to
-`MAX_DRAWN` operators, since any port may get a queue: small graphs have boxes with names, large ones squares; a level that is
-too high is broken into columns, and a graph that is too long into lines, which read like those of a text.
+`plots.graph_layout` says which level an operator is on, and in which order those of a level stand. Here nothing is folded, up
+to `MAX_DRAWN` operators, since any port may get a queue: small graphs have boxes with names, large ones squares; a level that
+is too high is broken into columns, and a graph that is too long into lines, which read like those of a text.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class _Sheet:
         return width, top
 
     def _streams(self) -> Iterator[str]:
-        """Curves within a line; from one line to another a stub at either end."""
+        """Curves; from one line to another, and into and out of the middle of a level in columns, a stub at either end."""
         box, nodes = self.box, self.layout.nodes
         stub = (box.column - box.width) / 3
         for link in self.layout.links:
@@ -145,7 +145,7 @@ class _Sheet:
                 there, right, lower = self.places[target]
                 x += box.width if nodes[source].names else 0.0
                 y, lower = y + box.height / 2, lower + box.height / 2
-                if line != there:
+                if line != there or right - x > self.box.column:
                     yield f"M{x:.0f} {y:.0f}h{stub:.0f}M{right - stub:.0f} {lower:.0f}h{stub:.0f}"
                 elif y == lower:
                     yield f"M{x:.0f} {y:.0f}H{right:.0f}"

@@ -33,7 +33,7 @@ def line(story: Story, period: Period) -> str:
 def queues(story: Story, period: Period) -> str:
     """How many queues there were, and before which ports, if that is in doubt and quickly said."""
     many = len(period.queued)
-    if many in (0, len(story.ports)) or not story.switchable:
+    if many in (0, story.queueable) or not story.switchable:
         return count(many, "queue")
     return f"{count(many, 'queue')} ({names(story, period.queued)})"
 
@@ -46,8 +46,8 @@ def switched(story: Story, sample: Mapping[str, Any]) -> list[str]:
 
 def names(story: Story, ports: Collection[str], most: int = MAX_NAMES) -> str:
     """Ports in the graph's order, the first few by name."""
-    if len(ports) > 1 and len(ports) == len(story.ports):
-        return "all ports"
+    if len(ports) > 1 and len(ports) == story.queueable:
+        return f"all {len(ports):,}"
     shown: list[str] = []
     for port in story.ports:  # in their order, and no further than is needed
         if len(shown) == most:

@@ -1,13 +1,12 @@
 """The replay: one HTML file that needs nothing from elsewhere, and shows the first period and all numbers without scripts too.
 
-All that can be read at a period stands in its row of the table. `replay.js` moves the cursor, recolours the graph and shows that
-row; it computes nothing. What it is given besides is one object: the places of the cursor, and the states of the picture.
+All that can be read at a period stands in its row of the table. `replay.js` moves the cursor, recolours the graph and shows
+that row; it computes nothing. What it is given besides is one object: the places of the cursor, and the states of the picture.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -18,17 +17,20 @@ from harness.watch.picture import Picture
 from harness.watch.story import Period, Story
 
 HERE = Path(__file__).resolve().parent
-MAX_NAMES = 40  # of ports that are listed
+MAX_NAMES = 20  # of ports that are listed
 
 COLUMNS = ("time", "phase", "submitted", "at the sinks", "threads", "queues", "CPU", "law", "then")
+WORDY = ("law", "then")  # have a line of their own
 
 LEGEND = (
-    ('<span class="box a"></span><span class="box b"></span><span class="box c"></span>', "regions: operators joined by calls, executed together"),
-    ('<span class="box x"></span>', "called from several regions"),
-    ('<span class="mark q9"></span>', "a queue before an input port; paler: before some of the ports"),
-    ('<span class="mark q0"></span>', "a port that may get a queue and has none"),
-    ('<span class="mark t q9"></span>', "a queue with a thread of its own"),
+    ("box a", "box b", "box c", "regions: operators joined by calls, executed together"),
+    ("box x", "called from several regions"),
+    ("mark q9", "a queue before an input port; paler: before some of the ports"),
+    ("mark q0", "a port that may get a queue and has none"),
+    ("mark t q9", "a queue with a thread of its own"),
+    ("streams run from left to right; in a graph that is broken into lines they go on in the next one",),
 )
+"""Symbols, as classes of the style sheet, and what they mean."""
 
 
 def page(story: Story) -> str:
@@ -53,8 +55,14 @@ def _header(story: Story) -> str:
     ended = f' class="{"failed" if story.failed else "ended"}"'
     return (
         f"<header><h1>{badge}{escape(heading.title)}</h1>\n<p>{escape(heading.parameters)}</p>\n"
-        f"<p>{escape('; '.join(told))}.</p>\n<p{ended}>{escape(story.outcome or 'no result')}.</p></header>"
+        f"<p>{escape('; '.join(told))}.</p>\n<p{ended}>{escape(story.outcome or 'no result')}.</p>{_doubt(story)}</header>"
     )
+
+
+def _doubt(story: Story) -> str:
+    if not story.is_doubtful:
+        return ""
+    return '<p class="failed">The record does not name all ports that had queues: the picture shows those that it does.</p>'
 
 
 def _nothing(story: Story) -> str:
@@ -73,9 +81,7 @@ def _replay(story: Story) -> str:
             "</section>",
             '<section aria-label="over time">',
             *(figure(curve, periods) for curve in CURVES),
-            f'<p class="axis"><span>{_start(story)}</span><span>{lines.clock(periods[-1].sample["time_s"], story.heading.simulated)}'
-            "</span></p>",
-            _explanation(periods),
+            _axis(story),
             "</section>\n</main>",
             _table(story),
             f'<script type="application/json" id="run">{_data(story, picture)}</script>',
@@ -84,7 +90,10 @@ def _replay(story: Story) -> str:
 
 
 def _controls(many: int) -> str:
-    rows = "".join(f'<div><dt>{name}</dt><dd id="now-{number}"></dd></div>' for number, name in enumerate(COLUMNS))
+    rows = "".join(
+        f'<div{" class=wide" * (name in WORDY)}><dt>{name}</dt><dd id="now-{number}"></dd></div>'
+        for number, name in enumerate(COLUMNS)
+    )
     return (
         '<section class="controls" aria-label="period">\n'
         '<p><button id="play" type="button" aria-label="play">▶</button>'
@@ -96,18 +105,16 @@ def _controls(many: int) -> str:
 
 
 def _legend() -> str:
-    return '<ul class="legend">' + "".join(f"<li>{symbol} {text}</li>" for symbol, text in LEGEND) + "<li>streams run from left to right; where the graph is broken into lines, they go on in the next line</li></ul>"
+    items = ("".join(f'<span class="{each}"></span>' for each in symbols) + f" {text}" for *symbols, text in LEGEND)
+    return '<ul class="legend">' + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
-def _start(story: Story) -> str:
-    first = story.periods[0].sample
-    return lines.clock(max(0.0, first["time_s"] - first["elapsed_s"]), story.heading.simulated)
-
-
-def _explanation(periods: Sequence[Period]) -> str:
-    if any(period.phase != "measuring" for period in periods) and any(period.phase == "measuring" for period in periods):
-        return '<p class="faint">Shaded: the measured window.</p>'
-    return ""
+def _axis(story: Story) -> str:
+    first, last = story.periods[0].sample, story.periods[-1].sample
+    ends = (lines.clock(time_s, story.heading.simulated) for time_s in (first["time_s"] - first["elapsed_s"], last["time_s"]))
+    axis = '<p class="axis">' + "".join(f"<span>{end}</span>" for end in ends) + "</p>"
+    phases = {period.phase for period in story.periods}
+    return axis + ('<p class="faint">Shaded: the measured window.</p>' if {"measuring"} < phases else "")
 
 
 def _table(story: Story) -> str:
@@ -115,7 +122,7 @@ def _table(story: Story) -> str:
     rows = "\n".join(_row(story, period) for period in story.periods)
     return (
         f'<details><summary>All {len(story.periods):,} periods as a table</summary>\n<div class="scroll"><table>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody id=\"rows\">\n{rows}\n</tbody></table></div></details>"
+        f'<thead><tr>{head}</tr></thead>\n<tbody id="rows">\n{rows}\n</tbody></table></div></details>'
     )
 
 

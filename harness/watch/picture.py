@@ -60,7 +60,7 @@ class Picture:
         many = len(story.graph.operators)
         label = f"Graph of {many:,} operators, from left to right; its queues and regions are in the text beside it"
         parts = [
-            f'<svg id="graph" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" role="img" aria-label="{escape(label)}" '
+            f'<svg id="graph" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" preserveAspectRatio="xMinYMin" role="img" aria-label="{escape(label)}" '
             f'style="min-width:{drawing.width * (0.8 if drawing.named else 0.5):.0f}px;max-width:{1.6 * drawing.width:.0f}px">',
             f'<path class="s" d="{drawing.streams}"/>',
         ]
@@ -99,7 +99,11 @@ class Picture:
 
 def _marks(story: Story, spot: Spot) -> list[list[str]]:
     """The ports of each of a box's marks: those that may have a queue, each on its own if they are few."""
-    ports = [str(operator.input(port)) for operator in map(story.graph.operators.__getitem__, spot.names) for port in range(operator.inputs)]
+    ports = [
+        str(operator.input(port))
+        for operator in map(story.graph.operators.__getitem__, spot.names)
+        for port in range(operator.inputs)
+    ]
     ports = [port for port in ports if story.ports[port] is not Queue.CALLED]
     if not ports:
         return []

@@ -10,7 +10,7 @@ from harness.errors import UserError
 from harness.graph import Graph
 from harness.measurement.spec import RunSpec, arm_name
 from harness.measurement.subject import build_subject
-from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, make_model, pool_of, port_queues
+from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,16 @@ class Story:
         return operator if self.graph.operators[operator].inputs == 1 else port
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether other ports have queues than is known: a record that does not name them was counted otherwise."""
+        return any(period.sample.get("queued_ports", len(period.queued)) != len(period.queued) for period in self.periods)
+
+    @property
+    def queueable(self) -> int:
+        """How many ports may have a queue."""
+        return sum(kind is not Queue.CALLED for kind in self.ports.values())
+
+    @property
     def switchable(self) -> list[str]:
         """Ports whose queue may come and go."""
         return [port for port, kind in self.ports.items() if kind is Queue.SCHEDULED]
@@ -124,16 +134,25 @@ def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
 
 
 def model_of(record: Mapping[str, Any]) -> Model:
-    """The model of a record, as far as its queues go."""
-    threads = record["threads"] if record["model"] == Dynamic.name else None
-    return make_model(record["model"], threads=threads)
+    """The model of a record, as far as its queues go. Which ports have them if not all, only the arm's name says."""
+    if record["model"] != Dynamic.name:
+        return make_model(record["model"])
+    chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
+    try:
+        return make_model(Dynamic.name, threads=record["threads"], queued=chosen or None)
+    except UserError:  # another name, given by an experiment
+        return make_model(Dynamic.name, threads=record["threads"])
 
 
 def _story(graph: Graph, model: Model, heading: Heading) -> Story:
     kinds = [queue.kind for queue in port_queues(graph, model)]
     ports = {str(port): kind for port, kind in zip(graph.input_ports(), kinds, strict=True)}
-    off = {Queue.CALLED, Queue.SCHEDULED} if getattr(model, "queued", "all") == "none" else {Queue.CALLED}
-    return Story(graph, heading, ports, frozenset(port for port, kind in ports.items() if kind not in off))
+    threaded = {port for port, kind in ports.items() if kind is Queue.THREADED}
+    try:
+        begins = begins_queued(graph, model)
+    except UserError:  # the names of ports, as an arm's name has them
+        begins = frozenset()
+    return Story(graph, heading, ports, frozenset(threaded.union(map(str, begins))))
 
 
 def _check_ports(story: Story, ports: Iterable[str]) -> None:

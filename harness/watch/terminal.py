@@ -1,4 +1,4 @@
-"""The live view of a story in a terminal: curves in block letters, what the law does and why. Fits any width; `rich` draws it."""
+"""The live view of a story in a terminal: curves in block letters, what the law does and why. `rich` draws it, at any width."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class View:
         threads = lines.count(level, "thread") if level == active else f"{level} asked for, {active} active"
         if sample.get("utilisation") is not None:
             threads += f", busy {100 * sample['utilisation']:.0f} %"
-        many = f"{sample.get('queued_ports', len(last.queued)):,} of {len(story.ports):,}"
+        many = f"{sample.get('queued_ports', len(last.queued)):,} of {story.queueable:,}"
         which = lines.names(story, last.queued) if story.switchable else ""
         rows = [
             ("submitted", _of("submitted_tuples_per_s"), self._rate("submitted_tuples_per_s"), None),
@@ -179,4 +179,3 @@ def sparkline(values: Sequence[float | None], blocks: str = BLOCKS, top: float |
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(blocks) - 1
     return "".join(" " if value is None else blocks[min(steps, round(steps * value / highest))] for value in values)
-

@@ -26,9 +26,7 @@ def sample(time_s: float, **changes: Any) -> dict[str, Any]:
     return plain | changes
 
 
-def record(
-    adaptation: Sequence[dict[str, Any]] = (), samples: Sequence[dict[str, Any]] = (), **changes: Any
-) -> dict[str, Any]:
+def record(adaptation: Sequence[dict[str, Any]] = (), samples: Sequence[dict[str, Any]] = (), **changes: Any) -> dict[str, Any]:
     """The record of a run of the pipeline with 10 operators under dynamic threading with a law, unless said otherwise."""
     spec = RunSpec("pipeline", {"operators": "10"}, "dynamic", threads=1)
     terms = {
