@@ -15,7 +15,7 @@ from harness.graph import Graph
 from harness.plots.graph_layout import Layout, arrange
 
 MAX_DRAWN = 2000  # operators; a larger graph is folded as in other pictures
-MAX_NAMED = 40  # operators whose names are shown
+MAX_NAMED = 60  # operators whose names are shown
 MAX_ROWS = 40  # of a level
 ASPECT = 1.7  # width over height that lines are broken for
 MAX_LINES = 60

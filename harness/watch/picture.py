@@ -59,9 +59,10 @@ class Picture:
         boxes, marks = unpacked(state.boxes), iter(unpacked(state.marks))
         many = len(story.graph.operators)
         label = f"Graph of {many:,} operators, from left to right; its queues and regions are in the text beside it"
+        least, most = (share * drawing.width for share in ((0.8, 1.6) if drawing.named else (0.5, 2.4)))
         parts = [
-            f'<svg id="graph" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" preserveAspectRatio="xMinYMin" role="img" aria-label="{escape(label)}" '
-            f'style="min-width:{drawing.width * (0.8 if drawing.named else 0.5):.0f}px;max-width:{1.6 * drawing.width:.0f}px">',
+            f'<svg id="graph" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" preserveAspectRatio="xMinYMin" role="img" '
+            f'aria-label="{escape(label)}" style="min-width:{least:.0f}px;max-width:{most:.0f}px">',
             f'<path class="s" d="{drawing.streams}"/>',
         ]
         for spot, letter, ports in zip(drawing.spots, boxes, self._marks, strict=True):

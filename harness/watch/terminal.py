@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
@@ -16,9 +15,10 @@ from harness.watch.story import Period, Story
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "._-=+*#@"  # where the terminal's encoding has no blocks
-LABEL = 11  # characters of the first column
+LABEL = 12  # characters of the first column
 NARROW = 64  # columns below which values stand under the curves' names
 MAX_CURVE = 60  # characters
+BAR = 30
 MAX_DECISIONS = 5
 
 Value = Callable[[Period], float | None]
@@ -47,51 +47,49 @@ class View:
         yield self._progress(width)
         if self.periods:
             yield Text()
-            yield self._curves(width, blocks)
-            yield from self._law(width)
+            yield from self._curves(width, blocks)
+            yield from self._law()
             if (options.height or console.height) > 20:
-                yield from self._decisions(width)
+                yield from self._decisions()
 
     def _title(self) -> Text:
         heading = self.story.heading
-        title = Text(f"{heading.title} {heading.parameters}", style="bold", overflow="ellipsis", no_wrap=True)
-        told = "; ".join(part for part in (heading.arm, heading.law) if part)
-        title.append(f"\n{told}", style="not bold")
+        title = Text(f"{heading.title} {heading.parameters}".rstrip(), style="bold")
+        title.append("\n" + "; ".join(part for part in (heading.arm, heading.law) if part), style="not bold")
         if heading.simulated:
-            title.append("\nSIMULATED", style="bold black on yellow").append(f" {heading.where}", style="not bold")
+            title.append("\nSIMULATED", style="bold black on yellow").append(
+                heading.where.removeprefix("simulated"), style="not bold"
+            )
         return title
 
-    def _progress(self, width: int) -> RenderableType:
+    def _progress(self, width: int) -> Text:
+        """How it ended; until then the phase, and how much of its time has passed."""
         story = self.story
-        elapsed_s = phase_s(self.periods, story.phase)
-        limit_s = self.limits_s.get(story.phase)
+        if story.outcome:
+            return Text(story.outcome, style="bold red" if story.failed else "bold green")
+        elapsed_s, limit_s = phase_s(self.periods, story.phase), self.limits_s.get(story.phase)
+        told = Text(f"{story.phase:<{LABEL}} ", style="bold green", no_wrap=True, overflow="ellipsis")
         clock = lines.clock(elapsed_s, story.heading.simulated)
-        if story.outcome or limit_s is None:
-            return Text(f"{story.outcome or f'{story.phase} {clock}'}", style="bold red" if story.failed else "bold green")
-        grid = Table.grid(padding=(0, 1), expand=False)
-        bar = ProgressBar(limit_s, min(elapsed_s, limit_s), width=max(8, min(30, width - 40)))
-        told = Text(f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", overflow="ellipsis", no_wrap=True)
-        grid.add_row(Text(story.phase, style="bold green"), bar, told)
-        return grid
+        if limit_s is None:
+            return told.append(clock, style="default")
+        if width >= NARROW:
+            full = round(BAR * min(1.0, elapsed_s / limit_s)) if limit_s > 0 else BAR
+            told.append("=" * full, style="cyan").append("-" * (BAR - full) + " ", style="dim")
+        return told.append(f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", style="default")
 
-    def _curves(self, width: int, blocks: str) -> Table:
-        """A row a quantity: its name, its curve over the last periods, its value."""
+    def _curves(self, width: int, blocks: str) -> Iterator[Text]:
+        """A line a quantity: its name, its curve over the last periods, its value; two lines where there is no room."""
         narrow = width < NARROW
-        room = max(8, width - LABEL - 2) if narrow else min(MAX_CURVE, (width - LABEL) // 2)
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=LABEL, no_wrap=True, style="dim")
-        grid.add_column(no_wrap=True, overflow="ellipsis")
-        if not narrow:
-            grid.add_column(no_wrap=True, overflow="ellipsis")
+        room = max(8, width - LABEL - 1) if narrow else min(MAX_CURVE, (width - LABEL) // 2)
         for name, value, told, top in self._quantities():
             values = [value(period) for period in self.periods[-room:]]
-            curve = Text(sparkline(values, blocks, top).rjust(0 if narrow else room), style="cyan")
+            curve = sparkline(values, blocks, top)
+            line = Text(f"{name:<{LABEL}} ", style="dim", no_wrap=True, overflow="ellipsis")
             if narrow:
-                grid.add_row(name, Text(told))
-                grid.add_row("", curve)
+                line.append(f"{told}\n", style="not dim").append(" " * (LABEL + 1)).append(curve, style="not dim cyan")
             else:
-                grid.add_row(name, curve, Text(told))
-        return grid
+                line.append(f"{curve:<{room}} ", style="not dim cyan").append(told, style="not dim")
+            yield line
 
     def _quantities(self) -> list[tuple[str, Value, str, float | None]]:
         """Name, value in a period, its last value in words, and the axis' end if it is not the highest value."""
@@ -128,19 +126,19 @@ class View:
         values = [period.sample[field] for period in self.periods]
         return f"{short(values[-1])} tuples/s, best {short(max(values))}"
 
-    def _law(self, width: int) -> Iterator[RenderableType]:
+    def _law(self) -> Iterator[RenderableType]:
         """What the pool's law last said."""
         said = [period.sample for period in self.periods[-20:] if period.sample.get("law_state") is not None]
         if said:
             yield Text()
             grid = Table.grid(padding=(0, 1))
-            grid.add_column(width=LABEL, style="dim")
-            grid.add_column()
+            grid.add_column(min_width=LABEL, no_wrap=True, style="dim")
+            grid.add_column(overflow="fold")
             grid.add_row("law", Text(said[-1]["law_state"], style="bold magenta"))
             grid.add_row("because", Text(said[-1]["law_reason"]))
             yield grid
 
-    def _decisions(self, width: int) -> Iterator[RenderableType]:
+    def _decisions(self) -> Iterator[RenderableType]:
         """What was changed last, the latest first."""
         changes = decisions(self.story, self.periods)[-MAX_DECISIONS:]
         if changes:
