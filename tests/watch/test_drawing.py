@@ -6,10 +6,10 @@ import math
 import re
 
 import pytest
-from tests.watch.stories import chain
 
 import topologies
 from harness.watch.drawing import ASPECT, MAX_DRAWN, MAX_NAMED, MAX_ROWS, Drawing, box_text, draw
+from tests.watch.stories import chain
 
 GRAPHS = {
     "a short pipeline": ("pipeline", {"operators": 10}),
@@ -33,7 +33,7 @@ def test_every_operator_has_a_box_of_its_own_within_the_picture(name: str) -> No
     places = {(spot.x, spot.y) for spot in drawing.spots}
     assert len(places) == len(names)
     box = drawing.box
-    assert all(0 < x and x + box.width <= drawing.width and 0 < y and y + box.height <= drawing.height for x, y in places)
+    assert all(x > 0 and x + box.width <= drawing.width and y > 0 and y + box.height <= drawing.height for x, y in places)
     rows: dict[float, list[float]] = {}
     for x, y in places:
         rows.setdefault(y, []).append(x)

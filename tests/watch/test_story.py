@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.watch.stories import chain, record, sample
 
 import topologies
 from harness.annotations import threading
@@ -11,6 +10,7 @@ from harness.errors import UserError
 from harness.graph import Graph
 from harness.measurement.run import RunSpec
 from harness.watch.story import Story, story_of_record, story_of_spec
+from tests.watch.stories import chain, record, sample
 
 PIPELINE = topologies.build("pipeline", {"operators": 10}, 0)[0]
 SWITCHED = [
