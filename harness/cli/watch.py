@@ -81,7 +81,7 @@ def _watch(args: argparse.Namespace) -> int:
 
     story = story_of_spec(spec)
     try:
-        record = _measure(story, spec)
+        record = _measure(story, spec, args.record)
     except KeyboardInterrupt:
         story.outcome = "interrupted"
         raise
@@ -92,18 +92,16 @@ def _watch(args: argparse.Namespace) -> int:
         _write_page(story, args.html)
     say("\n".join(report([record])))
     if args.record is not None:
-        from harness.measurement.records import write_records
-
-        write_records(args.record, [record])
         say(f"wrote the record to {args.record}")
     raise_if_wrong([record])
     return 0
 
 
-def _measure(story: Story, spec: RunSpec) -> dict[str, Any]:
-    """Do the run, and show the story as it grows; returns its record."""
+def _measure(story: Story, spec: RunSpec, path: str | None) -> dict[str, Any]:
+    """Do the run, and show the story as it grows; returns its record, then in the file, whatever became of the view."""
     from harness.measurement.block import run_block
     from harness.measurement.live import told
+    from harness.measurement.records import write_records
     from harness.watch.stage import stage
 
     with stage(story, _limits(story, spec)) as shown:
@@ -120,6 +118,8 @@ def _measure(story: Story, spec: RunSpec) -> dict[str, Any]:
 
         (record,) = run_block({spec.arm: spec}, 1, spec.seed, hear, shown.notice)
         story.end(record)
+        if path is not None:
+            write_records(path, [record])
     return record
 
 

@@ -64,8 +64,8 @@ def count(number: int, what: str) -> str:
 
 
 def clock(time_s: float, virtual: bool) -> str:
-    """A time since the start; virtual ones are short."""
-    return f"{time_s * 1000:.2f} ms" if virtual else f"{time_s:.2f} s"
+    """A time since the start; virtual ones are short, most of them."""
+    return f"{time_s * 1000:.2f} ms" if virtual and time_s < 1.0 else f"{time_s:.2f} s"
 
 
 def heading(story: Story) -> list[str]:

@@ -35,24 +35,33 @@ class Stage(Protocol):
 
 @contextmanager
 def stage(story: Story, limits_s: Mapping[str, float]) -> Iterator[Stage]:
-    """The stage that standard output is. Raises RunFailed, or BrokenPipeError, at the end if it could not be written to."""
+    """The stage that standard output is. Raises RunFailed or BrokenPipeError at the end if it could not be written to."""
     console = Console()
-    if console.is_terminal and not console.is_dumb_terminal:
-        with Live(View(story, limits_s), console=console, auto_refresh=False, vertical_overflow="crop") as live:
-            yield _Drawn(live)
-            live.refresh()
+    if not console.is_terminal or console.is_dumb_terminal:
+        printed = _Printed(story)
+        printed.put("\n".join(lines.heading(story)))
+        yield printed
+        if printed.refusal is not None:
+            raise printed.refusal
         return
-    printed = _Printed(story)
-    printed.put("\n".join(lines.heading(story)))
-    yield printed
-    if printed.refusal is not None:
-        raise printed.refusal
+    try:
+        with Live(View(story, limits_s), console=console, auto_refresh=False, vertical_overflow="crop") as live:
+            drawn = _Drawn(live)
+            yield drawn
+            drawn.phase()
+            if drawn.refusal is not None:
+                raise drawn.refusal
+    except OSError as error:
+        raise RunFailed(f"cannot write to standard output: {error.strerror}") from error
 
 
 class _Drawn:
+    """`refusal`: why nothing could be drawn any more."""
+
     def __init__(self, live: Live) -> None:
         self._live = live
         self._next_s = 0.0
+        self.refusal: Exception | None = None
 
     def period(self) -> None:
         """See `Stage`."""
@@ -61,10 +70,11 @@ class _Drawn:
 
     def phase(self) -> None:
         """See `Stage`."""
-        try:
-            self._live.refresh()
-        except OSError:  # the terminal has gone; the run goes on, and its page will be written
-            self._live.stop()
+        if self.refusal is None:
+            try:
+                self._live.refresh()
+            except Exception as error:  # the run goes on, and its page will be written
+                self.refusal = error
         self._next_s = time.monotonic() + LEAST_S
 
     def notice(self, text: str) -> None:

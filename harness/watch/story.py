@@ -73,8 +73,14 @@ class Story:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether other ports have queues than is known: a record that does not name them was counted otherwise."""
-        return any(period.sample.get("queued_ports", len(period.queued)) != len(period.queued) for period in self.periods)
+        """Whether other ports have queues than is known: a record that names none was counted otherwise.
+
+        Where queues come and go the names are right, and a count may be late: a port is switched by the next tuple sent there.
+        """
+        samples = [period.sample for period in self.periods]
+        if any(sample.get("switched_on") or sample.get("switched_off") for sample in samples):
+            return False
+        return any(sample.get("queued_ports", len(self.queued)) != len(self.queued) for sample in samples)
 
     @property
     def queueable(self) -> int:

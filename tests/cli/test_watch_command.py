@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,18 @@ def test_a_run_that_failed_is_exit_code_1_and_its_page_says_why(made: Run, capsy
     assert main([*ELASTIC, "--html", str(html)]) == 1
     assert "failed: a tuple was lost" in html.read_text()
     assert capsys.readouterr().err == "millrace watch: 1 of 1 run(s) failed; run 1: a tuple was lost\n"
+
+
+def test_a_reader_that_goes_away_costs_neither_page_nor_record(made: Run, monkeypatch, tmp_path: Path) -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    html, jsonl = tmp_path / "run.html", tmp_path / "run.jsonl"
+    monkeypatch.setattr(sys, "stdout", Closed())
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert main([*ELASTIC, "--html", str(html), "--record", str(jsonl)]) == 1
+    assert rows_of(html) == 2 and len(read_records(jsonl)[0]) == 1
 
 
 def recorded(tmp_path: Path, *records: dict[str, Any]) -> str:

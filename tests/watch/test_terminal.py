@@ -133,6 +133,11 @@ def test_many_ports_are_named_in_part() -> None:
     assert lines.names(story, set()) == ""
 
 
+def test_virtual_times_are_short_most_of_them() -> None:
+    assert [lines.clock(time_s, True) for time_s in (0.0, 0.0021, 2.5)] == ["0.00 ms", "2.10 ms", "2.50 s"]
+    assert lines.clock(0.25, False) == "0.25 s"
+
+
 def test_where_there_is_no_terminal_each_period_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     story = running(0)
     with stage(story, {}) as shown:
@@ -156,6 +161,26 @@ def test_a_full_disk_is_told_at_the_end_and_not_to_the_thread_that_listens(monke
     story = running(1)
     with pytest.raises(RunFailed, match="cannot write to standard output: No space left on device"), stage(story, {}) as shown:
         shown.period()
+
+
+def test_a_terminal_that_has_gone_is_told_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            if "second" in text:
+                raise OSError(5, "Input/output error")
+            return len(text)
+
+    monkeypatch.setattr(sys, "stdout", Gone())
+    monkeypatch.setenv("TERM", "xterm")
+    story = running(1)
+    with pytest.raises(RunFailed, match="cannot write to standard output: Input/output error"), stage(story, {}) as shown:
+        story.add(sample(2.0, law_reason="a second look"))
+        shown.period()
+        story.add(sample(3.0))
+        shown.phase()
 
 
 def test_on_a_terminal_the_view_is_drawn_over_and_over(monkeypatch: pytest.MonkeyPatch) -> None:
