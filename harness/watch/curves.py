@@ -95,6 +95,4 @@ def _path(x: Sequence[float], values: Sequence[float | None], top: float, steps:
                 parts.append(f"{'L' if down else 'M'}{place:g} {y}")
             down = True
         before = place
-    if len(parts) == 1 and not steps:
-        parts.append("h1")  # one period alone is a dot
-    return "".join(parts)
+    return f"{parts[0]}H0" if len(parts) == 1 and not steps else "".join(parts)  # one period alone is a mean over all

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.graph import Graph
 from harness.plots.graph_layout import Layout, arrange
@@ -19,6 +19,7 @@ MAX_NAMED = 60  # operators whose names are shown
 MAX_ROWS = 40  # of a level
 ASPECT = 1.7  # width over height that lines are broken for
 MAX_LINES = 60
+MAX_STRETCH = 4.0  # of the distance between columns
 BETWEEN = 1.5  # rows from the lowest of a line to the highest of the next
 MAX_NAME = 14  # characters
 CHARACTER = 6.3  # width of one at 11 px, generously
@@ -96,7 +97,11 @@ class _Sheet:
 
     def drawing(self, named: bool) -> Drawing:
         """The whole picture."""
-        width, height = self._set(self._lines())
+        lines = self._lines()
+        stretch = min(MAX_STRETCH, ASPECT / self._aspect(lines))
+        if stretch > 1.0:  # a graph that is high and short has room for its streams
+            self.box = replace(self.box, column=round(self.box.column * stretch))
+        width, height = self._set(lines)
         nodes = self.layout.nodes
         spots = [Spot(node.names, *self.places[index][1:]) for index, node in enumerate(nodes) if node.names]
         return Drawing(width, height, self.box, named, spots, "".join(self._streams()))
@@ -105,12 +110,13 @@ class _Sheet:
         """The levels of each line: as many in each as bring the picture nearest to `ASPECT`."""
         most = len(self.columns)
         wishes = {-(-most // parts) for parts in range(1, min(most, MAX_LINES) + 1)}
-        return min((_parts(most, wish) for wish in wishes), key=self._misfit)
+        return min((_parts(most, wish) for wish in wishes), key=lambda lines: abs(math.log(self._aspect(lines) / ASPECT)))
 
-    def _misfit(self, lines: Sequence[range]) -> float:
+    def _aspect(self, lines: Sequence[range]) -> float:
+        """Width over height."""
         width = max(sum(self.columns[level] for level in line) for line in lines) * self.box.column
         height = sum(self._extent(line)[1] + BETWEEN for line in lines) * self.box.row
-        return abs(math.log(width / height / ASPECT))
+        return width / height
 
     def _extent(self, line: range) -> tuple[float, float]:
         """The highest row of a line, and how many rows lower its lowest is."""

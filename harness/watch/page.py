@@ -62,7 +62,7 @@ def _header(story: Story) -> str:
 def _doubt(story: Story) -> str:
     if not story.is_doubtful:
         return ""
-    return '<p class="failed">The record does not name all ports that had queues: the picture shows those that it does.</p>'
+    return '<p class="failed">The record counts other queues than it names: the picture may mark wrong ports.</p>'
 
 
 def _nothing(story: Story) -> str:
