@@ -27,8 +27,8 @@ what the control law does and why. In a terminal the view is drawn anew each per
 With --html it also writes a page that plays the run again: the graph with its queues and regions as time goes on, beside the
 curves. The page is one file and needs nothing from elsewhere. --replay makes it from a record of an earlier run.
 
-Ctrl-C ends the run; what was seen until then is in the page. To draw the view takes about 2 ms of a CPU each period: for numbers
-to be published use millrace run.
+Ctrl-C ends the run; what was seen until then is in the page. To draw the view takes about 2 ms of a CPU each period: for
+numbers to be published use millrace run.
 
 examples:
   millrace watch pipeline --set cost=1000 --model multilevel --html run.html
