@@ -4,6 +4,7 @@
   regions   which operators are executed together while some ports have queues
   lines     a period as a line of text
   terminal  the live view
+  stage     where it is shown: a terminal, or lines for whoever reads standard output
   drawing   where operators stand in the replay's picture
   picture   the graph as SVG, recoloured as time goes on
   curves    throughput, threads and queues over time, as SVG

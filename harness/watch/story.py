@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -173,8 +173,3 @@ def _settings(parameters: Mapping[str, Any]) -> str:
 
 def _where(machine: str, simulated: bool, software: str) -> str:
     return f"simulated on {machine} with the costs of {software}, in virtual time" if simulated else "measured"
-
-
-def levels(periods: Sequence[Period]) -> list[int]:
-    """Scheduler threads asked for in each period."""
-    return [period.sample.get("threads_requested", period.sample["threads_active"]) for period in periods]

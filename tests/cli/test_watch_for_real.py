@@ -26,15 +26,22 @@ def watching(*words: str, temp: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def test_an_elastic_run_is_seen_period_by_period_and_can_be_replayed(tmp_path: Path) -> None:
+RUNS = {
+    "threads, real": "pipeline --set operators=4 --model dynamic --elastic --max-threads 2 --period 0.1 --warmup 0.5",
+    "queues, real": "pipeline --set operators=9 --set cost=1000 --model multilevel --law streams --period 0.1 --warmup 1.5",
+    "queues, simulated": "mix --set width=3 --set depth=4 --model multilevel --law streams --machine cstream",
+}
+
+
+@pytest.mark.parametrize("line", RUNS.values(), ids=RUNS)
+def test_an_elastic_run_is_seen_period_by_period_and_can_be_replayed(line: str, tmp_path: Path) -> None:
     html, jsonl, again = tmp_path / "run.html", tmp_path / "run.jsonl", tmp_path / "again.html"
-    words = ["pipeline", "--set", "operators=4", "--model", "dynamic", "--elastic", "--max-threads", "2", "--period", "0.1"]
-    words += ["--warmup", "0.5", "--duration", "0.5"]
+    words = line.split()
     out, err = watching(*words, "--html", str(html), "--record", str(jsonl), temp=tmp_path).communicate(timeout=50)
     assert err == ""
     (record,), _ = read_records(jsonl)
     periods = len(record["adaptation"]) + len(record["samples"])
-    assert sum(" s, " in line and "tuples/s submitted" in line for line in out.splitlines()) == periods
+    assert sum("tuples/s submitted" in shown for shown in out.splitlines()) >= periods
     assert html.read_text().count("<tr><td>") == periods
     replay = watching("--replay", str(jsonl), "--html", str(again), temp=tmp_path)
     assert replay.communicate(timeout=50)[1] == ""
