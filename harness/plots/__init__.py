@@ -13,6 +13,7 @@ FIGURES = (
     "elb_bursty_rate",
     "saso",
     "elastic_levels",
+    "multilevel",
     "crossover",
 )
 """Figures that `python -m harness plot` draws; each is a module of this package."""
