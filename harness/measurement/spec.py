@@ -66,6 +66,7 @@ class RunSpec:
     software: str = ""  # whose costs a simulated run has; "": those of this project
     constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
     queued: str = ""  # of dynamic only: which scheduled ports have queues, as `models.Chosen` has it; "": all
+    live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
 
     def __post_init__(self) -> None:
         if self.machine != LOCAL:
