@@ -10,6 +10,7 @@ from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record
 from harness.measurement.control import Controller
+from harness.measurement.live import Told
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import RunSpec, level_of
@@ -41,6 +42,9 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
         engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, profile=profile, **_simulated(spec))
         cpus = find_place(spec.machine, spec.simulated, spec.software).cpus
         controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s, cpus)
+        if spec.live:
+            engine = Told(engine, controller, announce)
+            announce = engine.announce
         seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
     except (RunFailed, MemoryError) as error:
         if spec.simulated and engine is not None:

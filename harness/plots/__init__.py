@@ -14,6 +14,7 @@ FIGURES = (
     "saso",
     "saso_placement",
     "elastic_levels",
+    "multilevel",
     "crossover",
 )
 """Figures that `python -m harness plot` draws; each is a module of this package."""
