@@ -182,7 +182,7 @@ def _bench_of_placements(args: argparse.Namespace) -> int:
     from harness.saso.placement.bench import run_bench
     from harness.saso.placement.contestants import check_name, contestants
     from harness.saso.placement.report import as_document, as_frame, summary
-    from harness.saso.placement.scenario import scenarios
+    from harness.saso.placement.scenario import some_of
     from harness.saso.placement.user_surfaces import parse_surfaces
 
     if args.curves is not None:
@@ -190,7 +190,7 @@ def _bench_of_placements(args: argparse.Namespace) -> int:
     laws = list(dict.fromkeys(args.law or contestants()))
     for name in laws:
         check_name(name)
-    chosen = list(scenarios())[:: args.every] if args.surfaces is None else _own(args, "surfaces", parse_surfaces)
+    chosen = some_of(args.every) if args.surfaces is None else _own(args, "surfaces", parse_surfaces)
     _check_outputs(args)
     if args.simulator is not None:
         from harness.saso.placement.simulated import run_simulated, simulable

@@ -9,7 +9,6 @@ hand-placed  what is best for the first phase, to the end, as an expert would pl
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
 from typing import ClassVar
 
 from harness.elasticity import Decision, Law, Reading, multilevel
@@ -72,8 +71,3 @@ class _Stays(Law):
 
 def _exists(law: str) -> bool:
     return importlib.util.find_spec(f"harness.elasticity.multilevel.{law}") is not None
-
-
-def laws_among(names: Sequence[str]) -> list[str]:
-    """Those that place queues."""
-    return [name for name in names if name in multilevel.LAWS]

@@ -150,6 +150,12 @@ def scenarios() -> Iterator[Scenario]:
             yield replace(base, name=f"{base.name}, noise {noise:.0%}", noise=noise, seed=seed)
 
 
+def some_of(every: int) -> list[Scenario]:
+    """One of so many of the library, in its order: drawn, as every N-th would be of one world or one noise."""
+    library = list(scenarios())
+    return sorted(random.Random(every).sample(library, -(-len(library) // every)), key=lambda each: each.seed)
+
+
 def _bases() -> Iterator[Scenario]:
     number = 0
     for shapes in SHAPES.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.saso.placement.graphs import COSTS, Shape, graph_of
-from harness.saso.placement.scenario import PERIODS, Phase, scenarios
+from harness.saso.placement.scenario import PERIODS, Phase, scenarios, some_of
 from tests.saso.placement.small import scenario
 
 LIBRARY = list(scenarios())
@@ -27,6 +27,15 @@ def test_it_has_all_shapes_costs_payloads_worlds_noises_and_changes():
 
 def test_the_library_is_the_same_each_time():
     assert list(scenarios()) == LIBRARY
+
+
+def test_one_in_so_many_is_a_mixture():
+    chosen = some_of(15)
+    assert len(chosen) == 45 and chosen == some_of(15)
+    assert [each.seed for each in chosen] == sorted(each.seed for each in chosen)
+    assert {each.world.cpus for each in chosen} == {2, 4, 8, 16, 88}
+    assert {each.noise for each in chosen} == {0.0, 0.02, 0.05, 0.10}
+    assert some_of(1) == LIBRARY
 
 
 def test_noise_alone_leaves_the_truth():
