@@ -38,8 +38,7 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     record = blank_record(spec, parameters, level_of(model), {})
     engine = None
     try:
-        profile = isinstance(model, Multilevel)  # its laws want to know what operators cost
-        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, profile=profile, **_simulated(spec))
+        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **_options(spec))
         cpus = find_place(spec.machine, spec.simulated, spec.software).cpus
         controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s, cpus)
         if spec.live:
@@ -60,9 +59,10 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     return record | {"host": host.describe(simulates=True)}
 
 
-def _simulated(spec: RunSpec) -> dict[str, Any]:
-    """What `open_engine` is told of a simulated run; nothing of a measured one."""
+def _options(spec: RunSpec) -> dict[str, Any]:
+    """What else `open_engine` is told: of a run whose law places queues that it wants costs, of a simulated one where it is."""
+    options: dict[str, Any] = {"profile": True} if spec.model == Multilevel.name else {}
     if not spec.simulated:
-        return {}
+        return options
     constants = dict(spec.constants) or None
-    return {"simulated": True, "software": spec.software, "constants": constants, "seed": spec.simulation_seed}
+    return options | {"simulated": True, "software": spec.software, "constants": constants, "seed": spec.simulation_seed}
