@@ -98,7 +98,7 @@ def run(name: str, scenario: Scenario, periods: int = PERIODS) -> Run:
     try:
         if best is not None:
             engine.set_queued([scenario.layout.ports[place] for place in sorted(best.queued)], True)
-        return _passed(engine, controller, period_s, periods, name == "manual")
+        return _passed(engine, controller, period_s, periods, name == "dedicated")
     finally:
         engine.stop(drain=False, timeout_s=1.0)
 
@@ -111,11 +111,11 @@ def machine_of(world: World) -> Machine:
     return replace(machine, **size, smt=world.smt)
 
 
-def _passed(engine: Engine, controller: Controller, period_s: float, periods: int, alone: bool) -> Run:
+def _passed(engine: Engine, controller: Controller, period_s: float, periods: int, dedicated: bool) -> Run:
     done = Run([], [], [])
     for _ in range(periods):
         sample = engine.sample(period_s)
-        done.levels.append(1 if alone else max(1, sample.threads_requested))
+        done.levels.append(sample.queued_ports if dedicated else max(1, sample.threads_requested))
         done.queues.append(sample.queued_ports)
         done.throughputs.append(sample.submitted_tuples / sample.elapsed_s)
         if controller.controls:

@@ -47,7 +47,8 @@ def test_a_law_is_in_the_loop(monkeypatch):
 
 
 def test_the_best_contestant_is_the_measure_of_all():
-    rows = rows_of(["manual", "dynamic"], replace(SMALL, name="s"), periods=20)
+    rows = rows_of(["manual", "dedicated", "dynamic"], replace(SMALL, name="s"), periods=20)
+    assert [row.settled_threads for row in rows[:2]] == [1, 7]
     assert max(row.accuracy for row in rows) == 1.0
     assert len({row.best_throughput for row in rows}) == 1
 
