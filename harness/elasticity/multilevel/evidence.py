@@ -1,0 +1,98 @@
+"""What measurements say about all configurations: odds of the hypotheses, and a smooth error of the formula.
+
+The truth is taken for
+
+  log throughput(x) = height + log formula(x, hypothesis) + error(x) + noise
+
+as in the calibration of computer models (Kennedy and O'Hagan, J. R. Stat. Soc. B 63(3), 2001). error(x) is a Gaussian process: nearly
+the same for configurations that are alike, and a little of its own for each. The odds of a hypothesis follow from the
+likelihood of all periods (Rasmussen and Williams, MIT Press 2006, eq. 2.30). What is expected of a configuration bends towards what
+was measured there and nearby, so that in the end measurements count and not the formula.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.elasticity.multilevel.regions import Vector
+
+NOISES = (0.004, 0.012, 0.025, 0.045, 0.075, 0.13, 0.22)  # standard deviation of a period's logarithm of throughput
+NOISE_ODDS = (0.25, 0.2, 0.2, 0.15, 0.1, 0.07, 0.03)
+SWITCHED = 0.03  # and so much more in the first period after queues came or went: they fill, or drain
+HEIGHT = 20.0  # standard deviation of the height: anything
+SMOOTH = 0.07  # of the error that configurations have in common
+OWN = 0.012  # of each one's own
+FAR = (1.5, 1.5, 0.6)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
+MOST = 60  # periods kept
+
+
+class Evidence:
+    """The periods: the configuration of each by its row, and the logarithm of its throughput."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.values: list[float] = []
+        self.switched: list[bool] = []
+
+    def add(self, row: int, value: float, switched: bool) -> None:
+        """One more; where there are too many, the oldest of the configuration that has most of them goes."""
+        self.rows.append(row)
+        self.values.append(value)
+        self.switched.append(switched)
+        if len(self.rows) > MOST:
+            oldest = self.rows.index(max(set(self.rows), key=self.rows.count))
+            for column in (self.rows, self.values, self.switched):
+                del column[oldest]
+
+    def mean(self, row: int) -> float:
+        """Of the periods at a configuration; those after a switch count only if there are no others."""
+        seen = [(value, odd) for at, value, odd in zip(self.rows, self.values, self.switched, strict=True) if at == row]
+        calm = [value for value, odd in seen if not odd]
+        return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
+
+    def weigh(self, formula: Vector, alike: Vector) -> Fit:
+        """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
+        apart = (np.array(self.values) - self.values[0])[:, None] - formula
+        calm = alike + HEIGHT**2 + np.diag(np.where(self.switched, SWITCHED**2, 0.0))
+        inverses, rows = [], []
+        for noise, odds in zip(NOISES, NOISE_ODDS, strict=True):
+            covariance = calm + noise**2 * np.eye(len(apart))
+            inverse = np.linalg.inv(covariance)
+            errors = np.einsum("ph,ph->h", apart, inverse @ apart)
+            rows.append(math.log(odds) - 0.5 * errors - 0.5 * np.linalg.slogdet(covariance)[1])
+            inverses.append(inverse)
+        joint = np.stack(rows)
+        joint = np.exp(joint - joint.max())
+        joint /= joint.sum()
+        noise = math.sqrt(float(joint.sum(axis=1) @ np.square(NOISES)))
+        nearest = int(np.argmin(np.abs(np.log(np.array(NOISES) / noise))))
+        return Fit(joint.sum(axis=0), noise, inverses[nearest], apart, self.values[0])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """`odds` of the hypotheses and a period's `noise`; the rest is for predictions."""
+
+    odds: Vector
+    noise: float
+    inverse: Vector
+    apart: Vector
+    base: float
+
+    def expected(self, formula: Vector, alike: Vector) -> Vector:
+        """Configuration x hypothesis; `alike`: configuration x period, the covariance of errors."""
+        return self.base + formula + (alike + HEIGHT**2) @ (self.inverse @ self.apart)
+
+    def spread(self, alike: Vector, one: Vector, own: Vector, best: int) -> Vector:
+        """By configuration: standard deviation of its difference from the `best`, as far as the error's process leaves it open.
+
+        `one`: covariance of errors with that of the best; `own`: variance of a configuration's error.
+        """
+        known = alike + HEIGHT**2
+        explained = known @ self.inverse
+        variance = own - np.einsum("cp,cp->c", explained, known)
+        shared = one - explained @ known[best]
+        return np.sqrt(np.maximum(variance + variance[best] - 2.0 * shared, 0.0))

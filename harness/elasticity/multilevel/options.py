@@ -1,0 +1,155 @@
+"""The configurations that a law may choose: placements at thread levels, with what the formula says of each.
+
+Placements are found from the graph and the costs of its operators (`cuts`), around the best one more of them as it becomes known
+(`near`). A level is worth a row if the queues of the placement give work to so many threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from harness.elasticity.law import Bounds as Levels
+from harness.elasticity.multilevel.cuts import Dominators, neighbours, placements
+from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH
+from harness.elasticity.multilevel.physics import Bounds, Hypotheses, bounds_of, log_throughput
+from harness.elasticity.multilevel.regions import Flow, Vector, loads_of
+
+DENSE = 8  # levels up to here are all looked at; above it those that are so many times apart
+STEP = 1.2
+NEAR = 10  # placements of a kind that are looked at around the best one
+WORK = 4_000  # operators that placements around the best one may have in sum: what a step has time for
+
+
+class Options:
+    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each; `formula`: row x hypothesis."""
+
+    def __init__(self, flow: Flow, levels: Levels, shares: Sequence[float], hypotheses: Hypotheses) -> None:
+        """With the placements that the graph suggests under these shares of the work."""
+        self._flow, self._tree, self._levels = flow, Dominators(flow), levels
+        self.shares = list(shares)
+        self.placements: list[frozenset[int]] = []
+        self._number: dict[frozenset[int], int] = {}
+        self._stands: list[np.ndarray] = []  # by placement: 1 where a queue stands
+        self._bounds: list[Bounds] = []
+        self._row: dict[tuple[int, int], int] = {}
+        self.placement: list[int] = []
+        self.level: list[int] = []
+        self.hypotheses = hypotheses
+        self.formula = np.zeros((0, len(hypotheses.hop)))
+        self._grid = _grid(levels)
+        self._beside: set[int] = set()
+        self._add(frozenset(), self._grid)
+        for queued in placements(self._tree, self.shares):
+            self._add(queued, self._grid)
+        self._complete()
+
+    # -- rows -----------------------------------------------------------------------------------------------------------------
+
+    def row(self, queued: frozenset[int], level: int) -> int:
+        """The row of a configuration, a new one if need be."""
+        if (self._number.get(queued, -1), level) not in self._row:
+            self._add(queued, [level], seen=True)
+            self._complete()
+        return self._row[self._number[queued], level]
+
+    def queued(self, row: int) -> frozenset[int]:
+        """The placement of a row."""
+        return self.placements[self.placement[row]]
+
+    def busy(self, row: int) -> int:
+        """Threads that find work there."""
+        return self._bounds[self.placement[row]].busy(self.level[row])
+
+    def hops(self, row: int) -> float:
+        """Over queues, for a tuple of each source."""
+        return self._bounds[self.placement[row]].hops
+
+    def near(self, row: int) -> None:
+        """Look also at levels and placements around a row."""
+        if row in self._beside:
+            return
+        self._beside.add(row)
+        level, queued = self.level[row], self.queued(row)
+        around = {level + step for step in (-2, -1, 1, 2)} | {round(level * factor) for factor in (0.85, 0.92, 1.08, 1.15)}
+        self._add(queued, around)
+        most = max(2, min(NEAR, WORK // (4 * max(1, len(self.shares)))))
+        for other in neighbours(self._tree, queued, most):
+            self._add(other, [level])
+        self._complete()
+
+    def reweigh(self, shares: Sequence[float]) -> None:
+        """The work has turned out to lie elsewhere: new placements, and what the formula says of the old ones."""
+        self.shares = list(shares)
+        self._bounds = [bounds_of(loads_of(self._flow, self.shares, queued)) for queued in self.placements]
+        self._beside.clear()
+        for queued in placements(self._tree, self.shares):
+            self._add(queued, self._grid)
+        self.assume(self.hypotheses)
+
+    def assume(self, hypotheses: Hypotheses) -> None:
+        """Other hypotheses from now on."""
+        self.hypotheses = hypotheses
+        self.formula = np.zeros((0, len(hypotheses.hop)))
+        self._complete()
+
+    def _add(self, queued: frozenset[int], levels: Iterable[int], seen: bool = False) -> None:
+        if queued not in self._number:
+            self._number[queued] = len(self.placements)
+            self.placements.append(queued)
+            self._bounds.append(bounds_of(loads_of(self._flow, self.shares, queued)))
+        number = self._number[queued]
+        for level in levels:
+            allowed = self._levels.minimum <= level <= self._levels.maximum
+            useful = seen or level <= max(len(queued), self._levels.minimum)
+            if allowed and useful and (number, level) not in self._row:
+                self._row[number, level] = len(self.level)
+                self.placement.append(number)
+                self.level.append(level)
+
+    def _complete(self) -> None:
+        """What the formula says of new rows, and where they stand."""
+        begin = len(self.formula)
+        if begin < len(self.level):
+            bounds = [self._bounds[number] for number in self.placement[begin:]]
+            self.formula = np.concatenate([self.formula, log_throughput(bounds, self.level[begin:], self.hypotheses)])
+        busy = [float(self.busy(row)) for row in range(len(self.level))]
+        queues = [float(len(self.queued(row))) for row in range(len(self.level))]
+        self.log_level: Vector = np.log2(np.array(self.level, dtype=float))
+        self.log_queues: Vector = np.log2(1.0 + np.array(queues))
+        self._log_busy = np.log2(np.array(busy))
+
+    # -- errors of the formula ------------------------------------------------------------------------------------------------
+
+    def alike(self, rows: Sequence[int] | None, others: Sequence[int]) -> Vector:
+        """Covariance of the formula's errors, rows x others; None: all rows."""
+        mine = np.arange(len(self.level)) if rows is None else np.array(rows)
+        theirs = np.array(others)
+        threads = (self._log_busy[mine][:, None] - self._log_busy[theirs]) / FAR[0]
+        queues = (self.log_queues[mine][:, None] - self.log_queues[theirs]) / FAR[1]
+        numbers = np.array(self.placement)
+        chosen, column = np.unique(numbers[theirs], return_inverse=True)
+        apart = self._elsewhere(chosen)[numbers[mine]][:, column] / FAR[2]
+        same = mine[:, None] == theirs
+        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2 + apart**2)) + OWN**2 * same
+
+    def _elsewhere(self, chosen: Sequence[int]) -> Vector:
+        """Placement x chosen placement: the share of the smaller one's queues that the other one has not."""
+        for queued in self.placements[len(self._stands) :]:
+            stands = np.zeros(len(self._flow.layout.ports), dtype=np.float32)
+            stands[list(queued)] = 1.0
+            self._stands.append(stands)
+        stands = np.stack(self._stands)
+        count = stands.sum(axis=1)
+        both = stands @ stands[chosen].T
+        least = np.minimum(count[:, None], count[chosen])
+        return np.where(least > 0.0, 1.0 - both / np.maximum(least, 1.0), 0.0)
+
+
+def _grid(levels: Levels) -> list[int]:
+    """Levels that are looked at with every placement."""
+    found = list(range(levels.minimum, min(levels.maximum, max(DENSE, levels.minimum)) + 1))
+    while found[-1] < levels.maximum:
+        found.append(min(levels.maximum, max(found[-1] + 1, round(found[-1] * STEP))))
+    return sorted({*found, levels.start})

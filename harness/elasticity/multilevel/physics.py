@@ -1,0 +1,172 @@
+"""How fast a graph may be under a placement and a thread level: one formula, and many hypotheses of its constants.
+
+With the loads of `regions` (the work of the whole graph is 1) and m = own threads + min(level, queues) threads that find work,
+
+  hop        q (1 + c log2 m) k^g                   time of a hop over one of k queues: push and pop, copies, synchronisation
+  region     the most loaded one: work + hop (f pushes + (1 - f) pops)
+  lock       the most loaded one, times 1 + l (min(contenders, m) - 1): who waits for a lock makes it dearer
+  capacity   m / (1 + a (m - 1)) up to a knee; (m / knee)^-t of that behind it: more threads than CPUs, SMT, memory
+  threads    (1 + hop hops + l locked (min(contenders, m) - 1)) / capacity
+  throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
+
+up to a factor that measurements say. A *hypothesis* is a choice of all constants. q is drawn as a time and divided by the time
+of the graph's work, which the first measurement tells, so that a graph with dear operators is known from the start to bear queues.
+
+After the roofline's idea that the tightest of a few bounds explains throughput (Williams, Waterman and Patterson, CACM 52(4),
+2009). The odds of the constants come from the bench and from `config/software`, not from any one machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from harness.elasticity.multilevel.regions import Loads, Vector
+
+HOPS = np.concatenate([[0.0], np.geomspace(1e-6, 100.0, 46)])  # times of a hop over that of all work at which loads are kept
+SIDES = (0.35, 0.5, 0.65)  # f
+HOP_NS, HOP_NS_BYTE = 60.0, 0.08  # median time of a hop: a push and a pop, and bytes copied
+HOP_SPREAD = 1.2  # standard deviation of its logarithm
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """One value of each constant a hypothesis; `side` is an index into `SIDES`."""
+
+    hop: Vector
+    sync: Vector
+    footprint: Vector
+    side: np.ndarray
+    waiting: Vector
+    serial: Vector
+    knee: Vector
+    tail: Vector
+    sharp: Vector
+
+    def take(self, which: np.ndarray) -> Hypotheses:
+        """Those of an index, which may name one more than once."""
+        return Hypotheses(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    def and_(self, others: Hypotheses) -> Hypotheses:
+        """These and those."""
+        columns = ((getattr(self, field.name), getattr(others, field.name)) for field in fields(self))
+        return Hypotheses(*(np.concatenate(pair) for pair in columns))
+
+    def slower(self, factor: float) -> Hypotheses:
+        """The same where all work takes `factor` times as long and hops do not."""
+        return replace(self, hop=self.hop / factor)
+
+    def jittered(self, generator: np.random.Generator) -> Hypotheses:
+        """Each a little beside itself, so that copies of one are not all the same."""
+        count = len(self.hop)
+        return replace(
+            self,
+            hop=self.hop * np.exp(0.15 * generator.standard_normal(count)),
+            sync=self.sync * np.exp(0.2 * generator.standard_normal(count)),
+            waiting=self.waiting * np.exp(0.2 * generator.standard_normal(count)),
+            serial=self.serial * np.exp(0.2 * generator.standard_normal(count)),
+            knee=np.maximum(1.0, self.knee * np.exp(0.1 * generator.standard_normal(count))),
+            tail=self.tail + 0.1 * generator.standard_normal(count),
+            sharp=np.maximum(1.5, self.sharp * np.exp(0.15 * generator.standard_normal(count))),
+        )
+
+
+def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, work_s: float) -> Hypotheses:
+    """From what is thought likely before anything is measured; `work_s`: time of all work for a tuple of each source."""
+
+    def one_of(odds: dict[float, float]) -> Vector:
+        return generator.choice(np.array(list(odds)), count, p=np.array(list(odds.values())))
+
+    median_s = 1e-9 * (HOP_NS + HOP_NS_BYTE * payload)
+    anywhere = np.exp(generator.uniform(0.0, math.log(2.0 * cpus), count))
+    where = one_of({1.0: 0.5, 0.5: 0.25, 0.0: 0.25})  # of the CPUs
+    return Hypotheses(
+        hop=median_s / work_s * np.exp(HOP_SPREAD * generator.standard_normal(count)),
+        sync=one_of({0.0: 0.3, 0.05: 0.25, 0.15: 0.2, 0.4: 0.15, 1.0: 0.1}),
+        footprint=one_of({0.0: 0.5, 0.1: 0.25, 0.3: 0.25}),
+        side=generator.integers(0, len(SIDES), count),
+        waiting=one_of({0.0: 0.2, 0.03: 0.2, 0.1: 0.25, 0.3: 0.2, 1.0: 0.15}),
+        serial=one_of({0.0: 0.4, 0.004: 0.2, 0.012: 0.15, 0.03: 0.15, 0.1: 0.1}),
+        knee=np.maximum(1.0, np.where(where > 0.0, where * cpus, anywhere)),
+        tail=one_of({0.0: 0.3, 0.3: 0.2, 0.8: 0.15, 2.0: 0.1, -0.3: 0.15, -0.6: 0.1}),
+        sharp=one_of({2.5: 0.2, 4.0: 0.3, 8.0: 0.3, 20.0: 0.2}),
+    )
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The loads of a placement at each time of `HOPS`: region by side x hop, lock by hop."""
+
+    region: Vector
+    lock: Vector
+    contenders: float
+    locked: float
+    hops: float
+    queues: int
+    own_threads: int
+
+    def busy(self, level: int) -> int:
+        """Threads that find work at a level."""
+        return self.own_threads + min(level, self.queues)
+
+
+def bounds_of(loads: Loads) -> Bounds:
+    """The loads as the formula wants them."""
+    regions = loads.contenders <= 1.0
+    tables = []
+    for side in SIDES:
+        per_hop = side * loads.pushes + (1.0 - side) * loads.pops
+        tables.append((loads.work[:, None] + HOPS * per_hop[:, None]))
+    region = np.stack([table[regions].max(axis=0) for table in tables])
+    locks = tables[1][~regions]
+    contended = loads.contenders[~regions]
+    return Bounds(
+        region=region,
+        lock=locks.max(axis=0) if len(locks) else np.zeros(len(HOPS)),
+        contenders=float(contended[int(np.argmax(locks[:, 0]))]) if len(locks) else 1.0,
+        locked=loads.locked,
+        hops=loads.hops,
+        queues=loads.queues,
+        own_threads=loads.own_threads,
+    )
+
+
+def ideal(bounds: Bounds) -> float:
+    """Throughput if queues cost nothing and each of the graph's own threads is a CPU, in units of that of all work on one."""
+    return 1.0 / max(float(bounds.region[0, 0]), float(bounds.lock[0]), 1.0 / bounds.own_threads)
+
+
+def log_throughput(bounds: Sequence[Bounds], levels: Sequence[int], of: Hypotheses) -> Vector:
+    """Configuration x hypothesis; a configuration is a placement's bounds and a level."""
+    busy = np.array([float(each.busy(level)) for each, level in zip(bounds, levels, strict=True)])[:, None]
+    queues = np.array([float(max(each.queues, 1)) for each in bounds])[:, None]
+    hop = of.hop * (1.0 + of.sync * np.log2(busy)) * queues**of.footprint
+    place, beyond = _between(hop)
+    rows = np.arange(len(bounds))[:, None]
+    tables = np.stack([each.region for each in bounds])
+    region = _at(tables, (rows, of.side[None, :]), place, beyond)
+    lock = _at(np.stack([each.lock for each in bounds]), (rows,), place, beyond)
+    contenders = np.minimum(np.array([each.contenders for each in bounds])[:, None], busy) - 1.0
+    lock = lock * (1.0 + of.waiting * contenders)
+    locked = np.array([each.locked for each in bounds])[:, None]
+    hops = np.array([each.hops for each in bounds])[:, None]
+    within = np.minimum(busy, of.knee)
+    capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
+    threads = (1.0 + hop * hops + of.waiting * locked * contenders) / capacity
+    slowest = np.maximum(np.maximum(region, lock), threads)
+    apart = (region / slowest) ** of.sharp + (lock / slowest) ** of.sharp + (threads / slowest) ** of.sharp
+    return -np.log(slowest) - np.log(apart) / of.sharp
+
+
+def _between(hop: Vector) -> tuple[np.ndarray, Vector]:
+    """Where times of a hop lie in `HOPS`: the place before, and how far behind it; beyond the last one, further still."""
+    place = np.clip(np.searchsorted(HOPS, hop) - 1, 0, len(HOPS) - 2)
+    return place, (hop - HOPS[place]) / (HOPS[place + 1] - HOPS[place])
+
+
+def _at(table: Vector, key: tuple[np.ndarray, ...], place: np.ndarray, beyond: Vector) -> Vector:
+    low = table[(*key, place)]
+    return low + beyond * (table[(*key, place + 1)] - low)

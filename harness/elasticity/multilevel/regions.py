@@ -1,0 +1,152 @@
+"""Regions of a graph under a placement of queues, and the work of each: what no number of threads can make faster.
+
+A *placement* says at which places queues stand. Operators joined by calls are a *region*: from a source, or from a port with a
+queue, to the next queues. One thread at a time executes a region, so a graph passes tuples no faster than its most loaded
+region does. An operator that several regions call is executed under a *lock*, held until its tuples are in a queue or through
+the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so what is behind a lock is executed by one thread at a time, too.
+
+Units: the work of the whole graph for one tuple of each source is 1, and the hops over queues are counted for as many tuples.
+A hop costs time on both sides: the region before it pushes, the region behind it pops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.elasticity.multilevel.layout import Layout, Link
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What each serial part of the graph has to do: first the regions, then the locks, in no special order.
+
+    `work`, `pushes`, `pops`: by part. `contenders`: of a lock, how many regions call it; 1 for a region. `locked`: work that is
+    executed under locks. `hops`: over queues that come and go. `queues`: how many of these; `own_threads`: of sources and ports.
+    """
+
+    work: Vector
+    pushes: Vector
+    pops: Vector
+    contenders: Vector
+    locked: float
+    hops: float
+    queues: int
+    own_threads: int
+
+
+class Flow:
+    """A layout with its operators in the direction of the streams; a stream that closes a cycle is followed no further.
+
+    `order`: operators. `incoming`: by operator, the streams into it. `back`: streams that close a cycle.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        seen = dict.fromkeys(link.source for link in layout.links)  # a layout names them in the direction of the streams
+        self.order = [*seen, *(index for index in range(layout.operators) if index not in seen)]
+        position = {index: at for at, index in enumerate(self.order)}
+        self.incoming: list[list[Link]] = [[] for _ in self.order]
+        self.back: list[Link] = []
+        for link in layout.links:
+            forward = position[link.source] < position[link.target]
+            (self.incoming[link.target] if forward else self.back).append(link)
+        self.submitted = sum(layout.tuples[index] for index in seen)  # tuples on output ports for one tuple of each source
+
+
+def loads_of(flow: Flow, shares: Sequence[float], queued: frozenset[int]) -> Loads:
+    """The loads under a placement; `shares`: each operator's part of the work."""
+    return _Walk(flow, shares, queued).loads
+
+
+class _Walk:
+    """One pass in the direction of the streams. Operators with the same innermost region or lock are in the same *part*."""
+
+    def __init__(self, flow: Flow, shares: Sequence[float], queued: frozenset[int]) -> None:
+        self.held: list[dict[int, float]] = []  # by part: itself and the parts around it, each with its share of the executions
+        self.is_lock: list[bool] = []
+        self.work: list[float] = []
+        self.pushes: list[float] = []
+        self.pops: list[float] = []
+        self.hops = 0.0
+        self.own_threads = len(flow.layout.sources)
+        self._queued = queued
+        self._of_port: dict[tuple[str, int], int] = {}
+        part_of = [-1] * len(flow.order)
+        for index in flow.order:
+            part_of[index] = self._part(flow.incoming[index], part_of)
+            self.work[part_of[index]] += shares[index]
+        for link in flow.back:
+            if link.place in queued:
+                self._hop(part_of[link.source], self._region(link), link.tuples)
+        self.loads = self._summed(queued)
+
+    def _part(self, incoming: Sequence[Link], part_of: Sequence[int]) -> int:
+        """The part that an operator with these streams is in."""
+        if not incoming:
+            return self._new({})
+        callers: dict[int, float] = {}
+        for link in incoming:
+            part = part_of[link.source]
+            if link.threaded or link.place in self._queued:
+                region = self._region(link)
+                if not link.threaded:
+                    self._hop(part, region, link.tuples)
+                part = region
+            callers[part] = callers.get(part, 0.0) + link.tuples
+        if len(callers) == 1:
+            return next(iter(callers))
+        total = sum(callers.values())
+        around: dict[int, float] = {}
+        for part, tuples in callers.items():
+            share = tuples / total if total > 0.0 else 1.0 / len(callers)
+            for outer, executions in self.held[part].items():
+                around[outer] = around.get(outer, 0.0) + share * executions
+        return self._new(around, is_lock=True)
+
+    def _region(self, link: Link) -> int:
+        """The region that begins at a link's port."""
+        key = ("thread", link.target) if link.place is None else ("place", link.place)
+        if key not in self._of_port:
+            self.own_threads += link.place is None
+            self._of_port[key] = self._new({})
+        return self._of_port[key]
+
+    def _new(self, around: dict[int, float], is_lock: bool = False) -> int:
+        part = len(self.held)
+        self.held.append({**around, part: 1.0})
+        self.is_lock.append(is_lock)
+        for sums in (self.work, self.pushes, self.pops):
+            sums.append(0.0)
+        return part
+
+    def _hop(self, before: int, behind: int, tuples: float) -> None:
+        self.pushes[before] += tuples
+        self.pops[behind] += tuples
+        self.hops += tuples
+
+    def _summed(self, queued: frozenset[int]) -> Loads:
+        """What each part has to do, with what is called behind it."""
+        sums = np.zeros((3, len(self.held)))
+        own = np.array([self.work, self.pushes, self.pops])
+        contenders = np.ones(len(self.held))
+        for part, around in enumerate(self.held):
+            if len(around) == 1:
+                sums[:, part] += own[:, part]
+                continue
+            for outer, executions in around.items():
+                sums[:, outer] += executions * own[:, part]
+            contenders[part] = sum(not self.is_lock[outer] for outer in around)
+        locks = np.array(self.is_lock)
+        return Loads(
+            *(np.concatenate([row[~locks], row[locks]]) for row in (*sums, contenders)),
+            locked=float(own[0, locks].sum()),
+            hops=self.hops,
+            queues=len(queued),
+            own_threads=self.own_threads,
+        )
