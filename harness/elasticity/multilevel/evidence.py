@@ -29,27 +29,30 @@ FAR = (1.5, 1.5, 0.6)  # doublings of busy threads, doublings of queues, share o
 MOST = 60  # periods kept
 
 
+Place = tuple[frozenset[int], int]  # a configuration: where queues stand, and the thread level
+
+
 class Evidence:
-    """The periods: the configuration of each by its row, and the logarithm of its throughput."""
+    """The periods: the configuration of each, and the logarithm of its throughput."""
 
     def __init__(self) -> None:
-        self.rows: list[int] = []
+        self.places: list[Place] = []
         self.values: list[float] = []
         self.switched: list[bool] = []
 
-    def add(self, row: int, value: float, switched: bool) -> None:
+    def add(self, place: Place, value: float, switched: bool) -> None:
         """One more; where there are too many, the oldest of the configuration that has most of them goes."""
-        self.rows.append(row)
+        self.places.append(place)
         self.values.append(value)
         self.switched.append(switched)
-        if len(self.rows) > MOST:
-            oldest = self.rows.index(max(set(self.rows), key=self.rows.count))
-            for column in (self.rows, self.values, self.switched):
+        if len(self.places) > MOST:
+            oldest = self.places.index(max(self.places, key=self.places.count))
+            for column in (self.places, self.values, self.switched):
                 del column[oldest]
 
-    def mean(self, row: int) -> float:
+    def mean(self, place: Place) -> float:
         """Of the periods at a configuration; those after a switch count only if there are no others."""
-        seen = [(value, odd) for at, value, odd in zip(self.rows, self.values, self.switched, strict=True) if at == row]
+        seen = [(value, odd) for at, value, odd in zip(self.places, self.values, self.switched, strict=True) if at == place]
         calm = [value for value, odd in seen if not odd]
         return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
 
@@ -82,17 +85,17 @@ class Fit:
     apart: Vector
     base: float
 
-    def expected(self, formula: Vector, alike: Vector) -> Vector:
-        """Configuration x hypothesis; `alike`: configuration x period, the covariance of errors."""
-        return self.base + formula + (alike + HEIGHT**2) @ (self.inverse @ self.apart)
+    def expected(self, formula: Vector, alike: Vector, which: np.ndarray | slice = slice(None)) -> Vector:
+        """Configuration x hypothesis, of `which` hypotheses; `alike`: configuration x period, the covariance of errors."""
+        return self.base + formula + (alike + HEIGHT**2) @ (self.inverse @ self.apart[:, which])
 
-    def spread(self, alike: Vector, one: Vector, own: Vector, best: int) -> Vector:
-        """By configuration: standard deviation of its difference from the `best`, as far as the error's process leaves it open.
+    def spread(self, alike: Vector, with_best: Vector, best: int) -> Vector:
+        """By configuration: standard deviation of its difference from the `best`, as far as the formula's error leaves it open.
 
-        `one`: covariance of errors with that of the best; `own`: variance of a configuration's error.
+        `with_best`: covariance of errors with that of the best.
         """
         known = alike + HEIGHT**2
         explained = known @ self.inverse
-        variance = own - np.einsum("cp,cp->c", explained, known)
-        shared = one - explained @ known[best]
+        variance = with_best[best] - np.einsum("cp,cp->c", explained, known)
+        shared = with_best - explained @ known[best]
         return np.sqrt(np.maximum(variance + variance[best] - 2.0 * shared, 0.0))

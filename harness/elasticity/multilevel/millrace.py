@@ -32,12 +32,12 @@ import numpy as np
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Bounds, Decision, Reading, Setting
-from harness.elasticity.multilevel.evidence import Evidence, Fit
+from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
-from harness.elasticity.multilevel.options import Options
+from harness.elasticity.multilevel.options import Options, Placements
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
-from harness.elasticity.multilevel.regions import Flow, Vector, loads_of
+from harness.elasticity.multilevel.regions import Vector
 from harness.elasticity.multilevel.watch import Watch
 from harness.elasticity.multilevel.work_shares import WorkShares
 
@@ -49,7 +49,9 @@ TIRES = 8.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has settled
 LEARNS = 9  # settled periods that still count as measurements
 HURTS = 0.02  # of throughput below the best: a look that is taken back
+SAME = 0.003  # of throughput: what is no reason to go elsewhere
 HYPOTHESES = 384
+NEGLIGIBLE = 1e-4  # odds, relative to the likeliest hypothesis, below which one is not asked
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
 ALIVE = 24.0  # hypotheses that must be left, in effect; else new ones are drawn around those that are
 RECALLS = 16  # loads
@@ -62,15 +64,14 @@ SEED = 2019
 class Load:
     """What the law remembers of a load: where it settled, and what that brought."""
 
-    queued: frozenset[int]
-    level: int
+    place: Place
     expected: float  # logarithm of throughput
     deviation: float  # its standard deviation from period to period
-    seen: Mapping[tuple[frozenset[int], int], float]  # what each configuration brought that it has been at
+    seen: Mapping[Place, float]  # what each configuration brought that it has been at
 
-    def explains(self, queued: frozenset[int], level: int, value: float) -> bool:
+    def explains(self, place: Place, value: float) -> bool:
         """Whether a logarithm of throughput is what it would be under this load."""
-        known = self.expected if (queued, level) == (self.queued, self.level) else self.seen.get((queued, level))
+        known = self.expected if place == self.place else self.seen.get(place)
         return known is not None and abs(value - known) < max(math.log(1.05), 2.5 * self.deviation)
 
 
@@ -90,7 +91,7 @@ class Millrace(MultilevelLaw):
     ) -> None:
         """As every law that places queues."""
         super().__init__(bounds, layout, cpu, settings)
-        self._flow = Flow(layout)
+        self._graph = Placements(layout)
         self._shares = WorkShares(layout)
         self._generator = np.random.default_rng(SEED)
         self._options: Options | None = None
@@ -116,16 +117,15 @@ class Millrace(MultilevelLaw):
         value = math.log(reading.throughput)
         moved = self._look_at_costs(reading, level, queued)
         options = self._known(value, queued)
-        row = options.row(queued, level)
+        place = queued, level
         if moved:
-            self._forget(level, queued, value)
-            options.reweigh(self._shares.shares)
-        elif self._settled == row and self._watch is not None:
-            answer = self._stays(row, value)
+            self._forget(place, value)
+        elif self._settled == place:
+            answer = self._stays(place, value)
             if answer is not None:
                 return answer
-        self._evidence.add(row, value, switched)
-        return self._choose(row, value, "the work has moved: " if moved else "")
+        self._evidence.add(place, value, switched)
+        return self._choose(place, "the work has moved: " if moved else "")
 
     # -- what it knows --------------------------------------------------------------------------------------------------------
 
@@ -136,19 +136,26 @@ class Millrace(MultilevelLaw):
         busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
         if self._options is not None and self._fit is not None:
             hop = float(self._fit.odds @ self._options.hypotheses.hop)
-            pure = 1.0 / (1.0 + min(hop, 10.0) * self._options.hops(self._options.row(queued, level)))
+            pure = 1.0 / (1.0 + min(hop, 10.0) * self._options.hops(self._options.row((queued, level))))
         return self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
 
     def _known(self, value: float, queued: frozenset[int]) -> Options:
-        """The options, once a first period has said how dear the work is; divided anew if the work turns out to be elsewhere."""
+        """The options, once a first period has said how dear the work is; divided anew as it becomes clearer where it is."""
+        shares = self._shares.shares
         if self._options is None:
-            alone = bounds_of(loads_of(self._flow, self._shares.shares, queued))
-            value = min(max(value, -600.0), 600.0)
-            self._work_s = self._flow.submitted * ideal(alone) / math.exp(value)
-            self._options = Options(self._flow, self.bounds, self._shares.shares, self._drawn(HYPOTHESES))
-        elif 0.5 * np.abs(np.array(self._options.shares) - self._shares.shares).sum() > MOVED and self._settled is None:
-            self._options.reweigh(self._shares.shares)
+            alone = ideal(bounds_of(self._graph.parts(queued).loads(shares)))
+            self._work_s = self._graph.flow.submitted * alone / math.exp(min(max(value, -600.0), 600.0))
+            self._divide(self._drawn(HYPOTHESES))
+        elif self._settled is None and self._shares.looks >= 2.0 * self._divided_at:
+            if 0.5 * float(np.abs(self._options.shares - shares).sum()) > MOVED:
+                self._divide(self._options.hypotheses)
+        assert self._options is not None
         return self._options
+
+    def _divide(self, hypotheses: Hypotheses) -> None:
+        """The options for the shares of the work that are believed now."""
+        self._options = Options(self._graph, self.bounds, self._shares.shares, hypotheses)
+        self._divided_at = self._shares.looks
 
     def _drawn(self, count: int) -> Hypotheses:
         work_s = min(max(self._work_s, 1e-12), 1e6)
@@ -158,65 +165,73 @@ class Millrace(MultilevelLaw):
 
     def _begin(self) -> None:
         self._evidence = Evidence()
-        self._settled: int | None = None
+        self._settled: Place | None = None
         self._looks = 0
         self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
 
-    def _weigh(self, options: Options) -> Fit:
-        rows = self._evidence.rows
+    def _weigh(self, options: Options) -> tuple[Fit, list[int]]:
+        """What the periods say, and the rows of their configurations."""
+        rows = [options.row(place) for place in self._evidence.places]
         fit = self._evidence.weigh(options.formula[rows], options.alike(rows, rows))
         if 1.0 / float(np.square(fit.odds).sum()) < ALIVE:
             again = self._generator.choice(len(fit.odds), len(fit.odds), p=fit.odds)
             options.assume(options.hypotheses.take(again).jittered(self._generator))
             fit = self._evidence.weigh(options.formula[rows], options.alike(rows, rows))
         self._fit = fit
-        return fit
+        return fit, rows
 
-    def _choose(self, row: int, value: float, why: str = "") -> Decision:
+    def _choose(self, place: Place, why: str = "") -> Decision:
         """Look at another configuration, or settle on the best of those that it has been at."""
         options = self._options
         assert options is not None
-        options.near(self._best(options, self._weigh(options)))
-        fit = self._weigh(options)
-        rows = self._evidence.rows
-        alike = options.alike(None, rows)
-        expected = fit.expected(options.formula, alike) - self._prices(options)[:, None]
-        mean = expected @ fit.odds
-        best = max(set(rows), key=lambda each: mean[each])
-        here = rows.index(best)
-        spread = fit.spread(alike, options.alike(None, [best])[:, 0], np.full(len(mean), alike[here, here]), here)
-        ahead = expected - expected[best]
-        gain = _improvement(ahead, spread[:, None]) @ fit.odds
-        worth = gain - (gain - (mean - mean[best])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
-        worth[np.array(options.level) > self._reach(options, best, row)] = -np.inf
-        worth[best] = 0.0
-        if row != best and mean[row] < mean[best] - HURTS:
-            worth[mean < mean[best]] = -np.inf  # it has hurt: no second risk in a row
-            worth[best] = 0.0
+        row = options.row(place)
+        fit, rows = self._weigh(options)
+        options.near(self._best(row, rows, fit, options))
+        likely = np.flatnonzero(fit.odds > NEGLIGIBLE * fit.odds.max())
+        odds = fit.odds[likely] / fit.odds[likely].sum()
+        best = self._best(row, rows, fit, options)
+        near = np.flatnonzero(np.array(options.level) <= self._reach(options, best, row))
+        at = int(np.searchsorted(near, best))
+        alike = options.alike(near, rows)
+        expected = fit.expected(options.formula[np.ix_(near, likely)], alike, likely) - self._prices(options)[near, None]
+        mean = expected @ odds
+        spread = fit.spread(alike, options.alike(near, [best])[:, 0], at)
+        gain = _improvement(expected - expected[at], spread[:, None]) @ odds
+        worth = gain - (gain - (mean - mean[at])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
+        here = int(np.searchsorted(near, row))
+        if row != best and mean[here] < mean[at] - HURTS:
+            worth[mean < mean[at]] = -np.inf  # it has hurt: no second risk in a row
+        worth[at] = 0.0
         look = int(np.argmax(worth))
         threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)
         if worth[look] > threshold:
-            target, state = look, "searching"
-            what = f"{self._named(look)} may bring {gain[look]:.1%} over {self._named(best)}"
+            target, state = int(near[look]), "searching"
+            what = f"{self._named(target)} may bring {math.expm1(gain[look]):.1%} over {self._named(best)}"
         else:
             target, state = best, "settled"
             what = f"{self._named(best)}: nothing else promises {threshold:.1%} more"
-        climbs = options.level[target] > options.level[row] or options.busy(target) > options.busy(row)
-        if target != row and climbs and not self.cpu.acceptable():
-            return self._stay(row, f"{why}{what}, but the CPU limit refuses → stay", "refused")
+        if target != row and self._climbs(row, target) and not self.cpu.acceptable():
+            return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
         if target == row and state == "settled":
-            self._settle(row, fit)
-            return self._stay(row, f"{why}{what} → stay", state)
+            self._settle(place, fit)
+            return Decision(place[1], f"{why}{what} → stay", state, place[0])
         self._settled = None
         self._looks += 1
         where = "once more" if target == row else "back" if target == best else "there"
         return Decision(options.level[target], f"{why}{what} → {where}", state, options.queued(target))
 
-    def _best(self, options: Options, fit: Fit) -> int:
-        rows = sorted(set(self._evidence.rows))
-        alike = options.alike(rows, self._evidence.rows)
-        mean = fit.expected(options.formula[rows], alike) @ fit.odds - self._prices(options)[rows]
-        return rows[int(np.argmax(mean))]
+    def _best(self, row: int, rows: list[int], fit: Fit, options: Options) -> int:
+        """Of those that it has been at; the one where it is unless another one is better by more than can be told apart."""
+        been = sorted(set(rows))
+        mean = fit.expected(options.formula[been], options.alike(been, rows)) @ fit.odds - self._prices(options)[been]
+        mean[been.index(row)] += SAME
+        return been[int(np.argmax(mean))]
+
+    def _climbs(self, row: int, target: int) -> bool:
+        """Whether a configuration may need more of the CPUs."""
+        options = self._options
+        assert options is not None
+        return options.level[target] > options.level[row] or options.busy(target) > options.busy(row)
 
     def _prices(self, options: Options) -> Vector:
         return PRICE * options.log_level + QUEUE_PRICE * options.log_queues
@@ -237,80 +252,71 @@ class Millrace(MultilevelLaw):
         ports = " and ".join(self.layout.ports[place].operator for place in sorted(queued))
         return f"queue{'s' if len(queued) > 1 else ''} before {ports} with {threads}"
 
-    def _stay(self, row: int, reason: str, state: str) -> Decision:
-        assert self._options is not None
-        return Decision(self._options.level[row], reason, state, self._options.queued(row))
-
     # -- settled --------------------------------------------------------------------------------------------------------------
 
-    def _settle(self, row: int, fit: Fit) -> None:
-        if self._settled != row:
-            self._settled = row
-            self._watch = Watch(self._evidence.mean(row), fit.noise, float(self.set["change"]))
+    def _settle(self, place: Place, fit: Fit) -> None:
+        if self._settled != place:
+            self._settled = place
+            self._watch = Watch(self._evidence.mean(place), fit.noise, float(self.set["change"]))
 
-    def _stays(self, row: int, value: float) -> Decision | None:
-        """What to do while nothing changes; None: the period is one more measurement, or the first of another load."""
+    def _stays(self, place: Place, value: float) -> Decision | None:
+        """What to do while nothing changes; None: the period is one more measurement."""
         watch = self._watch
         assert watch is not None
         off, before = value - watch.expected, watch.suspect
         verdict = watch.see(value)
         if verdict == "same":
             self._recalled = False
-            return self._stay(row, "as expected → stay", "settled") if watch.still > LEARNS else None
+            return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNS else None
         if verdict == "burst":
-            return self._stay(row, f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay", "settled")
-        assert before is not None and self._options is not None
-        return self._changed(row, before, value)
+            reason = f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay"
+            return Decision(place[1], reason, "settled", place[0])
+        assert before is not None
+        return self._changed(place, watch, before, value)
 
-    def _changed(self, row: int, *values: float) -> Decision:
+    def _changed(self, place: Place, watch: Watch, *values: float) -> Decision:
         """Another load: one that it knows, or a new one."""
-        options, watch = self._options, self._watch
-        assert options is not None and watch is not None
-        queued, level, value = options.queued(row), options.level[row], sum(values) / len(values)
-        self._remember(options, row, watch)
-        known = [load for load in self._loads[:-1] if load.explains(queued, level, value)]
+        value = sum(values) / len(values)
+        known = [load for load in self._loads if load.explains(place, value)]
+        self._remember(place, watch)
         if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
-            return self._recall(row, known[-1])
-        self._forget(level, queued, value)
-        for each in values[:-1]:
-            self._evidence.add(row, each, False)
-        self._evidence.add(row, values[-1], False)
-        return self._choose(row, value, "another load: ")
+            return self._recall(place, known[-1])
+        self._forget(place, value)
+        for each in values:
+            self._evidence.add(place, each, False)
+        return self._choose(place, "another load: ")
 
-    def _remember(self, options: Options, row: int, watch: Watch) -> None:
-        seen = {(options.queued(each), options.level[each]): self._evidence.mean(each) for each in set(self._evidence.rows)}
-        place = options.queued(row), options.level[row]
-        seen.pop(place, None)
-        self._loads = [load for load in self._loads if (load.queued, load.level) != place or abs(load.expected - watch.expected) > 0.1]
-        self._loads = [*self._loads[1 - RECALLS :], Load(*place, watch.expected, watch.deviation, seen)]
+    def _remember(self, place: Place, watch: Watch) -> None:
+        seen = {each: self._evidence.mean(each) for each in set(self._evidence.places) - {place}}
+        others = [load for load in self._loads if load.place != place or abs(load.expected - watch.expected) > 0.1]
+        self._loads = [*others[1 - RECALLS :], Load(place, watch.expected, watch.deviation, seen)]
 
-    def _forget(self, level: int, queued: frozenset[int], value: float) -> None:
+    def _forget(self, place: Place, value: float) -> None:
         """A new search: the machine is what it was, the work is not."""
-        options, fit = self._options, self._fit
+        fit, options = self._fit, self._options
         assert options is not None
-        if fit is not None and self._evidence.rows:
-            row = options.row(queued, level)
-            slower = math.exp(min(max(self._evidence.mean(self._evidence.rows[-1] if row not in self._evidence.rows else row) - value, -30.0), 30.0))
+        hypotheses = options.hypotheses
+        if fit is not None and place in self._evidence.places:
+            slower = math.exp(min(max(self._evidence.mean(place) - value, -30.0), 30.0))
             self._work_s *= slower
             kept = self._generator.choice(len(fit.odds), round(SAME_MACHINE * HYPOTHESES), p=fit.odds)
-            new = self._drawn(HYPOTHESES - len(kept))
-            options.assume(options.hypotheses.take(kept).slower(slower).and_(new))
+            hypotheses = hypotheses.take(kept).slower(slower).and_(self._drawn(HYPOTHESES - len(kept)))
+        self._divide(hypotheses)
         self._begin()
 
-    def _recall(self, row: int, load: Load) -> Decision:
+    def _recall(self, place: Place, load: Load) -> Decision:
         """To the configuration of a load that is known; refused, it is asked for again in each period that shows the load."""
         options = self._options
         assert options is not None
-        target = options.row(load.queued, load.level)
+        row, target = options.row(place), options.row(load.place)
         why = f"load as before, when {self._named(target)} was best"
-        climbs = load.level > options.level[row] or options.busy(target) > options.busy(row)
-        if climbs and not self.cpu.acceptable():
-            return self._stay(row, f"{why}, but the CPU limit refuses → stay", "refused")
+        if self._climbs(row, target) and not self.cpu.acceptable():
+            return Decision(place[1], f"{why}, but the CPU limit refuses → stay", "refused", place[0])
         self._begin()
-        self._evidence.add(target, load.expected, False)
-        self._settled, self._recalled = target, True
+        self._evidence.add(load.place, load.expected, False)
+        self._settled, self._recalled = load.place, True
         self._watch = Watch(load.expected, load.deviation, float(self.set["change"]), still=LEARNS)
-        return Decision(load.level, f"{why} → there", "settled", load.queued)
+        return Decision(load.place[1], f"{why} → there", "settled", load.place[0])
 
 
 def _improvement(ahead: Vector, spread: Vector) -> Vector:

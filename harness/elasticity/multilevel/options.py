@@ -12,23 +12,48 @@ import numpy as np
 
 from harness.elasticity.law import Bounds as Levels
 from harness.elasticity.multilevel.cuts import Dominators, neighbours, placements
-from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH
+from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH, Place
+from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.physics import Bounds, Hypotheses, bounds_of, log_throughput
-from harness.elasticity.multilevel.regions import Flow, Vector, loads_of
+from harness.elasticity.multilevel.regions import Flow, Parts, Vector
 
 DENSE = 8  # levels up to here are all looked at; above it those that are so many times apart
 STEP = 1.2
+BESIDE = (0.85, 0.92, 1.08, 1.15)  # levels around the best one that are looked at
+KEPT = 400  # placements whose regions are kept
 NEAR = 10  # placements of a kind that are looked at around the best one
 WORK = 4_000  # operators that placements around the best one may have in sum: what a step has time for
+
+
+class Placements:
+    """The placements of a graph, and their regions: what does not change while tuples flow."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.flow = Flow(layout)
+        self.tree = Dominators(self.flow)
+        self.places = len(layout.ports)
+        self._parts: dict[frozenset[int], Parts] = {}
+
+    def suggested(self, shares: Vector) -> list[frozenset[int]]:
+        """Those that divide the work well."""
+        return placements(self.tree, shares)
+
+    def parts(self, queued: frozenset[int]) -> Parts:
+        """Of a placement; those asked for last are kept."""
+        parts = self._parts.pop(queued, None) or Parts(self.flow, queued)
+        self._parts[queued] = parts
+        if len(self._parts) > KEPT:
+            del self._parts[next(iter(self._parts))]
+        return parts
 
 
 class Options:
     """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each; `formula`: row x hypothesis."""
 
-    def __init__(self, flow: Flow, levels: Levels, shares: Sequence[float], hypotheses: Hypotheses) -> None:
+    def __init__(self, graph: Placements, levels: Levels, shares: Vector, hypotheses: Hypotheses) -> None:
         """With the placements that the graph suggests under these shares of the work."""
-        self._flow, self._tree, self._levels = flow, Dominators(flow), levels
-        self.shares = list(shares)
+        self.shares, self.hypotheses = shares, hypotheses
+        self._graph, self._levels = graph, levels
         self.placements: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
         self._stands: list[np.ndarray] = []  # by placement: 1 where a queue stands
@@ -36,23 +61,25 @@ class Options:
         self._row: dict[tuple[int, int], int] = {}
         self.placement: list[int] = []
         self.level: list[int] = []
-        self.hypotheses = hypotheses
         self.formula = np.zeros((0, len(hypotheses.hop)))
-        self._grid = _grid(levels)
         self._beside: set[int] = set()
-        self._add(frozenset(), self._grid)
-        for queued in placements(self._tree, self.shares):
-            self._add(queued, self._grid)
+        for queued in graph.suggested(shares):
+            self._add(queued, _grid(levels))
         self._complete()
 
     # -- rows -----------------------------------------------------------------------------------------------------------------
 
-    def row(self, queued: frozenset[int], level: int) -> int:
+    def row(self, place: Place) -> int:
         """The row of a configuration, a new one if need be."""
+        queued, level = place
         if (self._number.get(queued, -1), level) not in self._row:
             self._add(queued, [level], seen=True)
             self._complete()
         return self._row[self._number[queued], level]
+
+    def place(self, row: int) -> Place:
+        """The configuration of a row."""
+        return self.queued(row), self.level[row]
 
     def queued(self, row: int) -> frozenset[int]:
         """The placement of a row."""
@@ -72,21 +99,11 @@ class Options:
             return
         self._beside.add(row)
         level, queued = self.level[row], self.queued(row)
-        around = {level + step for step in (-2, -1, 1, 2)} | {round(level * factor) for factor in (0.85, 0.92, 1.08, 1.15)}
-        self._add(queued, around)
-        most = max(2, min(NEAR, WORK // (4 * max(1, len(self.shares)))))
-        for other in neighbours(self._tree, queued, most):
+        self._add(queued, {level - 2, level - 1, level + 1, level + 2, *(round(level * factor) for factor in BESIDE)})
+        most = max(2, min(NEAR, WORK // (4 * len(self.shares))))
+        for other in neighbours(self._graph.tree, queued, most):
             self._add(other, [level])
         self._complete()
-
-    def reweigh(self, shares: Sequence[float]) -> None:
-        """The work has turned out to lie elsewhere: new placements, and what the formula says of the old ones."""
-        self.shares = list(shares)
-        self._bounds = [bounds_of(loads_of(self._flow, self.shares, queued)) for queued in self.placements]
-        self._beside.clear()
-        for queued in placements(self._tree, self.shares):
-            self._add(queued, self._grid)
-        self.assume(self.hypotheses)
 
     def assume(self, hypotheses: Hypotheses) -> None:
         """Other hypotheses from now on."""
@@ -98,7 +115,10 @@ class Options:
         if queued not in self._number:
             self._number[queued] = len(self.placements)
             self.placements.append(queued)
-            self._bounds.append(bounds_of(loads_of(self._flow, self.shares, queued)))
+            self._bounds.append(bounds_of(self._graph.parts(queued).loads(self.shares)))
+            stands = np.zeros(self._graph.places, dtype=np.float32)
+            stands[list(queued)] = 1.0
+            self._stands.append(stands)
         number = self._number[queued]
         for level in levels:
             allowed = self._levels.minimum <= level <= self._levels.maximum
@@ -114,11 +134,9 @@ class Options:
         if begin < len(self.level):
             bounds = [self._bounds[number] for number in self.placement[begin:]]
             self.formula = np.concatenate([self.formula, log_throughput(bounds, self.level[begin:], self.hypotheses)])
-        busy = [float(self.busy(row)) for row in range(len(self.level))]
-        queues = [float(len(self.queued(row))) for row in range(len(self.level))]
         self.log_level: Vector = np.log2(np.array(self.level, dtype=float))
-        self.log_queues: Vector = np.log2(1.0 + np.array(queues))
-        self._log_busy = np.log2(np.array(busy))
+        self.log_queues: Vector = np.log2([1.0 + len(self.queued(row)) for row in range(len(self.level))])
+        self._log_busy: Vector = np.log2([self.busy(row) for row in range(len(self.level))])
 
     # -- errors of the formula ------------------------------------------------------------------------------------------------
 
@@ -134,12 +152,8 @@ class Options:
         same = mine[:, None] == theirs
         return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2 + apart**2)) + OWN**2 * same
 
-    def _elsewhere(self, chosen: Sequence[int]) -> Vector:
+    def _elsewhere(self, chosen: np.ndarray) -> Vector:
         """Placement x chosen placement: the share of the smaller one's queues that the other one has not."""
-        for queued in self.placements[len(self._stands) :]:
-            stands = np.zeros(len(self._flow.layout.ports), dtype=np.float32)
-            stands[list(queued)] = 1.0
-            self._stands.append(stands)
         stands = np.stack(self._stands)
         count = stands.sum(axis=1)
         both = stands @ stands[chosen].T

@@ -59,45 +59,63 @@ class Flow:
         self.submitted = sum(layout.tuples[index] for index in seen)  # tuples on output ports for one tuple of each source
 
 
-def loads_of(flow: Flow, shares: Sequence[float], queued: frozenset[int]) -> Loads:
-    """The loads under a placement; `shares`: each operator's part of the work."""
-    return _Walk(flow, shares, queued).loads
+class Parts:
+    """The regions and locks of a placement, without the work in them. One pass in the direction of the streams.
 
+    Operators with the same innermost region or lock are in the same *part*. What a part does is also done by the parts around it.
+    """
 
-class _Walk:
-    """One pass in the direction of the streams. Operators with the same innermost region or lock are in the same *part*."""
-
-    def __init__(self, flow: Flow, shares: Sequence[float], queued: frozenset[int]) -> None:
-        self.held: list[dict[int, float]] = []  # by part: itself and the parts around it, each with its share of the executions
-        self.is_lock: list[bool] = []
-        self.work: list[float] = []
-        self.pushes: list[float] = []
-        self.pops: list[float] = []
-        self.hops = 0.0
-        self.own_threads = len(flow.layout.sources)
+    def __init__(self, flow: Flow, queued: frozenset[int]) -> None:
+        self._held: list[dict[int, float]] = []  # by part: itself and those around it, each with its share of the executions
+        self._is_lock: list[bool] = []
+        self._pushes: list[float] = []
+        self._pops: list[float] = []
+        self._hops = 0.0
+        self._own_threads = len(flow.layout.sources)
         self._queued = queued
         self._of_port: dict[tuple[str, int], int] = {}
         part_of = [-1] * len(flow.order)
         for index in flow.order:
             part_of[index] = self._part(flow.incoming[index], part_of)
-            self.work[part_of[index]] += shares[index]
         for link in flow.back:
             if link.place in queued:
                 self._hop(part_of[link.source], self._region(link), link.tuples)
-        self.loads = self._summed(queued)
+        self._part_of = np.array(part_of)
+        self._around = np.array([[outer, part] for part, around in enumerate(self._held) for outer in around]).T
+        self._executions = np.array([share for around in self._held for share in around.values()])
+        self._locks = np.array(self._is_lock)
+        self._contenders = np.where(
+            self._locks, [sum(not self._is_lock[outer] for outer in around) for around in self._held], 1.0
+        )
+        self._first = np.argsort(self._locks, kind="stable")
+        self._hop_sums = self._with_inner(np.array(self._pushes)), self._with_inner(np.array(self._pops))
+
+    def loads(self, shares: Sequence[float] | Vector) -> Loads:
+        """`shares`: each operator's part of the work."""
+        own = np.bincount(self._part_of, weights=shares, minlength=len(self._held))
+        work = self._with_inner(own)
+        return Loads(
+            *(column[self._first] for column in (work, *self._hop_sums, self._contenders)),
+            locked=float(own[self._locks].sum()),
+            hops=self._hops,
+            queues=len(self._queued),
+            own_threads=self._own_threads,
+        )
+
+    def _with_inner(self, own: Vector) -> Vector:
+        """What each part has to do, with what is called behind it."""
+        outer, inner = self._around
+        return np.bincount(outer, weights=self._executions * own[inner], minlength=len(own))
 
     def _part(self, incoming: Sequence[Link], part_of: Sequence[int]) -> int:
         """The part that an operator with these streams is in."""
         if not incoming:
             return self._new({})
+        if len(incoming) == 1:
+            return self._caller(incoming[0], part_of)
         callers: dict[int, float] = {}
         for link in incoming:
-            part = part_of[link.source]
-            if link.threaded or link.place in self._queued:
-                region = self._region(link)
-                if not link.threaded:
-                    self._hop(part, region, link.tuples)
-                part = region
+            part = self._caller(link, part_of)
             callers[part] = callers.get(part, 0.0) + link.tuples
         if len(callers) == 1:
             return next(iter(callers))
@@ -105,48 +123,42 @@ class _Walk:
         around: dict[int, float] = {}
         for part, tuples in callers.items():
             share = tuples / total if total > 0.0 else 1.0 / len(callers)
-            for outer, executions in self.held[part].items():
+            for outer, executions in self._held[part].items():
                 around[outer] = around.get(outer, 0.0) + share * executions
         return self._new(around, is_lock=True)
+
+    def _caller(self, link: Link, part_of: Sequence[int]) -> int:
+        """The part that executes what comes by a stream."""
+        if link.threaded:
+            return self._region(link)
+        if link.place not in self._queued:
+            return part_of[link.source]
+        region = self._region(link)
+        self._hop(part_of[link.source], region, link.tuples)
+        return region
 
     def _region(self, link: Link) -> int:
         """The region that begins at a link's port."""
         key = ("thread", link.target) if link.place is None else ("place", link.place)
         if key not in self._of_port:
-            self.own_threads += link.place is None
+            self._own_threads += link.place is None
             self._of_port[key] = self._new({})
         return self._of_port[key]
 
     def _new(self, around: dict[int, float], is_lock: bool = False) -> int:
-        part = len(self.held)
-        self.held.append({**around, part: 1.0})
-        self.is_lock.append(is_lock)
-        for sums in (self.work, self.pushes, self.pops):
-            sums.append(0.0)
+        part = len(self._held)
+        self._held.append({**around, part: 1.0})
+        self._is_lock.append(is_lock)
+        self._pushes.append(0.0)
+        self._pops.append(0.0)
         return part
 
     def _hop(self, before: int, behind: int, tuples: float) -> None:
-        self.pushes[before] += tuples
-        self.pops[behind] += tuples
-        self.hops += tuples
+        self._pushes[before] += tuples
+        self._pops[behind] += tuples
+        self._hops += tuples
 
-    def _summed(self, queued: frozenset[int]) -> Loads:
-        """What each part has to do, with what is called behind it."""
-        sums = np.zeros((3, len(self.held)))
-        own = np.array([self.work, self.pushes, self.pops])
-        contenders = np.ones(len(self.held))
-        for part, around in enumerate(self.held):
-            if len(around) == 1:
-                sums[:, part] += own[:, part]
-                continue
-            for outer, executions in around.items():
-                sums[:, outer] += executions * own[:, part]
-            contenders[part] = sum(not self.is_lock[outer] for outer in around)
-        locks = np.array(self.is_lock)
-        return Loads(
-            *(np.concatenate([row[~locks], row[locks]]) for row in (*sums, contenders)),
-            locked=float(own[0, locks].sum()),
-            hops=self.hops,
-            queues=len(queued),
-            own_threads=self.own_threads,
-        )
+
+def loads_of(flow: Flow, shares: Sequence[float] | Vector, queued: frozenset[int]) -> Loads:
+    """The loads under a placement; `shares`: each operator's part of the work."""
+    return Parts(flow, queued).loads(shares)

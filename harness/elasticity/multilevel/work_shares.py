@@ -21,20 +21,22 @@ from harness.elasticity.multilevel.regions import Vector
 LOOKS_A_SECOND = 100.0  # of the profiler at each thread (reference: 100; `runtime/profiler.pyx`)
 CALL_FLOP = 12.0  # work of an operator besides the declared one: a call, counters
 MOST_LOOKS = 4000.0  # older ones fade
+RAREST = 4.0  # looks at the rarest operator that was seen, at most
 LEAST_WORTH, MOST_WORTH = 5.0, 1e5  # K
 MOVED = 6.0  # times as far from what was seen before as chance explains, and
 MOVED_SHARE = 0.15  # so much of the work elsewhere: it has moved
 
 
 class WorkShares:
-    """`shares`: what is believed now, their sum 1."""
+    """`shares`: what is believed now, their sum 1. `looks`: that it rests on."""
 
     def __init__(self, layout: Layout) -> None:
         declared = np.array(layout.tuples) * (np.array(layout.flop) + CALL_FLOP)
         self._declared: Vector = declared / declared.sum() if declared.sum() > 0.0 else np.full(len(declared), 1.0 / len(declared))
         self._seen = np.zeros(len(declared))
-        self._looks = 0.0
+        self.looks = 0.0
         self._doubt = 0
+        self._last: Vector | None = None  # what the period before showed
         self._worth = LEAST_WORTH
         self.shares: Vector = self._declared
 
@@ -47,28 +49,39 @@ class WorkShares:
         if len(seen) != len(self._declared) or not np.all(np.isfinite(seen)) or seen.min() < 0.0 or seen.sum() <= 0.0:
             return False
         seen = seen / seen.sum()
-        looks = max(LOOKS_A_SECOND * elapsed_s * threads, 1.0 / float(seen[seen > 0.0].min()))
-        looks = min(looks, MOST_LOOKS)
+        looks = self._looks_of(seen, LOOKS_A_SECOND * elapsed_s * threads)
+        self._last = seen
         moved = False
-        if self._looks > 0.0 and pure > 0.5:
-            apart = _apart(seen, self.shares, 1.0 / (1.0 / looks + 1.0 / (self._looks + self._worth)))
+        if self.looks > 0.0 and pure > 0.5:
+            apart = _apart(seen, self.shares, 1.0 / (1.0 / looks + 1.0 / (self.looks + self._worth)))
             moving = apart > MOVED and 0.5 * float(np.abs(seen - self.shares).sum()) > MOVED_SHARE
             self._doubt = self._doubt + 1 if moving else 0
             if self._doubt >= 2:
-                self._seen, self._looks, self._doubt, moved = np.zeros(len(seen)), 0.0, 0, True
+                self._seen, self.looks, self._doubt, moved = np.zeros(len(seen)), 0.0, 0, True
             elif self._doubt:
                 return False
         weight = looks * pure**2
         self._seen = self._seen + weight * seen
-        self._looks += weight
-        if self._looks > MOST_LOOKS:
-            self._seen *= MOST_LOOKS / self._looks
-            self._looks = MOST_LOOKS
+        self.looks += weight
+        if self.looks > MOST_LOOKS:
+            self._seen *= MOST_LOOKS / self.looks
+            self.looks = MOST_LOOKS
         self._weigh()
         return moved
 
+    def _looks_of(self, seen: Vector, at_most: float) -> float:
+        """How many looks shares are of: no fewer than one for the rarest operator, no more than were possible.
+
+        Two samples of the same shares tell: their difference is what chance makes of so many looks.
+        """
+        least = 1.0 / float(seen[seen > 0.0].min())
+        looks = min(max(least, at_most), RAREST * least, MOST_LOOKS)
+        if self._last is not None and (apart := _apart(seen, 0.5 * (seen + self._last), 2.0)) > 0.0:
+            looks = min(looks, max(1.0 / apart, 1.0))
+        return looks
+
     def _weigh(self) -> None:
-        looks = self._looks
+        looks = self.looks
         beyond = _apart(self._seen / looks, self._declared, looks)  # 1: chance
         worth = MOST_WORTH if beyond <= 1.0 else (looks - beyond) / (beyond - 1.0)
         self._worth = min(max(worth, LEAST_WORTH), MOST_WORTH)
