@@ -49,6 +49,8 @@ class Arm:
     law: str = ""
     minimum: int | None = None
     maximum: int | None = None
+    law_settings: Mapping[str, object] = field(default_factory=dict)
+    queued: str = ""  # which scheduled ports have queues, as `models.Chosen` has it; "": as the model says
     duration_s: float | None = None  # of its measured window, None: as long as the block's
 
     @property
@@ -61,7 +63,9 @@ class Arm:
         """The name, and what the name does not say."""
         window = "" if self.duration_s is None else f" for {self.duration_s:g} s"
         levels = f" from {self.threads} within {self.minimum} .. {self.maximum}" if self.elastic else ""
-        return self.name + levels + window
+        terms = "".join(f" {name}={value}" for name, value in sorted(self.law_settings.items()))
+        where = f" queued {self.queued}" if self.queued else ""
+        return self.name + levels + terms + where + window
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,8 @@ class Block:
             digest=self.cell.digest,
             elastic=arm.elastic,
             law=arm.law,
+            law_settings=dict(arm.law_settings),
+            queued=arm.queued,
             period_s=self.period_s,
             minimum=arm.minimum,
             maximum=arm.maximum,

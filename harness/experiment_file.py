@@ -16,7 +16,7 @@ from harness.errors import UserError
 from harness.experiment import Arm, Block, Cell, Experiment
 from harness.measurement.control import check_law
 from harness.measurement.spec import PERIOD_S, arm_name
-from harness.models import MODELS, Dynamic, make_model
+from harness.models import MODELS, Dynamic, Multilevel, make_model
 from harness.place import Place, find_place
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s")
@@ -159,15 +159,19 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
         raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
     asked = entry.get("threads")
     levels = [level for each in (asked if isinstance(asked, list) else [asked]) for level in _levels(each, place)]
+    chosen = entry.get("queued")
     options = {
         "elastic": entry.get("elastic", False),
         "law": entry.get("law"),
+        "law_settings": entry.get("law_settings", {}),
         "minimum": _whole(entry.get("minimum")),
         "maximum": place.cpus if entry.get("maximum") == "machine" else _whole(entry.get("maximum")),
     }
-    for threads in dict.fromkeys(levels):
+    for threads, queued in product(dict.fromkeys(levels), chosen if isinstance(chosen, list) else [chosen]):
+        options["queued"] = None if queued is None else str(queued)
         try:
             arm = replace(_arm(model, _whole(threads), options, place), duration_s=entry.get("duration_s"))
+            arm = replace(arm, name=entry.get("name", arm.name))
         except UserError as error:
             spot = where if any(options.values()) else (*where, "threads")
             raise UserError(f"{path}: {dotted(spot)}: {error}") from error
@@ -177,15 +181,24 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
 def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place) -> Arm:
     """Raises UserError for an arm that cannot be, or not there. A described machine's CPUs are the default of its threads."""
     place.check_levels(threads, options["maximum"])
-    if place.simulated and model == Dynamic.name:
-        if options["elastic"] or options["law"]:
+    if place.simulated and model in (Dynamic.name, Multilevel.name):
+        if options["elastic"] or options["law"] or model == Multilevel.name:
             options = options | {"maximum": options["maximum"] or place.cpus}
         else:
             threads = threads or place.cpus
     made = make_model(model, threads=threads, **options)
     check_law(made)
-    elastic, law = getattr(made, "elastic", False), options["law"] or ""
-    return Arm(arm_name(made), model, getattr(made, "threads", None), elastic, law, options["minimum"], options["maximum"])
+    return Arm(
+        name=arm_name(made),
+        model=model,
+        threads=getattr(made, "threads", None),
+        elastic=getattr(made, "elastic", False),
+        law=options["law"] or "",
+        minimum=options["minimum"],
+        maximum=options["maximum"],
+        law_settings=options["law_settings"],
+        queued=options["queued"] or "",
+    )
 
 
 def _levels(threads: int | str | None, place: Place) -> list[int | None]:

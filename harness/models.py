@@ -7,14 +7,15 @@ by threaded ports and annotations; `port_queues` and `pool_of` resolve both, and
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import ClassVar
 
 from harness.cpu import usable_cpus
 from harness.errors import UserError
-from harness.graph import BALANCING, MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, Threading
+from harness.graph import BALANCING, MAX_OPERATORS, MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, PortId, Threading
 
 DEFAULT_QUEUE_CAPACITY = 1000
 """Tuples a queue holds, as in IBM Streams 4.2, unless all the queues together would pass `QUEUE_CACHE` or `QUEUE_MEMORY`."""
@@ -64,7 +65,7 @@ class Dynamic:
     name: ClassVar[str] = "dynamic"
     threads: int | None = None  # scheduler threads, if elastic at the start; None: one a CPU allowed, if elastic the minimum
     queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in a cache
-    queued: str = "all"  # scheduled ports that begin with their queue switched on: all, or none (as M19 begins)
+    queued: str = "all"  # which of the scheduled ports have their queue: all, none, so many, a share, or their names (`Chosen`)
     elastic: bool = False  # whether a control law changes the number of threads while tuples flow (P17 §4.2)
     law: str = DEFAULT_LAW  # its name
     law_settings: tuple[tuple[str, object], ...] = ()  # its settings, name and value; those not named have its defaults
@@ -73,12 +74,11 @@ class Dynamic:
 
     def __post_init__(self) -> None:
         _check_capacity(self.queue_capacity)
-        if self.queued not in ("all", "none"):
-            raise UserError(f"queued must be all or none, not {self.queued!r}")
+        Chosen.parse(self.queued)
         if self.threads is not None:
             _check_whole("threads", self.threads, MAX_THREADS, "")
         if self.elastic:
-            self._check_levels()
+            _check_levels(self.threads, self.minimum, self.maximum)
             return
         for option in ("law", "law_settings", "minimum", "maximum"):
             value = getattr(self, option)
@@ -87,22 +87,30 @@ class Dynamic:
         if self.threads is None:
             object.__setattr__(self, "threads", allowed_cpus())
 
-    def _check_levels(self) -> None:
-        for option in ("minimum", "maximum"):
-            if (level := getattr(self, option)) is not None:
-                _check_whole(option, level, MAX_THREADS, " threads")
-        low = self.minimum or 1
-        if self.maximum is not None and low > self.maximum:
-            raise UserError(f"minimum must be at most the maximum of {self.maximum} threads, not {low}")
-        high = self.maximum or max(usable_cpus(), low)
-        if self.threads is None or low <= self.threads <= high:
-            return
-        why = "" if self.maximum else ", as there are CPUs for if no maximum is given"
-        raise UserError(f"threads must be from {low} to {high}, the levels of the law{why}, not {self.threads}")
+
+@dataclass(frozen=True)
+class Multilevel:
+    """As dynamic, but a control law decides while tuples flow where queues stand, and how many threads run (M19 §3)."""
+
+    name: ClassVar[str] = "multilevel"
+    elastic: ClassVar[bool] = True
+    queued: ClassVar[str] = "none"  # to begin with
+    threads: int | None = None  # scheduler threads at the start; None: the minimum
+    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in a cache
+    law: str = DEFAULT_LAW  # its name, one of `harness.elasticity.multilevel`
+    law_settings: tuple[tuple[str, object], ...] = ()  # as of dynamic, and so the levels
+    minimum: int | None = None
+    maximum: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_capacity(self.queue_capacity)
+        if self.threads is not None:
+            _check_whole("threads", self.threads, MAX_THREADS, "")
+        _check_levels(self.threads, self.minimum, self.maximum)
 
 
-Model = Manual | Dedicated | Dynamic
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Manual, Dedicated, Dynamic)}
+Model = Manual | Dedicated | Dynamic | Multilevel
+MODELS: dict[str, type[Model]] = {model.name: model for model in (Manual, Dedicated, Dynamic, Multilevel)}
 
 
 def make_model(
@@ -115,8 +123,9 @@ def make_model(
     law_settings: Mapping[str, object] | None = None,
     minimum: int | None = None,
     maximum: int | None = None,
+    queued: str | None = None,
 ) -> Model:
-    """The model called `name`; a law, or settings of one, make it elastic.
+    """The model called `name`; a law, or settings of one, make dynamic elastic, as multilevel always is.
 
     Raises UserError for an unknown name, for an option that the model does not have, or for levels that contradict each other.
     Whether there is such a law is for `harness.elasticity` to say.
@@ -126,18 +135,20 @@ def make_model(
     options = {
         "threads": threads,
         "queue_capacity": queue_capacity,
-        "elastic": elastic or bool(law) or bool(law_settings) or None,
+        "elastic": (elastic or bool(law) or bool(law_settings) or None) if name != Multilevel.name else None,
         "law": law or None,
         "law_settings": tuple(law_settings.items()) if law_settings else None,
         "minimum": minimum,
         "maximum": maximum,
+        "queued": queued,
     }
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         owners = [model.name for model in MODELS.values() if option in {field.name for field in fields(model)}]
         if name in owners:
             continue
-        raise UserError(f"{option} applies to {' and '.join(owners)} only, not to the model {name}")
+        listed = " and ".join([", ".join(owners[:-1]), owners[-1]] if len(owners) > 1 else owners)
+        raise UserError(f"{option} applies to {listed} only, not to the model {name}")
     return MODELS[name](**given)
 
 
@@ -185,6 +196,7 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
         Manual.name: _CALLED,
         Dedicated.name: PortQueue(Queue.THREADED, capacity),
         Dynamic.name: PortQueue(Queue.SCHEDULED, capacity),
+        Multilevel.name: PortQueue(Queue.SCHEDULED, capacity),
     }
     default = by_model[model.name]
     queues: list[PortQueue] = []
@@ -198,6 +210,59 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
             if port in graph.threaded:
                 queues[place] = PortQueue(Queue.THREADED, graph.threaded[port])
     return queues
+
+
+def begins_queued(graph: Graph, model: Model) -> frozenset[PortId]:
+    """The scheduled ports of a graph that begin with their queue switched on: all, unless the model says otherwise.
+
+    Raises UserError for the name of a port that is not there, or not scheduled.
+    """
+    kinds = zip(graph.input_ports(), port_queues(graph, model), strict=True)
+    scheduled = [port for port, queue in kinds if queue.kind is Queue.SCHEDULED]
+    return Chosen.parse(getattr(model, "queued", "all")).of(scheduled)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Some of the scheduled ports: `all`, `none`, `7` or `30%` of them (evenly spread over the graph's order, so that 1 is
+    in the middle), or names: `work50,sink`, `join[1]`; an operator's name stands for all its ports.
+    """
+
+    share: float | None = None
+    count: int | None = None
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Chosen:
+        """Raises UserError for a text that is none of these."""
+        rule = "all, none, a number of ports, a share as 30%, or names of ports as work50,sink"
+        if not isinstance(text, str) or not text.strip():
+            raise UserError(f"queued must be {rule}, not {text!r}")
+        if text in ("all", "none"):
+            return cls(share=1.0 if text == "all" else 0.0)
+        if re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?%", text):
+            if float(text[:-1]) > 100.0:
+                raise UserError(f"queued must be at most 100% of the ports, not {text}")
+            return cls(share=float(text[:-1]) / 100.0)
+        if re.fullmatch(r"[0-9]+", text):
+            _check_whole("queued", int(text), MAX_OPERATORS, " ports")
+            return cls(count=int(text))
+        if not re.match(r"[^\W0-9]", text):
+            raise UserError(f"queued must be {rule}, not {text!r}")
+        return cls(names=tuple(name.strip() for name in text.split(",")))
+
+    def of(self, ports: Sequence[PortId]) -> frozenset[PortId]:
+        """Those of the ports that are meant. Raises UserError for a name that is none of theirs."""
+        if self.names:
+            chosen: set[PortId] = set()
+            for name in self.names:
+                meant = [port for port in ports if name in (port.operator, str(port))]
+                if not meant:
+                    raise UserError(f"queued must name scheduled input ports of the graph, not {name!r}")
+                chosen.update(meant)
+            return frozenset(chosen)
+        count = min(self.count if self.count is not None else round((self.share or 0.0) * len(ports)), len(ports))
+        return frozenset(ports[(2 * number + 1) * len(ports) // (2 * count)] for number in range(count))
 
 
 def pool_of(graph: Graph, model: Model) -> Pool:
@@ -214,8 +279,8 @@ def pool_of(graph: Graph, model: Model) -> Pool:
     asked = [wish.threads for wish in wishes if wish.threads is not None]
     opinions = {wish.elastic for wish in wishes if wish.elastic is not None}
     low, high = 1, None
-    if isinstance(model, Dynamic):
-        opinions.add(model.elastic)
+    if isinstance(model, (Dynamic, Multilevel)):
+        opinions = {True} if isinstance(model, Multilevel) else opinions | {model.elastic}  # the law needs its levels
         low, high = model.minimum or low, model.maximum
         if model.threads is not None:
             asked.append(model.threads)
@@ -243,6 +308,20 @@ def allowed_cpus() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _check_levels(threads: int | None, minimum: int | None, maximum: int | None) -> None:
+    for option, level in (("minimum", minimum), ("maximum", maximum)):
+        if level is not None:
+            _check_whole(option, level, MAX_THREADS, " threads")
+    low = minimum or 1
+    if maximum is not None and low > maximum:
+        raise UserError(f"minimum must be at most the maximum of {maximum} threads, not {low}")
+    high = maximum or max(usable_cpus(), low)
+    if threads is None or low <= threads <= high:
+        return
+    why = "" if maximum else ", as there are CPUs for if no maximum is given"
+    raise UserError(f"threads must be from {low} to {high}, the levels of the law{why}, not {threads}")
 
 
 def _check_capacity(capacity: int | None) -> None:

@@ -13,12 +13,22 @@ from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import report
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.cpu import SHORTEST_S
-from harness.elasticity import LAWS
+from harness.elasticity import LAWS, multilevel
 from harness.errors import RunFailed, UserError
 from harness.measurement.control import check_law, pool_law
 from harness.measurement.spec import DURATION_S, PERIOD_S, VIRTUAL_DURATION_S, VIRTUAL_PERIOD_S, RunSpec, arm_name
-from harness.measurement.subject import find_subject
-from harness.models import DEFAULT_LAW, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, Dynamic, make_model
+from harness.measurement.subject import build_subject, find_subject
+from harness.models import (
+    DEFAULT_LAW,
+    MAX_QUEUE_CAPACITY,
+    MAX_THREADS,
+    MODELS,
+    Chosen,
+    Dynamic,
+    Multilevel,
+    begins_queued,
+    make_model,
+)
 from harness.place import Place, find_place
 
 SUMMARY = "run one topology or graph file under one threading model and report it"
@@ -52,6 +62,9 @@ examples:
   millrace run pipeline --set cost=1000 --model dynamic --elastic --max-threads 8 --log -
       a control law finds the number of threads while tuples flow; a line a period says what it sees and why it does what
 
+  millrace run pipeline --model multilevel --log -
+      a law decides where queues stand as well
+
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
 SHORTEST_DURATION_S = 0.01
@@ -70,9 +83,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=whole(1, MAX_THREADS),
         metavar="N",
-        help="scheduler threads, of dynamic only (default: one for each CPU allowed); with --elastic those to begin with",
+        help="scheduler threads, of dynamic (default: one a CPU); with --elastic, and of multilevel, those to begin with",
     )
     _add_elastic_arguments(parser)
+    parser.add_argument(
+        "--queued",
+        metavar="PORTS",
+        help="of dynamic only: which scheduled ports have queues: all (the default), none, a number or a share of them as "
+        "30%%, evenly spread, or names as work50,sink; the others are executed by whoever sends to them",
+    )
     parser.add_argument(
         "--queue-capacity",
         type=whole(1, MAX_QUEUE_CAPACITY),
@@ -127,7 +146,12 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of dynamic only: a control law changes the threads while the run goes on, and is measured when it has settled",
     )
-    parser.add_argument("--law", metavar="NAME", help=f"the control law, one of: {', '.join(LAWS)} (default: {DEFAULT_LAW})")
+    parser.add_argument(
+        "--law",
+        metavar="NAME",
+        help=f"the control law, one of: {', '.join(LAWS)}; of multilevel: {', '.join(multilevel.LAWS)} "
+        f"(default: {DEFAULT_LAW})",
+    )
     parser.add_argument(
         "--law-set", action="append", default=[], metavar="NAME=VALUE", help="set a setting of the law; may be repeated"
     )
@@ -195,11 +219,12 @@ def _spec(args: argparse.Namespace) -> RunSpec:
         law_settings=settings,
         minimum=args.min_threads,
         maximum=maximum,
+        queued=args.queued,
     )
     check_law(model)
     if subject.graph is not None:
         pool_law(subject.graph, model)  # its annotations, or its operators, may ask for what cannot be
-    return RunSpec(
+    spec = RunSpec(
         topology=subject.topology,
         parameters=subject.given,
         model=args.model,
@@ -223,7 +248,11 @@ def _spec(args: argparse.Namespace) -> RunSpec:
         period_s=period_s,
         minimum=args.min_threads,
         maximum=maximum,
+        queued=args.queued or "",
     )
+    if args.queued is not None and Chosen.parse(args.queued).names:
+        begins_queued(build_subject(spec)[0], model)
+    return spec
 
 
 def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | None]:
@@ -232,9 +261,9 @@ def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | N
     Raises UserError for more of them than it has.
     """
     place.check_levels(args.threads, args.max_threads)
-    if not place.simulated or args.model != Dynamic.name:
+    if not place.simulated or args.model not in (Dynamic.name, Multilevel.name):
         return args.threads, args.max_threads
-    if args.elastic or args.law or args.law_set:
+    if args.elastic or args.law or args.law_set or args.model == Multilevel.name:
         return args.threads, args.max_threads or place.cpus
     return args.threads or place.cpus, args.max_threads
 

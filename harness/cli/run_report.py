@@ -63,9 +63,10 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
         if terms is not None and terms["settled_level"] is not None:
             found = "settled" if terms["settled"] else "had not settled"
             moves = f"{terms['changes']} change(s) of level while measured"
-            lines.append(
-                f"run {number}: {found} after {terms['adaptation_s']:.3g} s, {terms['settled_level']} thread(s), {moves}"
-            )
+            places = terms.get("places")
+            queues = "" if places is None else f", {terms['settled_queued']} queue(s) at {len(places)} ports"
+            where = f"{terms['settled_level']} thread(s){queues}"
+            lines.append(f"run {number}: {found} after {terms['adaptation_s']:.3g} s, {where}, {moves}")
     return lines
 
 

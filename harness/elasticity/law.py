@@ -134,7 +134,7 @@ class Law(ABC):
     def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
         """`cpu`: whoever answers requests to climb; None: the law's own. Raises UserError for an unknown setting or value."""
         self.bounds = bounds
-        self.set = self._parsed(settings or {})
+        self.set = self.parsed(settings or {})
         self.cpu = self.cpu_limit() if cpu is None else cpu
         self._time_s = -math.inf
 
@@ -155,7 +155,8 @@ class Law(ABC):
         """Who answers the law's requests to climb when nobody else does."""
 
     @classmethod
-    def _parsed(cls, given: Mapping[str, object]) -> dict[str, float | int | bool]:
+    def parsed(cls, given: Mapping[str, object]) -> dict[str, float | int | bool]:
+        """All settings, those given checked. Raises UserError for an unknown setting or value."""
         known = {setting.name: setting for setting in cls.SETTINGS}
         for name in given:
             if name not in known:

@@ -56,8 +56,8 @@ def adapt(
 
 
 def lean(sample: Sample) -> Sample:
-    """Without what is said of each operator and port: a long adaptation of a large graph would not fit in memory."""
-    return replace(sample, processed=(), queue_fill=(), write_blocked=(), latency_counts=(), operator_cost=())
+    """Without most that is said of each operator and port: a long adaptation of a large graph would not fit in memory."""
+    return replace(sample, processed=(), queue_fill=(), write_blocked=(), latency_counts=())
 
 
 def period_line(sample: Sample, step: Step) -> str:
@@ -71,6 +71,9 @@ def period_line(sample: Sample, step: Step) -> str:
     parts += [f"{sample.queued_ports} queues", f"{short(rate)} tuples/s"]
     if step.state is not None:
         parts.append(f"{step.state}: {step.reason}")
+    changed = [f"{sign}{len(ports)}" for sign, ports in (("+", step.switched_on), ("-", step.switched_off)) if ports]
+    if changed:
+        parts.append(f"queues {' '.join(changed)}")
     for name, balance in getattr(sample, "balancers", {}).items():
         reason = f" {step.balancers[name]}" if name in step.balancers else ""
         parts.append(f"{name} {balance.active} of {balance.ports} ports{reason}")

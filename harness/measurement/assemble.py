@@ -145,12 +145,19 @@ def _elastic(seen: Observation) -> dict[str, Any] | None:
     if terms is None:
         return None
     levels = [sample.threads_requested for sample in seen.samples]
+    queued = [sample.queued_ports for sample in seen.samples]
     return terms | {
-        "settled_level": sorted(levels)[(len(levels) - 1) // 2] if levels else None,
+        "settled_level": _middle(levels),
+        "settled_queued": _middle(queued),
         "changes": sum(before != after for before, after in pairwise(levels)),
         "adaptation_s": sum((sample.elapsed_s for sample in seen.adaptation), 0.0),
         "settled": seen.level_settled,
     }
+
+
+def _middle(numbers: list[int]) -> int | None:
+    """The lower median; None of nothing."""
+    return sorted(numbers)[(len(numbers) - 1) // 2] if numbers else None
 
 
 def _sample(sample: Sample, seen: Observation) -> dict[str, Any]:
@@ -172,6 +179,9 @@ def _sample(sample: Sample, seen: Observation) -> dict[str, Any]:
         "utilisation": sample.utilisation,
         "law_state": step.state,
         "law_reason": step.reason,
+        "switched_on": list(step.switched_on),
+        "switched_off": list(step.switched_off),
+        "operator_cost": [round(share, 4) for share in sample.operator_cost],
         "balancers": [
             {
                 "operator": name,

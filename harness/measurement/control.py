@@ -6,21 +6,25 @@ whose levels are ports. A period is one sample or several; its throughput is wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness import elasticity
-from harness.cpu import SHORTEST_S
+from harness.cpu import SHORTEST_S, usable_cpus
+from harness.elasticity import multilevel
 from harness.elasticity.law import Bounds, Decision, Law, Reading
+from harness.elasticity.multilevel import MultilevelLaw, layout_of
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
-from harness.models import DEFAULT_LAW, Dynamic, Model, Pool, pool_of
+from harness.models import DEFAULT_LAW, Dynamic, Model, Multilevel, Pool, pool_of
 
 BALANCER = "elastic_load_balance"
 """The kind of operators that choose among their output ports, and the law of those that do so elastically."""
 
+
+Names = tuple[str, ...]
 
 NOT_COUNTED = frozenset(("idle", "crowded"))
 """States of a law that has learnt nothing from a period: it stays, but has not settled."""
@@ -37,15 +41,25 @@ class Step:
     state: str | None = None  # of the pool's law
     reason: str | None = None
     balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
+    switched_on: Sequence[str] = ()  # ports that got their queue, `operator[port]`
+    switched_off: Sequence[str] = ()  # and that lost it
 
 
 class Controller:
     """The laws of one run. `sample_s`: how long its samples should be, so that each period is made of whole ones."""
 
-    def __init__(self, engine: Engine, graph: Graph, model: Model, period_s: float, shortest_s: float = SHORTEST_S) -> None:
-        """Raises UserError for a law, setting or level that cannot be."""
+    def __init__(
+        self,
+        engine: Engine,
+        graph: Graph,
+        model: Model,
+        period_s: float,
+        shortest_s: float = SHORTEST_S,
+        cpus: int | None = None,
+    ) -> None:
+        """`cpus` for threads, None: those of this process. Raises UserError for a law, setting or level that cannot be."""
         self._engine = engine
-        law = pool_law(graph, model)
+        law = pool_law(graph, model, cpus)
         self.period_s = period_s
         self.pool = None if law is None else Loop(law, period_s)
         self.balancers = {
@@ -75,11 +89,12 @@ class Controller:
     def see(self, sample: Sample) -> Step:
         """Take the next sample; where it ends a period, let the law step and do what it decides. Raises ControlFailed."""
         state = reason = None
+        switched: tuple[Names, Names] = ((), ())
         if self.pool is not None:
             shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
             self.pool.collect(sample.elapsed_s, sample.submitted_tuples, shares)
             if self.pool.is_due(self.sample_s):
-                state, reason = self._step_pool(self.pool, sample)
+                state, reason, switched = self._step_pool(self.pool, sample)
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
             balance = sample.balancers[name]
@@ -89,7 +104,7 @@ class Controller:
                 reasons[name] = decision.reason
                 if decision.threads != balance.active:
                     self._engine.set_active_ports(name, decision.threads)
-        step = self._steps[sample.time_s] = Step(state, reason, reasons)
+        step = self._steps[sample.time_s] = Step(state, reason, reasons, *switched)
         return step
 
     def step_after(self, sample: Sample) -> Step:
@@ -102,17 +117,31 @@ class Controller:
             return None
         law = self.pool.law
         bounds = {"minimum": law.bounds.minimum, "maximum": law.bounds.maximum, "start": law.bounds.start}
-        return {"law": law.name, "settings": dict(law.set), "period_s": self.period_s, **bounds}
+        places = [str(port) for port in law.layout.ports] if isinstance(law, MultilevelLaw) else None
+        return {"law": law.name, "settings": dict(law.set), "period_s": self.period_s, **bounds, "places": places}
 
-    def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str]:
+    def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str, tuple[Names, Names]]:
         hindrance = self._hindrance(sample)
         if hindrance:
             pool.begin()
-            return "waiting", f"put off: {hindrance}"
-        decision = pool.step(sample.time_s)
+            return "waiting", f"put off: {hindrance}", ((), ())
+        before = pool.queued
+        decision = pool.step(sample.time_s, costs=sample.operator_cost)
         if decision.threads != sample.threads_requested:
             self._engine.set_threads(decision.threads)
-        return decision.state, decision.reason
+        return decision.state, decision.reason, self._switch(before, pool.queued)
+
+    def _switch(self, before: frozenset[int], after: frozenset[int]) -> tuple[Names, Names]:
+        """Switch queues; returns the ports that got theirs, and that lost it. On comes first."""
+        if self.pool is None or before == after:
+            return (), ()
+        ports = self.pool.law.layout.ports  # type: ignore[attr-defined]
+        names: list[Names] = []
+        for chosen, queued in ((after - before, True), (before - after, False)):
+            if chosen:
+                self._engine.set_queued([ports[place] for place in sorted(chosen)], queued)
+            names.append(tuple(str(ports[place]) for place in sorted(chosen)))
+        return names[0], names[1]
 
     def _hindrance(self, sample: Sample) -> str | None:
         """Why the period says nothing about its level: a thread did not do as it was told in it (P17 §4.2.3).
@@ -135,7 +164,8 @@ class Loop:
         self.law = law
         self.period_s = period_s
         self.level = law.bounds.start
-        self.kept = 0  # periods in a row that have not changed the level
+        self.queued: frozenset[int] = frozenset()  # places, of a law that has any
+        self.kept = 0  # periods in a row that have changed neither
         self.begin()
 
     def begin(self) -> None:
@@ -157,37 +187,53 @@ class Loop:
         """Whether a period is over, as nearly as samples of `sample_s` allow."""
         return self._elapsed_s > self.period_s - sample_s / 2
 
-    def step(self, time_s: float, congestion: float | None = None) -> Decision:
+    def step(self, time_s: float, congestion: float | None = None, costs: Sequence[float] = ()) -> Decision:
         """End the period: what the law decides. Raises ControlFailed, whatever the law raises."""
         try:
             throughput = self._tuples / self._elapsed_s
-            reading = Reading(time_s, self._elapsed_s, self.level, throughput, congestion=congestion, **self._shares)
-            decision = self.law.step(reading)
+            seen = {"congestion": congestion, "costs": costs, "queued": self.queued, **self._shares}
+            decision = self.law.step(Reading(time_s, self._elapsed_s, self.level, throughput, **seen))
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
                 raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")
+            queued = self.queued if decision.queued is None else self._places(decision.queued)
         except UserError as error:
             raise ControlFailed(f"law {self.law.name}: {error}") from error
         except Exception as error:
             raise ControlFailed(f"law {self.law.name}: {type(error).__name__}: {error}") from error
         self.begin()
-        if decision.threads != self.level:
+        if decision.threads != self.level or queued != self.queued:
             self.kept = 0
         elif decision.state not in NOT_COUNTED:
             self.kept += 1
-        self.level = decision.threads
+        self.level, self.queued = decision.threads, queued
         return decision
 
+    def _places(self, queued: frozenset[int]) -> frozenset[int]:
+        """Checked. Raises UserError for what is no place."""
+        places = len(self.law.layout.ports) if isinstance(self.law, MultilevelLaw) else 0
+        for place in queued:
+            if not 0 <= place < places:
+                raise UserError(f"queued must hold places from 0 to {places - 1}, not {place!r}")
+        return queued
 
-def pool_law(graph: Graph, model: Model) -> Law | None:
+
+def pool_law(graph: Graph, model: Model, cpus: int | None = None) -> Law | None:
     """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be."""
     pool = pool_of(graph, model)
-    return _law(model, pool) if pool.elastic else None
+    if not pool.elastic:
+        return None
+    if isinstance(model, Multilevel):
+        layout = layout_of(graph, model, cpus or usable_cpus())
+        return multilevel.make_law(model.law, _bounds(pool), layout, settings=dict(model.law_settings))
+    return _law(model, pool)
 
 
 def check_law(model: Model) -> None:
     """Raise UserError if the law of an elastic model, or a setting of it, cannot be. For when there is no graph yet."""
-    if isinstance(model, Dynamic) and model.elastic:
+    if isinstance(model, Multilevel):
+        multilevel.law_class(model.law).parsed(dict(model.law_settings))
+    elif isinstance(model, Dynamic) and model.elastic:
         low = model.minimum or 1
         start = model.threads or low
         _law(model, Pool(start, True, low, model.maximum or max(low, start)))
@@ -203,7 +249,10 @@ def balancer_law(operator: Operator) -> Law:
 def _law(model: Model, pool: Pool) -> Law:
     """The model's law, or the default one where an annotation makes the pool of another model elastic."""
     named = isinstance(model, Dynamic)
-    bounds = Bounds(pool.minimum, pool.maximum, pool.threads)
     return elasticity.make_law(
-        model.law if named else DEFAULT_LAW, bounds, settings=dict(model.law_settings) if named else None
+        model.law if named else DEFAULT_LAW, _bounds(pool), settings=dict(model.law_settings) if named else None
     )
+
+
+def _bounds(pool: Pool) -> Bounds:
+    return Bounds(pool.minimum, pool.maximum, pool.threads)

@@ -14,6 +14,8 @@ from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import RunSpec, level_of
 from harness.measurement.subject import build_subject
+from harness.models import Multilevel
+from harness.place import find_place
 
 __all__ = ["RunSpec", "measure", "run_in_fresh_process", "run_once"]
 
@@ -35,8 +37,10 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     record = blank_record(spec, parameters, level_of(model), {})
     engine = None
     try:
-        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **_simulated(spec))
-        controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s)
+        profile = isinstance(model, Multilevel)  # its laws want to know what operators cost
+        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, profile=profile, **_simulated(spec))
+        cpus = find_place(spec.machine, spec.simulated, spec.software).cpus
+        controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s, cpus)
         seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
     except (RunFailed, MemoryError) as error:
         if spec.simulated and engine is not None:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 
 from harness.cpu import SHORTEST_S
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
-from harness.models import DEFAULT_LAW, Model, make_model
+from harness.models import DEFAULT_LAW, Model, Multilevel, make_model
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
 
@@ -64,6 +64,7 @@ class RunSpec:
     events: int | None = None  # simulated: the window is as long as so many events take, in place of `duration_s`
     software: str = ""  # whose costs a simulated run has; "": those of this project
     constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
+    queued: str = ""  # of dynamic only: which scheduled ports have queues, as `models.Chosen` has it; "": all
 
     def __post_init__(self) -> None:
         if self.machine != LOCAL:
@@ -132,6 +133,7 @@ class RunSpec:
             law_settings=self.law_settings,
             minimum=self.minimum,
             maximum=self.maximum,
+            queued=self.queued or None,
         )
 
 
@@ -151,9 +153,14 @@ def level_of(model: Model) -> int | None:
 
 def arm_name(model: Model) -> str:
     """A name for an arm: the model, with its scheduler threads if they are fixed (`dynamic-2`), or with the law that changes
-    them unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`).
+    them unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`, `multilevel`); and where queues are, if not
+    everywhere (`dynamic-1-queued-30pct`).
     """
+    if isinstance(model, Multilevel):
+        return model.name + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
+    queued = getattr(model, "queued", "all")
+    where = "" if queued == "all" else f"-queued-{re.sub('[^A-Za-z0-9_.,-]', '-', queued.replace('%', 'pct'))}"
     if getattr(model, "elastic", False):
-        return f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
+        return f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "") + where
     level = level_of(model)
-    return model.name if level is None else f"{model.name}-{level}"
+    return model.name if level is None else f"{model.name}-{level}{where}"

@@ -42,9 +42,9 @@ from harness.models import (
     LEAST_QUEUE_CAPACITY,
     QUEUE_CACHE,
     QUEUE_MEMORY,
-    Dynamic,
     Queue,
     allowed_cpus,
+    begins_queued,
     least_threads,
     pool_of,
     port_queues,
@@ -119,7 +119,7 @@ cdef class Plan:
         lazy = [kind == "source" or kind == "port" and not scheduled[which] for kind, which in context]
         self._size_queues(queues)
         self._make_operators(order, outgoing, incoming, steps, locked, lazy, copies, ns_per_flop)
-        self._make_ports(queues, incoming, locked, context, isinstance(model, Dynamic) and model.queued == "none")
+        self._make_ports(queues, incoming, locked, context, begins_queued(graph, model))
         self._make_states(order, incoming, queued, queues, number, paths, limit)
         self._make_workers(graph, model, order, outgoing, queued, scheduled, lazy)
         self.set_batches()
@@ -223,8 +223,8 @@ cdef class Plan:
                 if op.routes[0].targets[0].port == NULL:
                     op.next.store(op.routes[0].targets[0].op, memory_order_relaxed)
 
-    def _make_ports(self, queues, incoming, locked, context, bint begin_called):
-        """The ports with queues; with `begin_called` those that are scheduled begin with it switched off."""
+    def _make_ports(self, queues, incoming, locked, context, on):
+        """The ports with queues; those that are scheduled and not among `on` begin with it switched off."""
         cdef Port* port
         cdef char* memory = self.memory
         cdef size_t capacity
@@ -262,7 +262,7 @@ cdef class Plan:
                 upstream = &self.run.operators[<uint32_t> feeders[0]]
                 if len(feeders) == 1 and upstream.outputs == 1 and upstream.routes[0].count == 1:
                     port.caller = upstream
-                if begin_called:
+                if self.input_ports[place] not in on:
                     port.mode.store(WANTED_CALLED | NOW_CALLED, memory_order_relaxed)
                     if port.caller != NULL:
                         port.caller.next.store(port.op, memory_order_relaxed)

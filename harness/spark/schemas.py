@@ -60,6 +60,9 @@ SAMPLE = _struct(
         "utilisation": REAL,
         "law_state": TEXT,
         "law_reason": TEXT,
+        "switched_on": ArrayType(TEXT),
+        "switched_off": ArrayType(TEXT),
+        "operator_cost": ArrayType(REAL),
         "balancers": ArrayType(BALANCER),
     },
 )
@@ -76,7 +79,7 @@ ELASTIC = _struct(
         "adaptation_s": REAL,
         "settled": FLAG,
     },
-    {"settled_level": SMALL},
+    {"settled_level": SMALL, "settled_queued": SMALL, "places": ArrayType(TEXT)},
 )
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
@@ -203,6 +206,8 @@ TABLES: dict[str, StructType] = {
         level=REAL,
         level_lo=REAL,
         level_hi=REAL,
+        queued=REAL,
+        places=SMALL,
         cpu_model=TEXT,
         cpus_allowed=SMALL,
         commit=TEXT,

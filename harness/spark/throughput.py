@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from harness.spark.interval import half_width
 from harness.spark.schemas import ARM, conform
 
-ELASTIC = "elastic IS NOT NULL OR (model = 'dynamic' AND threads IS NULL)"
+ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel') AND threads IS NULL)"
 """Whether a law chose the level of a run; one that failed before it could say so has no fixed one either."""
 
 
@@ -21,7 +21,8 @@ def throughput(runs: DataFrame) -> DataFrame:
     or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm settled. variants: how
     many sets of other constants of a simulated machine were tried; from band_lo to band_hi are the means with them and without
     [tuples/s], null where there are none. elastic: a control law chose the number of threads, its name is `law`, and level is
-    the mean of the levels that it settled on [threads], with its interval; null for the others. cpu_model, cpus_allowed and
+    the mean of the levels that it settled on [threads], with its interval; null for the others. queued: the mean of the numbers
+    of queues that it settled on, of the `places` that it may switch; null unless it places queues. cpu_model, cpus_allowed and
     commit are those of the earliest run. `runs` as from `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
@@ -38,6 +39,8 @@ def throughput(runs: DataFrame) -> DataFrame:
         *_moments(of_used("sink_tuples_per_s"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
         *_moments(of_used("elastic.settled_level"), "level_"),
+        F.avg(of_used("elastic.settled_queued")).alias("queued"),
+        F.max(F.array_size("elastic.places")).alias("places"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
         F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),

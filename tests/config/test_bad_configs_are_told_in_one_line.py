@@ -88,11 +88,11 @@ BAD_SIZES = {
     ),
     "an unknown model": (
         {"arms": [{"model": "manuel"}]},
-        "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, not 'manuel'; did you mean 'manual'?",
+        "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, multilevel, not 'manuel'; did you mean 'manual'?",
     ),
     "threads for a model without": (
         {"arms": [{"model": "manual", "threads": 2}]},
-        "sizes.tiny.arms[0].threads: threads applies to dynamic only, not to the model manual",
+        "sizes.tiny.arms[0].threads: threads applies to dynamic and multilevel only, not to the model manual",
     ),
     "no threads at all": (
         {"arms": [{"model": "dynamic", "threads": 0}]},

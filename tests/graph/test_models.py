@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 
 import pytest
 
 from harness import models
+from harness.annotations import threading
+from harness.elasticity.multilevel import layout_of
 from harness.errors import UserError
-from harness.models import MODELS, Dedicated, Dynamic, Manual, make_model
+from harness.graph import Graph
+from harness.models import MODELS, Dedicated, Dynamic, Manual, Multilevel, begins_queued, make_model
+from topologies import build
 
 
 @pytest.mark.parametrize(
@@ -19,6 +24,8 @@ from harness.models import MODELS, Dedicated, Dynamic, Manual, make_model
         ("dedicated", {"queue_capacity": 1}, Dedicated(queue_capacity=1)),
         ("dynamic", {"threads": 1024, "queue_capacity": 2**20}, Dynamic(threads=1024, queue_capacity=2**20)),
         ("dynamic", {"elastic": True}, Dynamic(elastic=True)),
+        ("multilevel", {}, Multilevel()),
+        ("multilevel", {"law": "streams", "threads": 2, "maximum": 4}, Multilevel(law="streams", threads=2, maximum=4)),
         ("dynamic", {"law": "pldi17"}, Dynamic(elastic=True, law="pldi17")),
         ("dynamic", {"law": "", "law_settings": {"a": "1"}}, Dynamic(elastic=True, law_settings=(("a", "1"),))),
         (
@@ -35,18 +42,22 @@ def test_a_model_is_made_with_its_options(name, options, model):
 @pytest.mark.parametrize(
     ("name", "options", "told"),
     [
-        ("elastic", {}, "model 'elastic' is unknown; models are: manual, dedicated, dynamic"),
-        ("", {}, "model '' is unknown; models are: manual, dedicated, dynamic"),
-        ("manual", {"threads": 1}, "threads applies to dynamic only, not to the model manual"),
-        ("dedicated", {"threads": 1}, "threads applies to dynamic only, not to the model dedicated"),
-        ("manual", {"queue_capacity": 9}, "queue_capacity applies to dedicated and dynamic only, not to the model manual"),
+        ("elastic", {}, "model 'elastic' is unknown; models are: manual, dedicated, dynamic, multilevel"),
+        ("", {}, "model '' is unknown; models are: manual, dedicated, dynamic, multilevel"),
+        ("manual", {"threads": 1}, "threads applies to dynamic and multilevel only, not to the model manual"),
+        ("dedicated", {"threads": 1}, "threads applies to dynamic and multilevel only, not to the model dedicated"),
+        (
+            "manual",
+            {"queue_capacity": 9},
+            "queue_capacity applies to dedicated, dynamic and multilevel only, not to the model manual",
+        ),
         ("dynamic", {"threads": 0}, "threads must be from 1 to 1024, not 0"),
         ("dynamic", {"threads": 1025}, "threads must be from 1 to 1024, not 1025"),
         ("dynamic", {"queue_capacity": 0}, "queue_capacity must be from 1 to 1048576 tuples, not 0"),
         ("dedicated", {"queue_capacity": 2**20 + 1}, "queue_capacity must be from 1 to 1048576 tuples, not 1048577"),
         ("manual", {"elastic": True}, "elastic applies to dynamic only, not to the model manual"),
         ("dedicated", {"law": "pldi17"}, "elastic applies to dynamic only, not to the model dedicated"),
-        ("manual", {"minimum": 2}, "minimum applies to dynamic only, not to the model manual"),
+        ("manual", {"minimum": 2}, "minimum applies to dynamic and multilevel only, not to the model manual"),
         ("dynamic", {"minimum": 2}, "minimum applies to an elastic pool only, not to one of a fixed level: 2"),
         ("dynamic", {"maximum": 2}, "maximum applies to an elastic pool only, not to one of a fixed level: 2"),
         ("dynamic", {"elastic": True, "minimum": 0}, "minimum must be from 1 to 1024 threads, not 0"),
@@ -91,3 +102,54 @@ def test_models_cannot_be_changed_and_are_listed_by_name():
     assert {name: model.name for name, model in MODELS.items()} == {name: name for name in MODELS}
     with pytest.raises(dataclasses.FrozenInstanceError):
         Dynamic(threads=2).threads = 3
+
+
+def ports_of(queued: str) -> list[str]:
+    graph, _ = build("pipeline", {"operators": 9}, seed=0)
+    return sorted(map(str, begins_queued(graph, Dynamic(threads=1, queued=queued))), key=lambda name: (len(name), name))
+
+
+def test_queues_are_chosen_by_number_share_or_name() -> None:
+    assert ports_of("1") == ["work6[0]"]
+    assert len(ports_of("30%")) == 3 and len(ports_of("0%")) == len(ports_of("none")) == 0
+    assert ports_of("100%") == ports_of("all") == ports_of("99")
+    assert ports_of("work2, sink") == ["sink[0]", "work2[0]"]
+    assert ports_of("work2[0]") == ["work2[0]"]
+
+
+def test_a_chosen_number_of_queues_is_evenly_spread() -> None:
+    places = [int(name[4:-3]) for name in ports_of("3") if name.startswith("work")]
+    assert all(2 <= after - before <= 4 for before, after in pairwise(places))
+
+
+@pytest.mark.parametrize("queued", ["", " ", "101%", "1.5", "-1", "%", "99999999"])
+def test_what_chooses_no_ports_is_refused(queued: str) -> None:
+    with pytest.raises(UserError, match="queued must be"):
+        Dynamic(threads=1, queued=queued)
+
+
+def test_a_port_that_is_not_there_cannot_be_queued() -> None:
+    with pytest.raises(UserError, match="queued must name scheduled input ports of the graph, not 'work10'"):
+        ports_of("work10")
+
+
+def test_a_region_annotated_manual_has_no_places() -> None:
+    graph = Graph("annotated", 8)
+    first = threading(model="manual")(lambda: graph.work("first", 1))()
+    second = graph.work("second", 1)
+    graph.connect(graph.source("source"), first)
+    graph.connect(first, second)
+    graph.connect(second, graph.sink("sink"))
+    layout = layout_of(graph, Multilevel(), 2)
+    assert [str(port) for port in layout.ports] == ["second[0]", "sink[0]"]
+    assert [link.place for link in layout.links] == [None, 0, 1]
+    assert list(layout.sources) == [list(graph.operators).index("source")]
+
+
+def test_a_layout_tells_what_flows_where() -> None:
+    graph, _ = build("data-parallel", {"width": 4, "cost": 10, "payload": 64}, seed=0)
+    layout = layout_of(graph, Multilevel(), 8)
+    workers = [layout.tuples[operator] for operator in layout.at][:4]
+    assert workers == [0.25] * 4
+    assert layout.tuples[-1] == pytest.approx(1.0)
+    assert (layout.payload, layout.cpus) == (64, 8)

@@ -25,8 +25,8 @@ class Layout:
     """Operators in the graph's order; places 0, 1, ... are the input ports whose queue may come and go.
 
     `ports`: the port of each place; `at`: its operator; `sources`: operators with a thread of their own; `tuples`: through each
-    operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple, 0
-    where nobody knows; `payload` in bytes, `cpus` that threads may use.
+    operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple,
+    0 where nobody knows; `payload` in bytes, `cpus` that threads may use.
     """
 
     ports: Sequence[PortId]

@@ -1,0 +1,107 @@
+"""Runs under the model multilevel: a law's word on queues and threads is done, on both engines, and recorded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.elasticity import multilevel
+from harness.elasticity.cpu_limit import LeaveToOthers
+from harness.elasticity.law import Decision
+from harness.errors import UserError
+from harness.measurement.control import check_law, pool_law
+from harness.measurement.records import record_line
+from harness.measurement.run import RunSpec, measure
+from harness.models import Multilevel
+from topologies import build
+
+
+class Scripted(multilevel.MultilevelLaw):
+    """Queues at the places of its script, one entry a period, the last one for good."""
+
+    name = "scripted"
+    summary = "for tests"
+    script = (frozenset({3}), frozenset({3, 7}), frozenset({7}))
+
+    def decide(self, reading):
+        """The next entry."""
+        self.step_number = getattr(self, "step_number", -1) + 1
+        self.seen = [*getattr(self, "seen", []), reading]
+        queued = self.script[min(self.step_number, len(self.script) - 1)]
+        return Decision(self.bounds.clamp(2), "as the script says", "scripted", queued)
+
+    def cpu_limit(self):
+        """Never asked."""
+        return LeaveToOthers(0.8)
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    monkeypatch.setattr(multilevel, "law_class", lambda name: Scripted)
+    return Scripted
+
+
+def spec(simulated: bool) -> RunSpec:
+    return RunSpec(
+        topology="pipeline",
+        parameters={"operators": 12, "cost": 10},
+        model="multilevel",
+        maximum=2,
+        elastic=True,
+        duration_s=0.01 if simulated else 0.2,
+        period_s=0.002 if simulated else 0.1,
+        warmup=0.02 if simulated else 1.0,
+        simulated=simulated,
+    )
+
+
+@pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])
+def test_queues_come_and_go_as_the_law_says_and_the_record_tells(scripted, simulated):
+    record = json.loads(record_line(measure(spec(simulated)) | {"commit": None}))
+    assert record["correct"] and record["error"] is None
+    terms = record["elastic"]
+    assert terms["places"] == [*(f"work{i}[0]" for i in range(1, 13)), "sink[0]"]
+    assert terms["settled_queued"] == 1 and terms["settled_level"] == 2
+    first, second, third, *others = record["adaptation"]
+    assert (first["switched_on"], first["switched_off"]) == (["work4[0]"], [])
+    assert (second["switched_on"], second["switched_off"]) == (["work8[0]"], [])
+    assert (third["switched_on"], third["switched_off"]) == ([], ["work4[0]"])
+    assert all(sample["switched_on"] == sample["switched_off"] == [] for sample in others)
+    assert [sample["queued_ports"] for sample in (first, second, third, others[0])] == [0, 1, 2, 1]
+    assert len(record["samples"][-1]["operator_cost"]) == 14
+    assert sum(record["samples"][-1]["operator_cost"]) == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_law_reads_costs_and_the_queues_of_its_period(scripted):
+    seen = []
+    scripted_decide = Scripted.decide
+
+    class Watching(Scripted):
+        def decide(self, reading):
+            seen.append(reading)
+            return scripted_decide(self, reading)
+
+    multilevel.law_class = lambda name: Watching  # undone by the fixture
+    measure(spec(simulated=True))
+    assert [reading.queued for reading in seen[:4]] == [frozenset(), {3}, {3, 7}, {7}]
+    assert [reading.threads for reading in seen[:3]] == [1, 2, 2]
+    assert all(len(reading.costs) == 14 for reading in seen[3:])
+
+
+def test_a_law_that_wants_a_queue_where_there_is_no_place_fails_the_run(scripted, monkeypatch):
+    monkeypatch.setattr(Scripted, "script", (frozenset({13}),))
+    record = measure(spec(simulated=True))
+    assert record["error"] == "law scripted: queued must hold places from 0 to 12, not 13"
+    assert not record["correct"]
+
+
+def test_a_law_that_places_no_queues_is_no_law_of_multilevel():
+    with pytest.raises(UserError, match="law 'pldi17' does not place queues"):
+        check_law(Multilevel(law="pldi17"))
+
+
+def test_the_pool_of_a_multilevel_run_is_that_of_its_options(scripted):
+    graph, _ = build("pipeline", {"operators": 3}, seed=0)
+    law = pool_law(graph, Multilevel(threads=3, minimum=2, maximum=5))
+    assert (law.bounds.minimum, law.bounds.start, law.bounds.maximum) == (2, 3, 5)
