@@ -63,8 +63,8 @@ def placements(tree: Dominators, shares: Sequence[float]) -> list[frozenset[int]
     """Divisions into more and more regions, from no queue to all of them, without and with queues where branches meet."""
     every = frozenset(place for links in tree.flow.incoming for link in links if (place := link.place) is not None)
     found = dict.fromkeys([frozenset[int](), every])
-    for cut in _divisions(tree, shares):
-        queued = frozenset().union(*(tree.places[index] for index in cut))
+    for cut in [[], *_divisions(tree, shares), *_heaviest(tree, shares)]:
+        queued = frozenset[int]().union(*(tree.places[index] for index in cut))
         found.setdefault(queued)
         met = queued.union(*_meetings(tree, queued))
         found.setdefault(met)
@@ -85,6 +85,15 @@ def _divisions(tree: Dominators, shares: Sequence[float]) -> Iterator[list[int]]
         if tightest and counts[column] > 0 and (counts[column] <= FEW or counts[column] >= COUNTS * last or column == 0):
             last = int(counts[column])
             yield list(np.flatnonzero(cuts[:, column]))
+
+
+def _heaviest(tree: Dominators, shares: Sequence[float]) -> Iterator[list[int]]:
+    """The operators with the most work, one more each time, alone: with a queue before them and behind them."""
+    order = sorted(tree.order, key=lambda index: -shares[index])[:FEW]
+    for count in (1, 2, 3, 4, 6, 8):
+        cut = [*order[:count], *(child for index in order[:count] for child in tree.children[index])]
+        yield order[:count]
+        yield cut
 
 
 def _cut(tree: Dominators, shares: Sequence[float], bounds: Vector) -> np.ndarray:
@@ -136,12 +145,16 @@ def _meetings(tree: Dominators, queued: frozenset[int]) -> Iterator[frozenset[in
         region[index] = next(iter(callers)) if len(callers) == 1 else ("lock", index)
 
 
-def neighbours(tree: Dominators, queued: frozenset[int], most: int) -> list[frozenset[int]]:
-    """Placements that differ from one by a queue: left out, or moved along the streams; `most` of each at most."""
+def neighbours(tree: Dominators, shares: Sequence[float], queued: frozenset[int], most: int) -> list[frozenset[int]]:
+    """Placements that differ from one by a queue: left out, added, or moved along the streams; `most` of each at most."""
     cuts = [index for index in tree.order if tree.places[index] and tree.places[index] <= queued]
     found: dict[frozenset[int], None] = {}
     for index in cuts[:: max(1, -(-len(cuts) // most))]:
         found.setdefault(queued - tree.places[index])
+    heavy = sorted((index for index in tree.order if not tree.places[index] <= queued), key=lambda index: -shares[index])
+    for index in heavy[: most // 2]:
+        for other in (index, _down(tree, index, 1)):
+            found.setdefault(queued | tree.places[other])
     steps = [step for step in (1, 2, 4, 8, 16, 32) if len(cuts) * 2 * step <= 4 * most or step == 1]
     for index in cuts[:: max(1, -(-len(cuts) * 2 * len(steps) // most))]:
         for step in steps:

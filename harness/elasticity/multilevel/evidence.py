@@ -21,11 +21,10 @@ from harness.elasticity.multilevel.regions import Vector
 
 NOISES = (0.004, 0.012, 0.025, 0.045, 0.075, 0.13, 0.22)  # standard deviation of a period's logarithm of throughput
 NOISE_ODDS = (0.25, 0.2, 0.2, 0.15, 0.1, 0.07, 0.03)
-SWITCHED = 0.03  # and so much more in the first period after queues came or went: they fill, or drain
-HEIGHT = 20.0  # standard deviation of the height: anything
-SMOOTH = 0.07  # of the error that configurations have in common
-OWN = 0.012  # of each one's own
-FAR = (1.5, 1.5, 0.6)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
+SWITCHED = 0.01, 0.15  # and more in the first period after queues came or went: in any case, and if all did; they fill, or drain
+SMOOTH = 0.08  # of the error that configurations have in common
+OWN = 0.02  # of each one's own
+FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
 MOST = 60  # periods kept
 
 
@@ -38,10 +37,10 @@ class Evidence:
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.values: list[float] = []
-        self.switched: list[bool] = []
+        self.switched: list[float] = []
 
-    def add(self, place: Place, value: float, switched: bool) -> None:
-        """One more; where there are too many, the oldest of the configuration that has most of them goes."""
+    def add(self, place: Place, value: float, switched: float = 0.0) -> None:
+        """One more, before which that share of the queues came or went; where there are too many, the oldest of the configuration that has most of them goes."""
         self.places.append(place)
         self.values.append(value)
         self.switched.append(switched)
@@ -52,27 +51,36 @@ class Evidence:
 
     def mean(self, place: Place) -> float:
         """Of the periods at a configuration; those after a switch count only if there are no others."""
-        seen = [(value, odd) for at, value, odd in zip(self.places, self.values, self.switched, strict=True) if at == place]
-        calm = [value for value, odd in seen if not odd]
+        seen = [(value, switched) for at, value, switched in zip(self.places, self.values, self.switched, strict=True) if at == place]
+        calm = [value for value, switched in seen if switched == 0.0]
         return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
 
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
         """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
-        calm = alike + HEIGHT**2 + np.diag(np.where(self.switched, SWITCHED**2, 0.0))
-        inverses, rows = [], []
+        calm = alike + np.diag(_disturbed(np.array(self.switched)))
+        fits, rows = [], []
         for noise, odds in zip(NOISES, NOISE_ODDS, strict=True):
             covariance = calm + noise**2 * np.eye(len(apart))
             inverse = np.linalg.inv(covariance)
-            errors = np.einsum("ph,ph->h", apart, inverse @ apart)
-            rows.append(math.log(odds) - 0.5 * errors - 0.5 * np.linalg.slogdet(covariance)[1])
-            inverses.append(inverse)
+            level = inverse.sum(axis=0)
+            precision = inverse - np.outer(level, level) / level.sum()  # whatever the height is (Rasmussen and Williams, eq. 2.45)
+            errors = np.einsum("ph,ph->h", apart, precision @ apart)
+            scale = np.linalg.slogdet(covariance)[1] + math.log(level.sum())
+            rows.append(math.log(odds) - 0.5 * errors - 0.5 * scale)
+            fits.append((inverse, level, precision))
         joint = np.stack(rows)
         joint = np.exp(joint - joint.max())
         joint /= joint.sum()
         noise = math.sqrt(float(joint.sum(axis=1) @ np.square(NOISES)))
         nearest = int(np.argmin(np.abs(np.log(np.array(NOISES) / noise))))
-        return Fit(joint.sum(axis=0), noise, inverses[nearest], apart, self.values[0])
+        inverse, level, precision = fits[nearest]
+        return Fit(joint.sum(axis=0), noise, self.values[0] + level @ apart / level.sum(), precision @ apart, inverse, level)
+
+
+def _disturbed(switched: Vector) -> Vector:
+    """Variance that a switch of so many of the queues adds to a period."""
+    return np.where(switched > 0.0, (SWITCHED[0] + SWITCHED[1] * switched) ** 2, 0.0)
 
 
 @dataclass(frozen=True)
@@ -81,21 +89,22 @@ class Fit:
 
     odds: Vector
     noise: float
+    height: Vector
+    pull: Vector  # of each period on what is expected nearby
     inverse: Vector
-    apart: Vector
-    base: float
+    level: Vector
 
-    def expected(self, formula: Vector, alike: Vector, which: np.ndarray | slice = slice(None)) -> Vector:
+    def expected(self, formula: Vector, alike: Vector, which: np.ndarray) -> Vector:
         """Configuration x hypothesis, of `which` hypotheses; `alike`: configuration x period, the covariance of errors."""
-        return self.base + formula + (alike + HEIGHT**2) @ (self.inverse @ self.apart[:, which])
+        return self.height[which] + formula + alike @ self.pull[:, which]
 
     def spread(self, alike: Vector, with_best: Vector, best: int) -> Vector:
         """By configuration: standard deviation of its difference from the `best`, as far as the formula's error leaves it open.
 
         `with_best`: covariance of errors with that of the best.
         """
-        known = alike + HEIGHT**2
-        explained = known @ self.inverse
-        variance = with_best[best] - np.einsum("cp,cp->c", explained, known)
-        shared = with_best - explained @ known[best]
+        explained = alike @ self.inverse
+        open_ = (1.0 - alike @ self.level) / math.sqrt(self.level.sum())
+        variance = with_best[best] - np.einsum("cp,cp->c", explained, alike) + open_**2
+        shared = with_best - explained @ alike[best] + open_ * open_[best]
         return np.sqrt(np.maximum(variance + variance[best] - 2.0 * shared, 0.0))

@@ -3,23 +3,15 @@
 What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`), and
 what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a few
 hundred hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements correct
-(`evidence`). With
-
-  U(x) = log throughput(x) - PRICE log2 level - QUEUE_PRICE log2 (1 + queues)
-
-the *best* configuration is the one of highest E[U] among those that it has been at, and another one is worth a look by
-
-  gain - loss / HORIZON = E[max(0, U(x) - U(best))] - E[max(0, U(best) - U(x))] / HORIZON
-
-as in `elasticity.millrace` (Mockus 1978; Jones, Schonlau and Welch 1998). A look that hurts is taken back at once: the next
-configuration is the best one, or one that is expected to be better than it. Levels are at most `REACH` times those that have
-proved not to be too high. It settles when no look promises `tolerance`.
+(`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`), and to the best one that it has been at
+when no look promises `tolerance`. A look that hurts is taken back at once: the next configuration is the best one, or one that
+is expected to be better. Levels are at most twice the best one, so that few threads stay few where few do.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes back to
 what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it searches
 again, although throughput is what it was.
 
-PRICE and the other numbers were chosen on the bench of placements, with other seeds than it is run with.
+All numbers were chosen on the bench of placements, with other seeds than it is run with.
 """
 
 from __future__ import annotations
@@ -36,24 +28,18 @@ from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.options import Options, Placements
+from harness.elasticity.multilevel.outlook import outlook
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
-from harness.elasticity.multilevel.regions import Vector
 from harness.elasticity.multilevel.watch import Watch
 from harness.elasticity.multilevel.work_shares import WorkShares
 
-PRICE = 0.02  # of a doubling of the level, as a share of throughput
-QUEUE_PRICE = 0.001  # of a doubling of the queues
-HORIZON = 50.0  # periods over which a look has to pay
-REACH = 2  # times the level that has proved not to be too high: how far up it looks
-TIRES = 8.0  # looks after which the next one has to promise twice as much
-HOLDS = 2.5  # times as much it has to promise once the law has settled
+TIRES = 6.0  # looks after which the next one has to promise twice as much
+HOLDS = 2.5  # times as much it has to promise once the law has gone to settle
+REFINES = 3  # times that it looks for something better beside what promises the most
 LEARNS = 9  # settled periods that still count as measurements
-HURTS = 0.02  # of throughput below the best: a look that is taken back
 SAME = 0.003  # of throughput: what is no reason to go elsewhere
-HYPOTHESES = 384
-NEGLIGIBLE = 1e-4  # odds, relative to the likeliest hypothesis, below which one is not asked
+HYPOTHESES = 768
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
-ALIVE = 24.0  # hypotheses that must be left, in effect; else new ones are drawn around those that are
 RECALLS = 16  # loads
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
@@ -109,7 +95,7 @@ class Millrace(MultilevelLaw):
         """What to do after a period."""
         level = self.bounds.clamp(reading.threads)
         queued = frozenset(place for place in reading.queued if 0 <= place < len(self.layout.ports))
-        switched, self._last = queued != self._last, queued
+        switched, self._last = len(queued ^ self._last) / max(1, len(self.layout.ports)), queued
         if reading.throughput <= 0.0:
             return Decision(level, "no tuples: says nothing → stay", "idle", queued)
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
@@ -166,79 +152,50 @@ class Millrace(MultilevelLaw):
     def _begin(self) -> None:
         self._evidence = Evidence()
         self._settled: Place | None = None
+        self._chosen: Place | None = None  # where it goes to settle
         self._looks = 0
         self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
-
-    def _weigh(self, options: Options) -> tuple[Fit, list[int]]:
-        """What the periods say, and the rows of their configurations."""
-        rows = [options.row(place) for place in self._evidence.places]
-        fit = self._evidence.weigh(options.formula[rows], options.alike(rows, rows))
-        if 1.0 / float(np.square(fit.odds).sum()) < ALIVE:
-            again = self._generator.choice(len(fit.odds), len(fit.odds), p=fit.odds)
-            options.assume(options.hypotheses.take(again).jittered(self._generator))
-            fit = self._evidence.weigh(options.formula[rows], options.alike(rows, rows))
-        self._fit = fit
-        return fit, rows
 
     def _choose(self, place: Place, why: str = "") -> Decision:
         """Look at another configuration, or settle on the best of those that it has been at."""
         options = self._options
         assert options is not None
         row = options.row(place)
-        fit, rows = self._weigh(options)
-        options.near(self._best(row, rows, fit, options))
-        likely = np.flatnonzero(fit.odds > NEGLIGIBLE * fit.odds.max())
-        odds = fit.odds[likely] / fit.odds[likely].sum()
-        best = self._best(row, rows, fit, options)
-        near = np.flatnonzero(np.array(options.level) <= self._reach(options, best, row))
-        at = int(np.searchsorted(near, best))
-        alike = options.alike(near, rows)
-        expected = fit.expected(options.formula[np.ix_(near, likely)], alike, likely) - self._prices(options)[near, None]
-        mean = expected @ odds
-        spread = fit.spread(alike, options.alike(near, [best])[:, 0], at)
-        gain = _improvement(expected - expected[at], spread[:, None]) @ odds
-        worth = gain - (gain - (mean - mean[at])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
-        here = int(np.searchsorted(near, row))
-        if row != best and mean[here] < mean[at] - HURTS:
-            worth[mean < mean[at]] = -np.inf  # it has hurt: no second risk in a row
-        worth[at] = 0.0
-        look = int(np.argmax(worth))
-        threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)
-        if worth[look] > threshold:
-            target, state = int(near[look]), "searching"
-            what = f"{self._named(target)} may bring {math.expm1(gain[look]):.1%} over {self._named(best)}"
+        tolerance = float(self.set["tolerance"])
+        threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * (HOLDS if place == self._chosen else 1.0)
+        margin = threshold if place == self._chosen else SAME
+        view = outlook(options, self._evidence, row, margin)
+        for _ in range(REFINES):
+            count = len(options.level)
+            options.near(view.best)
+            if view.worth > threshold:
+                options.near(view.look)
+            if len(options.level) == count:
+                break
+            view = outlook(options, self._evidence, row, margin)
+        self._fit = view.fit
+        if view.worth > threshold:
+            target, state = view.look, "searching"
+            what = f"{self._named(target)} may bring {math.expm1(min(view.gain, UNTOLD)):.1%} over {self._named(view.best)}"
         else:
-            target, state = best, "settled"
-            what = f"{self._named(best)}: nothing else promises {threshold:.1%} more"
+            target, state = view.best, "settled"
+            what = f"{self._named(view.best)}: nothing else promises {threshold:.1%} more"
         if target != row and self._climbs(row, target) and not self.cpu.acceptable():
             return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
+        self._chosen = options.place(target) if state == "settled" else None
         if target == row and state == "settled":
-            self._settle(place, fit)
+            self._settle(place, view.fit)
             return Decision(place[1], f"{why}{what} → stay", state, place[0])
         self._settled = None
         self._looks += 1
-        where = "once more" if target == row else "back" if target == best else "there"
+        where = "once more" if target == row else "back" if target == view.best else "there"
         return Decision(options.level[target], f"{why}{what} → {where}", state, options.queued(target))
-
-    def _best(self, row: int, rows: list[int], fit: Fit, options: Options) -> int:
-        """Of those that it has been at; the one where it is unless another one is better by more than can be told apart."""
-        been = sorted(set(rows))
-        mean = fit.expected(options.formula[been], options.alike(been, rows)) @ fit.odds - self._prices(options)[been]
-        mean[been.index(row)] += SAME
-        return been[int(np.argmax(mean))]
 
     def _climbs(self, row: int, target: int) -> bool:
         """Whether a configuration may need more of the CPUs."""
         options = self._options
         assert options is not None
         return options.level[target] > options.level[row] or options.busy(target) > options.busy(row)
-
-    def _prices(self, options: Options) -> Vector:
-        return PRICE * options.log_level + QUEUE_PRICE * options.log_queues
-
-    def _reach(self, options: Options, best: int, row: int) -> int:
-        """The highest level to look at."""
-        return max(REACH * options.level[best], options.level[row], self.bounds.minimum)
 
     def _named(self, row: int) -> str:
         """A configuration in words: the queues by name while they are few."""
@@ -283,7 +240,7 @@ class Millrace(MultilevelLaw):
             return self._recall(place, known[-1])
         self._forget(place, value)
         for each in values:
-            self._evidence.add(place, each, False)
+            self._evidence.add(place, each)
         return self._choose(place, "another load: ")
 
     def _remember(self, place: Place, watch: Watch) -> None:
@@ -300,7 +257,7 @@ class Millrace(MultilevelLaw):
             slower = math.exp(min(max(self._evidence.mean(place) - value, -30.0), 30.0))
             self._work_s *= slower
             kept = self._generator.choice(len(fit.odds), round(SAME_MACHINE * HYPOTHESES), p=fit.odds)
-            hypotheses = hypotheses.take(kept).slower(slower).and_(self._drawn(HYPOTHESES - len(kept)))
+            hypotheses = hypotheses.take(kept).jittered(self._generator).slower(slower).and_(self._drawn(HYPOTHESES - len(kept)))
         self._divide(hypotheses)
         self._begin()
 
@@ -313,18 +270,10 @@ class Millrace(MultilevelLaw):
         if self._climbs(row, target) and not self.cpu.acceptable():
             return Decision(place[1], f"{why}, but the CPU limit refuses → stay", "refused", place[0])
         self._begin()
-        self._evidence.add(load.place, load.expected, False)
+        self._evidence.add(load.place, load.expected)
         self._settled, self._recalled = load.place, True
         self._watch = Watch(load.expected, load.deviation, float(self.set["change"]), still=LEARNS)
         return Decision(load.place[1], f"{why} → there", "settled", load.place[0])
-
-
-def _improvement(ahead: Vector, spread: Vector) -> Vector:
-    """E[max(0, x)] of a normal x with mean `ahead` and standard deviation `spread`."""
-    spread = np.maximum(spread, 1e-9)
-    z = np.clip(ahead / spread, -30.0, 30.0)
-    below = 0.5 * (1.0 + np.tanh(0.7978845608 * (z + 0.044715 * z**3)))  # the normal distribution, to 0.0004
-    return np.maximum(ahead * below + spread * 0.3989422804 * np.exp(-0.5 * z * z), 0.0)
 
 
 LAW = Millrace

@@ -101,14 +101,8 @@ class Options:
         level, queued = self.level[row], self.queued(row)
         self._add(queued, {level - 2, level - 1, level + 1, level + 2, *(round(level * factor) for factor in BESIDE)})
         most = max(2, min(NEAR, WORK // (4 * len(self.shares))))
-        for other in neighbours(self._graph.tree, queued, most):
+        for other in neighbours(self._graph.tree, self.shares, queued, most):
             self._add(other, [level])
-        self._complete()
-
-    def assume(self, hypotheses: Hypotheses) -> None:
-        """Other hypotheses from now on."""
-        self.hypotheses = hypotheses
-        self.formula = np.zeros((0, len(hypotheses.hop)))
         self._complete()
 
     def _add(self, queued: frozenset[int], levels: Iterable[int], seen: bool = False) -> None:
@@ -148,17 +142,15 @@ class Options:
         queues = (self.log_queues[mine][:, None] - self.log_queues[theirs]) / FAR[1]
         numbers = np.array(self.placement)
         chosen, column = np.unique(numbers[theirs], return_inverse=True)
-        apart = self._elsewhere(chosen)[numbers[mine]][:, column] / FAR[2]
+        elsewhere = self._elsewhere(chosen)[numbers[mine]][:, column] / FAR[2]
         same = mine[:, None] == theirs
-        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2 + apart**2)) + OWN**2 * same
+        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * same
 
     def _elsewhere(self, chosen: np.ndarray) -> Vector:
-        """Placement x chosen placement: the share of the smaller one's queues that the other one has not."""
+        """Placement x chosen placement: 0 where all queues are the same, 1 where none is: by the cosine, so that covariances are."""
         stands = np.stack(self._stands)
-        count = stands.sum(axis=1)
-        both = stands @ stands[chosen].T
-        least = np.minimum(count[:, None], count[chosen])
-        return np.where(least > 0.0, 1.0 - both / np.maximum(least, 1.0), 0.0)
+        length = np.sqrt(1.0 + stands.sum(axis=1))
+        return 1.0 - (1.0 + stands @ stands[chosen].T) / (length[:, None] * length[chosen])
 
 
 def _grid(levels: Levels) -> list[int]:

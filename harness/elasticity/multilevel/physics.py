@@ -3,10 +3,10 @@
 With the loads of `regions` (the work of the whole graph is 1) and m = own threads + min(level, queues) threads that find work,
 
   hop        q (1 + c log2 m) k^g                   time of a hop over one of k queues: push and pop, copies, synchronisation
-  region     the most loaded one: work + hop (f pushes + (1 - f) pops)
+  region     the most loaded one: work + hop (f pushes + (1 - f) pops + e entries of locks)
   lock       the most loaded one, times 1 + l (min(contenders, m) - 1): who waits for a lock makes it dearer
   capacity   m / (1 + a (m - 1)) up to a knee; (m / knee)^-t of that behind it: more threads than CPUs, SMT, memory
-  threads    (1 + hop hops + l locked (min(contenders, m) - 1)) / capacity
+  threads    (1 + hop (hops + e entries) + l locked (min(contenders, m) - 1)) / capacity
   throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
 
 up to a factor that measurements say. A *hypothesis* is a choice of all constants. q is drawn as a time and divided by the time
@@ -27,7 +27,7 @@ import numpy as np
 from harness.elasticity.multilevel.regions import Loads, Vector
 
 HOPS = np.concatenate([[0.0], np.geomspace(1e-6, 100.0, 46)])  # times of a hop over that of all work at which loads are kept
-SIDES = (0.35, 0.5, 0.65)  # f
+SIDES = tuple((f, e) for f in (0.35, 0.5, 0.65) for e in (0.1, 0.4, 1.5))  # f, e
 HOP_NS, HOP_NS_BYTE = 60.0, 0.08  # median time of a hop: a push and a pop, and bytes copied
 HOP_SPREAD = 1.2  # standard deviation of its logarithm
 
@@ -105,6 +105,7 @@ class Bounds:
     contenders: float
     locked: float
     hops: float
+    entries: float
     queues: int
     own_threads: int
 
@@ -116,27 +117,36 @@ class Bounds:
 def bounds_of(loads: Loads) -> Bounds:
     """The loads as the formula wants them."""
     regions = loads.contenders <= 1.0
-    tables = []
-    for side in SIDES:
-        per_hop = side * loads.pushes + (1.0 - side) * loads.pops
-        tables.append((loads.work[:, None] + HOPS * per_hop[:, None]))
-    region = np.stack([table[regions].max(axis=0) for table in tables])
-    locks = tables[1][~regions]
+    region, lock = np.zeros((len(SIDES), len(HOPS))), np.zeros((len(SIDES), len(HOPS)))
+    for number, (side, entry) in enumerate(SIDES):
+        hops = side * loads.pushes + (1.0 - side) * loads.pops + entry * loads.entries
+        region[number] = _most(loads.work[regions], hops[regions])
+        if not regions.all():
+            lock[number] = _most(loads.work[~regions], hops[~regions])
     contended = loads.contenders[~regions]
     return Bounds(
         region=region,
-        lock=locks.max(axis=0) if len(locks) else np.zeros(len(HOPS)),
-        contenders=float(contended[int(np.argmax(locks[:, 0]))]) if len(locks) else 1.0,
+        lock=lock,
+        contenders=float(contended[int(np.argmax(loads.work[~regions]))]) if len(contended) else 1.0,
         locked=loads.locked,
         hops=loads.hops,
+        entries=loads.total_entries,
         queues=loads.queues,
         own_threads=loads.own_threads,
     )
 
 
+def _most(work: Vector, hops: Vector) -> Vector:
+    """The load of the most loaded part at each time of a hop; only parts that no other one exceeds in both can be that one."""
+    order = np.argsort(-work)
+    rising = np.maximum.accumulate(hops[order])
+    front = order[np.concatenate([[True], hops[order][1:] > rising[:-1]])]
+    return (work[front][:, None] + HOPS * hops[front][:, None]).max(axis=0)
+
+
 def ideal(bounds: Bounds) -> float:
     """Throughput if queues cost nothing and each of the graph's own threads is a CPU, in units of that of all work on one."""
-    return 1.0 / max(float(bounds.region[0, 0]), float(bounds.lock[0]), 1.0 / bounds.own_threads)
+    return 1.0 / max(float(bounds.region[0, 0]), float(bounds.lock[0, 0]), 1.0 / bounds.own_threads)
 
 
 def log_throughput(bounds: Sequence[Bounds], levels: Sequence[int], of: Hypotheses) -> Vector:
@@ -146,13 +156,14 @@ def log_throughput(bounds: Sequence[Bounds], levels: Sequence[int], of: Hypothes
     hop = of.hop * (1.0 + of.sync * np.log2(busy)) * queues**of.footprint
     place, beyond = _between(hop)
     rows = np.arange(len(bounds))[:, None]
-    tables = np.stack([each.region for each in bounds])
-    region = _at(tables, (rows, of.side[None, :]), place, beyond)
-    lock = _at(np.stack([each.lock for each in bounds]), (rows,), place, beyond)
+    key = rows, of.side[None, :]
+    region = _at(np.stack([each.region for each in bounds]), key, place, beyond)
+    lock = _at(np.stack([each.lock for each in bounds]), key, place, beyond)
     contenders = np.minimum(np.array([each.contenders for each in bounds])[:, None], busy) - 1.0
     lock = lock * (1.0 + of.waiting * contenders)
     locked = np.array([each.locked for each in bounds])[:, None]
-    hops = np.array([each.hops for each in bounds])[:, None]
+    entry = np.array([entry for _, entry in SIDES])[of.side]
+    hops = np.array([each.hops for each in bounds])[:, None] + entry * np.array([each.entries for each in bounds])[:, None]
     within = np.minimum(busy, of.knee)
     capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
     threads = (1.0 + hop * hops + of.waiting * locked * contenders) / capacity

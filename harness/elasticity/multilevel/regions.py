@@ -26,15 +26,18 @@ Vector = NDArray[np.float64]
 class Loads:
     """What each serial part of the graph has to do: first the regions, then the locks, in no special order.
 
-    `work`, `pushes`, `pops`: by part. `contenders`: of a lock, how many regions call it; 1 for a region. `locked`: work that is
-    executed under locks. `hops`: over queues that come and go. `queues`: how many of these; `own_threads`: of sources and ports.
+    `work`, `pushes`, `pops`, `entries` (of locks): by part. `contenders`: of a lock, how many regions call it; 1 for a region.
+    `locked`: work that is executed under locks. `hops`: over queues that come and go. `queues`: how many of these there are;
+    `own_threads`: of sources and ports.
     """
 
     work: Vector
     pushes: Vector
     pops: Vector
+    entries: Vector
     contenders: Vector
     locked: float
+    total_entries: float
     hops: float
     queues: int
     own_threads: int
@@ -70,6 +73,7 @@ class Parts:
         self._is_lock: list[bool] = []
         self._pushes: list[float] = []
         self._pops: list[float] = []
+        self._entries: list[float] = []
         self._hops = 0.0
         self._own_threads = len(flow.layout.sources)
         self._queued = queued
@@ -88,15 +92,16 @@ class Parts:
             self._locks, [sum(not self._is_lock[outer] for outer in around) for around in self._held], 1.0
         )
         self._first = np.argsort(self._locks, kind="stable")
-        self._hop_sums = self._with_inner(np.array(self._pushes)), self._with_inner(np.array(self._pops))
+        self._sums = [self._with_inner(np.array(counts)) for counts in (self._pushes, self._pops, self._entries)]
 
     def loads(self, shares: Sequence[float] | Vector) -> Loads:
         """`shares`: each operator's part of the work."""
         own = np.bincount(self._part_of, weights=shares, minlength=len(self._held))
         work = self._with_inner(own)
         return Loads(
-            *(column[self._first] for column in (work, *self._hop_sums, self._contenders)),
+            *(column[self._first] for column in (work, *self._sums, self._contenders)),
             locked=float(own[self._locks].sum()),
+            total_entries=sum(self._entries),
             hops=self._hops,
             queues=len(self._queued),
             own_threads=self._own_threads,
@@ -125,7 +130,9 @@ class Parts:
             share = tuples / total if total > 0.0 else 1.0 / len(callers)
             for outer, executions in self._held[part].items():
                 around[outer] = around.get(outer, 0.0) + share * executions
-        return self._new(around, is_lock=True)
+        lock = self._new(around, is_lock=True)
+        self._entries[lock] = total
+        return lock
 
     def _caller(self, link: Link, part_of: Sequence[int]) -> int:
         """The part that executes what comes by a stream."""
@@ -151,6 +158,7 @@ class Parts:
         self._is_lock.append(is_lock)
         self._pushes.append(0.0)
         self._pops.append(0.0)
+        self._entries.append(0.0)
         return part
 
     def _hop(self, before: int, behind: int, tuples: float) -> None:
