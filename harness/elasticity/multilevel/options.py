@@ -126,8 +126,8 @@ class Options:
         """What the formula says of new rows, and where they stand."""
         begin = len(self.formula)
         if begin < len(self.level):
-            bounds = [self._bounds[number] for number in self.placement[begin:]]
-            self.formula = np.concatenate([self.formula, log_throughput(bounds, self.level[begin:], self.hypotheses)])
+            new = log_throughput(self._bounds, self.placement[begin:], self.level[begin:], self.hypotheses)
+            self.formula = np.concatenate([self.formula, new])
         self.log_level: Vector = np.log2(np.array(self.level, dtype=float))
         self.log_queues: Vector = np.log2([1.0 + len(self.queued(row)) for row in range(len(self.level))])
         self._log_busy: Vector = np.log2([self.busy(row) for row in range(len(self.level))])

@@ -4,9 +4,9 @@ With the loads of `regions` (the work of the whole graph is 1) and m = own threa
 
   hop        q (1 + c log2 m) k^g                   time of a hop over one of k queues: push and pop, copies, synchronisation
   region     the most loaded one: work + hop (f pushes + (1 - f) pops + e entries of locks)
-  lock       the most loaded one, times 1 + l (min(contenders, m) - 1): who waits for a lock makes it dearer
+  lock       the same, with e (1 + l (min(contenders, m) - 1)): a lock that many want is handed from one CPU to the other
   capacity   m / (1 + a (m - 1)) up to a knee; (m / knee)^-t of that behind it: more threads than CPUs, SMT, memory
-  threads    (1 + hop (hops + e entries) + l locked (min(contenders, m) - 1)) / capacity
+  threads    (1 + hop (hops + e entries)) / capacity
   throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
 
 up to a factor that measurements say. A *hypothesis* is a choice of all constants. q is drawn as a time and divided by the time
@@ -27,7 +27,8 @@ import numpy as np
 from harness.elasticity.multilevel.regions import Loads, Vector
 
 HOPS = np.concatenate([[0.0], np.geomspace(1e-6, 100.0, 46)])  # times of a hop over that of all work at which loads are kept
-SIDES = tuple((f, e) for f in (0.35, 0.5, 0.65) for e in (0.1, 0.4, 1.5))  # f, e
+SIDES = (0.35, 0.5, 0.65)  # f
+ENTRIES = np.geomspace(0.05, 50.0, 6)  # e
 HOP_NS, HOP_NS_BYTE = 60.0, 0.08  # median time of a hop: a push and a pop, and bytes copied
 HOP_SPREAD = 1.2  # standard deviation of its logarithm
 
@@ -40,6 +41,7 @@ class Hypotheses:
     sync: Vector
     footprint: Vector
     side: np.ndarray
+    entry: Vector
     waiting: Vector
     serial: Vector
     knee: Vector
@@ -66,6 +68,7 @@ class Hypotheses:
             self,
             hop=self.hop * np.exp(0.15 * generator.standard_normal(count)),
             sync=self.sync * np.exp(0.2 * generator.standard_normal(count)),
+            entry=self.entry * np.exp(0.2 * generator.standard_normal(count)),
             waiting=self.waiting * np.exp(0.2 * generator.standard_normal(count)),
             serial=self.serial * np.exp(0.2 * generator.standard_normal(count)),
             knee=np.maximum(1.0, self.knee * np.exp(0.1 * generator.standard_normal(count))),
@@ -88,7 +91,8 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
         sync=one_of({0.0: 0.3, 0.05: 0.25, 0.15: 0.2, 0.4: 0.15, 1.0: 0.1}),
         footprint=one_of({0.0: 0.5, 0.1: 0.25, 0.3: 0.25}),
         side=generator.integers(0, len(SIDES), count),
-        waiting=one_of({0.0: 0.2, 0.03: 0.2, 0.1: 0.25, 0.3: 0.2, 1.0: 0.15}),
+        entry=np.exp(generator.uniform(math.log(0.05), math.log(5.0), count)),
+        waiting=one_of({0.0: 0.25, 0.1: 0.25, 0.4: 0.25, 1.5: 0.25}),
         serial=one_of({0.0: 0.4, 0.004: 0.2, 0.012: 0.15, 0.03: 0.15, 0.1: 0.1}),
         knee=np.maximum(1.0, np.where(where > 0.0, where * cpus, anywhere)),
         tail=one_of({0.0: 0.3, 0.3: 0.2, 0.8: 0.15, 2.0: 0.1, -0.3: 0.15, -0.6: 0.1}),
@@ -98,12 +102,11 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
 
 @dataclass(frozen=True)
 class Bounds:
-    """The loads of a placement at each time of `HOPS`: region by side x hop, lock by hop."""
+    """The loads of a placement at each time of `HOPS`: side x entry x hop."""
 
     region: Vector
     lock: Vector
     contenders: float
-    locked: float
     hops: float
     entries: float
     queues: int
@@ -117,20 +120,21 @@ class Bounds:
 def bounds_of(loads: Loads) -> Bounds:
     """The loads as the formula wants them."""
     regions = loads.contenders <= 1.0
-    region, lock = np.zeros((len(SIDES), len(HOPS))), np.zeros((len(SIDES), len(HOPS)))
-    for number, (side, entry) in enumerate(SIDES):
-        hops = side * loads.pushes + (1.0 - side) * loads.pops + entry * loads.entries
-        region[number] = _most(loads.work[regions], hops[regions])
-        if not regions.all():
-            lock[number] = _most(loads.work[~regions], hops[~regions])
+    shape = len(SIDES), len(ENTRIES), len(HOPS)
+    region, lock = np.zeros(shape), np.zeros(shape)
+    for number, side in enumerate(SIDES):
+        for place, entry in enumerate(ENTRIES):
+            hops = side * loads.pushes + (1.0 - side) * loads.pops + entry * loads.entries
+            region[number, place] = _most(loads.work[regions], hops[regions])
+            if not regions.all():
+                lock[number, place] = _most(loads.work[~regions], hops[~regions])
     contended = loads.contenders[~regions]
     return Bounds(
         region=region,
         lock=lock,
-        contenders=float(contended[int(np.argmax(loads.work[~regions]))]) if len(contended) else 1.0,
-        locked=loads.locked,
+        contenders=float(contended[int(np.argmax(loads.entries[~regions]))]) if len(contended) else 1.0,
         hops=loads.hops,
-        entries=loads.total_entries,
+        entries=loads.all_entries,
         queues=loads.queues,
         own_threads=loads.own_threads,
     )
@@ -146,30 +150,36 @@ def _most(work: Vector, hops: Vector) -> Vector:
 
 def ideal(bounds: Bounds) -> float:
     """Throughput if queues cost nothing and each of the graph's own threads is a CPU, in units of that of all work on one."""
-    return 1.0 / max(float(bounds.region[0, 0]), float(bounds.lock[0, 0]), 1.0 / bounds.own_threads)
+    return 1.0 / max(float(bounds.region[0, 0, 0]), float(bounds.lock[0, 0, 0]), 1.0 / bounds.own_threads)
 
 
-def log_throughput(bounds: Sequence[Bounds], levels: Sequence[int], of: Hypotheses) -> Vector:
-    """Configuration x hypothesis; a configuration is a placement's bounds and a level."""
-    busy = np.array([float(each.busy(level)) for each, level in zip(bounds, levels, strict=True)])[:, None]
-    queues = np.array([float(max(each.queues, 1)) for each in bounds])[:, None]
-    hop = of.hop * (1.0 + of.sync * np.log2(busy)) * queues**of.footprint
+def log_throughput(bounds: Sequence[Bounds], numbers: Sequence[int], levels: Sequence[int], of: Hypotheses) -> Vector:
+    """Configuration x hypothesis; a configuration is the number of its placement's bounds, and a level."""
+    chosen, rows = np.unique(np.array(numbers), return_inverse=True)
+    each = [bounds[number] for number in chosen]
+    busy = np.array([float(bounds[number].busy(level)) for number, level in zip(numbers, levels, strict=True)])[:, None]
+
+    def column(name: str) -> Vector:
+        return np.array([float(getattr(one, name)) for one in each])[rows, None]
+
+    hop = of.hop * (1.0 + of.sync * np.log2(busy)) * np.maximum(column("queues"), 1.0) ** of.footprint
     place, beyond = _between(hop)
-    rows = np.arange(len(bounds))[:, None]
-    key = rows, of.side[None, :]
-    region = _at(np.stack([each.region for each in bounds]), key, place, beyond)
-    lock = _at(np.stack([each.lock for each in bounds]), key, place, beyond)
-    contenders = np.minimum(np.array([each.contenders for each in bounds])[:, None], busy) - 1.0
-    lock = lock * (1.0 + of.waiting * contenders)
-    locked = np.array([each.locked for each in bounds])[:, None]
-    entry = np.array([entry for _, entry in SIDES])[of.side]
-    hops = np.array([each.hops for each in bounds])[:, None] + entry * np.array([each.entries for each in bounds])[:, None]
+    key = rows[:, None], of.side[None, :]
+    dearer = of.entry * (1.0 + of.waiting * (np.minimum(column("contenders"), busy) - 1.0))
+    region = _at(np.stack([one.region for one in each]), (*key, _nearest(of.entry)[None, :]), place, beyond)
+    lock = _at(np.stack([one.lock for one in each]), (*key, _nearest(dearer)), place, beyond)
     within = np.minimum(busy, of.knee)
     capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
-    threads = (1.0 + hop * hops + of.waiting * locked * contenders) / capacity
+    threads = (1.0 + hop * (column("hops") + of.entry * column("entries"))) / capacity
     slowest = np.maximum(np.maximum(region, lock), threads)
     apart = (region / slowest) ** of.sharp + (lock / slowest) ** of.sharp + (threads / slowest) ** of.sharp
     return -np.log(slowest) - np.log(apart) / of.sharp
+
+
+def _nearest(entry: Vector) -> np.ndarray:
+    """Which of `ENTRIES`."""
+    step = math.log(ENTRIES[1] / ENTRIES[0])
+    return np.clip(np.rint(np.log(entry / ENTRIES[0]) / step), 0, len(ENTRIES) - 1).astype(int)
 
 
 def _between(hop: Vector) -> tuple[np.ndarray, Vector]:

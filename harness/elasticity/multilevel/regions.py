@@ -5,6 +5,9 @@ queue, to the next queues. One thread at a time executes a region, so a graph pa
 region does. An operator that several regions call is executed under a *lock*, held until its tuples are in a queue or through
 the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so what is behind a lock is executed by one thread at a time, too.
 
+Tuples travel in batches. An operator that shares them out among its streams cuts a batch to pieces, and only a queue makes whole
+batches of them again; calls and locks are paid for by the piece (`runtime/submit.pyx`).
+
 Units: the work of the whole graph for one tuple of each source is 1, and the hops over queues are counted for as many tuples.
 A hop costs time on both sides: the region before it pushes, the region behind it pops.
 """
@@ -21,14 +24,17 @@ from harness.elasticity.multilevel.layout import Layout, Link
 
 Vector = NDArray[np.float64]
 
+BATCH = 32  # tuples at most (`runtime/submit.pyx`)
+CALL = 0.2  # of what it takes to lock
+
 
 @dataclass(frozen=True)
 class Loads:
     """What each serial part of the graph has to do: first the regions, then the locks, in no special order.
 
-    `work`, `pushes`, `pops`, `entries` (of locks): by part. `contenders`: of a lock, how many regions call it; 1 for a region.
-    `locked`: work that is executed under locks. `hops`: over queues that come and go. `queues`: how many of these there are;
-    `own_threads`: of sources and ports.
+    `work`, `pushes`, `pops`, `entries` (pieces that are locked, and in a small part those that are called): by part. `contenders`:
+    of a lock, how many regions call it; 1 for a region. `all_entries`: of the graph. `hops`: over queues that come and go.
+    `queues`: how many of these there are; `own_threads`: of sources and ports.
     """
 
     work: Vector
@@ -36,8 +42,7 @@ class Loads:
     pops: Vector
     entries: Vector
     contenders: Vector
-    locked: float
-    total_entries: float
+    all_entries: float
     hops: float
     queues: int
     own_threads: int
@@ -78,9 +83,15 @@ class Parts:
         self._own_threads = len(flow.layout.sources)
         self._queued = queued
         self._of_port: dict[tuple[str, int], int] = {}
-        part_of = [-1] * len(flow.order)
+        part_of, pieces = [-1] * len(flow.order), [1.0 / BATCH] * len(flow.order)
         for index in flow.order:
-            part_of[index] = self._part(flow.incoming[index], part_of)
+            incoming = flow.incoming[index]
+            locks = len(self._held)
+            part_of[index] = part = self._part(incoming, part_of)
+            if incoming:
+                count, pieces[index] = self._pieces(flow, incoming, pieces)
+                locked = part >= locks and self._is_lock[part]
+                self._entries[part] += count if locked else CALL * count
         for link in flow.back:
             if link.place in queued:
                 self._hop(part_of[link.source], self._region(link), link.tuples)
@@ -100,8 +111,7 @@ class Parts:
         work = self._with_inner(own)
         return Loads(
             *(column[self._first] for column in (work, *self._sums, self._contenders)),
-            locked=float(own[self._locks].sum()),
-            total_entries=sum(self._entries),
+            all_entries=sum(self._entries),
             hops=self._hops,
             queues=len(self._queued),
             own_threads=self._own_threads,
@@ -130,9 +140,18 @@ class Parts:
             share = tuples / total if total > 0.0 else 1.0 / len(callers)
             for outer, executions in self._held[part].items():
                 around[outer] = around.get(outer, 0.0) + share * executions
-        lock = self._new(around, is_lock=True)
-        self._entries[lock] = total
-        return lock
+        return self._new(around, is_lock=True)
+
+    def _pieces(self, flow: Flow, incoming: Sequence[Link], pieces: Sequence[float]) -> tuple[float, float]:
+        """How many get into an operator for a tuple of each source, and for a tuple that it gets."""
+        count = tuples = 0.0
+        for link in incoming:
+            tuples += link.tuples
+            if link.threaded or link.place in self._queued:
+                count += link.tuples / BATCH
+            elif (sent := flow.layout.tuples[link.source]) > 0.0 and link.tuples > 0.0:
+                count += link.tuples * min(1.0, pieces[link.source] * max(1.0, sent / link.tuples))
+        return count, count / tuples if tuples > 0.0 else 1.0 / BATCH
 
     def _caller(self, link: Link, part_of: Sequence[int]) -> int:
         """The part that executes what comes by a stream."""
