@@ -59,11 +59,14 @@ class Dominators:
         return first
 
 
-def placements(tree: Dominators, shares: Sequence[float]) -> list[frozenset[int]]:
-    """Divisions into more and more regions, from no queue to all of them, without and with queues where branches meet."""
+def placements(tree: Dominators, shares: Sequence[float], hop: float = 0.0) -> list[frozenset[int]]:
+    """Divisions into more and more regions, from no queue to all of them, without and with queues where branches meet.
+
+    `hop`: what a hop over a queue takes of the time that all work takes, half of it before and half behind the queue.
+    """
     every = frozenset(place for links in tree.flow.incoming for link in links if (place := link.place) is not None)
     found = dict.fromkeys([frozenset[int](), every])
-    for cut in [[], *_divisions(tree, shares), *_heaviest(tree, shares)]:
+    for cut in [[], *_divisions(tree, shares, hop), *_heaviest(tree, shares)]:
         queued = frozenset[int]().union(*(tree.places[index] for index in cut))
         found.setdefault(queued)
         met = queued.union(*_meetings(tree, queued))
@@ -71,16 +74,16 @@ def placements(tree: Dominators, shares: Sequence[float]) -> list[frozenset[int]
     return list(found)
 
 
-def _divisions(tree: Dominators, shares: Sequence[float]) -> Iterator[list[int]]:
+def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterator[list[int]]:
     """For a choice of numbers of cuts the operators to be cut off."""
     total = sum(shares)
     heaviest = max(max(shares), 1e-4 * total)
     equal = [total * slack / parts for parts in range(2, PARTS + 1) for slack in SLACKS]
     bounds = np.array(sorted([*np.geomspace(heaviest, total, BOUNDS), *equal]))
-    cuts = _cut(tree, shares, bounds)
+    cuts = _cut(tree, shares, hop, bounds)
     counts = cuts.sum(axis=0)
     last = 0
-    for column in range(len(bounds) - 1, -1, -1):  # the last bound that gives a number of cuts is the tightest: cuts grow
+    for column in range(len(bounds) - 1, -1, -1):  # the last bound that gives a number of cuts is the tightest
         tightest = column == 0 or counts[column - 1] != counts[column]
         if tightest and counts[column] > 0 and (counts[column] <= FEW or counts[column] >= COUNTS * last or column == 0):
             last = int(counts[column])
@@ -96,29 +99,34 @@ def _heaviest(tree: Dominators, shares: Sequence[float]) -> Iterator[list[int]]:
         yield cut
 
 
-def _cut(tree: Dominators, shares: Sequence[float], bounds: Vector) -> np.ndarray:
+def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) -> np.ndarray:
     """Operator x bound: whether the operator is cut off its parent."""
+    half = 0.5 * hop * np.array([0.0 if not links else sum(link.tuples for link in links) for links in tree.flow.incoming])
     count = len(tree.order)
     cuts = np.zeros((count, len(bounds)), dtype=bool)
     weight = np.repeat(np.asarray(shares, dtype=float)[:, None], len(bounds), axis=1)
     for index in reversed(tree.order):
         children = tree.children[index]
         if len(children) == 1:
-            _cut_one(tree, index, children[0], bounds, weight, cuts)
+            _cut_one(tree, index, children[0], bounds - half[index], weight, cuts, half)
         elif children:
-            _cut_heaviest(tree, index, np.array(children), bounds, weight, cuts)
+            _cut_heaviest(tree, index, np.array(children), bounds - half[index], weight, cuts, half)
     return cuts
 
 
-def _cut_one(tree: Dominators, index: int, child: int, bounds: Vector, weight: Vector, cuts: np.ndarray) -> None:
+def _cut_one(
+    tree: Dominators, index: int, child: int, bounds: Vector, weight: Vector, cuts: np.ndarray, push: Vector
+) -> None:
     if tree.places[child]:
         cuts[child] = weight[index] + weight[child] > bounds
-        weight[index] += np.where(cuts[child], 0.0, weight[child])
+        weight[index] += np.where(cuts[child], push[child], weight[child])
     else:
         weight[index] += weight[child]
 
 
-def _cut_heaviest(tree: Dominators, index: int, children: np.ndarray, bounds: Vector, weight: Vector, cuts: np.ndarray) -> None:
+def _cut_heaviest(
+    tree: Dominators, index: int, children: np.ndarray, bounds: Vector, weight: Vector, cuts: np.ndarray, push: Vector
+) -> None:
     """The lightest children stay, as many as the bound allows."""
     may = np.array([bool(tree.places[child]) for child in children])
     weight[index] += weight[children[~may]].sum(axis=0)
@@ -130,7 +138,7 @@ def _cut_heaviest(tree: Dominators, index: int, children: np.ndarray, bounds: Ve
     stays = np.zeros_like(kept)
     np.put_along_axis(stays, lightest, kept, axis=0)
     cuts[children] = ~stays
-    weight[index] += np.where(stays, weight[children], 0.0).sum(axis=0)
+    weight[index] += np.where(stays, weight[children], push[children][:, None]).sum(axis=0)
 
 
 def _meetings(tree: Dominators, queued: frozenset[int]) -> Iterator[frozenset[int]]:

@@ -28,20 +28,23 @@ from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.options import Options, Placements
-from harness.elasticity.multilevel.outlook import outlook
+from harness.elasticity.multilevel.outlook import HURTS, outlook
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
 from harness.elasticity.multilevel.watch import Watch
 from harness.elasticity.multilevel.work_shares import WorkShares
 
 TIRES = 6.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has gone to settle
-REFINES = 3  # times that it looks for something better beside what promises the most
+TWICE = 2  # periods in a row that may bring less than the best one
+REFINES = 2  # times that it looks for something better beside what promises the most
 LEARNS = 9  # settled periods that still count as measurements
 SAME = 0.003  # of throughput: what is no reason to go elsewhere
 HYPOTHESES = 768
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
 RECALLS = 16  # loads
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
+OTHER_HOP = 0.4  # in the logarithm of what a hop costs
+DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 SEED = 2019
 
@@ -104,12 +107,14 @@ class Millrace(MultilevelLaw):
         moved = self._look_at_costs(reading, level, queued)
         options = self._known(value, queued)
         place = queued, level
-        if moved:
-            self._forget(place, value)
-        elif self._settled == place:
+        if self._settled == place and not moved:
             answer = self._stays(place, value)
             if answer is not None:
                 return answer
+        elif moved:
+            known = self._another_load(place, value)
+            if known is not None:
+                return known
         self._evidence.add(place, value, switched)
         return self._choose(place, "the work has moved: " if moved else "")
 
@@ -121,8 +126,7 @@ class Millrace(MultilevelLaw):
             return False
         busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
         if self._options is not None and self._fit is not None:
-            hop = float(self._fit.odds @ self._options.hypotheses.hop)
-            pure = 1.0 / (1.0 + min(hop, 10.0) * self._options.hops(self._options.row((queued, level))))
+            pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
         return self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
 
     def _known(self, value: float, queued: frozenset[int]) -> Options:
@@ -132,16 +136,25 @@ class Millrace(MultilevelLaw):
             alone = ideal(bounds_of(self._graph.parts(queued).loads(shares)))
             self._work_s = self._graph.flow.submitted * alone / math.exp(min(max(value, -600.0), 600.0))
             self._divide(self._drawn(HYPOTHESES))
-        elif self._settled is None and self._shares.looks >= 2.0 * self._divided_at:
-            if 0.5 * float(np.abs(self._options.shares - shares).sum()) > MOVED:
-                self._divide(self._options.hypotheses)
+        elif self._settled is None:
+            clearer = self._shares.looks >= 2.0 * self._divided_at
+            elsewhere = clearer and 0.5 * float(np.abs(self._options.shares - shares).sum()) > MOVED
+            dearer = abs(math.log(max(self._hop(), 1e-9) / max(self._divided_for, 1e-9))) > OTHER_HOP
+            if elsewhere or (dearer and self._looks in DIVIDES):
+                self._divide(self._options.hypotheses, self._hop())
         assert self._options is not None
         return self._options
 
-    def _divide(self, hypotheses: Hypotheses) -> None:
+    def _divide(self, hypotheses: Hypotheses, hop: float | None = None) -> None:
         """The options for the shares of the work that are believed now."""
-        self._options = Options(self._graph, self.bounds, self._shares.shares, hypotheses)
-        self._divided_at = self._shares.looks
+        self._divided_at, self._divided_for = self._shares.looks, float(np.median(hypotheses.hop)) if hop is None else hop
+        self._options = Options(self._graph, self.bounds, self._shares.shares, hypotheses, self._divided_for)
+
+    def _hop(self) -> float:
+        """What a hop over a queue takes of the time that all work takes, as far as is known."""
+        if self._fit is None or self._options is None:
+            return self._divided_for
+        return math.exp(float(self._fit.odds @ np.log(np.maximum(self._options.hypotheses.hop, 1e-12))))
 
     def _drawn(self, count: int) -> Hypotheses:
         work_s = min(max(self._work_s, 1e-12), 1e6)
@@ -154,6 +167,7 @@ class Millrace(MultilevelLaw):
         self._settled: Place | None = None
         self._chosen: Place | None = None  # where it goes to settle
         self._looks = 0
+        self._hurt = 0  # periods in a row that brought less than the best configuration
         self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
 
     def _choose(self, place: Place, why: str = "") -> Decision:
@@ -165,6 +179,7 @@ class Millrace(MultilevelLaw):
         threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * (HOLDS if place == self._chosen else 1.0)
         margin = threshold if place == self._chosen else SAME
         view = outlook(options, self._evidence, row, margin)
+        self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):
             count = len(options.level)
             options.near(view.best)
@@ -174,7 +189,10 @@ class Millrace(MultilevelLaw):
                 break
             view = outlook(options, self._evidence, row, margin)
         self._fit = view.fit
-        if view.worth > threshold:
+        if self._hurt >= TWICE:
+            target, state = view.best, "searching"
+            what = f"{self._named(view.best)} has brought {math.expm1(min(view.lead, UNTOLD)):.1%} more"
+        elif view.worth > threshold:
             target, state = view.look, "searching"
             what = f"{self._named(target)} may bring {math.expm1(min(view.gain, UNTOLD)):.1%} over {self._named(view.best)}"
         else:
@@ -229,21 +247,26 @@ class Millrace(MultilevelLaw):
             reason = f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay"
             return Decision(place[1], reason, "settled", place[0])
         assert before is not None
-        return self._changed(place, watch, before, value)
-
-    def _changed(self, place: Place, watch: Watch, *values: float) -> Decision:
-        """Another load: one that it knows, or a new one."""
-        value = sum(values) / len(values)
-        known = [load for load in self._loads if load.explains(place, value)]
-        self._remember(place, watch)
-        if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
-            return self._recall(place, known[-1])
-        self._forget(place, value)
-        for each in values:
-            self._evidence.add(place, each)
+        known = self._another_load(place, 0.5 * (before + value))
+        if known is not None:
+            return known
+        self._evidence.add(place, before)
+        self._evidence.add(place, value)
         return self._choose(place, "another load: ")
 
-    def _remember(self, place: Place, watch: Watch) -> None:
+    def _another_load(self, place: Place, value: float) -> Decision | None:
+        """To what was best under a load that it knows; else, None, a new search begins."""
+        known = [load for load in self._loads if load.explains(place, value)]
+        if self._settled == place:
+            self._remember(place)
+            if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
+                return self._recall(place, known[-1])
+        self._forget(place, value)
+        return None
+
+    def _remember(self, place: Place) -> None:
+        watch = self._watch
+        assert watch is not None
         seen = {each: self._evidence.mean(each) for each in set(self._evidence.places) - {place}}
         others = [load for load in self._loads if load.place != place or abs(load.expected - watch.expected) > 0.1]
         self._loads = [*others[1 - RECALLS :], Load(place, watch.expected, watch.deviation, seen)]

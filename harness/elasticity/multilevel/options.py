@@ -20,6 +20,7 @@ from harness.elasticity.multilevel.regions import Flow, Parts, Vector
 DENSE = 8  # levels up to here are all looked at; above it those that are so many times apart
 STEP = 1.2
 BESIDE = (0.85, 0.92, 1.08, 1.15)  # levels around the best one that are looked at
+DEAR = 0.03  # of the work of an operator: from there on a hop changes where queues should stand
 KEPT = 400  # placements whose regions are kept
 NEAR = 10  # placements of a kind that are looked at around the best one
 WORK = 4_000  # operators that placements around the best one may have in sum: what a step has time for
@@ -34,9 +35,12 @@ class Placements:
         self.places = len(layout.ports)
         self._parts: dict[frozenset[int], Parts] = {}
 
-    def suggested(self, shares: Vector) -> list[frozenset[int]]:
-        """Those that divide the work well."""
-        return placements(self.tree, shares)
+    def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
+        """Those that divide the work well, if a hop over a queue takes so much of the time that all work takes."""
+        found = dict.fromkeys(placements(self.tree, shares))
+        if hop > DEAR / self.places:
+            found |= dict.fromkeys(placements(self.tree, shares, hop))
+        return list(found)
 
     def parts(self, queued: frozenset[int]) -> Parts:
         """Of a placement; those asked for last are kept."""
@@ -50,8 +54,8 @@ class Placements:
 class Options:
     """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each; `formula`: row x hypothesis."""
 
-    def __init__(self, graph: Placements, levels: Levels, shares: Vector, hypotheses: Hypotheses) -> None:
-        """With the placements that the graph suggests under these shares of the work."""
+    def __init__(self, graph: Placements, levels: Levels, shares: Vector, hypotheses: Hypotheses, hop: float) -> None:
+        """With the placements that the graph suggests under these shares of the work, and for hops that take about so long."""
         self.shares, self.hypotheses = shares, hypotheses
         self._graph, self._levels = graph, levels
         self.placements: list[frozenset[int]] = []
@@ -63,7 +67,7 @@ class Options:
         self.level: list[int] = []
         self.formula = np.zeros((0, len(hypotheses.hop)))
         self._beside: set[int] = set()
-        for queued in graph.suggested(shares):
+        for queued in graph.suggested(shares, hop):
             self._add(queued, _grid(levels))
         self._complete()
 

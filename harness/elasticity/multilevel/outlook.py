@@ -21,8 +21,9 @@ PRICE = 0.025  # of a doubling of the level, as a share of throughput
 QUEUE_PRICE = 0.001  # of a doubling of the queues
 HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the best level: how far up it looks
-HURTS = 0.02  # of throughput below the best: a look that is taken back
-NEGLIGIBLE = 1e-4  # odds, relative to the likeliest hypothesis, below which one is not asked
+HURTS = 0.03  # of throughput below the best: a look that is taken back
+ASKED = 80  # configurations, of those that promise the most
+NEGLIGIBLE = 1e-3  # odds, relative to the likeliest hypothesis, below which one is not asked
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,18 @@ def outlook(options: Options, evidence: Evidence, here: int, margin: float) -> O
     expected = fit.expected(options.formula[np.ix_(near, likely)], alike, likely) - price[near, None]
     mean = expected @ odds
     spread = fit.spread(alike, options.alike(near, [best])[:, 0], at)
-    gain = _improvement(expected - expected[at], spread[:, None]) @ odds
-    worth = gain - (gain - (mean - mean[at])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
-    if here != best and mean[stand] < mean[at] - HURTS:
-        worth[mean < mean[at]] = -np.inf  # it has hurt: no second risk in a row
+    ahead = mean - mean[at]
+    apart = np.sqrt(np.maximum(np.square(expected - expected[at]) @ odds - ahead**2, 0.0) + spread**2)
+    gain = _improvement(ahead, apart)  # as if all hypotheses together were normal: to see which ones to ask exactly
+    asked = np.argsort(-gain, kind="stable")[:ASKED]
+    gain[asked] = _improvement(expected[asked] - expected[at], spread[asked, None]) @ odds
+    worth = gain - (gain - ahead) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
+    if ahead[stand] < -HURTS:
+        worth[ahead < 0.0] = -np.inf  # it has hurt: no second risk in a row
+    worth[np.setdiff1d(np.arange(len(near)), asked)] = -np.inf
     worth[at] = 0.0
     look = int(np.argmax(worth))
-    return Outlook(fit, best, int(near[look]), float(worth[look]), float(gain[look]), float(mean[at] - mean[stand]))
+    return Outlook(fit, best, int(near[look]), float(worth[look]), float(gain[look]), -float(ahead[stand]))
 
 
 def _improvement(ahead: Vector, spread: Vector) -> Vector:

@@ -26,8 +26,8 @@ import numpy as np
 
 from harness.elasticity.multilevel.regions import Loads, Vector
 
-HOPS = np.concatenate([[0.0], np.geomspace(1e-6, 100.0, 46)])  # times of a hop over that of all work at which loads are kept
-SIDES = (0.35, 0.5, 0.65)  # f
+HOPS = np.concatenate([[0.0], np.geomspace(1e-5, 50.0, 35)])  # times of a hop over that of all work at which loads are kept
+SIDES = (0.2, 0.4, 0.6, 0.8)  # f
 ENTRIES = np.geomspace(0.05, 50.0, 6)  # e
 HOP_NS, HOP_NS_BYTE = 60.0, 0.08  # median time of a hop: a push and a pop, and bytes copied
 HOP_SPREAD = 1.2  # standard deviation of its logarithm
@@ -120,14 +120,10 @@ class Bounds:
 def bounds_of(loads: Loads) -> Bounds:
     """The loads as the formula wants them."""
     regions = loads.contenders <= 1.0
-    shape = len(SIDES), len(ENTRIES), len(HOPS)
-    region, lock = np.zeros(shape), np.zeros(shape)
-    for number, side in enumerate(SIDES):
-        for place, entry in enumerate(ENTRIES):
-            hops = side * loads.pushes + (1.0 - side) * loads.pops + entry * loads.entries
-            region[number, place] = _most(loads.work[regions], hops[regions])
-            if not regions.all():
-                lock[number, place] = _most(loads.work[~regions], hops[~regions])
+    side, entry = np.meshgrid(SIDES, ENTRIES, indexing="ij")
+    hops = side[..., None] * loads.pushes + (1.0 - side[..., None]) * loads.pops + entry[..., None] * loads.entries
+    region = (loads.work[regions] + HOPS[:, None] * hops[:, :, None, regions]).max(axis=-1)
+    lock = (loads.work[~regions] + HOPS[:, None] * hops[:, :, None, ~regions]).max(axis=-1, initial=0.0)
     contended = loads.contenders[~regions]
     return Bounds(
         region=region,
@@ -138,14 +134,6 @@ def bounds_of(loads: Loads) -> Bounds:
         queues=loads.queues,
         own_threads=loads.own_threads,
     )
-
-
-def _most(work: Vector, hops: Vector) -> Vector:
-    """The load of the most loaded part at each time of a hop; only parts that no other one exceeds in both can be that one."""
-    order = np.argsort(-work)
-    rising = np.maximum.accumulate(hops[order])
-    front = order[np.concatenate([[True], hops[order][1:] > rising[:-1]])]
-    return (work[front][:, None] + HOPS * hops[front][:, None]).max(axis=0)
 
 
 def ideal(bounds: Bounds) -> float:
