@@ -105,12 +105,16 @@ def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) 
     count = len(tree.order)
     cuts = np.zeros((count, len(bounds)), dtype=bool)
     weight = np.repeat(np.asarray(shares, dtype=float)[:, None], len(bounds), axis=1)
+    above = np.zeros(count)  # work on the way from the source: where that still fits no pop has to
+    for index in tree.order:
+        if tree.parent[index] >= 0:
+            above[index] = above[tree.parent[index]] + shares[tree.parent[index]]
     for index in reversed(tree.order):
-        children = tree.children[index]
+        children, most = tree.children[index], bounds - min(half[index], above[index])
         if len(children) == 1:
-            _cut_one(tree, index, children[0], bounds - half[index], weight, cuts, half)
+            _cut_one(tree, index, children[0], most, weight, cuts, half)
         elif children:
-            _cut_heaviest(tree, index, np.array(children), bounds - half[index], weight, cuts, half)
+            _cut_heaviest(tree, index, np.array(children), most, weight, cuts, half)
     return cuts
 
 

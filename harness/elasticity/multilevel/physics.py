@@ -9,7 +9,7 @@ With the loads of `regions` (the work of the whole graph is 1) and m = own threa
   threads    (1 + hop (hops + e entries)) / capacity
   throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
 
-up to a factor that measurements say. A *hypothesis* is a choice of all constants. q is drawn as a time and divided by the time
+up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e are drawn as times, and q is divided by the time
 of the graph's work, which the first measurement tells, so that a graph with dear operators is known from the start to bear queues.
 
 After the roofline's idea that the tightest of a few bounds explains throughput (Williams, Waterman and Patterson, CACM 52(4),
@@ -28,9 +28,10 @@ from harness.elasticity.multilevel.regions import Loads, Vector
 
 HOPS = np.concatenate([[0.0], np.geomspace(1e-5, 50.0, 35)])  # times of a hop over that of all work at which loads are kept
 SIDES = (0.2, 0.4, 0.6, 0.8)  # f
-ENTRIES = np.geomspace(0.05, 50.0, 6)  # e
+ENTRIES = np.geomspace(0.015, 60.0, 7)  # e
 HOP_NS, HOP_NS_BYTE = 60.0, 0.08  # median time of a hop: a push and a pop, and bytes copied
 HOP_SPREAD = 1.2  # standard deviation of its logarithm
+ENTRY_NS, ENTRY_SPREAD = 15.0, 0.9  # the same of a lock that nobody else has
 
 
 @dataclass(frozen=True)
@@ -83,15 +84,15 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
     def one_of(odds: dict[float, float]) -> Vector:
         return generator.choice(np.array(list(odds)), count, p=np.array(list(odds.values())))
 
-    median_s = 1e-9 * (HOP_NS + HOP_NS_BYTE * payload)
+    hop_s = 1e-9 * (HOP_NS + HOP_NS_BYTE * payload) * np.exp(HOP_SPREAD * generator.standard_normal(count))
     anywhere = np.exp(generator.uniform(0.0, math.log(2.0 * cpus), count))
     where = one_of({1.0: 0.5, 0.5: 0.25, 0.0: 0.25})  # of the CPUs
     return Hypotheses(
-        hop=median_s / work_s * np.exp(HOP_SPREAD * generator.standard_normal(count)),
+        hop=hop_s / work_s,
         sync=one_of({0.0: 0.3, 0.05: 0.25, 0.15: 0.2, 0.4: 0.15, 1.0: 0.1}),
         footprint=one_of({0.0: 0.5, 0.1: 0.25, 0.3: 0.25}),
         side=generator.integers(0, len(SIDES), count),
-        entry=np.exp(generator.uniform(math.log(0.05), math.log(5.0), count)),
+        entry=np.clip(1e-9 * ENTRY_NS / hop_s * np.exp(ENTRY_SPREAD * generator.standard_normal(count)), *ENTRIES[[0, -1]]),
         waiting=one_of({0.0: 0.25, 0.1: 0.25, 0.4: 0.25, 1.5: 0.25}),
         serial=one_of({0.0: 0.4, 0.004: 0.2, 0.012: 0.15, 0.03: 0.15, 0.1: 0.1}),
         knee=np.maximum(1.0, np.where(where > 0.0, where * cpus, anywhere)),
