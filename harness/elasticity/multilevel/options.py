@@ -38,7 +38,7 @@ class Placements:
     def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
         """Those that divide the work well, if a hop over a queue takes so much of the time that all work takes."""
         found = dict.fromkeys(placements(self.tree, shares))
-        if hop > DEAR / self.places:
+        if hop * self.places > DEAR:
             found |= dict.fromkeys(placements(self.tree, shares, hop))
         return list(found)
 
