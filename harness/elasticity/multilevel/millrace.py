@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from harness.elasticity.law import Bounds, Decision, Reading, Setting
 from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
+from harness.elasticity.multilevel.memory import Load, load_of, remember
 from harness.elasticity.multilevel.options import Options, Placements
 from harness.elasticity.multilevel.outlook import HURTS, outlook
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
@@ -41,27 +41,11 @@ LEARNS = 9  # settled periods that still count as measurements
 SAME = 0.003  # of throughput: what is no reason to go elsewhere
 HYPOTHESES = 768
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
-RECALLS = 16  # loads
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 SEED = 2019
-
-
-@dataclass(frozen=True)
-class Load:
-    """What the law remembers of a load: where it settled, and what that brought."""
-
-    place: Place
-    expected: float  # logarithm of throughput
-    deviation: float  # its standard deviation from period to period
-    seen: Mapping[Place, float]  # what each configuration brought that it has been at
-
-    def explains(self, place: Place, value: float) -> bool:
-        """Whether a logarithm of throughput is what it would be under this load."""
-        known = self.expected if place == self.place else self.seen.get(place)
-        return known is not None and abs(value - known) < max(math.log(1.05), 2.5 * self.deviation)
 
 
 class Millrace(MultilevelLaw):
@@ -177,7 +161,7 @@ class Millrace(MultilevelLaw):
         row = options.row(place)
         tolerance = float(self.set["tolerance"])
         threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * (HOLDS if place == self._chosen else 1.0)
-        margin = threshold if place == self._chosen else SAME
+        margin = HOLDS * tolerance if place == self._chosen else SAME
         view = outlook(options, self._evidence, row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):
@@ -256,20 +240,14 @@ class Millrace(MultilevelLaw):
 
     def _another_load(self, place: Place, value: float) -> Decision | None:
         """To what was best under a load that it knows; else, None, a new search begins."""
-        known = [load for load in self._loads if load.explains(place, value)]
-        if self._settled == place:
-            self._remember(place)
+        known = [load for load in self._loads if load.explains(self._graph, place, value)]
+        if self._settled == place and self._watch is not None and self._options is not None and self._fit is not None:
+            load = load_of(place, self._watch, self._evidence, self._options, self._fit)
+            self._loads = remember(self._loads, load)
             if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
                 return self._recall(place, known[-1])
         self._forget(place, value)
         return None
-
-    def _remember(self, place: Place) -> None:
-        watch = self._watch
-        assert watch is not None
-        seen = {each: self._evidence.mean(each) for each in set(self._evidence.places) - {place}}
-        others = [load for load in self._loads if load.place != place or abs(load.expected - watch.expected) > 0.1]
-        self._loads = [*others[1 - RECALLS :], Load(place, watch.expected, watch.deviation, seen)]
 
     def _forget(self, place: Place, value: float) -> None:
         """A new search: the machine is what it was, the work is not."""
