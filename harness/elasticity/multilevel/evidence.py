@@ -23,14 +23,15 @@ from harness.elasticity.multilevel.regions import Vector
 NOISES = {0.004: 0.25, 0.012: 0.2, 0.025: 0.2, 0.045: 0.15, 0.075: 0.1, 0.13: 0.07, 0.22: 0.03}
 """Standard deviation of a period's logarithm of throughput, and its odds."""
 
-MISFITS = {0.6: 0.4, 1.0: 0.35, 2.0: 0.15, 4.0: 0.1}
+MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 """How wrong the formula is, in `SMOOTH` and `OWN`, and the odds."""
 
 SWITCHED = 0.01, 0.15  # and more in the first period after queues came or went: in any case, and if all did; they fill, or drain
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
-MOST = 60  # periods kept
+TRUST = 0.6  # in what the formula says: as if only so much of each period had been seen (Grünwald, ALT 2012)
+MOST = 30  # periods kept
 
 
 Place = tuple[frozenset[int], int]  # a configuration: where queues stand, and the thread level
@@ -72,7 +73,7 @@ class Evidence:
             precision = inverse - np.outer(level, level) / level.sum()  # whatever the height is (Rasmussen and Williams, eq. 2.45)
             errors = np.einsum("ph,ph->h", apart, precision @ apart)
             scale = np.linalg.slogdet(covariance)[1] + math.log(level.sum())
-            rows.append(math.log(noise_odds * misfit_odds) - 0.5 * errors - 0.5 * scale)
+            rows.append(math.log(noise_odds * misfit_odds) - 0.5 * TRUST * errors - 0.5 * scale)
             cases.append((noise, misfit, inverse, level, precision))
         joint = np.stack(rows)
         joint = np.exp(joint - joint.max())

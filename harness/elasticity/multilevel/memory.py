@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
-from harness.elasticity.multilevel.options import Options, Placements
+from harness.elasticity.multilevel.options import Placements
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, log_throughput
 from harness.elasticity.multilevel.regions import Vector
 from harness.elasticity.multilevel.watch import Watch
@@ -43,12 +43,14 @@ class Load:
         return self.expected + float(there - here)
 
 
-def load_of(place: Place, watch: Watch, evidence: Evidence, options: Options, fit: Fit) -> Load:
+def load_of(
+    place: Place, watch: Watch, evidence: Evidence, shares: Vector, hypotheses: Hypotheses, fit: Fit
+) -> Load:
     """What to keep of a load that was settled at `place`."""
     likeliest = np.argsort(-fit.odds, kind="stable")[:LIKELIEST]
     seen = {each: evidence.mean(each) for each in set(evidence.places) - {place}}
     odds = fit.odds[likeliest] / fit.odds[likeliest].sum()
-    return Load(place, watch.expected, watch.deviation, seen, options.shares, options.hypotheses.take(likeliest), odds)
+    return Load(place, watch.expected, watch.deviation, seen, shares, hypotheses.take(likeliest), odds)
 
 
 def remember(loads: list[Load], load: Load) -> list[Load]:
