@@ -6,7 +6,6 @@ import argparse
 import io
 import json
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -269,10 +268,9 @@ def _json_or_none(text: str) -> object:
 
 def list_laws(args: argparse.Namespace) -> int:
     """Print the listing: laws of the thread level, then those that place queues."""
-    placing = [name for name in multilevel.LAWS if find_spec(f"harness.elasticity.multilevel.{name}")]
     texts = [law_as_text(law_class(name), name == DEFAULT_LAW) for name in LAWS]
     texts.append("Laws that place queues and choose the number of threads (model multilevel):")
-    texts += [law_as_text(multilevel.law_class(name), name == multilevel.DEFAULT_LAW) for name in placing]
+    texts += [law_as_text(multilevel.law_class(name), name == multilevel.DEFAULT_LAW) for name in multilevel.LAWS]
     say("\n\n".join(texts))
     return 0
 

@@ -8,7 +8,6 @@ hand-placed  what is best for the first phase, to the end, as an expert would pl
 
 from __future__ import annotations
 
-import importlib.util
 from typing import ClassVar
 
 from harness.elasticity import Decision, Law, Reading, multilevel
@@ -27,7 +26,7 @@ BASELINES = ("manual", "dedicated", DYNAMIC)
 
 def contestants() -> list[str]:
     """All of them; of the laws those that there are."""
-    return [*FIXED[:2], DYNAMIC, FIXED[2], *(name for name in multilevel.LAWS if _exists(name))]
+    return [*FIXED[:2], DYNAMIC, FIXED[2], *multilevel.LAWS]
 
 
 def check_name(name: str) -> None:
@@ -67,7 +66,3 @@ class _Stays(Law):
     def decide(self, reading: Reading) -> Decision:
         """Its first level for ever."""
         return Decision(self.bounds.start, "fixed → stay", "fixed")
-
-
-def _exists(law: str) -> bool:
-    return importlib.util.find_spec(f"harness.elasticity.multilevel.{law}") is not None
