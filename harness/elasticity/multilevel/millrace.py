@@ -2,7 +2,7 @@
 
 What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`),
 and what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a
-few hundred hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
+few thousand hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
 correct (`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`), and to the best one
 that it has been at when no look promises `tolerance`. A look that hurts is taken back at once: the next configuration is the
 best one, or one that is expected to be better. Levels are at most twice the best one, so that few threads stay few where few

@@ -33,8 +33,8 @@ CALL = 0.2  # of what it takes to lock
 class Loads:
     """What each serial part of the graph has to do: first the regions, then the locks, in no special order.
 
-    `work`, `pushes`, `pops`: by part. `entries`: pieces that are locked, and in a small part those that are called, of a runtime
-    that moves batches; `single`: of one that moves tuples. `contenders`: of a lock, how many regions call it; 1 for a region.
+    `work`, `pushes`, `pops`: by part. `entries`: pieces that are locked, and in a small part those called, of a runtime that
+    moves batches; `single`: of one that moves tuples. `contenders`: of a lock, how many regions call it; 1 for a region.
     `all_entries`, `all_single`: of the graph. `hops`: over queues that come and go. `queues`: how many of these there are;
     `own_threads`: of sources and ports.
     """
