@@ -6,13 +6,14 @@ import argparse
 import io
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
 from harness.cli.output import say
 from harness.cli.progress_line import ProgressLine
-from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class
+from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class, multilevel
 from harness.errors import UserError
 from harness.whole_file import write_whole
 
@@ -68,9 +69,15 @@ and, as far as wanted:
   "congested": [true, ...]    one a sample, for elastic_load_balance
   "utilisation": [0.9, ...]   one a sample, for utilisation
   "untrust_above": true       levels above the start are untrusted at first, for streams
+For laws that place queues (see list) it is multi-level, and has besides
+  "ports": 20                 input ports whose queues come and go; or a list of what their operators cost
+and, as far as wanted:
+  "costs": [[0.1, ...], ...]  shares of the work that the profiler saw, one a port: one list a sample, or one for all
+  "payload": 128, "cpus": 8   bytes a tuple; CPUs that threads may use
 The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
 
 
+MAX_PORTS_TEXT = 40  # characters of a row
 MAX_EVERY = 1000
 MAX_JOBS = 1024
 
@@ -97,7 +104,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     replaying.set_defaults(action=replay_trace)
     replaying.add_argument("trace", metavar="TRACE", help="a JSON file, or - for standard input")
-    replaying.add_argument("--law", required=True, metavar="NAME", help=f"one of: {', '.join(LAWS)}")
+    both = f"one of: {', '.join(LAWS)}; for a multi-level trace: {', '.join(multilevel.LAWS)}"
+    replaying.add_argument("--law", required=True, metavar="NAME", help=both)
+    replaying.add_argument("--multilevel", action="store_true", help="refuse a trace that is not multi-level")
     replaying.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the law; may be repeated (see list)"
     )
@@ -190,14 +199,18 @@ def _json_or_none(text: str) -> object:
 
 
 def list_laws(args: argparse.Namespace) -> int:
-    """Print the listing."""
-    say("\n\n".join(law_as_text(law_class(name)) for name in LAWS))
+    """Print the listing: laws of the thread level, then those that place queues."""
+    placing = [name for name in multilevel.LAWS if find_spec(f"harness.elasticity.multilevel.{name}")]
+    texts = [law_as_text(law_class(name), name == DEFAULT_LAW) for name in LAWS]
+    texts.append("Laws that place queues and choose the number of threads (model multilevel):")
+    texts += [law_as_text(multilevel.law_class(name), name == multilevel.DEFAULT_LAW) for name in placing]
+    say("\n\n".join(texts))
     return 0
 
 
-def law_as_text(law: type[Law]) -> str:
+def law_as_text(law: type[Law], default: bool) -> str:
     """What a law does, and a table of its settings."""
-    title = f"{law.name}{' (the default)' if law.name == DEFAULT_LAW else ''}: {law.summary}"
+    title = f"{law.name}{' (the default)' if default else ''}: {law.summary}"
     rows = [("setting", "default", "unit", "range", "meaning")]
     for setting in law.SETTINGS:
         if isinstance(setting.default, bool):
@@ -212,23 +225,37 @@ def replay_trace(args: argparse.Namespace) -> int:
     """Print what a law decides on a trace, or write it as JSON."""
     from harness.cli.settings import parse_settings
     from harness.saso.replay import answer, parse_trace, replay
+    from harness.saso.replay_multilevel import told
 
     settings = parse_settings(args.set)
-    law_class(args.law)  # a wrong name is told before anything is read
+    if args.multilevel or args.law not in multilevel.LAWS:  # a wrong name is told before anything is read
+        (multilevel.law_class if args.multilevel else law_class)(args.law)
     trace = parse_trace(_text_of(args.trace))
+    if args.multilevel and trace.layout is None:
+        raise UserError("--multilevel: the trace must have the key 'ports', or be the record of a run of such a law")
     decisions = replay(args.law, trace, settings)
     document = json.dumps(answer(args.law, decisions), ensure_ascii=False)
     if args.json == "-":
         say(document)
         return 0
-    rows = [("sample", "tuples/s", "level", "state", "reason")]
+    layout = trace.layout
+    rows = [
+        ("sample", "tuples/s", "level", *(("queues",) if layout else ()), "state", *(("ports",) if layout else ()), "reason")
+    ]
     for i, (reading, decision) in enumerate(zip(trace.readings, decisions, strict=True)):
-        rows.append((str(i), f"{reading.throughput:.6g}", str(decision.threads), decision.state, decision.reason))
+        count = () if layout is None else (str(len(decision.queued)),)
+        ports = () if layout is None else (_cut(told(decision.queued, layout)) or "-",)
+        level = (str(i), f"{reading.throughput:.6g}", str(decision.threads))
+        rows.append((*level, *count, decision.state, *ports, decision.reason))
     if args.json is not None:
         check_writable("--json", args.json)
         write_whole(args.json, f"{document}\n".encode())
-    say("\n".join(_table(rows, right=3)))
+    say("\n".join(_table(rows, right=3 if layout is None else 4)))
     return 0
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_PORTS_TEXT else text[: MAX_PORTS_TEXT - 1] + "…"
 
 
 def _text_of(path: str) -> str:

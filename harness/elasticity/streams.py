@@ -58,6 +58,7 @@ class Streams(Law):
 
     name = "streams"
     summary = "what IBM Streams really does: doubles up, bisects down, faults included (OSStreams, P17 §4.2)"
+    sensitivity = SENSITIVITY
 
     def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
         """Levels outside the bounds are trusted to bring nothing, which is wrong for the maximum itself."""
@@ -77,6 +78,11 @@ class Streams(Law):
     def untrust_above(self) -> None:
         """Forget the levels above the present one, as IBM Streams does when it has put queues somewhere (M19 §3.3)."""
         self._untrust(self._level + 1)
+
+    def rebase(self, throughput: float) -> None:
+        """Take this for the present level's first throughput, as IBM Streams does when it has put queues somewhere."""
+        here = self._records[self._level]
+        here.first, here.last_time = throughput, self._time
 
     def decide(self, reading: Reading) -> Decision:
         """Load change, record, move."""
@@ -108,8 +114,8 @@ class Streams(Law):
             lowest=lowest,
             trusts_below=below.trusted and not lowest,
             trusts_above=above.trusted,
-            below=self._level > 1 and below.trusted and beats(throughput, below.last, SENSITIVITY),
-            above=above.trusted and beats(above.last, throughput, SENSITIVITY),
+            below=self._level > 1 and below.trusted and beats(throughput, below.last, self.sensitivity),
+            above=above.trusted and beats(above.last, throughput, self.sensitivity),
         )
 
     def _move(self, trends: Trends) -> Decision:

@@ -10,7 +10,8 @@ reasons, not how good it is. A trace is one JSON object:
   utilisation    [0 .. 1 or null], one a sample, for utilisation
   untrust_above  true: levels above the start are untrusted at first, as IBM Streams does when it has put queues somewhere
 
-A sample lasts a second. `name`, and what a replay answers, may stay in the file and are not looked at.
+With `ports` it is multi-level, for laws that place queues: see `replay_multilevel`. A sample lasts a second. `name`, and what
+a replay answers, may stay in the file and are not looked at.
 
 A trace may also be the record of a run: its periods are those of `adaptation`, if it has that, and of `samples`; its levels are
 those of `elastic`, or from 1 to the CPUs it was allowed to use or the threads it used, whichever is more. Where it has readings
@@ -20,18 +21,21 @@ of the CPUs the law's own limit decides on climbing.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
-from harness.elasticity import Bounds, Decision, Reading, make_law
+from harness import elasticity
+from harness.elasticity import Bounds, Decision, Law, Reading, multilevel
 from harness.elasticity.cpu_limit import Answers
+from harness.elasticity.multilevel import Layout
 from harness.errors import UserError
+from harness.saso import replay_multilevel
+from harness.saso import trace_values as checked
 
 INPUTS = ("min", "max", "start", "throughputs", "cpu_ok", "congested", "utilisation", "untrust_above")
-IGNORED = ("name", "law", "levels", "reasons", "states")
+IGNORED = ("name", "law", "levels", "queued", "reasons", "states")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +46,43 @@ class Trace:
     readings: tuple[Reading, ...]  # their level is a stand-in
     cpu_ok: tuple[bool, ...] | None  # None: by the law's own CPU limit
     untrust_above: bool
+    layout: Layout | None = None  # of a multi-level trace
+
+
+def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> Law:
+    """The law that the trace is for. Raises UserError for an unknown law or setting, or a law of the other kind."""
+    cpu = None if trace.cpu_ok is None else Answers(trace.cpu_ok)
+    if trace.layout is not None:
+        return multilevel.make_law(name, trace.bounds, trace.layout, cpu, settings)
+    if name not in elasticity.LAWS and name in multilevel.LAWS:
+        raise UserError(f"law {name} places queues: a trace for it must have the key 'ports'")
+    return elasticity.make_law(name, trace.bounds, cpu, settings)
 
 
 def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> list[Decision]:
     """What the law decides after each sample. Raises UserError for an unknown law or setting, or a clock that goes back."""
-    cpu = None if trace.cpu_ok is None else Answers(trace.cpu_ok)
-    law = make_law(law_name, trace.bounds, cpu, settings)
+    law = law_for(law_name, trace, settings)
     if trace.untrust_above and hasattr(law, "untrust_above"):  # others trust no level at first
         law.untrust_above()
     decisions: list[Decision] = []
-    level = trace.bounds.start
+    level, queued = trace.bounds.start, frozenset[int]()
     for reading in trace.readings:
-        decisions.append(law.step(replace(reading, threads=level)))
-        level = decisions[-1].threads
+        decision = law.step(replace(reading, threads=level, queued=queued))
+        level = decision.threads
+        if trace.layout is not None:
+            queued = queued if decision.queued is None else decision.queued
+            decision = replace(decision, queued=queued)
+        decisions.append(decision)
     return decisions
 
 
 def answer(law_name: str, decisions: Sequence[Decision]) -> dict[str, object]:
-    """A replay as JSON: `levels[i]` is the level after sample i."""
+    """A replay as JSON: after sample i the level is `levels[i]`; multi-level, the places with queues are `queued[i]`."""
+    queued = [sorted(decision.queued) for decision in decisions if decision.queued is not None]
     return {
         "law": law_name,
         "levels": [decision.threads for decision in decisions],
+        **({"queued": queued} if queued else {}),
         "reasons": [decision.reason for decision in decisions],
         "states": [decision.state for decision in decisions],
     }
@@ -81,7 +101,7 @@ def parse_trace(text: str) -> Trace:
     except (ValueError, RecursionError) as error:  # a number of thousands of digits; thousands of brackets
         raise UserError(f"a trace must be JSON: {error}") from None
     if not isinstance(document, dict):
-        raise UserError(f"a trace must be a JSON object, not {_shown(document)}")
+        raise UserError(f"a trace must be a JSON object, not {checked.shown(document)}")
     return _of_record(document) if "samples" in document else _of_trace(document)
 
 
@@ -89,38 +109,46 @@ def parse_trace(text: str) -> Trace:
 
 
 def _of_trace(document: Mapping[str, Any]) -> Trace:
+    known = INPUTS + replay_multilevel.INPUTS
     for key in document:
-        if key not in INPUTS + IGNORED:
-            raise UserError(f"a trace has no key {_shown(key)}; its keys are: {', '.join(INPUTS)}")
+        if key not in known + IGNORED:
+            raise UserError(f"a trace has no key {checked.shown(key)}; its keys are: {', '.join(known)}")
     for key in ("max", "throughputs"):
         if document.get(key) is None:
             raise UserError(f"a trace must have the key {key!r}")
     minimum = document.get("min", 1)
     bounds = Bounds(minimum, document["max"], document.get("start", minimum))
-    throughputs = [_throughput(f"throughputs[{i}]", value) for i, value in enumerate(_list(document, "throughputs"))]
+    throughputs = [
+        checked.throughput(f"throughputs[{i}]", value) for i, value in enumerate(checked.listed(document, "throughputs"))
+    ]
     if not throughputs:
         raise UserError("throughputs must hold one sample at least, not []")
     samples = len(throughputs)
-    congested = _flags(document, "congested")
+    congested = checked.flags(document, "congested")
     if congested is not None:
-        _same_length("congested", congested, samples)
+        checked.same_length("congested", congested, samples, "samples")
     utilisation = None
     if document.get("utilisation") is not None:
-        utilisation = [_share(f"utilisation[{i}]", value) for i, value in enumerate(_list(document, "utilisation"))]
-        _same_length("utilisation", utilisation, samples)
-    cpu_ok = _flags(document, "cpu_ok") or []
+        utilisation = [
+            checked.share(f"utilisation[{i}]", value) for i, value in enumerate(checked.listed(document, "utilisation"))
+        ]
+        checked.same_length("utilisation", utilisation, samples, "samples")
+    cpu_ok = checked.flags(document, "cpu_ok") or []
     if len(cpu_ok) > samples:
         raise UserError(f"cpu_ok must hold one answer a request, at most one for each of {samples} samples, not {len(cpu_ok)}")
     untrust_above = document.get("untrust_above", False)
     if not isinstance(untrust_above, bool):
-        raise UserError(f"untrust_above must be true or false, not {_shown(untrust_above)}")
+        raise UserError(f"untrust_above must be true or false, not {checked.shown(untrust_above)}")
+    layout, costs = replay_multilevel.layout_of_trace(document, samples, bounds)
     busy_shares = repeat(None) if utilisation is None else utilisation
     congestion = repeat(None) if congested is None else map(float, congested)
     readings = tuple(
-        Reading(float(second), 1.0, bounds.start, throughput, utilisation=busy, congestion=fill)
-        for second, (throughput, busy, fill) in enumerate(zip(throughputs, busy_shares, congestion, strict=False), start=1)
+        Reading(float(second), 1.0, bounds.start, throughput, utilisation=busy, congestion=fill, costs=work)
+        for second, (throughput, busy, fill, work) in enumerate(
+            zip(throughputs, busy_shares, congestion, costs, strict=False), start=1
+        )
     )
-    return Trace(bounds, readings, tuple(cpu_ok), untrust_above)
+    return Trace(bounds, readings, tuple(cpu_ok), untrust_above, layout)
 
 
 # -- the record of a run -----------------------------------------------------------------------------------------------------
@@ -130,96 +158,44 @@ def _of_record(record: Mapping[str, Any]) -> Trace:
     phases = ("adaptation", "samples")
     for key in phases:
         if not isinstance(record.get(key, []), list):
-            raise UserError(f"{key} must be a list, not {_shown(record[key])}")
+            raise UserError(f"{key} must be a list, not {checked.shown(record[key])}")
     samples = [(f"{key}[{i}]", sample) for key in phases for i, sample in enumerate(record.get(key, []))]
     if not samples:
         raise UserError("samples must hold one sample at least, not []")
     for place, sample in samples:
         if not isinstance(sample, dict):
-            raise UserError(f"{place} must be a JSON object, not {_shown(sample)}")
+            raise UserError(f"{place} must be a JSON object, not {checked.shown(sample)}")
     bounds = _bounds_of_record(record, samples)
-    readings = tuple(_reading(place, sample, bounds.start) for place, sample in samples)
+    layout = replay_multilevel.layout_of_record(record, bounds)
+    readings = tuple(
+        _reading(place, sample, bounds.start, replay_multilevel.costs_of_sample(place, sample, layout))
+        for place, sample in samples
+    )
+    readings = tuple(reading for reading, (_, sample) in zip(readings, samples, strict=True) if not _put_off(sample))
     knows_cpu = any(reading.system_cpu is not None for reading in readings)
-    return Trace(bounds, readings, None if knows_cpu else (), untrust_above=False)
+    return Trace(bounds, readings, None if knows_cpu else (), False, layout)
+
+
+def _put_off(sample: Mapping[str, Any]) -> bool:
+    """Whether the run kept a sample from its law, for a thread that did not do as it was told."""
+    return str(sample.get("law_reason")).startswith("put off: ")
 
 
 def _bounds_of_record(record: Mapping[str, Any], samples: Sequence[tuple[str, dict[str, Any]]]) -> Bounds:
     elastic, host = record.get("elastic"), record.get("host")
     if isinstance(elastic, dict):
         return Bounds(elastic.get("minimum", 1), elastic.get("maximum"), elastic.get("start", 1))
-    levels = [_number(f"{place}.threads_active", sample.get("threads_active", 0)) for place, sample in samples]
+    levels = [checked.number(f"{place}.threads_active", sample.get("threads_active", 0)) for place, sample in samples]
     cpus = host.get("cpus_allowed", 1) if isinstance(host, dict) else 1
-    return Bounds(1, max(1, int(_number("host.cpus_allowed", cpus)), *map(int, levels)), max(1, int(levels[0])))
+    return Bounds(1, max(1, int(checked.number("host.cpus_allowed", cpus)), *map(int, levels)), max(1, int(levels[0])))
 
 
-def _reading(place: str, sample: Mapping[str, Any], level: int) -> Reading:
-    throughput = _throughput(f"{place}.submitted_tuples_per_s", sample.get("submitted_tuples_per_s"))
-    time_s = _number(f"{place}.time_s", sample.get("time_s"))
-    elapsed_s = _number(f"{place}.elapsed_s", sample.get("elapsed_s"))
-    shares = {name: _share(f"{place}.{name}", sample.get(name)) for name in ("system_cpu", "others_cpu", "utilisation")}
+def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[float]) -> Reading:
+    throughput = checked.throughput(f"{place}.submitted_tuples_per_s", sample.get("submitted_tuples_per_s"))
+    time_s = checked.number(f"{place}.time_s", sample.get("time_s"))
+    elapsed_s = checked.number(f"{place}.elapsed_s", sample.get("elapsed_s"))
+    shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in ("system_cpu", "others_cpu", "utilisation")}
     try:
-        return Reading(time_s, elapsed_s, level, throughput, **shares)
+        return Reading(time_s, elapsed_s, level, throughput, costs=costs, **shares)
     except UserError as error:
         raise UserError(f"{place}: {error}") from None
-
-
-# -- values ------------------------------------------------------------------------------------------------------------------
-
-
-def _number(place: str, value: object) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise UserError(f"{place} must be a number, not {_shown(value)}")
-
-
-def _throughput(place: str, value: object) -> float:
-    try:
-        number = _number(place, value)
-    except UserError:
-        number = -1.0
-    if number < 0.0:
-        raise UserError(f"{place} must be a number of tuples/s from 0, not {_shown(value)}")
-    return number
-
-
-def _share(place: str, value: object) -> float | None:
-    if value is None:
-        return None
-    number = _number(place, value)
-    if not 0.0 <= number <= 1.0:
-        raise UserError(f"{place} must be from 0 to 1, not {_shown(value)}")
-    return number
-
-
-def _list(document: Mapping[str, Any], key: str) -> list[Any]:
-    if not isinstance(document[key], list):
-        raise UserError(f"{key} must be a list, not {_shown(document[key])}")
-    return document[key]
-
-
-def _flags(document: Mapping[str, Any], key: str) -> list[bool] | None:
-    if document.get(key) is None:
-        return None
-    flags = _list(document, key)
-    for i, flag in enumerate(flags):
-        if not isinstance(flag, bool):
-            raise UserError(f"{key}[{i}] must be true or false, not {_shown(flag)}")
-    return flags
-
-
-def _same_length(key: str, values: Sequence[object], samples: int) -> None:
-    if len(values) != samples:
-        raise UserError(f"{key} must hold one value for each of {samples} samples, not {len(values)}")
-
-
-def _shown(value: object) -> str:
-    try:
-        text = json.dumps(value)
-    except ValueError:  # a whole number of thousands of digits
-        text = "a number too long to print"
-    return text if len(text) <= 40 else text[:40] + "…"

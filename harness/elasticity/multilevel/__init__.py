@@ -2,8 +2,9 @@
 
   layout        the graph as they see it
   law           what such a law is
-  middleware19  M19 §3
-  streams       what IBM Streams really does
+  groups        operators by what they cost
+  middleware19  M19 §3; its rules R1 to R5 are middleware19_search
+  streams       what IBM Streams really does; how it looks for operators is streams_ports
   millrace      our own, the default
 
 A law of this kind begins without any queue at the ports that it may switch (its places), and with the lowest level.

@@ -1,0 +1,143 @@
+"""Multi-level traces: what a law that places queues is fed with besides, and how its places are told.
+
+A trace with the key `ports` is one. It is a pipeline of a source and an operator for each port; each port is a place:
+
+  ports    how many there are; or a list of what the operator of each costs a tuple, in any unit
+  costs    shares of the work, 0 .. 1, one a port, as the profiler saw them: one list a sample (null: not known) or one for all.
+           Without it they follow from `ports`, or are not known
+  payload  bytes a tuple (0); cpus: that threads may use (the highest level)
+
+The record of a run with such a law is one, too: its graph is built anew, and `operator_cost` of its samples are the costs. The
+graph of a file is not in the record; a pipeline of its places stands for it, and what its operators cost is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any
+
+import topologies
+from harness.elasticity import Bounds
+from harness.elasticity.multilevel import Layout, Link, layout_of
+from harness.errors import UserError
+from harness.graph import MAX_PAYLOAD, MAX_THREADS, PortId
+from harness.models import Dynamic
+from harness.saso import trace_values as checked
+
+INPUTS = ("ports", "costs", "payload", "cpus")
+MAX_PLACES = 100_000
+
+Costs = tuple[float, ...]
+
+
+def layout_of_trace(document: Mapping[str, Any], samples: int, bounds: Bounds) -> tuple[Layout | None, Iterable[Costs]]:
+    """The pipeline of a trace, None if it is not multi-level; and by sample the costs of its operators, the source's first."""
+    given = document.get("ports")
+    if given is None:
+        for key in INPUTS[1:]:
+            if document.get(key) is not None:
+                raise UserError(f"{key} is for multi-level traces, which must have the key 'ports'")
+        return None, repeat(())
+    if isinstance(given, list):
+        flop = [checked.cost(f"ports[{i}]", value) for i, value in enumerate(given)]
+        checked.whole("the length of ports", len(flop), 0, MAX_PLACES)
+    else:
+        flop = [0.0] * checked.whole("ports", given, 0, MAX_PLACES)
+    names = [PortId(str(place), 0) for place in range(len(flop))]
+    payload = checked.whole("payload", _or(document, "payload", 0), 0, MAX_PAYLOAD)
+    cpus = checked.whole("cpus", _or(document, "cpus", bounds.maximum), 1, MAX_THREADS)
+    return _pipeline(names, flop, payload, cpus), _costs(document, samples, flop)
+
+
+def _or(document: Mapping[str, Any], key: str, default: int) -> object:
+    value = document.get(key)
+    return default if value is None else value
+
+
+def _costs(document: Mapping[str, Any], samples: int, flop: Sequence[float]) -> Iterable[Costs]:
+    if document.get("costs") is None:
+        total = sum(flop)
+        return repeat((0.0, *(cost / total for cost in flop)) if 0.0 < total < float("inf") else ())
+    listed = checked.listed(document, "costs")
+    if not listed or not all(entry is None or isinstance(entry, list) for entry in listed):
+        return repeat(_shares("costs", listed, len(flop)))
+    checked.same_length("costs", listed, samples, "samples")
+    return [() if entry is None else _shares(f"costs[{i}]", entry, len(flop)) for i, entry in enumerate(listed)]
+
+
+def _shares(key: str, values: object, ports: int) -> Costs:
+    if not isinstance(values, list):
+        raise UserError(f"{key} must be a list, not {checked.shown(values)}")
+    checked.same_length(key, values, ports, "ports")
+    return (0.0, *(_share(f"{key}[{i}]", value) for i, value in enumerate(values)))
+
+
+def _share(key: str, value: object) -> float:
+    return checked.share(key, checked.number(key, value)) or 0.0
+
+
+def layout_of_record(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
+    """The graph of a record, None if it is that of another law."""
+    elastic, host = record.get("elastic"), record.get("host")
+    if not isinstance(elastic, dict) or elastic.get("places") is None:
+        return None
+    ports = [_port(f"elastic.places[{i}]", name) for i, name in enumerate(checked.listed(elastic, "places"))]
+    given = host.get("cpus_allowed") if isinstance(host, dict) else None
+    cpus = bounds.maximum if given is None else checked.whole("host.cpus_allowed", given, 1, MAX_THREADS)
+    try:
+        graph, _ = topologies.build(record["topology"], record["parameters"], record["seed"])
+    except (UserError, KeyError, TypeError, AttributeError):  # of a file, or no whole record
+        return _pipeline(ports, [0.0] * len(ports), 0, cpus)
+    layout = layout_of(graph, Dynamic(), cpus)
+    return layout if layout.ports == ports else _pipeline(ports, [0.0] * len(ports), graph.payload, cpus)
+
+
+def _port(key: str, name: object) -> PortId:
+    parts = re.fullmatch(r"(.+)\[(\d{1,7})\]", name) if isinstance(name, str) else None
+    if parts is None:
+        raise UserError(f"{key} must be a port as work1[0], not {checked.shown(name)}")
+    return PortId(parts[1], int(parts[2]))
+
+
+def costs_of_sample(key: str, sample: Mapping[str, Any], layout: Layout | None) -> Costs:
+    """What the profiler saw in a sample of a record; empty if it is not known, or of another graph than the layout's."""
+    if layout is None or sample.get("operator_cost") is None:
+        return ()
+    given = sample["operator_cost"]
+    if not isinstance(given, list):
+        raise UserError(f"{key}.operator_cost must be a list, not {checked.shown(given)}")
+    costs = tuple(checked.cost(f"{key}.operator_cost[{i}]", value) for i, value in enumerate(given))
+    return costs if len(costs) == layout.operators else ()
+
+
+def _pipeline(ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus: int) -> Layout:
+    """A source, and behind it each operator that has a port, in their order; `flop` by port."""
+    numbers: dict[str, int] = {}
+    for port in ports:
+        numbers.setdefault(port.operator, 1 + len(numbers))
+    at = [numbers[port.operator] for port in ports]
+    work = dict(zip(reversed(at), reversed(flop), strict=True))  # of its first port
+    return Layout(
+        ports=list(ports),
+        at=at,
+        sources=[0],
+        links=[Link(operator - 1, operator, 1.0, place) for place, operator in enumerate(at)],
+        tuples=[1.0] * (1 + len(numbers)),
+        flop=[0.0, *(work[operator] for operator in numbers.values())],
+        payload=payload,
+        cpus=cpus,
+    )
+
+
+def told(places: Iterable[int], layout: Layout) -> str:
+    """Places as people read them, runs of neighbours cut short: `work1..work9, sink`."""
+    runs: list[list[int]] = []
+    for place in sorted(places):
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    names = [port.operator if port.port == 0 else str(port) for port in layout.ports]
+    return ", ".join(names[run[0]] if len(run) == 1 else f"{names[run[0]]}..{names[run[-1]]}" for run in runs)

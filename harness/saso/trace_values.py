@@ -1,0 +1,92 @@
+"""Values of a trace, checked: each raises a UserError that names the key, the rule and the value, in one short line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.errors import UserError
+
+
+def number(place: str, value: object) -> float:
+    """A finite number."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        try:
+            checked = float(value)
+        except OverflowError:
+            checked = math.inf
+        if math.isfinite(checked):
+            return checked
+    raise UserError(f"{place} must be a number, not {shown(value)}")
+
+
+def throughput(place: str, value: object) -> float:
+    """Tuples/s, from 0."""
+    return _from_zero(place, value, "a number of tuples/s from 0")
+
+
+def cost(place: str, value: object) -> float:
+    """What an operator costs a tuple, from 0, in any unit."""
+    return _from_zero(place, value, "a number from 0")
+
+
+def _from_zero(place: str, value: object, rule: str) -> float:
+    try:
+        checked = number(place, value)
+    except UserError:
+        checked = -1.0
+    if checked < 0.0:
+        raise UserError(f"{place} must be {rule}, not {shown(value)}")
+    return checked
+
+
+def share(place: str, value: object) -> float | None:
+    """From 0 to 1; None stays None: not known."""
+    if value is None:
+        return None
+    checked = number(place, value)
+    if not 0.0 <= checked <= 1.0:
+        raise UserError(f"{place} must be from 0 to 1, not {shown(value)}")
+    return checked
+
+
+def whole(place: str, value: object, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise UserError(f"{place} must be a whole number from {least} to {most}, not {shown(value)}")
+    return value
+
+
+def listed(document: Mapping[str, Any], key: str) -> list[Any]:
+    """The list of a key that is there."""
+    if not isinstance(document[key], list):
+        raise UserError(f"{key} must be a list, not {shown(document[key])}")
+    return document[key]
+
+
+def flags(document: Mapping[str, Any], key: str) -> list[bool] | None:
+    """A list of true and false; None without it."""
+    if document.get(key) is None:
+        return None
+    found = listed(document, key)
+    for i, value in enumerate(found):
+        if not isinstance(value, bool):
+            raise UserError(f"{key}[{i}] must be true or false, not {shown(value)}")
+    return found
+
+
+def same_length(key: str, values: Sequence[object], expected: int, of: str) -> None:
+    """`of`: what there must be one value for, in the plural."""
+    if len(values) != expected:
+        raise UserError(f"{key} must hold one value for each of {expected} {of}, not {len(values)}")
+
+
+def shown(value: object) -> str:
+    """A value as JSON, cut short."""
+    try:
+        text = json.dumps(value)
+    except ValueError:  # a whole number of thousands of digits
+        text = "a number too long to print"
+    return text if len(text) <= 40 else text[:40] + "…"
