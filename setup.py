@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
-ROOMS = (RUNTIME, Path("harness/simulator"), Path("harness/calibration"))
+ROOMS = (RUNTIME, Path("harness/simulator"), Path("harness/calibration"), Path("harness/saso/placement"))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
 optimise = os.environ.get("MILLRACE_CFLAGS", "-O3 -march=native -ffp-contract=off -g1")
@@ -22,7 +22,7 @@ if sanitizer:
 headers = [str(path) for room in ROOMS for path in sorted((ROOT / room / "native").glob("*.hpp"))]
 extensions = [
     Extension(
-        f"harness.{room.name}.{source.stem}",
+        ".".join((*room.parts, source.stem)),
         [str(source.relative_to(ROOT))],
         include_dirs=[str(room / "native"), str(RUNTIME / "native")],
         language="c++",

@@ -8,7 +8,7 @@ import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.cli.arguments import check_writable, whole
 from harness.cli.output import say
@@ -18,7 +18,13 @@ from harness.errors import UserError
 from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
     from harness.saso.scenario import Scenario
+
+R = TypeVar("R")  # a row of one of the benches
 
 SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
 
@@ -33,6 +39,9 @@ examples:
 
   millrace laws bench --curves mine.yaml --law millrace --law streams
       the same on throughput curves of your own
+
+  millrace laws bench --multilevel --every 10
+      the laws that place queues as well, on graphs: docs/laws.md
 
   millrace laws list
       every law with its settings
@@ -123,6 +132,7 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
         parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
 
     add("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
+    add("--multilevel", False, action="store_true", help="laws that place queues, too, and what they must beat (docs/laws.md)")
     add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
     add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="every N-th scenario of the library (default: all)")
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
@@ -141,19 +151,54 @@ def run(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     """Drive the laws through the scenarios; print and write what came of it."""
+    if args.multilevel:
+        return _bench_of_placements(args)
     from harness.saso.report import as_document, as_frame, summary
 
     laws = list(dict.fromkeys(args.law or LAWS))
     for name in laws:
         law_class(name)
     scenarios = _scenarios(args)
-    outputs = {option: path for option in ("report", "table", "json") if (path := getattr(args, option)) not in (None, "-")}
-    for option, path in outputs.items():
-        check_writable(f"--{option}", path)
+    _check_outputs(args)
     from harness.saso.bench import run_bench
 
     with ProgressLine(len(laws) * len(scenarios)) as line:
         rows = run_bench(laws, scenarios, lambda done, of: line.show(done, of, "SASO bench"), args.jobs)
+    return _tell(args, rows, summary, as_document, as_frame)
+
+
+def _bench_of_placements(args: argparse.Namespace) -> int:
+    from harness.saso.placement.bench import run_bench
+    from harness.saso.placement.contestants import check_name, contestants
+    from harness.saso.placement.report import as_document, as_frame, summary
+    from harness.saso.placement.scenario import scenarios
+
+    if args.curves is not None:
+        raise UserError(f"--curves is not for --multilevel, whose laws need surfaces: {args.curves[:80]!r}")
+    laws = list(dict.fromkeys(args.law or contestants()))
+    for name in laws:
+        check_name(name)
+    chosen = list(scenarios())[:: args.every]
+    _check_outputs(args)
+    with ProgressLine(len(laws) * len(chosen)) as line:
+        rows = run_bench(laws, chosen, lambda done, of: line.show(done, of, "SASO bench of placements"), args.jobs)
+    return _tell(args, rows, summary, as_document, as_frame)
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    outputs = {option: path for option in ("report", "table", "json") if (path := getattr(args, option)) not in (None, "-")}
+    for option, path in outputs.items():
+        check_writable(f"--{option}", path)
+
+
+def _tell(
+    args: argparse.Namespace,
+    rows: Sequence[R],
+    summary: Callable[[Sequence[R]], str],
+    as_document: Callable[[Sequence[R]], object],
+    as_frame: Callable[[Sequence[R]], pd.DataFrame],
+) -> int:
+    """Print and write what came of a bench."""
     if args.table is not None:
         buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
         as_frame(rows).to_parquet(buffer, index=False)

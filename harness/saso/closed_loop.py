@@ -28,7 +28,7 @@ def run(law: Law, scenario: Scenario) -> Trace:
     """One run from the first period to the last; the same seed gives the same noise, whatever the law does."""
     level = scenario.bounds.start
     trace = Trace([], [], [])
-    noise = _noise(scenario)
+    noise = noise_of(scenario)
     for period in range(scenario.periods):
         crowded = scenario.crowded(period)
         true = scenario.true(period, level)
@@ -51,7 +51,7 @@ def run(law: Law, scenario: Scenario) -> Trace:
     return trace
 
 
-def _noise(scenario: Scenario) -> Iterator[float]:
+def noise_of(scenario: Scenario) -> Iterator[float]:
     """A factor a period, never negative."""
     generator = random.Random(scenario.seed)
     fresh = math.sqrt(1.0 - PERSISTENCE**2)

@@ -71,6 +71,11 @@ def _noise(row: Row) -> float:
 def _table(rows: Sequence[Row]) -> str:
     laws = sorted({row.law for row in rows}, key=lambda law: (law == DEFAULT_LAW, _first(rows, law)))
     cells = [HEADINGS, *(_line(law, [row for row in rows if row.law == law]) for law in laws)]
+    return markdown(cells)
+
+
+def markdown(cells: Sequence[Sequence[str]]) -> str:
+    """A table, its first line the headings; columns behind the first one are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["| " + " | ".join(_padded(line, widths)) + " |" for line in cells]
     rule = "|" + "|".join("-" * (width + 2) if i == 0 else "-" * (width + 1) + ":" for i, width in enumerate(widths)) + "|"

@@ -1,0 +1,110 @@
+"""What measurements say about all configurations: odds of the hypotheses, and a smooth error of the formula.
+
+The truth is taken for
+
+  log throughput(x) = height + log formula(x, hypothesis) + error(x) + noise
+
+as in the calibration of computer models (Kennedy and O'Hagan, J. R. Stat. Soc. B 63(3), 2001). error(x) is a Gaussian process: nearly
+the same for configurations that are alike, and a little of its own for each. The odds of a hypothesis follow from the
+likelihood of all periods (Rasmussen and Williams, MIT Press 2006, eq. 2.30). What is expected of a configuration bends towards what
+was measured there and nearby, so that in the end measurements count and not the formula.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.elasticity.multilevel.regions import Vector
+
+NOISES = (0.004, 0.012, 0.025, 0.045, 0.075, 0.13, 0.22)  # standard deviation of a period's logarithm of throughput
+NOISE_ODDS = (0.25, 0.2, 0.2, 0.15, 0.1, 0.07, 0.03)
+SWITCHED = 0.01, 0.15  # and more in the first period after queues came or went: in any case, and if all did; they fill, or drain
+SMOOTH = 0.08  # of the error that configurations have in common
+OWN = 0.02  # of each one's own
+FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
+MOST = 60  # periods kept
+
+
+Place = tuple[frozenset[int], int]  # a configuration: where queues stand, and the thread level
+
+
+class Evidence:
+    """The periods: the configuration of each, and the logarithm of its throughput."""
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self.values: list[float] = []
+        self.switched: list[float] = []
+
+    def add(self, place: Place, value: float, switched: float = 0.0) -> None:
+        """One more, before which that share of the queues came or went; where there are too many, the oldest of the configuration that has most of them goes."""
+        self.places.append(place)
+        self.values.append(value)
+        self.switched.append(switched)
+        if len(self.places) > MOST:
+            oldest = self.places.index(max(self.places, key=self.places.count))
+            for column in (self.places, self.values, self.switched):
+                del column[oldest]
+
+    def mean(self, place: Place) -> float:
+        """Of the periods at a configuration; those after a switch count only if there are no others."""
+        seen = [(value, switched) for at, value, switched in zip(self.places, self.values, self.switched, strict=True) if at == place]
+        calm = [value for value, switched in seen if switched == 0.0]
+        return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
+
+    def weigh(self, formula: Vector, alike: Vector) -> Fit:
+        """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
+        apart = (np.array(self.values) - self.values[0])[:, None] - formula
+        calm = alike + np.diag(_disturbed(np.array(self.switched)))
+        fits, rows = [], []
+        for noise, odds in zip(NOISES, NOISE_ODDS, strict=True):
+            covariance = calm + noise**2 * np.eye(len(apart))
+            inverse = np.linalg.inv(covariance)
+            level = inverse.sum(axis=0)
+            precision = inverse - np.outer(level, level) / level.sum()  # whatever the height is (Rasmussen and Williams, eq. 2.45)
+            errors = np.einsum("ph,ph->h", apart, precision @ apart)
+            scale = np.linalg.slogdet(covariance)[1] + math.log(level.sum())
+            rows.append(math.log(odds) - 0.5 * errors - 0.5 * scale)
+            fits.append((inverse, level, precision))
+        joint = np.stack(rows)
+        joint = np.exp(joint - joint.max())
+        joint /= joint.sum()
+        noise = math.sqrt(float(joint.sum(axis=1) @ np.square(NOISES)))
+        nearest = int(np.argmin(np.abs(np.log(np.array(NOISES) / noise))))
+        inverse, level, precision = fits[nearest]
+        return Fit(joint.sum(axis=0), noise, self.values[0] + level @ apart / level.sum(), precision @ apart, inverse, level)
+
+
+def _disturbed(switched: Vector) -> Vector:
+    """Variance that a switch of so many of the queues adds to a period."""
+    return np.where(switched > 0.0, (SWITCHED[0] + SWITCHED[1] * switched) ** 2, 0.0)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """`odds` of the hypotheses and a period's `noise`; the rest is for predictions."""
+
+    odds: Vector
+    noise: float
+    height: Vector
+    pull: Vector  # of each period on what is expected nearby
+    inverse: Vector
+    level: Vector
+
+    def expected(self, formula: Vector, alike: Vector, which: np.ndarray) -> Vector:
+        """Configuration x hypothesis, of `which` hypotheses; `alike`: configuration x period, the covariance of errors."""
+        return self.height[which] + formula + alike @ self.pull[:, which]
+
+    def spread(self, alike: Vector, with_best: Vector, best: int) -> Vector:
+        """By configuration: standard deviation of its difference from the `best`, as far as the formula's error leaves it open.
+
+        `with_best`: covariance of errors with that of the best.
+        """
+        explained = alike @ self.inverse
+        open_ = (1.0 - alike @ self.level) / math.sqrt(self.level.sum())
+        variance = with_best[best] - np.einsum("cp,cp->c", explained, alike) + open_**2
+        shared = with_best - explained @ alike[best] + open_ * open_[best]
+        return np.sqrt(np.maximum(variance + variance[best] - 2.0 * shared, 0.0))

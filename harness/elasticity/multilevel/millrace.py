@@ -1,0 +1,302 @@
+"""Millrace's own law of queues and threads: a Bayesian search over placements and levels that knows the graph.
+
+What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`), and
+what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a few
+hundred hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements correct
+(`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`), and to the best one that it has been at
+when no look promises `tolerance`. A look that hurts is taken back at once: the next configuration is the best one, or one that
+is expected to be better. Levels are at most twice the best one, so that few threads stay few where few do.
+
+Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes back to
+what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it searches
+again, although throughput is what it was.
+
+All numbers were chosen on the bench of placements, with other seeds than it is run with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
+from harness.elasticity.law import Bounds, Decision, Reading, Setting
+from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
+from harness.elasticity.multilevel.law import MultilevelLaw
+from harness.elasticity.multilevel.layout import Layout
+from harness.elasticity.multilevel.options import Options, Placements
+from harness.elasticity.multilevel.outlook import HURTS, outlook
+from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
+from harness.elasticity.multilevel.watch import Watch
+from harness.elasticity.multilevel.work_shares import WorkShares
+
+TIRES = 6.0  # looks after which the next one has to promise twice as much
+HOLDS = 2.5  # times as much it has to promise once the law has gone to settle
+TWICE = 2  # periods in a row that may bring less than the best one
+REFINES = 2  # times that it looks for something better beside what promises the most
+LEARNS = 9  # settled periods that still count as measurements
+SAME = 0.003  # of throughput: what is no reason to go elsewhere
+HYPOTHESES = 768
+SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
+RECALLS = 16  # loads
+UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
+OTHER_HOP = 0.4  # in the logarithm of what a hop costs
+DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
+MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
+SEED = 2019
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the law remembers of a load: where it settled, and what that brought."""
+
+    place: Place
+    expected: float  # logarithm of throughput
+    deviation: float  # its standard deviation from period to period
+    seen: Mapping[Place, float]  # what each configuration brought that it has been at
+
+    def explains(self, place: Place, value: float) -> bool:
+        """Whether a logarithm of throughput is what it would be under this load."""
+        known = self.expected if place == self.place else self.seen.get(place)
+        return known is not None and abs(value - known) < max(math.log(1.05), 2.5 * self.deviation)
+
+
+class Millrace(MultilevelLaw):
+    """See the module."""
+
+    name = "millrace"
+    summary = "Bayesian search over placements and levels with a model of the graph: our own"
+    SETTINGS = (
+        Setting("tolerance", 0.004, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another configuration"),
+        Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
+        Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
+    )
+
+    def __init__(
+        self, bounds: Bounds, layout: Layout, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None
+    ) -> None:
+        """As every law that places queues."""
+        super().__init__(bounds, layout, cpu, settings)
+        self._graph = Placements(layout)
+        self._shares = WorkShares(layout)
+        self._generator = np.random.default_rng(SEED)
+        self._options: Options | None = None
+        self._fit: Fit | None = None
+        self._loads: list[Load] = []
+        self._watch: Watch | None = None
+        self._last: frozenset[int] = frozenset()  # placement of the period before
+        self._begin()
+
+    def cpu_limit(self) -> CpuLimit:
+        """Others come first."""
+        return LeaveToOthers(float(self.set["cpu_limit"]))
+
+    def decide(self, reading: Reading) -> Decision:
+        """What to do after a period."""
+        level = self.bounds.clamp(reading.threads)
+        queued = frozenset(place for place in reading.queued if 0 <= place < len(self.layout.ports))
+        switched, self._last = len(queued ^ self._last) / max(1, len(self.layout.ports)), queued
+        if reading.throughput <= 0.0:
+            return Decision(level, "no tuples: says nothing → stay", "idle", queued)
+        if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
+            return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
+        value = math.log(reading.throughput)
+        moved = self._look_at_costs(reading, level, queued)
+        options = self._known(value, queued)
+        place = queued, level
+        if self._settled == place and not moved:
+            answer = self._stays(place, value)
+            if answer is not None:
+                return answer
+        elif moved:
+            known = self._another_load(place, value)
+            if known is not None:
+                return known
+        self._evidence.add(place, value, switched)
+        return self._choose(place, "the work has moved: " if moved else "")
+
+    # -- what it knows --------------------------------------------------------------------------------------------------------
+
+    def _look_at_costs(self, reading: Reading, level: int, queued: frozenset[int]) -> bool:
+        """Learn where the work is. True if it is somewhere else than it was."""
+        if len(reading.costs) != self.layout.operators:
+            return False
+        busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
+        if self._options is not None and self._fit is not None:
+            pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
+        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
+
+    def _known(self, value: float, queued: frozenset[int]) -> Options:
+        """The options, once a first period has said how dear the work is; divided anew as it becomes clearer where it is."""
+        shares = self._shares.shares
+        if self._options is None:
+            alone = ideal(bounds_of(self._graph.parts(queued).loads(shares)))
+            self._work_s = self._graph.flow.submitted * alone / math.exp(min(max(value, -600.0), 600.0))
+            self._divide(self._drawn(HYPOTHESES))
+        elif self._settled is None:
+            clearer = self._shares.looks >= 2.0 * self._divided_at
+            elsewhere = clearer and 0.5 * float(np.abs(self._options.shares - shares).sum()) > MOVED
+            dearer = abs(math.log(max(self._hop(), 1e-9) / max(self._divided_for, 1e-9))) > OTHER_HOP
+            if elsewhere or (dearer and self._looks in DIVIDES):
+                self._divide(self._options.hypotheses, self._hop())
+        assert self._options is not None
+        return self._options
+
+    def _divide(self, hypotheses: Hypotheses, hop: float | None = None) -> None:
+        """The options for the shares of the work that are believed now."""
+        self._divided_at, self._divided_for = self._shares.looks, float(np.median(hypotheses.hop)) if hop is None else hop
+        self._options = Options(self._graph, self.bounds, self._shares.shares, hypotheses, self._divided_for)
+
+    def _hop(self) -> float:
+        """What a hop over a queue takes of the time that all work takes, as far as is known."""
+        if self._fit is None or self._options is None:
+            return self._divided_for
+        return math.exp(float(self._fit.odds @ np.log(np.maximum(self._options.hypotheses.hop, 1e-12))))
+
+    def _drawn(self, count: int) -> Hypotheses:
+        work_s = min(max(self._work_s, 1e-12), 1e6)
+        return draw(self._generator, count, self.layout.cpus, self.layout.payload, work_s)
+
+    # -- searching ------------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._evidence = Evidence()
+        self._settled: Place | None = None
+        self._chosen: Place | None = None  # where it goes to settle
+        self._looks = 0
+        self._hurt = 0  # periods in a row that brought less than the best configuration
+        self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
+
+    def _choose(self, place: Place, why: str = "") -> Decision:
+        """Look at another configuration, or settle on the best of those that it has been at."""
+        options = self._options
+        assert options is not None
+        row = options.row(place)
+        tolerance = float(self.set["tolerance"])
+        threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * (HOLDS if place == self._chosen else 1.0)
+        margin = threshold if place == self._chosen else SAME
+        view = outlook(options, self._evidence, row, margin)
+        self._hurt = self._hurt + 1 if view.lead > HURTS else 0
+        for _ in range(REFINES):
+            count = len(options.level)
+            options.near(view.best)
+            if view.worth > threshold:
+                options.near(view.look)
+            if len(options.level) == count:
+                break
+            view = outlook(options, self._evidence, row, margin)
+        self._fit = view.fit
+        if self._hurt >= TWICE:
+            target, state = view.best, "searching"
+            what = f"{self._named(view.best)} has brought {math.expm1(min(view.lead, UNTOLD)):.1%} more"
+        elif view.worth > threshold:
+            target, state = view.look, "searching"
+            what = f"{self._named(target)} may bring {math.expm1(min(view.gain, UNTOLD)):.1%} over {self._named(view.best)}"
+        else:
+            target, state = view.best, "settled"
+            what = f"{self._named(view.best)}: nothing else promises {threshold:.1%} more"
+        if target != row and self._climbs(row, target) and not self.cpu.acceptable():
+            return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
+        self._chosen = options.place(target) if state == "settled" else None
+        if target == row and state == "settled":
+            self._settle(place, view.fit)
+            return Decision(place[1], f"{why}{what} → stay", state, place[0])
+        self._settled = None
+        self._looks += 1
+        where = "once more" if target == row else "back" if target == view.best else "there"
+        return Decision(options.level[target], f"{why}{what} → {where}", state, options.queued(target))
+
+    def _climbs(self, row: int, target: int) -> bool:
+        """Whether a configuration may need more of the CPUs."""
+        options = self._options
+        assert options is not None
+        return options.level[target] > options.level[row] or options.busy(target) > options.busy(row)
+
+    def _named(self, row: int) -> str:
+        """A configuration in words: the queues by name while they are few."""
+        assert self._options is not None
+        queued, level = self._options.queued(row), self._options.level[row]
+        threads = f"{level} thread{'s' if level > 1 else ''}"
+        if not queued:
+            return f"no queues with {threads}"
+        if len(queued) > 2:
+            return f"{len(queued)} queues with {threads}"
+        ports = " and ".join(self.layout.ports[place].operator for place in sorted(queued))
+        return f"queue{'s' if len(queued) > 1 else ''} before {ports} with {threads}"
+
+    # -- settled --------------------------------------------------------------------------------------------------------------
+
+    def _settle(self, place: Place, fit: Fit) -> None:
+        if self._settled != place:
+            self._settled = place
+            self._watch = Watch(self._evidence.mean(place), fit.noise, float(self.set["change"]))
+
+    def _stays(self, place: Place, value: float) -> Decision | None:
+        """What to do while nothing changes; None: the period is one more measurement."""
+        watch = self._watch
+        assert watch is not None
+        off, before = value - watch.expected, watch.suspect
+        verdict = watch.see(value)
+        if verdict == "same":
+            self._recalled = False
+            return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNS else None
+        if verdict == "burst":
+            reason = f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay"
+            return Decision(place[1], reason, "settled", place[0])
+        assert before is not None
+        known = self._another_load(place, 0.5 * (before + value))
+        if known is not None:
+            return known
+        self._evidence.add(place, before)
+        self._evidence.add(place, value)
+        return self._choose(place, "another load: ")
+
+    def _another_load(self, place: Place, value: float) -> Decision | None:
+        """To what was best under a load that it knows; else, None, a new search begins."""
+        known = [load for load in self._loads if load.explains(place, value)]
+        if self._settled == place:
+            self._remember(place)
+            if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
+                return self._recall(place, known[-1])
+        self._forget(place, value)
+        return None
+
+    def _remember(self, place: Place) -> None:
+        watch = self._watch
+        assert watch is not None
+        seen = {each: self._evidence.mean(each) for each in set(self._evidence.places) - {place}}
+        others = [load for load in self._loads if load.place != place or abs(load.expected - watch.expected) > 0.1]
+        self._loads = [*others[1 - RECALLS :], Load(place, watch.expected, watch.deviation, seen)]
+
+    def _forget(self, place: Place, value: float) -> None:
+        """A new search: the machine is what it was, the work is not."""
+        fit, options = self._fit, self._options
+        assert options is not None
+        hypotheses = options.hypotheses
+        if fit is not None and place in self._evidence.places:
+            slower = math.exp(min(max(self._evidence.mean(place) - value, -30.0), 30.0))
+            self._work_s *= slower
+            kept = self._generator.choice(len(fit.odds), round(SAME_MACHINE * HYPOTHESES), p=fit.odds)
+            hypotheses = hypotheses.take(kept).jittered(self._generator).slower(slower).and_(self._drawn(HYPOTHESES - len(kept)))
+        self._divide(hypotheses)
+        self._begin()
+
+    def _recall(self, place: Place, load: Load) -> Decision:
+        """To the configuration of a load that is known; refused, it is asked for again in each period that shows the load."""
+        options = self._options
+        assert options is not None
+        row, target = options.row(place), options.row(load.place)
+        why = f"load as before, when {self._named(target)} was best"
+        if self._climbs(row, target) and not self.cpu.acceptable():
+            return Decision(place[1], f"{why}, but the CPU limit refuses → stay", "refused", place[0])
+        self._begin()
+        self._evidence.add(load.place, load.expected)
+        self._settled, self._recalled = load.place, True
+        self._watch = Watch(load.expected, load.deviation, float(self.set["change"]), still=LEARNS)
+        return Decision(load.place[1], f"{why} → there", "settled", load.place[0])
+
+
+LAW = Millrace

@@ -1,0 +1,165 @@
+"""The configurations that a law may choose: placements at thread levels, with what the formula says of each.
+
+Placements are found from the graph and the costs of its operators (`cuts`), around the best one more of them as it becomes known
+(`near`). A level is worth a row if the queues of the placement give work to so many threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from harness.elasticity.law import Bounds as Levels
+from harness.elasticity.multilevel.cuts import Dominators, neighbours, placements
+from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH, Place
+from harness.elasticity.multilevel.layout import Layout
+from harness.elasticity.multilevel.physics import Bounds, Hypotheses, bounds_of, log_throughput
+from harness.elasticity.multilevel.regions import Flow, Parts, Vector
+
+DENSE = 8  # levels up to here are all looked at; above it those that are so many times apart
+STEP = 1.2
+BESIDE = (0.85, 0.92, 1.08, 1.15)  # levels around the best one that are looked at
+DEAR = 0.03  # of the work of an operator: from there on a hop changes where queues should stand
+KEPT = 400  # placements whose regions are kept
+NEAR = 10  # placements of a kind that are looked at around the best one
+WORK = 4_000  # operators that placements around the best one may have in sum: what a step has time for
+
+
+class Placements:
+    """The placements of a graph, and their regions: what does not change while tuples flow."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.flow = Flow(layout)
+        self.tree = Dominators(self.flow)
+        self.places = len(layout.ports)
+        self._parts: dict[frozenset[int], Parts] = {}
+
+    def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
+        """Those that divide the work well, if a hop over a queue takes so much of the time that all work takes."""
+        found = dict.fromkeys(placements(self.tree, shares))
+        if hop > DEAR / self.places:
+            found |= dict.fromkeys(placements(self.tree, shares, hop))
+        return list(found)
+
+    def parts(self, queued: frozenset[int]) -> Parts:
+        """Of a placement; those asked for last are kept."""
+        parts = self._parts.pop(queued, None) or Parts(self.flow, queued)
+        self._parts[queued] = parts
+        if len(self._parts) > KEPT:
+            del self._parts[next(iter(self._parts))]
+        return parts
+
+
+class Options:
+    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each; `formula`: row x hypothesis."""
+
+    def __init__(self, graph: Placements, levels: Levels, shares: Vector, hypotheses: Hypotheses, hop: float) -> None:
+        """With the placements that the graph suggests under these shares of the work, and for hops that take about so long."""
+        self.shares, self.hypotheses = shares, hypotheses
+        self._graph, self._levels = graph, levels
+        self.placements: list[frozenset[int]] = []
+        self._number: dict[frozenset[int], int] = {}
+        self._stands: list[np.ndarray] = []  # by placement: 1 where a queue stands
+        self._bounds: list[Bounds] = []
+        self._row: dict[tuple[int, int], int] = {}
+        self.placement: list[int] = []
+        self.level: list[int] = []
+        self.formula = np.zeros((0, len(hypotheses.hop)))
+        self._beside: set[int] = set()
+        for queued in graph.suggested(shares, hop):
+            self._add(queued, _grid(levels))
+        self._complete()
+
+    # -- rows -----------------------------------------------------------------------------------------------------------------
+
+    def row(self, place: Place) -> int:
+        """The row of a configuration, a new one if need be."""
+        queued, level = place
+        if (self._number.get(queued, -1), level) not in self._row:
+            self._add(queued, [level], seen=True)
+            self._complete()
+        return self._row[self._number[queued], level]
+
+    def place(self, row: int) -> Place:
+        """The configuration of a row."""
+        return self.queued(row), self.level[row]
+
+    def queued(self, row: int) -> frozenset[int]:
+        """The placement of a row."""
+        return self.placements[self.placement[row]]
+
+    def busy(self, row: int) -> int:
+        """Threads that find work there."""
+        return self._bounds[self.placement[row]].busy(self.level[row])
+
+    def hops(self, row: int) -> float:
+        """Over queues, for a tuple of each source."""
+        return self._bounds[self.placement[row]].hops
+
+    def near(self, row: int) -> None:
+        """Look also at levels and placements around a row."""
+        if row in self._beside:
+            return
+        self._beside.add(row)
+        level, queued = self.level[row], self.queued(row)
+        self._add(queued, {level - 2, level - 1, level + 1, level + 2, *(round(level * factor) for factor in BESIDE)})
+        most = max(2, min(NEAR, WORK // (4 * len(self.shares))))
+        for other in neighbours(self._graph.tree, self.shares, queued, most):
+            self._add(other, [level])
+        self._complete()
+
+    def _add(self, queued: frozenset[int], levels: Iterable[int], seen: bool = False) -> None:
+        if queued not in self._number:
+            self._number[queued] = len(self.placements)
+            self.placements.append(queued)
+            self._bounds.append(bounds_of(self._graph.parts(queued).loads(self.shares)))
+            stands = np.zeros(self._graph.places, dtype=np.float32)
+            stands[list(queued)] = 1.0
+            self._stands.append(stands)
+        number = self._number[queued]
+        for level in levels:
+            allowed = self._levels.minimum <= level <= self._levels.maximum
+            useful = seen or level <= max(len(queued), self._levels.minimum)
+            if allowed and useful and (number, level) not in self._row:
+                self._row[number, level] = len(self.level)
+                self.placement.append(number)
+                self.level.append(level)
+
+    def _complete(self) -> None:
+        """What the formula says of new rows, and where they stand."""
+        begin = len(self.formula)
+        if begin < len(self.level):
+            new = log_throughput(self._bounds, self.placement[begin:], self.level[begin:], self.hypotheses)
+            self.formula = np.concatenate([self.formula, new])
+        self.log_level: Vector = np.log2(np.array(self.level, dtype=float))
+        self.log_queues: Vector = np.log2([1.0 + len(self.queued(row)) for row in range(len(self.level))])
+        self._log_busy: Vector = np.log2([self.busy(row) for row in range(len(self.level))])
+
+    # -- errors of the formula ------------------------------------------------------------------------------------------------
+
+    def alike(self, rows: Sequence[int] | None, others: Sequence[int]) -> Vector:
+        """Covariance of the formula's errors, rows x others; None: all rows."""
+        mine = np.arange(len(self.level)) if rows is None else np.array(rows)
+        theirs = np.array(others)
+        threads = (self._log_busy[mine][:, None] - self._log_busy[theirs]) / FAR[0]
+        queues = (self.log_queues[mine][:, None] - self.log_queues[theirs]) / FAR[1]
+        numbers = np.array(self.placement)
+        chosen, column = np.unique(numbers[theirs], return_inverse=True)
+        elsewhere = self._elsewhere(chosen)[numbers[mine]][:, column] / FAR[2]
+        same = mine[:, None] == theirs
+        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * same
+
+    def _elsewhere(self, chosen: np.ndarray) -> Vector:
+        """Placement x chosen placement: 0 where all queues are the same, 1 where none is: by the cosine, so that covariances are."""
+        stands = np.stack(self._stands)
+        length = np.sqrt(1.0 + stands.sum(axis=1))
+        return 1.0 - (1.0 + stands @ stands[chosen].T) / (length[:, None] * length[chosen])
+
+
+def _grid(levels: Levels) -> list[int]:
+    """Levels that are looked at with every placement."""
+    found = list(range(levels.minimum, min(levels.maximum, max(DENSE, levels.minimum)) + 1))
+    while found[-1] < levels.maximum:
+        found.append(min(levels.maximum, max(found[-1] + 1, round(found[-1] * STEP))))
+    return sorted({*found, levels.start})

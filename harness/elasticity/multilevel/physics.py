@@ -1,0 +1,182 @@
+"""How fast a graph may be under a placement and a thread level: one formula, and many hypotheses of its constants.
+
+With the loads of `regions` (the work of the whole graph is 1) and m = own threads + min(level, queues) threads that find work,
+
+  hop        q (1 + c log2 m) k^g                   time of a hop over one of k queues: push and pop, copies, synchronisation
+  region     the most loaded one: work + hop (f pushes + (1 - f) pops + e entries of locks)
+  lock       the same, with e (1 + l (min(contenders, m) - 1)): a lock that many want is handed from one CPU to the other
+  capacity   m / (1 + a (m - 1)) up to a knee; (m / knee)^-t of that behind it: more threads than CPUs, SMT, memory
+  threads    (1 + hop (hops + e entries)) / capacity
+  throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
+
+up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e are drawn as times, and q is divided by the time
+of the graph's work, which the first measurement tells, so that a graph with dear operators is known from the start to bear queues.
+
+After the roofline's idea that the tightest of a few bounds explains throughput (Williams, Waterman and Patterson, CACM 52(4),
+2009). The odds of the constants come from the bench and from `config/software`, not from any one machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from harness.elasticity.multilevel.regions import Loads, Vector
+
+HOPS = np.concatenate([[0.0], np.geomspace(1e-5, 50.0, 35)])  # times of a hop over that of all work at which loads are kept
+SIDES = (0.2, 0.4, 0.6, 0.8)  # f
+ENTRIES = np.geomspace(0.015, 60.0, 7)  # e
+HOP_NS, HOP_NS_BYTE = 60.0, 0.08  # median time of a hop: a push and a pop, and bytes copied
+HOP_SPREAD = 1.2  # standard deviation of its logarithm
+ENTRY_NS, ENTRY_SPREAD = 15.0, 0.9  # the same of a lock that nobody else has
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """One value of each constant a hypothesis; `side` is an index into `SIDES`."""
+
+    hop: Vector
+    sync: Vector
+    footprint: Vector
+    side: np.ndarray
+    entry: Vector
+    waiting: Vector
+    serial: Vector
+    knee: Vector
+    tail: Vector
+    sharp: Vector
+
+    def take(self, which: np.ndarray) -> Hypotheses:
+        """Those of an index, which may name one more than once."""
+        return Hypotheses(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    def and_(self, others: Hypotheses) -> Hypotheses:
+        """These and those."""
+        columns = ((getattr(self, field.name), getattr(others, field.name)) for field in fields(self))
+        return Hypotheses(*(np.concatenate(pair) for pair in columns))
+
+    def slower(self, factor: float) -> Hypotheses:
+        """The same where all work takes `factor` times as long and hops do not."""
+        return replace(self, hop=self.hop / factor)
+
+    def jittered(self, generator: np.random.Generator) -> Hypotheses:
+        """Each a little beside itself, so that copies of one are not all the same."""
+        count = len(self.hop)
+        return replace(
+            self,
+            hop=self.hop * np.exp(0.15 * generator.standard_normal(count)),
+            sync=self.sync * np.exp(0.2 * generator.standard_normal(count)),
+            entry=self.entry * np.exp(0.2 * generator.standard_normal(count)),
+            waiting=self.waiting * np.exp(0.2 * generator.standard_normal(count)),
+            serial=self.serial * np.exp(0.2 * generator.standard_normal(count)),
+            knee=np.maximum(1.0, self.knee * np.exp(0.1 * generator.standard_normal(count))),
+            tail=self.tail + 0.1 * generator.standard_normal(count),
+            sharp=np.maximum(1.5, self.sharp * np.exp(0.15 * generator.standard_normal(count))),
+        )
+
+
+def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, work_s: float) -> Hypotheses:
+    """From what is thought likely before anything is measured; `work_s`: time of all work for a tuple of each source."""
+
+    def one_of(odds: dict[float, float]) -> Vector:
+        return generator.choice(np.array(list(odds)), count, p=np.array(list(odds.values())))
+
+    hop_s = 1e-9 * (HOP_NS + HOP_NS_BYTE * payload) * np.exp(HOP_SPREAD * generator.standard_normal(count))
+    anywhere = np.exp(generator.uniform(0.0, math.log(2.0 * cpus), count))
+    where = one_of({1.0: 0.5, 0.5: 0.25, 0.0: 0.25})  # of the CPUs
+    return Hypotheses(
+        hop=hop_s / work_s,
+        sync=one_of({0.0: 0.3, 0.05: 0.25, 0.15: 0.2, 0.4: 0.15, 1.0: 0.1}),
+        footprint=one_of({0.0: 0.5, 0.1: 0.25, 0.3: 0.25}),
+        side=generator.integers(0, len(SIDES), count),
+        entry=np.clip(1e-9 * ENTRY_NS / hop_s * np.exp(ENTRY_SPREAD * generator.standard_normal(count)), *ENTRIES[[0, -1]]),
+        waiting=one_of({0.0: 0.25, 0.1: 0.25, 0.4: 0.25, 1.5: 0.25}),
+        serial=one_of({0.0: 0.4, 0.004: 0.2, 0.012: 0.15, 0.03: 0.15, 0.1: 0.1}),
+        knee=np.maximum(1.0, np.where(where > 0.0, where * cpus, anywhere)),
+        tail=one_of({0.0: 0.3, 0.3: 0.2, 0.8: 0.15, 2.0: 0.1, -0.3: 0.15, -0.6: 0.1}),
+        sharp=one_of({2.5: 0.2, 4.0: 0.3, 8.0: 0.3, 20.0: 0.2}),
+    )
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The loads of a placement at each time of `HOPS`: side x entry x hop."""
+
+    region: Vector
+    lock: Vector
+    contenders: float
+    hops: float
+    entries: float
+    queues: int
+    own_threads: int
+
+    def busy(self, level: int) -> int:
+        """Threads that find work at a level."""
+        return self.own_threads + min(level, self.queues)
+
+
+def bounds_of(loads: Loads) -> Bounds:
+    """The loads as the formula wants them."""
+    regions = loads.contenders <= 1.0
+    side, entry = np.meshgrid(SIDES, ENTRIES, indexing="ij")
+    hops = side[..., None] * loads.pushes + (1.0 - side[..., None]) * loads.pops + entry[..., None] * loads.entries
+    region = (loads.work[regions] + HOPS[:, None] * hops[:, :, None, regions]).max(axis=-1)
+    lock = (loads.work[~regions] + HOPS[:, None] * hops[:, :, None, ~regions]).max(axis=-1, initial=0.0)
+    contended = loads.contenders[~regions]
+    return Bounds(
+        region=region,
+        lock=lock,
+        contenders=float(contended[int(np.argmax(loads.entries[~regions]))]) if len(contended) else 1.0,
+        hops=loads.hops,
+        entries=loads.all_entries,
+        queues=loads.queues,
+        own_threads=loads.own_threads,
+    )
+
+
+def ideal(bounds: Bounds) -> float:
+    """Throughput if queues cost nothing and each of the graph's own threads is a CPU, in units of that of all work on one."""
+    return 1.0 / max(float(bounds.region[0, 0, 0]), float(bounds.lock[0, 0, 0]), 1.0 / bounds.own_threads)
+
+
+def log_throughput(bounds: Sequence[Bounds], numbers: Sequence[int], levels: Sequence[int], of: Hypotheses) -> Vector:
+    """Configuration x hypothesis; a configuration is the number of its placement's bounds, and a level."""
+    chosen, rows = np.unique(np.array(numbers), return_inverse=True)
+    each = [bounds[number] for number in chosen]
+    busy = np.array([float(bounds[number].busy(level)) for number, level in zip(numbers, levels, strict=True)])[:, None]
+
+    def column(name: str) -> Vector:
+        return np.array([float(getattr(one, name)) for one in each])[rows, None]
+
+    hop = of.hop * (1.0 + of.sync * np.log2(busy)) * np.maximum(column("queues"), 1.0) ** of.footprint
+    place, beyond = _between(hop)
+    key = rows[:, None], of.side[None, :]
+    dearer = of.entry * (1.0 + of.waiting * (np.minimum(column("contenders"), busy) - 1.0))
+    region = _at(np.stack([one.region for one in each]), (*key, _nearest(of.entry)[None, :]), place, beyond)
+    lock = _at(np.stack([one.lock for one in each]), (*key, _nearest(dearer)), place, beyond)
+    within = np.minimum(busy, of.knee)
+    capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
+    threads = (1.0 + hop * (column("hops") + of.entry * column("entries"))) / capacity
+    slowest = np.maximum(np.maximum(region, lock), threads)
+    apart = (region / slowest) ** of.sharp + (lock / slowest) ** of.sharp + (threads / slowest) ** of.sharp
+    return -np.log(slowest) - np.log(apart) / of.sharp
+
+
+def _nearest(entry: Vector) -> np.ndarray:
+    """Which of `ENTRIES`."""
+    step = math.log(ENTRIES[1] / ENTRIES[0])
+    return np.clip(np.rint(np.log(entry / ENTRIES[0]) / step), 0, len(ENTRIES) - 1).astype(int)
+
+
+def _between(hop: Vector) -> tuple[np.ndarray, Vector]:
+    """Where times of a hop lie in `HOPS`: the place before, and how far behind it; beyond the last one, further still."""
+    place = np.clip(np.searchsorted(HOPS, hop) - 1, 0, len(HOPS) - 2)
+    return place, (hop - HOPS[place]) / (HOPS[place + 1] - HOPS[place])
+
+
+def _at(table: Vector, key: tuple[np.ndarray, ...], place: np.ndarray, beyond: Vector) -> Vector:
+    low = table[(*key, place)]
+    return low + beyond * (table[(*key, place + 1)] - low)

@@ -1,0 +1,79 @@
+"""Who takes part: laws that place queues, and what they must beat.
+
+  manual       no queues
+  dedicated    a queue and a thread for every port
+  dynamic      a queue before every port, the number of threads by `elasticity.millrace`
+  hand-placed  what is best for the first phase, to the end, as an expert would place it
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from typing import ClassVar
+
+from harness.elasticity import Decision, Law, Reading, multilevel
+from harness.elasticity import make_law as make_thread_law
+from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
+from harness.elasticity.law import Bounds
+from harness.errors import UserError
+from harness.saso.placement.closed_loop import Trace, run
+from harness.saso.placement.scenario import Scenario
+
+FIXED = ("manual", "dedicated", "hand-placed")
+DYNAMIC = "dynamic"
+BASELINES = ("manual", "dedicated", DYNAMIC)
+"""What a law that places queues must never be far behind (M19 §4: a safe default choice)."""
+
+
+def contestants() -> list[str]:
+    """All of them; of the laws those that there are."""
+    return [*FIXED[:2], DYNAMIC, FIXED[2], *(name for name in multilevel.LAWS if _exists(name))]
+
+
+def check_name(name: str) -> None:
+    """Raises UserError for a name that is none of theirs."""
+    known = [*FIXED[:2], DYNAMIC, FIXED[2], *multilevel.LAWS]
+    if name not in known:
+        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(known)}")
+
+
+def trace_of(name: str, scenario: Scenario) -> Trace:
+    """Its run. Raises UserError for an unknown name."""
+    check_name(name)
+    layout, bounds = scenario.layout, scenario.bounds
+    everywhere = frozenset(range(len(layout.ports)))
+    if name == "manual":
+        return run(_Stays(bounds), scenario)
+    if name == "dedicated":
+        return run(_Stays(bounds), scenario, everywhere, dedicated=True)
+    if name == "hand-placed":
+        best = scenario.best(0)
+        return run(_Stays(Bounds(best.threads, best.threads, best.threads)), scenario, best.queued)
+    if name == DYNAMIC:
+        return run(make_thread_law("millrace", bounds), scenario, everywhere)
+    return run(multilevel.make_law(name, bounds, layout), scenario)
+
+
+class _Stays(Law):
+    """Decides nothing."""
+
+    name: ClassVar[str] = "stays"
+    summary: ClassVar[str] = "keeps its level and its placement"
+
+    def cpu_limit(self) -> CpuLimit:
+        """Never asked."""
+        return LastPeriod(1.0)
+
+    def decide(self, reading: Reading) -> Decision:
+        """Its first level for ever."""
+        return Decision(self.bounds.start, "fixed → stay", "fixed")
+
+
+def _exists(law: str) -> bool:
+    return importlib.util.find_spec(f"harness.elasticity.multilevel.{law}") is not None
+
+
+def laws_among(names: Sequence[str]) -> list[str]:
+    """Those that place queues."""
+    return [name for name in names if name in multilevel.LAWS]

@@ -1,0 +1,48 @@
+"""Oracles' answers, kept from run to run: they follow from code and profiles alone, and take longer than the laws.
+
+A file an answer in build/oracles, named by a digest of all that it follows from, so that none is ever out of date. Where nothing
+can be written they are worked out anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from harness.constants import ROOT
+from harness.errors import RunFailed
+from harness.saso.placement.oracle import Best
+from harness.whole_file import write_whole
+
+FOLDER = ROOT / "build" / "oracles"
+CODE = ("saso/placement/graphs.py", "saso/placement/oracle.py", "saso/placement/regions.pyx", "saso/placement/surface.py")
+CODE += ("saso/placement/world.py", "elasticity/multilevel/layout.py", "models.py")
+
+
+def best_known(question: object, ask: Callable[[], Best]) -> Best:
+    """The answer to a question that its `repr` tells; `ask` works it out."""
+    name = hashlib.sha256(f"{_ground()} {question!r}".encode()).hexdigest()[:24]
+    file = FOLDER / f"{name}.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(file.read_text())
+        return Best(float(kept["throughput"]), int(kept["threads"]), frozenset(kept["queued"]))
+    best = ask()
+    answer = {"question": repr(question), "throughput": best.throughput, "threads": best.threads, "queued": sorted(best.queued)}
+    with suppress(RunFailed):
+        write_whole(file, json.dumps(answer).encode())
+    return best
+
+
+@functools.cache
+def _ground() -> str:
+    """A digest of the code and of the profiles."""
+    digest = hashlib.sha256()
+    topologies = sorted((ROOT / "topologies").glob("*.py"))
+    profiles = sorted((ROOT / "config").glob("machines/*.yaml")) + sorted((ROOT / "config").glob("software/*.yaml"))
+    for file in [*(Path(ROOT / "harness" / each) for each in CODE), *topologies, *profiles]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

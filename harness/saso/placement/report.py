@@ -1,0 +1,143 @@
+"""The tables that decide: a line a contestant, by noise, and whether our own law keeps what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+
+from harness.elasticity.multilevel import DEFAULT_LAW
+from harness.saso.placement.bench import Row
+from harness.saso.placement.contestants import BASELINES
+from harness.saso.report import markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NEAR = 0.95  # of the oracle: what counts as having found it
+QUIET = 0.05  # noise up to here is in the promises
+REFERENCE = "streams"  # settling is compared with it
+
+HEADINGS = (
+    "law",
+    f"≥ {NEAR:.0%}",
+    "accuracy",
+    "worst",
+    "settling",
+    "overshoot > 2",
+    "queues > 2",
+    "changes",
+    "regret",
+    "threads",
+    "queues",
+)
+
+EXPLANATION = """\
+≥ 95%: scenarios in which the settled throughput is that share of the oracle's. Accuracy: its mean; worst: its least. Settling:
+median of periods until neither threads nor queues change. Overshoot: scenarios in which a law climbed to more than twice the
+oracle's threads, and queues. Changes: after settling, in 50 periods. Regret: throughput lost against the oracle, from the first
+period on. Threads, queues: mean after settling, over the oracle's. All throughputs are those of surfaces, not of runs."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What our own law shall do, and whether it did."""
+
+    text: str
+    found: str
+    kept: bool
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Markdown: a table for each strength of noise, one for changes, and the promises."""
+    groups: dict[str, Callable[[Row], bool]] = {
+        "no noise": lambda row: row.noise == 0.0 and not row.event,
+        "noise up to 5 %": lambda row: row.noise <= QUIET and not row.event,
+        "noise of 10 %": lambda row: row.noise > QUIET and not row.event,
+        "phases, noise up to 5 %": lambda row: row.noise <= QUIET and bool(row.event),
+    }
+    tables = []
+    for title, belongs in groups.items():
+        chosen = [row for row in rows if belongs(row)]
+        if chosen:
+            count = len({row.scenario for row in chosen})
+            tables.append(f"**{title}** ({count} scenarios)\n\n" + markdown(_lines(chosen)))
+    kept = promises(rows)
+    if kept:
+        lines = [("promise of " + DEFAULT_LAW, "found", "kept"), *((each.text, each.found, "yes" if each.kept else "no") for each in kept)]
+        tables.append(markdown(lines))
+    return "\n\n".join([*tables, EXPLANATION]) + "\n"
+
+
+def promises(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Promise]:
+    """Whether `law` keeps what is promised, with noise up to 5 %; empty where it did not take part."""
+    quiet = [row for row in rows if row.noise <= QUIET]
+    ours = {row.scenario: row for row in quiet if row.law == law}
+    if not ours:
+        return []
+    others: dict[str, list[Row]] = {name: [] for name in ours}
+    for row in quiet:
+        if row.law != law and row.scenario in others:
+            others[row.scenario].append(row)
+    near = fmean(row.accuracy >= NEAR for row in ours.values())
+    found = [Promise(f"within {1 - NEAR:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95)]
+    behind = {
+        name: ours[name].accuracy / max(row.accuracy for row in some if row.law in BASELINES)
+        for name, some in others.items()
+        if any(row.law in BASELINES for row in some)
+    }
+    if behind:
+        worst = min(behind.values())
+        count = sum(each < NEAR for each in behind.values())
+        text = f"never more than {1 - NEAR:.0%} below manual, dedicated and dynamic"
+        found.append(Promise(text, f"{count} of {len(behind)}, worst {worst:.1%}", count == 0))
+    reference = [row.settling for some in others.values() for row in some if row.law == REFERENCE]
+    if reference:
+        mine, theirs = median(row.settling for row in ours.values()), median(reference)
+        found.append(Promise(f"median settling at most half of {REFERENCE}'s", f"{mine:g} to {theirs:g}", mine <= theirs / 2))
+    frugal = [_frugal(ours[name], some) for name, some in others.items()]
+    if any(each is not None for each in frugal):
+        more = sum(each is False for each in frugal)
+        text = "no more threads than another law within 5% of its throughput"
+        found.append(Promise(text, f"{more} of {len(frugal)} with more", more == 0))
+    return found
+
+
+def _frugal(ours: Row, others: Sequence[Row]) -> bool | None:
+    """Whether no other law brings as much, or 5 % less or more, with fewer threads. None: none brings as much."""
+    equal = [row.settled_threads for row in others if row.law not in BASELINES[:2] and row.accuracy >= NEAR * ours.accuracy]
+    return None if not equal else ours.settled_threads <= max(1.05 * min(equal), min(equal) + 0.5)
+
+
+def as_document(rows: Sequence[Row]) -> dict[str, object]:
+    """The rows as JSON."""
+    return {"results": [asdict(row) for row in rows], "promises": [asdict(each) for each in promises(rows)]}
+
+
+def as_frame(rows: Sequence[Row]) -> pd.DataFrame:
+    """The rows as a table, without the periods: what the figure is drawn from."""
+    import pandas as pd
+
+    return pd.DataFrame([{key: value for key, value in asdict(row).items() if key not in ("levels", "queues")} for row in rows])
+
+
+def _lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    laws = list(dict.fromkeys(row.law for row in rows))
+    return [HEADINGS, *(_line(law, [row for row in rows if row.law == law]) for law in sorted(laws, key=lambda law: law == DEFAULT_LAW))]
+
+
+def _line(law: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    return (
+        law,
+        f"{fmean(row.accuracy >= NEAR for row in rows):.1%}",
+        f"{fmean(row.accuracy for row in rows):.1%}",
+        f"{min(row.accuracy for row in rows):.1%}",
+        f"{median(row.settling for row in rows):g}",
+        f"{fmean(row.overshoot > 2.0 for row in rows):.1%}",
+        f"{fmean(row.queue_overshoot > 2.0 for row in rows):.1%}",
+        f"{fmean(row.changes for row in rows):.2f}",
+        f"{fmean(row.regret for row in rows):.1%}",
+        f"{fmean(row.settled_threads / row.best_threads for row in rows):.2f} ×",
+        f"{fmean(row.settled_queues / max(1, row.best_queues) for row in rows):.2f} ×",
+    )

@@ -1,0 +1,183 @@
+"""A scenario: a graph in a world, with noise, phases and bounds; and the library of them.
+
+A phase lasts from a period to the next phase. It changes what the operators cost (`costs`, another distribution; `scale`, all of
+them by a factor: load up or down), or how many CPUs others have (`others`). The layout, which is what a law knows, stays.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from harness.elasticity import Bounds
+from harness.elasticity.multilevel import Layout, layout_of
+from harness.models import Dynamic
+from harness.saso.placement.graphs import COSTS, Shape, graph_of
+from harness.saso.placement.known import best_known
+from harness.saso.placement.oracle import Best, best_of
+from harness.saso.placement.surface import Surface
+from harness.saso.placement.world import World
+
+PERIODS = 150  # of a phase: IBM Streams needs 100 to settle on 100 operators and 64 CPUs
+NOISES = (0.0, 0.02, 0.05, 0.10)
+CROWDED = 0.35  # share of the CPUs that others have to take for the CPU limit to say no
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What changes with the period `at`, as against the scenario's own costs."""
+
+    at: int
+    costs: str = ""  # "": the scenario's
+    scale: float = 1.0  # of all operators' FLOP
+    others: float = 0.0  # share of the CPUs that other processes have
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One run of the bench; `noise`: relative standard deviation of a period's throughput."""
+
+    name: str
+    shape: Shape
+    costs: str
+    payload: int
+    world: World
+    noise: float = 0.0
+    phases: Sequence[Phase] = (Phase(0),)
+    periods: int = PERIODS
+    seed: int = 0
+    graph_seed: int = 0
+    event: str = ""
+    drift: float = 0.0
+
+    @property
+    def bounds(self) -> Bounds:
+        """Thread levels that a law may choose."""
+        return Bounds(1, self.world.cpus, 1)
+
+    @property
+    def layout(self) -> Layout:
+        """What a law knows of the graph."""
+        return _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world.cpus)
+
+    def phase(self, period: int) -> Phase:
+        """The phase that a period belongs to."""
+        return [each for each in self.phases if each.at <= period][-1]
+
+    def surface(self, period: int) -> Surface:
+        """The truth of a period."""
+        return _surface(self._ground, self.phase(period))
+
+    def best(self, period: int) -> Best:
+        """What an oracle would choose for that phase."""
+        return _best(self._ground, self.phase(period))
+
+    def crowded(self, period: int) -> bool:
+        """Whether others have so many of the CPUs that the CPU limit says no to who wants to climb."""
+        return self.phase(period).others > CROWDED
+
+    def segments(self) -> list[tuple[int, int]]:
+        """Stretches (first period, behind the last one), one a phase."""
+        return list(pairwise([*(phase.at for phase in self.phases), self.periods]))
+
+    @property
+    def _ground(self) -> Ground:
+        return self.shape, self.costs, self.payload, self.graph_seed, self.world
+
+
+Ground = tuple[Shape, str, int, int, World]
+
+
+@functools.lru_cache(maxsize=8)
+def _layout(shape: Shape, costs: str, payload: int, seed: int, cpus: int) -> Layout:
+    return layout_of(graph_of(shape, costs, payload, seed), Dynamic(threads=1, queued="none"), cpus)
+
+
+@functools.lru_cache(maxsize=16)
+def _surface(ground: Ground, phase: Phase) -> Surface:
+    shape, costs, payload, seed, world = ground
+    layout = _layout(shape, costs, payload, seed, world.cpus)
+    flop = _layout(shape, phase.costs or costs, payload, seed, world.cpus).flop
+    return Surface(layout, world, seed, [phase.scale * each for each in flop], phase.others)
+
+
+@functools.lru_cache(maxsize=64)
+def _best(ground: Ground, phase: Phase) -> Best:
+    same = replace(phase, at=0)
+    return best_known((ground, same), lambda: best_of(_surface(ground, phase), Bounds(1, ground[4].cpus, 1), ground[3]))
+
+
+# -- the library -------------------------------------------------------------------------------------------------------------
+
+SHAPES: dict[str, tuple[Shape, ...]] = {
+    "pipeline": tuple(Shape("pipeline", (("operators", count),)) for count in (10, 30, 100, 100, 300, 1000)),
+    "data-parallel": tuple(Shape("data-parallel", (("width", width),)) for width in (8, 30, 100, 300)),
+    "mix": tuple(Shape("mix", (("width", wide), ("depth", deep))) for wide, deep in ((4, 5), (10, 10), (10, 50), (30, 10))),
+    "bushy": tuple(Shape("bushy", (("width", wide), ("depth", deep))) for wide, deep in ((2, 4), (3, 4), (2, 6))),
+    "random": tuple(Shape("random", (("operators", count),)) for count in (8, 20, 60, 150)),
+}
+WORLDS = (
+    World("local", "millrace", 2),
+    World("local", "millrace", 4),
+    World("xeon", "millrace", 8),
+    World("xeon", "millrace", 16, 2),
+    World("xeon", "millrace", 88),
+)
+PAYLOADS = (1, 128, 1024, 16384)
+DRAWS = 6  # scenarios a shape and world
+BY_STREAMS = 3  # every so many runs on the runtime of IBM Streams: its queues cost more
+
+
+def scenarios() -> Iterator[Scenario]:
+    """The library: for each shape and world some draws of size, costs and payload with each noise; and phases for a choice."""
+    seed = 0
+    for base in _bases():
+        for noise in NOISES if base.event == "" else (0.0, 0.02, 0.05):
+            seed += 1
+            yield replace(base, name=f"{base.name}, noise {noise:.0%}", noise=noise, seed=seed)
+
+
+def _bases() -> Iterator[Scenario]:
+    number = 0
+    for family, shapes in SHAPES.items():
+        for world in WORLDS:
+            for drawn in range(DRAWS):
+                number += 1
+                draw = random.Random(number)
+                software = "streams-4.2" if number % BY_STREAMS == 0 else world.software
+                base = Scenario(
+                    name="",
+                    shape=draw.choice(shapes),
+                    costs=draw.choice(list(COSTS)),
+                    payload=draw.choice(PAYLOADS),
+                    world=replace(world, software=software),
+                    graph_seed=number,
+                )
+                yield replace(base, name=_title(base))
+                if drawn == 0:
+                    event, phases = _phases(draw, number)
+                    changing = replace(base, phases=phases, periods=len(phases) * PERIODS, event=event)
+                    yield replace(changing, name=_title(changing))
+
+
+def _phases(draw: random.Random, number: int) -> tuple[str, tuple[Phase, ...]]:
+    """One of the kinds of change, in turn."""
+    events = {
+        "costs": (Phase(0), Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=draw.choice((0.3, 3.0)))),
+        "load up": (Phase(0), Phase(PERIODS, scale=10.0)),
+        "load down": (Phase(0), Phase(PERIODS, scale=0.1)),
+        "CPUs taken": (Phase(0), Phase(PERIODS, others=0.5), Phase(2 * PERIODS)),
+        "costs and back": (Phase(0), Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=5.0), Phase(2 * PERIODS)),
+    }
+    event = list(events)[number // DRAWS % len(events)]
+    return event, events[event]
+
+
+def _title(scenario: Scenario) -> str:
+    world = scenario.world
+    where = f"{world.cpus} CPUs ({world.machine}, {world.software})"
+    parts = [f"{scenario.shape.name} #{scenario.graph_seed}", scenario.costs, f"{scenario.payload} B", where]
+    return ", ".join([*parts, scenario.event] if scenario.event else parts)
