@@ -23,8 +23,8 @@ def throughput(runs: DataFrame) -> DataFrame:
     [tuples/s], null where there are none. elastic: a control law chose the number of threads, its name is `law`, and level is
     the mean of the levels that it settled on [threads], with its interval; null for the others. queued: the mean number of
     ports with their queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such
-    a law the most that any arm of the cell has. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as from
-    `selection.mark_used`.
+    a law the most that any arm of the cell has. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as
+    from `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
     started = F.struct("started_at", "run_id")
