@@ -29,7 +29,7 @@ GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the ne
 
 @dataclass(frozen=True)
 class Kind:
-    """What a figure of this form shows: columns of the tables that go along the x axis, from panel to panel, from row to row."""
+    """What a figure of this form shows: columns of the tables along the x axis, from panel to panel, from row to row."""
 
     title: str
     along: str

@@ -61,7 +61,7 @@ def test_the_placement_is_the_same_on_every_machine_and_python():
     assert work_costs("skewed", 10, 0) == [100, 1, 1, 100, 1, 1, 1, 100, 1, 10_000]
 
 
-@pytest.mark.parametrize(("heavy", "counts"), [(0, (0, 34, 66)), (10, (10, 30, 60)), (90, (90, 3, 7)), (100, (100, 0, 0))])
+@pytest.mark.parametrize(("heavy", "counts"), [(0, (0, 33, 67)), (10, (10, 30, 60)), (90, (90, 3, 7)), (100, (100, 0, 0))])
 def test_a_share_of_heavy_operators_leaves_a_third_of_the_others_medium(heavy, counts):
     assert Counter(shared_costs(heavy, 100, 3)) == +Counter(dict(zip((10_000, 100, 1), counts, strict=True)))
 
