@@ -10,7 +10,7 @@ CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/ru
 ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report claims test test-fast bench ratios limits sim-bench stress test-tsan lint format lock build clean
+.PHONY: help figures report claims test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
@@ -23,6 +23,8 @@ help:
 	@echo "make limits      what a run costs besides its speed: memory, planning, latency, sleep, profiling"
 	@echo "make sim-bench   the simulator's event core beside SimPy, on the same queueing networks"
 	@echo "make stress      the lock-free structures under the thread, address and undefined-behaviour sanitizers"
+	@echo "make model-check the protocol by which queues come and go, verified by Spin if it is installed"
+	@echo "make switch-bench  what it costs a pipeline when queues of another one come and go"
 	@echo "make test-tsan   the runtime's tests with a build instrumented by ThreadSanitizer"
 	@echo "make lint        formatting and static checks;  make format  mends what can be mended"
 	@echo "make lock        requirements.lock anew from requirements.in"
@@ -51,6 +53,9 @@ limits: build
 
 sim-bench: build
 	@$(BIN)/python -m tests.benchmarks.simulator_events $(ARGS)
+
+switch-bench: build
+	@$(BIN)/python -m tests.benchmarks.switching $(ARGS)
 
 bench: build
 	@$(BIN)/python -m pytest tests/benchmarks -m slow --benchmark-only -q $(ARGS)
@@ -126,6 +131,9 @@ build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harne
 endef
 $(foreach sanitizer,thread address undefined,$(eval $(call STRESS_RULE,$(sanitizer))))
 .PRECIOUS: build/stress/thread/% build/stress/address/% build/stress/undefined/%
+
+model-check:
+	@harness/runtime/model/check.sh build/model
 
 test-tsan: build
 	@tests/native/tsan.sh $(ARGS)

@@ -6,6 +6,8 @@ What this machine cannot show is left out: transfers between sockets where there
 from __future__ import annotations
 
 import math
+import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -30,6 +32,8 @@ OFTEN = 0.5
 
 MOST_CHASED = 256 << 20
 """Memory that is gone through line by line in a random order, at most: it takes long to prepare [bytes]."""
+
+COARSE = 5  # CLOCK_REALTIME_COARSE of Linux, which goes on with each tick
 
 SHORT_IDLE_S = 10e-6
 """A wake-up from no idle state, or the first one."""
@@ -190,6 +194,8 @@ def system(setting: Setting) -> Values:
         "os.sched_min_granularity_us": slice_us,
         "os.sched_wakeup_granularity_us": futexes.preempt(cpu, setting.times(500), 20e-6) / 1000,
     }
+    if sys.platform == "linux":
+        values["os.tick_us"] = 1e6 * time.clock_getres(COARSE)
     if switches:
         switch_ns = min(switches)
         values["os.switch_us"] = max(LEAST, switch_ns / 1000)

@@ -41,7 +41,8 @@ less than 5 %, then it is measured. A run that never settles is reported as such
 lost, doubled, reordered or harmed, or the exit code is 1.
 
 With --elastic it adapts first instead: until the control law has kept its number of threads for 8 periods and the run is
-stationary, for at most 40 periods or 10 times the duration. It is measured for 5 periods at least, the law going on.
+stationary, for at most 40 periods or 10 times the duration; with --model multilevel, where it places queues as well, for at
+most 120 periods. It is measured for 5 periods at least, the law going on.
 
 examples:
   millrace run pipeline --model dynamic
@@ -76,9 +77,32 @@ MAX_TUPLES = 10**15
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `millrace run`."""
-    add_topology_argument(parser)
+    add_run_arguments(parser)
+    parser.add_argument(
+        "--log",
+        metavar="PATH|-",
+        help="write a line a phase, and a line a period of a control law: to PATH, or with - to stderr",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=whole(1, MAX_REPEATS),
+        default=1,
+        metavar="K",
+        help="runs to make, each in a fresh process (default: 1)",
+    )
+    parser.add_argument(
+        "--json",
+        metavar="PATH|-",
+        help="write one JSON record a run, one a line: to PATH, which is replaced once all runs are done, or "
+        "with - to stdout, as each run ends and in place of the table",
+    )
+
+
+def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    """Describe a run; `required`: whether it has to be said which topology and model. `spec_of` reads what was given."""
+    add_topology_argument(parser, required)
     add_settings_argument(parser)
-    parser.add_argument("--model", required=True, choices=list(MODELS), help="threading model")
+    parser.add_argument("--model", required=required, choices=list(MODELS), help="threading model")
     parser.add_argument(
         "--threads",
         type=whole(1, MAX_THREADS),
@@ -113,13 +137,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seconds to run before measuring, 0 allowed; auto (the default): until the run is stationary",
     )
     parser.add_argument(
-        "--repeats",
-        type=whole(1, MAX_REPEATS),
-        default=1,
-        metavar="K",
-        help="runs to make, each in a fresh process (default: 1)",
-    )
-    parser.add_argument(
         "--seed",
         type=whole(0, MAX_SEED),
         default=0,
@@ -131,12 +148,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole(0, MAX_TUPLES),
         metavar="N",
         help="send exactly N tuples from each source, drain and measure all of it; --duration and --warmup then have no effect",
-    )
-    parser.add_argument(
-        "--json",
-        metavar="PATH|-",
-        help="write one JSON record a run, one a line: to PATH, which is replaced once all runs are done, or "
-        "with - to stdout, as each run ends and in place of the table",
     )
 
 
@@ -170,16 +181,11 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="N",
             help=f"the {end}imum that a law may choose (default: {default})",
         )
-    parser.add_argument(
-        "--log",
-        metavar="PATH|-",
-        help="write a line a phase, and a line a period of a control law: to PATH, or with - to stderr",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, report; raises RunFailed if a run was not correct."""
-    spec = _spec(args)
+    spec = spec_of(args)
     for option in ("json", "log"):
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
@@ -198,11 +204,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json not in (None, "-"):
         write_records(args.json, records)
         say(f"wrote {len(records)} record(s) to {args.json}")
-    _raise_if_wrong(records)
+    raise_if_wrong(records)
     return 0
 
 
-def _spec(args: argparse.Namespace) -> RunSpec:
+def spec_of(args: argparse.Namespace) -> RunSpec:
     """The run asked for. Bad input is told here, before anything is started."""
     place = find_place(args.machine, args.simulated, args.software, args.cpus)
     constants = parse_constants(place, args.set_constant)
@@ -284,7 +290,8 @@ def _lengths(args: argparse.Namespace, place: Place) -> tuple[float, float]:
     return lengths["duration"], lengths["period"]
 
 
-def _raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:
+def raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:
+    """Raise RunFailed, with the reason, if one of the runs failed."""
     wrong = [number for number, record in enumerate(records, start=1) if not record["correct"] or record["error"] is not None]
     if wrong:
         reason = (records[wrong[0] - 1]["error"] or "not correct").splitlines()[0]

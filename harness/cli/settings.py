@@ -9,11 +9,12 @@ import topologies
 from harness.errors import UserError
 
 
-def add_topology_argument(parser: argparse.ArgumentParser) -> None:
-    """Add what a command is about, `args.topology`: a topology's name or a graph file."""
+def add_topology_argument(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    """Add what a command is about, `args.topology`: a topology's name or a graph file; None if it may be left out and is."""
     names = ", ".join(topologies.TOPOLOGIES)
     parser.add_argument(
         "topology",
+        nargs=None if required else "?",
         metavar="TOPOLOGY",
         help=f"one of: {names}; or a graph file ending in .yaml, .yml, .json, .py, or .py:FUNCTION (docs/graphs.md)",
     )

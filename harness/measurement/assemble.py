@@ -95,8 +95,8 @@ def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, flow: 
         "context_switches": sum(sample.context_switches for sample in samples),
         "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
         "elastic": _elastic(seen),
-        "adaptation": [_sample(sample, seen) for sample in seen.adaptation],
-        "samples": [_sample(sample, seen) for sample in samples],
+        "adaptation": [sample_entry(sample, _step(sample, seen)) for sample in seen.adaptation],
+        "samples": [sample_entry(sample, _step(sample, seen)) for sample in samples],
         "correct": totals.correct and seen.error is None,
         "error": explain(totals) or seen.error,
         **_of_totals(totals),
@@ -160,8 +160,12 @@ def _middle(numbers: list[int]) -> int | None:
     return sorted(numbers)[(len(numbers) - 1) // 2] if numbers else None
 
 
-def _sample(sample: Sample, seen: Observation) -> dict[str, Any]:
-    step = seen.controller.step_after(sample) if seen.controller else Step()
+def _step(sample: Sample, seen: Observation) -> Step:
+    return seen.controller.step_after(sample) if seen.controller else Step()
+
+
+def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
+    """A sample, and what was decided after it, as a record has them."""
     return {
         "time_s": sample.time_s,
         "elapsed_s": sample.elapsed_s,

@@ -55,10 +55,10 @@ def write_records(path: str | os.PathLike[str], records: Sequence[dict[str, Any]
     write_whole(path, "".join(record_line(record) + "\n" for record in records).encode())
 
 
-def read_records(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], list[Problem]]:
+def read_records(path: str | os.PathLike[str], only: int | None = None) -> tuple[list[dict[str, Any]], list[Problem]]:
     """The good records of a file, and the lines that hold none, each with the reason. Empty lines are passed over.
 
-    Raises UserError if the file cannot be read.
+    `only`: the one line, from 1, that is of interest. Raises UserError if the file cannot be read.
     """
     try:
         data = Path(path).read_bytes()
@@ -67,7 +67,7 @@ def read_records(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], li
     records: list[dict[str, Any]] = []
     problems: list[Problem] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
+        if not line.strip() or only not in (None, number):
             continue
         try:
             record = _parse(line)

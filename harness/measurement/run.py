@@ -10,6 +10,7 @@ from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record
 from harness.measurement.control import Controller
+from harness.measurement.live import Told
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import RunSpec, level_of
@@ -37,10 +38,12 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     record = blank_record(spec, parameters, level_of(model), {})
     engine = None
     try:
-        profile = isinstance(model, Multilevel)  # its laws want to know what operators cost
-        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, profile=profile, **_simulated(spec))
+        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **_options(spec))
         cpus = find_place(spec.machine, spec.simulated, spec.software).cpus
         controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s, cpus)
+        if spec.live:
+            engine = Told(engine, controller, announce)
+            announce = engine.announce
         seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
     except (RunFailed, MemoryError) as error:
         if spec.simulated and engine is not None:
@@ -56,9 +59,10 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     return record | {"host": host.describe(simulates=True)}
 
 
-def _simulated(spec: RunSpec) -> dict[str, Any]:
-    """What `open_engine` is told of a simulated run; nothing of a measured one."""
+def _options(spec: RunSpec) -> dict[str, Any]:
+    """What else `open_engine` is told: of a run whose law places queues that it wants costs, of a simulated one where it is."""
+    options: dict[str, Any] = {"profile": True} if spec.model == Multilevel.name else {}
     if not spec.simulated:
-        return {}
+        return options
     constants = dict(spec.constants) or None
-    return {"simulated": True, "software": spec.software, "constants": constants, "seed": spec.simulation_seed}
+    return options | {"simulated": True, "software": spec.software, "constants": constants, "seed": spec.simulation_seed}

@@ -24,7 +24,8 @@ SIMULATION_TIMEOUT_S = 3600.0  # of a simulated run, whose length in real time n
 
 WINDOW_PERIODS = 5  # that the measured window of a run with an elastic pool has at least, as in P17 §5
 ADAPTATION_PERIODS = 40  # that laws have to settle in, or ten times the measured window, if that is longer (a guess, not tuned)
-ADAPTATION_S = 600.0  # but no more than this
+PLACING_PERIODS = 120  # the same of laws that also place queues: that of IBM Streams takes 100 and more (M19 Figure 6)
+ADAPTATION_S = 600.0  # but no more than this, or twice as long with queues to place
 
 MAX_SLUG = 200  # characters of a cell's name: files may have 255 bytes, endings and temporary names included
 
@@ -65,6 +66,7 @@ class RunSpec:
     software: str = ""  # whose costs a simulated run has; "": those of this project
     constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
     queued: str = ""  # of dynamic only: which scheduled ports have queues, as `models.Chosen` has it; "": all
+    live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
 
     def __post_init__(self) -> None:
         if self.machine != LOCAL:
@@ -103,7 +105,9 @@ class RunSpec:
         """The same of a run in which something is elastic, where the laws adapt instead."""
         if self.warmup != "auto":
             return float(self.warmup)
-        return min(max(ADAPTATION_PERIODS * self.period_s, 10 * self.duration_s), ADAPTATION_S)
+        places = self.model == Multilevel.name
+        periods, most_s = (PLACING_PERIODS, 2 * ADAPTATION_S) if places else (ADAPTATION_PERIODS, ADAPTATION_S)
+        return min(max(periods * self.period_s, 10 * self.duration_s), most_s)
 
     @property
     def elastic_window_s(self) -> float:

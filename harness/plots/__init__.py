@@ -13,6 +13,7 @@ FIGURES = (
     "elb_bursty_rate",
     "saso",
     "elastic_levels",
+    "multilevel",
     "crossover",
     "mw19_fig1",
     "mw19_fig6",

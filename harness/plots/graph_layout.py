@@ -54,12 +54,12 @@ class Layout:
     levels: list[list[int]] = field(default_factory=list)
 
 
-def arrange(graph: Graph) -> Layout:
-    """Fold, order and place the operators of a graph without cycles."""
-    groups, level_of_group = _fold_levels(graph)
+def arrange(graph: Graph, fold: bool = True) -> Layout:
+    """Fold, unless that is not wanted, order and place the operators of a graph without cycles."""
+    groups, level_of_group = _fold_levels(graph, MAX_LEVELS if fold else len(graph.operators))
     layout = _layout(graph, groups, level_of_group)
     _order(layout)
-    if any(len(level) > MAX_ROWS for level in layout.levels):
+    if fold and any(len(level) > MAX_ROWS for level in layout.levels):
         layout = _layout(graph, *_fold_rows(layout))
     _add_bends(layout)
     _order(layout)
@@ -77,11 +77,11 @@ def levels_of(graph: Graph) -> dict[str, int]:
     return level
 
 
-def _fold_levels(graph: Graph) -> tuple[list[list[str]], list[int]]:
-    """Groups of operators with their levels: those in the middle levels of a deep graph that are joined make one group."""
+def _fold_levels(graph: Graph, most: int) -> tuple[list[list[str]], list[int]]:
+    """Groups of operators with their levels: those in the middle of more than `most` levels that are joined make one group."""
     level_of = levels_of(graph)
     depth = max(level_of.values()) + 1
-    if depth <= MAX_LEVELS:
+    if depth <= most:
         return [[name] for name in graph.operators], list(level_of.values())
     tail = depth - LAST_LEVELS
     parent = {name: name for name, level in level_of.items() if FIRST_LEVELS <= level < tail}

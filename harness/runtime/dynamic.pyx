@@ -152,12 +152,12 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
     cdef uint32_t at = worker.at.load(memory_order_relaxed)
     worker.at.store(0, memory_order_relaxed)
     announce(worker)
-    if port.consuming.try_lock():
-        if port.ring.size_guess() > 0:
-            worker.reschedules.add(1)
-            drain(worker, port, rescheduled(port), False)
-            announce(worker)
-            round_[0] = 0
+    # The flag of an empty queue is left alone: who waits for it, to switch the queue off, could miss it for ever.
+    if port.ring.size_guess() > 0 and port.consuming.try_lock():
+        worker.reschedules.add(1)
+        drain(worker, port, rescheduled(port), False)
+        announce(worker)
+        round_[0] = 0
         release(worker, port)
         worker.run.ready.wake_one()
     else:

@@ -8,8 +8,8 @@ from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
+    CALLED,
     FINAL,
-    NOW_CALLED,
     WANTED_CALLED,
     BalanceState,
     MergeState,
@@ -263,7 +263,7 @@ cdef class Plan:
                 if len(feeders) == 1 and upstream.outputs == 1 and upstream.routes[0].count == 1:
                     port.caller = upstream
                 if self.input_ports[place] not in on:
-                    port.mode.store(WANTED_CALLED | NOW_CALLED, memory_order_relaxed)
+                    port.mode.store(CALLED, memory_order_relaxed)
                     if port.caller != NULL:
                         port.caller.next.store(port.op, memory_order_relaxed)
 

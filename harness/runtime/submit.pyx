@@ -25,6 +25,7 @@ from harness.runtime.native cimport (
     BLOCKED,
     DATA,
     NOW_CALLED,
+    QUEUED,
     WINDOW,
     Operator,
     Port,
@@ -156,7 +157,7 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
     cdef uint32_t round_ = 0
     cdef bint waited = False
     while True:
-        if port.mode.load(memory_order_acquire) != 0 and modes.call_instead(worker, target, first, spacing, count, scratch):
+        if port.mode.load(memory_order_acquire) != QUEUED and modes.call_instead(worker, target, first, spacing, count, scratch):
             return
         # Where the plan has proved one producer the flag is left alone, and a push needs no read-modify-write.
         if not port.shared or port.producing.try_lock():

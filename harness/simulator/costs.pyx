@@ -66,6 +66,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.wakeup_granularity = us("sched_wakeup_granularity")
     to.switch_time, to.wake, to.wake_caller, to.sleep = us("switch"), us("wake"), us("wake_caller"), us("sleep")
     to.wake_queued, to.migration_cost = us("wake_queued"), us("sched_migration_cost")
+    to.tick, to.idle_search = us("tick"), <uint32_t> round(machine["os.idle_search_pct"])
     to.yield_time, to.timer_slack, to.bucket_hold = us("yield"), us("timer_slack"), us("bucket_hold")
     to.bucket_waiter = ps(machine["os.bucket_waiter_ns"])
     to.refill = ps(1e3 * min(machine["os.refill_us_per_kib"] * WORKING_SET_KIB, machine["os.refill_us_max"]))

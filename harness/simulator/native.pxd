@@ -32,6 +32,8 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t* copy_kib
         uint64_t sched_latency, min_granularity, wakeup_granularity, migration_cost
         uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep
+        uint64_t tick
+        uint32_t idle_search
         uint64_t yield_time "yield"
         uint64_t timer_slack, bucket_hold, bucket_waiter
         vector[IdleState] idle_states

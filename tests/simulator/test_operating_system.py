@@ -139,3 +139,30 @@ def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
 
     few, many = cpu_time_of_each(2), cpu_time_of_each(160)
     assert many - few > 160 / 2 * 0.8 * machine["os.bucket_hold_us"] * MICROSECOND
+
+
+@pytest.mark.parametrize(("search", "looks"), [(1, True), (117, False)])
+def test_where_most_cpus_are_busy_newer_kernels_do_not_look_for_an_idle_one(search: int, looks: bool) -> None:
+    """Linux from 5.19 on: (1 - (3/4 x 1.17)^2) 4 is less than one CPU. The sleeper's own CPU has another thread by then."""
+    bench = Bench(machine_of(4, **{"os.idle_search_pct": search}), 6)
+    sleeper = bench.wait()
+    short = bench.compute(900 * MILLISECOND, step=50 * MICROSECOND)
+    for _ in range(2):
+        bench.compute(10 * SECOND, step=50 * MICROSECOND)
+    waker = bench.wake(at=SECOND)
+    bench.run(1.5 * SECOND)
+    assert (bench.cpu(sleeper) == bench.cpu(short)) == looks
+    assert bench.ended(sleeper) > bench.began(waker)
+
+
+@pytest.mark.parametrize("tick_us", [1000, 4000, 10_000])
+def test_an_idle_cpu_is_offered_at_the_next_tick_what_waits_elsewhere(tick_us: int) -> None:
+    """Three threads on two CPUs, one of which is left by its thread: it may stay idle until a tick, and no longer."""
+    bench = Bench(machine_of(2, **{"os.tick_us": tick_us, "os.sched_migration_cost_us": 100}), 3)
+    first = bench.compute(50 * MILLISECOND + 10 * MICROSECOND, step=10 * MICROSECOND)
+    others = [bench.compute(SECOND, step=10 * MICROSECOND) for _ in range(2)]
+    bench.run(200 * MILLISECOND)
+    idle = 2 * 200 * MILLISECOND - bench.cpu_time
+    assert bench.ended(first) > 0
+    assert idle <= tick_us * MICROSECOND + MILLISECOND
+    assert {bench.cpu(other) for other in others} == {0, 1}

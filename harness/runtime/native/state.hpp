@@ -87,10 +87,15 @@ struct Operator {
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
 
-// Of a scheduled port. WANTED is the controlling thread's wish, NOW the truth, which the producer side alone changes (modes.pyx).
+// Of a scheduled port. WANTED_CALLED is the controlling thread's wish, NOW_CALLED the truth, which the producer side alone changes; the two make
+// four states (modes.pyx).
 enum Mode : uint32_t {
   WANTED_CALLED = 1,
   NOW_CALLED = 2,
+  QUEUED = 0,
+  CLOSING = WANTED_CALLED,
+  CALLED = WANTED_CALLED | NOW_CALLED,
+  OPENING = NOW_CALLED,
 };
 
 struct Port {
@@ -105,7 +110,7 @@ struct Port {
   std::atomic<uint64_t>* freed;   // of a buffer: changed before a producer is woken; else null
   std::mutex* call_lock;          // scheduled: held by whoever calls, where more than one thread may; else null
   Operator* caller;               // scheduled: the operator whose `next` leads here while the queue is off; null if there is no such
-  std::atomic<uint32_t> mode;     // scheduled: bits of Mode; 0 = it has its queue
+  std::atomic<uint32_t> mode;     // scheduled: of Mode
   std::atomic<uint32_t> most;     // tuples that a scheduler thread takes from the queue before it looks for another port
   std::atomic<uint32_t> batch;    // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;

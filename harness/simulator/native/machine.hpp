@@ -50,6 +50,8 @@ struct Machine {
   uint64_t copy_call = 0, copy_kib[PLACES] = {}, dram_kib = 0;           // ps for 1 KiB, by one thread; of a socket's memory, by all
   Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0, migration_cost = 0;
   Time switch_time = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, yield = 0, timer_slack = 0;
+  Time tick = 0;
+  uint32_t idle_search = 1;  // [%], 1: wake-ups always look for an idle CPU
   Time bucket_hold = 0, bucket_waiter = 0;
   std::vector<IdleState> idle_states;  // the deepest last
 

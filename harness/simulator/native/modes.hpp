@@ -10,10 +10,10 @@ namespace millrace::sim {
 inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
   Port& port = *target.port;
   if (port.call_lock != nullptr) co_await acquire(w, *port.call_lock);
-  if (port.mode == WANTED_CALLED) {
+  if (port.mode == CLOSING) {
     co_await switch_off(w, port);
-  } else if (port.mode == NOW_CALLED) {
-    port.mode = 0;
+  } else if (port.mode == OPENING) {
+    port.mode = QUEUED;
   }
   const bool called = port.mode & NOW_CALLED;
   if (called) {

@@ -125,14 +125,22 @@ struct Operator {
   Histogram* latency = nullptr;
 };
 
-enum Mode : uint32_t { WANTED_CALLED = 1, NOW_CALLED = 2 };
+// As in the runtime (harness/runtime/native/state.hpp): the wish, the truth, and the four states that they make.
+enum Mode : uint32_t {
+  WANTED_CALLED = 1,
+  NOW_CALLED = 2,
+  QUEUED = 0,
+  CLOSING = WANTED_CALLED,
+  CALLED = WANTED_CALLED | NOW_CALLED,
+  OPENING = NOW_CALLED,
+};
 
 struct Port {
   Ring ring;
   Operator* op = nullptr;
   uint32_t index = 0;
   bool shared = false, scheduled = false;
-  uint32_t wake_at = 1, most = 1, batch = 1, mode = 0;
+  uint32_t wake_at = 1, most = 1, batch = 1, mode = QUEUED;
   WaitQueue arrivals, own_room;
   WaitQueue* room = nullptr;    // where producers wait for space
   Operator* balance = nullptr;  // of a buffer: whose

@@ -188,7 +188,7 @@ inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count sp
   bool waited = false;
   for (;;) {
     co_await pass(w);
-    if (port.mode != 0 && co_await call_instead(w, target, first, spacing, count, scratch)) co_return;
+    if (port.mode != QUEUED && co_await call_instead(w, target, first, spacing, count, scratch)) co_return;
     if (!flagged || try_flag(w, port.producing)) {
       if (flagged && (port.mode & NOW_CALLED)) {
         drop_flag(w, port.producing);

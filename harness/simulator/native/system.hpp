@@ -3,11 +3,11 @@
 //   run queues   one a CPU; a thread that may run and does not has the smallest virtual run time or waits for who has (CFS). A slice is the
 //                latency over the threads there, at least the granularity. Preemption happens where a thread is between two steps of its
 //                program: a step ends once it is longer than LONGEST_STEP, so with the batch, or the one tuple, that takes it there.
-//   wake-up      on the CPU where the thread ran last, if that is idle; else on an idle core near by, else on an idle CPU of a busy core, near
-//                first; else it queues where it ran last, or at the waker's CPU if fewer wait there, and may preempt who runs. A sleeper
-//                gets half a latency of credit.
-//   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be hot;
-//                then the CPU stays idle, and looks again after that time
+//   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else on an idle core near by, else on an idle CPU
+//                of a busy core, near first, but newer kernels do not look where the socket is busy (SIS_UTIL); else it queues where it ran
+//                last, or at the waker's CPU if no more wait there, and may preempt who runs. A sleeper gets half a latency of credit.
+//   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
+//                hot; then the CPU stays idle, and looks again at the next tick
 //   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
 //                effect with the next step.
 //   futexes      waits and wake-ups on one of them hold the lock of its hash bucket, and spin for it (CPU time)
@@ -34,6 +34,7 @@ struct Thread {
   std::coroutine_handle<> resume;  // where its program goes on
   uint32_t id = 0;                 // its process in the calendar
   uint32_t cpu = 0;                // where it runs, or ran last
+  uint32_t before = 0;             // where it had run last when it was woken and that CPU was busy, the last time
   uint32_t core = 0;
   State state = NEW;
   bool spinning = false;                     // looks at something all the time, until its event or until it is told (hasten)
@@ -175,6 +176,7 @@ class System {
     count_runnable(1);
     const uint32_t target = choose(thread, from);
     Cpu& cpu = cpus_[target];
+    if (cpus_[thread.cpu].running != nullptr) thread.before = thread.cpu;  // as Linux does: recent_used_cpu
     move(thread, target);
     if (cpu.running == nullptr) {
       const Time idle = now - std::min(now, cpu.idle_since);
@@ -257,6 +259,8 @@ class System {
     std::vector<uint64_t> idle_cpus, idle_cores;  // bits
     uint32_t busy_cores = 0;
     Time memory_free_at = 0;
+    uint64_t busy_cpus = 0, used = 0;  // `used`: CPUs busy in the last while [2^-28]
+    Time used_at = 0;
   };
 
   uint32_t cpus_per_socket() const noexcept { return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt; }
@@ -268,6 +272,10 @@ class System {
     cpu.waiting.push_back(&thread);
     std::push_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
     ++queued_;
+    if (busy_cpus_ < cpus_.size()) look_again();
+  }
+  void look_again() {
+    if (!calendar.pending(balancer)) calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
   }
   Thread* dequeue(Cpu& cpu) {
     std::pop_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
@@ -318,7 +326,7 @@ class System {
     thread.ran = now;
     Thread* next = cpu.waiting.empty() ? steal(number) : dequeue(cpu);
     if (next == nullptr) {
-      count_busy(-1);
+      count_busy(number, -1);
       cpu_time_ += call;
       cpu.idle_since = now + call;
       mark_idle(number);
@@ -329,7 +337,7 @@ class System {
     give(cpu, *next, number, call + machine_.switch_time + machine_.refill);
   }
   void occupy(Cpu& cpu, Thread& thread, uint32_t number, Time latency) {
-    count_busy(1);
+    count_busy(number, 1);
     if (cpu.idle_since > now) cpu_time_ -= cpu.idle_since - now;  // somebody is woken while it goes to sleep
     Socket& socket = sockets_[machine_.socket_of(machine_.core_of(number))];
     const uint32_t local = number % cpus_per_socket();
@@ -373,12 +381,24 @@ class System {
   uint32_t choose(const Thread& thread, uint32_t from) const noexcept {
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
     const uint32_t home = machine_.socket_of(thread.core), wakers = machine_.socket_of(machine_.core_of(from));
+    if (cpus_[thread.before].running == nullptr && machine_.socket_of(machine_.core_of(thread.before)) == home) return thread.before;
     for (uint32_t i = 0; i < machine_.sockets + 2; ++i) {
       const uint32_t socket = i == 0 ? home : i == 1 ? wakers : i - 2;
-      const uint32_t found = idle_in(socket);
+      const uint32_t found = looks(socket) ? idle_in(socket) : NONE;
       if (found != NONE) return found;
     }
-    return cpus_[from].waiting.size() < cpus_[thread.cpu].waiting.size() ? from : thread.cpu;
+    return cpus_[from].waiting.size() <= cpus_[thread.cpu].waiting.size() ? from : thread.cpu;  // Linux: wake_affine_weight
+  }
+  // Whether a wake-up looks for an idle CPU there: Linux, kernel/sched/fair.c, update_idle_cpu_scan.
+  bool looks(uint32_t number) const noexcept {
+    const uint64_t n = cpus_per_socket(), share = used(sockets_[number]) * machine_.idle_search / (100 * n);  // [2^-28]
+    return ((ONE - std::min(ONE, share * share >> 28)) * n >> 28) > 0;
+  }
+  // CPUs of a socket that were busy in the last while, weighed with a half-life of 32 ms (PELT), or since the run began. [2^-28]
+  uint64_t used(const Socket& socket) const noexcept {
+    const uint64_t passed = std::min<uint64_t>((now - socket.used_at) / NANOSECOND, 8 * MEMORY_NS),
+                   memory = std::min<uint64_t>(socket.used_at / NANOSECOND, MEMORY_NS);
+    return passed + memory == 0 ? 0 : (socket.used * memory + socket.busy_cpus * ONE * passed) / (memory + passed);
   }
   uint32_t idle_in(uint32_t socket) const noexcept {
     const uint32_t first = socket * cpus_per_socket();
@@ -422,7 +442,7 @@ class System {
       }
       if (best != nullptr) return take_out(*best, cold(*best));
     }
-    if (!calendar.pending(balancer)) calendar.schedule(balancer, now + machine_.migration_cost);
+    look_again();
     return nullptr;
   }
   // The place of a waiting thread whose cache counts as cold; NONE if there is none.
@@ -453,10 +473,18 @@ class System {
     load_time_ += (now - integrated_) * runnable_;
     integrated_ = now;
   }
-  void count_busy(int change) noexcept { integrate(), busy_cpus_ += static_cast<uint64_t>(change); }
+  void count_busy(uint32_t cpu, int change) noexcept {
+    integrate();
+    busy_cpus_ += static_cast<uint64_t>(change);
+    Socket& socket = sockets_[machine_.socket_of(machine_.core_of(cpu))];
+    socket.used = used(socket);
+    socket.used_at = now;
+    socket.busy_cpus += static_cast<uint64_t>(change);
+  }
   void count_runnable(int change) noexcept { integrate(), runnable_ += static_cast<uint64_t>(change); }
 
   static constexpr uint32_t NONE = UINT32_MAX;
+  static constexpr uint64_t ONE = 1 << 28, MEMORY_NS = 46'000'000;
   const Machine& machine_;
   std::vector<Cpu> cpus_;
   std::vector<Core> cores_;

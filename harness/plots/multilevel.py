@@ -1,0 +1,114 @@
+"""Multi-level elastic against every other arm: how near the law comes to the best queues and threads.
+
+Reads   throughput.parquet   topology, cost, payload, model, arm, mean, lo, hi [tuples/s at the sinks], elastic, queued, level
+Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval; at the end
+        of the line the ratio of multi-level with its queues and threads
+
+A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as good as it can be is a
+little below 100 % wherever arms are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+
+from harness.plots import provenance, style
+from harness.plots.thread_panels import cost_key, shape_name
+
+TABLES = ("throughput",)
+TITLE = "Multi-level elastic against the best of all other arms"
+INTERVAL = "bars are 95 % Student-t intervals of the mean"
+TARGET = 0.95
+LINE_INCHES = 0.42
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    table = tables["throughput"]
+    cells = _cells(table)
+    with style.applied():
+        drawing = style.plt.figure(figsize=(9.5, LINE_INCHES * len(cells) + 2.0))
+        ax = drawing.subplots()
+        for y, (_, rows) in enumerate(cells):
+            _line(ax, len(cells) - 1 - y, rows)
+        ax.axvline(1.0, color=style.FAINT, linewidth=0.8)
+        ax.axvline(TARGET, color=style.FAINT, linewidth=0.8, linestyle=":")
+        ax.set_yticks(range(len(cells)), [name for name, _ in reversed(cells)])
+        ax.set_ylim(-0.6, len(cells) - 0.4)
+        ax.set_xlim(left=0.0)
+        ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+        ax.set_xlabel(f"throughput over the highest mean of the other arms; dotted: {TARGET:.0%}")
+        style.title_with_legend(drawing, TITLE, _legend(table))
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+def _cells(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """The cells with their names, by topology, cost and payload."""
+    cells = [rows for _, rows in table.groupby("cell")]
+    order = {name: place for place, name in enumerate(style.TOPOLOGIES)}
+    cells.sort(
+        key=lambda rows: (order.get(rows["topology"].iloc[0], 99), cost_key(rows["cost"].iloc[0]), rows["payload"].iloc[0])
+    )
+    return [(_name(rows.iloc[0]), rows) for rows in cells]
+
+
+def _name(row: pd.Series) -> str:
+    cost = style.whole(int(row["cost"])) if str(row["cost"]).isdigit() else row["cost"]
+    return f"{shape_name(row)}, cost {cost}, {style.whole(row['payload'])} B"
+
+
+def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
+    found = rows[rows["mean"].notna()]
+    others = found[found["model"] != "multilevel"]
+    if others.empty:
+        ax.text(0.02, y, "nothing to compare with", va="center", fontsize=7.5, color=style.FAINT)
+        return
+    best = others["mean"].max()
+    for _, row in found.iterrows():
+        look = _look(row)
+        ratio = row["mean"] / best
+        spread = None if pd.isna(row["lo"]) else [[ratio - row["lo"] / best], [row["hi"] / best - ratio]]
+        above = 3 if row["model"] == "multilevel" else 2
+        ax.errorbar(ratio, y, xerr=spread, marker=look.marker, color=look.color, markersize=7, linestyle="none", zorder=above)
+        if row["model"] == "multilevel":
+            where = "" if pd.isna(row["queued"]) else f", {row['queued']:.0f} queues, {row['level']:.0f} thr."
+            unsettled = ", unsettled" if row["unsettled_used"] else ""
+            ax.annotate(
+                f"{ratio:.0%}{where}{unsettled}",
+                (1.01, y),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=7.5,
+                color=style.INK,
+            )
+    lost = rows[rows["mean"].isna()]["arm"]
+    if len(lost):
+        ax.text(0.02, y, f"failed: {', '.join(lost)}", va="center", fontsize=7, color=style.FAINT)
+
+
+def _look(row: pd.Series) -> style.ModelStyle:
+    if "-queued-" in row["arm"]:
+        return BY_HAND
+    return style.of_model("elastic" if row["elastic"] and row["model"] == "dynamic" else row["model"])
+
+
+BY_HAND = style.ModelStyle(style.INK, "|", "-")
+
+
+def _legend(table: pd.DataFrame) -> list[Line2D]:
+    looks = {("placed by hand" if "-queued-" in row["arm"] else _model(row)): _look(row) for _, row in table.iterrows()}
+    return [
+        Line2D([], [], color=look.color, marker=look.marker, linestyle="none", label=name)
+        for name, look in sorted(looks.items(), key=lambda each: [*style.MODELS, "placed by hand"].index(each[0]))
+    ]
+
+
+def _model(row: pd.Series) -> str:
+    return "elastic" if row["elastic"] and row["model"] == "dynamic" else row["model"]

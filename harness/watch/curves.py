@@ -1,0 +1,98 @@
+"""Quantities over time as SVG. Drawings stretch to any width; words and numbers stand outside of them, so that they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from harness.measurement.adapt import short
+from harness.watch.story import Period
+
+WIDTH, HEIGHT = 1000, 100
+HEADROOM = 1.08  # of the axis above the highest value
+
+
+@dataclass(frozen=True)
+class Curve:
+    """`values`: of each line in it, what it is called and its value in a period, None where it is not known."""
+
+    name: str
+    unit: str
+    values: Sequence[tuple[str, Callable[[Period], float | None]]]
+    steps: bool = False  # a number that holds for a period, not a mean over it
+    top: float = 0.0  # the axis' end; 0: by the values
+
+
+def _of(field: str) -> Callable[[Period], Any]:
+    return lambda period: period.sample.get(field)
+
+
+CURVES = (
+    Curve("submitted", "tuples/s, all operators", (("submitted", _of("submitted_tuples_per_s")),)),
+    Curve("at the sinks", "tuples/s", (("sinks", _of("sink_tuples_per_s")),)),
+    Curve(
+        "threads",
+        "scheduler threads: asked for, and active (dashed)",
+        (("asked for", _of("threads_requested")), ("active", _of("threads_active"))),
+        steps=True,
+    ),
+    Curve("queues", "input ports with a queue", (("queues", _of("queued_ports")),), steps=True),
+    Curve("CPU", "busy: all; other processes (dashed)", (("all", _of("system_cpu")), ("others", _of("others_cpu"))), top=1.0),
+)
+
+
+def places(periods: Sequence[Period]) -> list[float]:
+    """Where the end of each period is on the axis of time, from 0 to `WIDTH`."""
+    first = periods[0].sample["time_s"] - periods[0].sample["elapsed_s"]
+    whole = periods[-1].sample["time_s"] - first
+    return [round(WIDTH * (period.sample["time_s"] - first) / whole, 1) if whole > 0 else 0.0 for period in periods]
+
+
+def figure(curve: Curve, periods: Sequence[Period]) -> str:
+    """A curve with its name and axis."""
+    series = [(name, [value(period) for period in periods]) for name, value in curve.values]
+    known = [value for _, values in series for value in values if value is not None]
+    top = curve.top or max(known, default=0.0) * HEADROOM or 1.0
+    highest = f"{100 * top:.0f} %" if curve.top else short(max(known, default=0.0))
+    x = places(periods)
+    lines = "".join(
+        f'<path class="line l{number}" d="{_path(x, values, top, curve.steps)}"/>' for number, (_, values) in enumerate(series)
+    )
+    about = f"{escape(curve.unit)}; 0 to {highest}"
+    label = f"{escape(curve.name)} over time, from 0 to {highest}"
+    return (
+        f'<figure class="curve"><figcaption><b>{escape(curve.name)}</b> <span class="faint">{about}</span></figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        f"{_measured(x, periods)}{lines}"
+        f'<line class="cursor" x1="{x[0]:g}" x2="{x[0]:g}" y1="0" y2="{HEIGHT}"/></svg></figure>'
+    )
+
+
+def _measured(x: Sequence[float], periods: Sequence[Period]) -> str:
+    """A ground behind the measured window."""
+    begins = next((place for place, period in enumerate(periods) if period.phase == "measuring"), None)
+    if begins is None:
+        return ""
+    left = x[begins - 1] if begins else 0.0
+    return f'<rect class="measured" x="{left:g}" y="0" width="{x[-1] - left:g}" height="{HEIGHT}"/>'
+
+
+def _path(x: Sequence[float], values: Sequence[float | None], top: float, steps: bool) -> str:
+    """The `d` of a line that is broken where a value is not known."""
+    parts: list[str] = []
+    before = 0.0
+    down = False  # the pen
+    for place, value in zip(x, values, strict=True):
+        if value is None:
+            down = False
+        else:
+            y = f"{HEIGHT * (1 - value / top):.1f}".rstrip("0").rstrip(".")
+            if steps:
+                parts.append(f"{f'L{before:g}' if down else f'M{before:g}'} {y}H{place:g}")
+            else:
+                parts.append(f"{'L' if down else 'M'}{place:g} {y}")
+            down = True
+        before = place
+    return f"{parts[0]}H0" if len(parts) == 1 and not steps else "".join(parts)  # one period alone is a mean over all

@@ -1,0 +1,170 @@
+"""Where operators stand in the replay's picture, in CSS pixels. No drawing here.
+
+`plots.graph_layout` says which level an operator is on, and in which order those of a level stand. Here nothing is folded, up
+to `MAX_DRAWN` operators, since any port may get a queue: small graphs have boxes with names, large ones squares; a level that
+is too high is broken into columns, and a graph that is too long into lines, which read like those of a text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from harness.graph import Graph
+from harness.plots.graph_layout import Layout, arrange
+
+MAX_DRAWN = 2000  # operators; a larger graph is folded as in other pictures
+MAX_NAMED = 60  # operators whose names are shown
+MAX_ROWS = 40  # of a level
+ASPECT = 1.7  # width over height that lines are broken for
+MAX_LINES = 60
+MAX_STRETCH = 4.0  # of the distance between columns
+BETWEEN = 1.5  # rows from the lowest of a line to the highest of the next
+MAX_NAME = 14  # characters
+CHARACTER = 6.3  # width of one at 11 px, generously
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of an operator's box, and from one to the next."""
+
+    width: float
+    height: float
+    column: float
+    row: float
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A box with the operators that it stands for; `x`, `y`: its left upper corner."""
+
+    names: Sequence[str]
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture's size, boxes, and streams as the `d` of an SVG path."""
+
+    width: float
+    height: float
+    box: Size
+    named: bool  # whether boxes are large enough for names
+    spots: Sequence[Spot]
+    streams: str
+
+
+def draw(graph: Graph) -> Drawing:
+    """Find every operator a place."""
+    layout = arrange(graph, fold=len(graph.operators) > MAX_DRAWN)
+    named = sum(bool(node.names) for node in layout.nodes) <= MAX_NAMED
+    return _Sheet(layout, _size(layout, named)).drawing(named)
+
+
+def shortened(name: str) -> str:
+    """A name that fits its box."""
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2]}…{name[-(MAX_NAME // 2 - 1) :]}"
+
+
+def box_text(names: Sequence[str]) -> str:
+    """What a box says."""
+    return shortened(names[0]) if len(names) == 1 else f"{len(names):,} more"
+
+
+def _size(layout: Layout, named: bool) -> Size:
+    if named:
+        longest = max(len(box_text(node.names)) for node in layout.nodes if node.names)
+        width = 14 + CHARACTER * longest
+        return Size(width, 26.0, width + 38, 36.0)
+    return Size(12.0, 12.0, 32.0, 18.0) if len(layout.nodes) <= 300 else Size(8.0, 8.0, 21.0, 12.0)
+
+
+class _Sheet:
+    """`columns` and `rows` of each level: how many the one, which row each of its nodes stands in the other."""
+
+    def __init__(self, layout: Layout, box: Size) -> None:
+        self.layout = layout
+        self.box = box
+        self.columns = [-(-len(level) // MAX_ROWS) for level in layout.levels]
+        if max(self.columns) == 1:
+            self.rows = [[layout.nodes[node].y for node in level] for level in layout.levels]
+        else:  # what stands beside a level of a thousand operators must not be as high as that was
+            self.rows = [_centred(len(level), columns) for level, columns in zip(layout.levels, self.columns, strict=True)]
+        self.highest, self.lowest = list(map(min, self.rows)), list(map(max, self.rows))
+        self.places: dict[int, tuple[int, float, float]] = {}  # of each node: its line, and its left upper corner
+
+    def drawing(self, named: bool) -> Drawing:
+        """The whole picture."""
+        lines = self._lines()
+        stretch = min(MAX_STRETCH, ASPECT / self._aspect(lines))
+        if stretch > 1.0:  # a graph that is high and short has room for its streams
+            self.box = replace(self.box, column=round(self.box.column * stretch))
+        width, height = self._set(lines)
+        nodes = self.layout.nodes
+        spots = [Spot(node.names, *self.places[index][1:]) for index, node in enumerate(nodes) if node.names]
+        return Drawing(width, height, self.box, named, spots, "".join(self._streams()))
+
+    def _lines(self) -> list[range]:
+        """The levels of each line: as many in each as bring the picture nearest to `ASPECT`."""
+        most = len(self.columns)
+        wishes = {-(-most // parts) for parts in range(1, min(most, MAX_LINES) + 1)}
+        return min((_parts(most, wish) for wish in wishes), key=lambda lines: abs(math.log(self._aspect(lines) / ASPECT)))
+
+    def _aspect(self, lines: Sequence[range]) -> float:
+        """Width over height."""
+        width = max(sum(self.columns[level] for level in line) for line in lines) * self.box.column
+        height = sum(self._extent(line)[1] + BETWEEN for line in lines) * self.box.row
+        return width / height
+
+    def _extent(self, line: range) -> tuple[float, float]:
+        """The highest row of a line, and how many rows lower its lowest is."""
+        highest = min(self.highest[level] for level in line)
+        return highest, max(self.lowest[level] for level in line) - highest
+
+    def _set(self, lines: Sequence[range]) -> tuple[float, float]:
+        """Set all nodes; returns the picture's size."""
+        box = self.box
+        margin = box.column - box.width
+        top, width = box.row / 2, 0.0
+        for number, line in enumerate(lines):
+            highest, rows = self._extent(line)
+            x = margin
+            for level in line:
+                nodes = self.layout.levels[level]
+                height = -(-len(nodes) // self.columns[level])
+                for place, (node, row) in enumerate(zip(nodes, self.rows[level], strict=True)):
+                    self.places[node] = number, x + place // height * box.column, top + (row - highest) * box.row
+                x += self.columns[level] * box.column
+            width = max(width, x)
+            top += (rows + BETWEEN) * box.row
+        return width, top
+
+    def _streams(self) -> Iterator[str]:
+        """Curves; from one line to another, and into and out of the middle of a level in columns, a stub at either end."""
+        box, nodes = self.box, self.layout.nodes
+        stub = (box.column - box.width) / 3
+        for link in self.layout.links:
+            for source, target in zip(link.stops, link.stops[1:], strict=False):
+                line, x, y = self.places[source]
+                there, right, lower = self.places[target]
+                x += box.width if nodes[source].names else 0.0
+                y, lower = y + box.height / 2, lower + box.height / 2
+                if line != there or right - x > self.box.column:
+                    yield f"M{x:.0f} {y:.0f}h{stub:.0f}M{right - stub:.0f} {lower:.0f}h{stub:.0f}"
+                elif y == lower:
+                    yield f"M{x:.0f} {y:.0f}H{right:.0f}"
+                else:
+                    half = (x + right) / 2
+                    yield f"M{x:.0f} {y:.0f}C{half:.0f} {y:.0f} {half:.0f} {lower:.0f} {right:.0f} {lower:.0f}"
+
+
+def _centred(many: int, columns: int) -> list[float]:
+    """The row of each of so many nodes that fill columns from top to bottom."""
+    height = -(-many // columns)
+    return [place % height - (height - 1) / 2 for place in range(many)]
+
+
+def _parts(most: int, length: int) -> list[range]:
+    return [range(first, min(first + length, most)) for first in range(0, most, length)]

@@ -1,0 +1,74 @@
+"""A period as a line of text, and the names of ports in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from harness.measurement.adapt import short
+from harness.watch.story import Period, Story
+
+MAX_NAMES = 6  # of ports in a line
+
+
+def line(story: Story, period: Period) -> str:
+    """`12.00 s, adapting, 4 threads, 3 queues (work25, work50, work75), 1.23 M tuples/s submitted, …`."""
+    sample = period.sample
+    parts = [clock(sample["time_s"], story.heading.simulated), period.phase]
+    level = sample.get("threads_requested") or sample["threads_active"]
+    if level:
+        active = "" if sample["threads_active"] == level else f" ({sample['threads_active']} active)"
+        parts.append(f"{count(level, 'thread')}{active}")
+    parts.append(queues(story, period))
+    parts.append(f"{short(sample['submitted_tuples_per_s'])} tuples/s submitted")
+    parts.append(f"{short(sample['sink_tuples_per_s'])} at the sinks")
+    if sample.get("system_cpu") is not None:
+        parts.append(f"CPU {100 * sample['system_cpu']:.0f} %")
+    parts += [f"{each['operator']} {each['active']} of {each['ports']} ports" for each in sample.get("balancers", ())]
+    if sample.get("law_state") is not None:
+        parts.append(f"{sample['law_state']}: {sample['law_reason']}")
+    return "; ".join([", ".join(parts), *switched(story, sample)])
+
+
+def queues(story: Story, period: Period) -> str:
+    """How many queues there were, and before which ports, if that is in doubt and quickly said."""
+    many = len(period.queued)
+    if many in (0, story.queueable) or not story.switchable:
+        return count(many, "queue")
+    return f"{count(many, 'queue')} ({names(story, period.queued)})"
+
+
+def switched(story: Story, sample: Mapping[str, Any]) -> list[str]:
+    """What was switched after a period: `queue on: work50`."""
+    changes = (("on", sample.get("switched_on")), ("off", sample.get("switched_off")))
+    return [f"queue {which}: {names(story, ports)}" for which, ports in changes if ports]
+
+
+def names(story: Story, ports: Collection[str], most: int = MAX_NAMES) -> str:
+    """Ports in the graph's order, the first few by name."""
+    if len(ports) > 1 and len(ports) == story.queueable:
+        return f"all {len(ports):,}"
+    shown: list[str] = []
+    for port in story.ports:  # in their order, and no further than is needed
+        if len(shown) == most:
+            break
+        if port in ports:
+            shown.append(story.label(port))
+    rest = len(ports) - len(shown)
+    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
+
+
+def count(number: int, what: str) -> str:
+    """`1 thread`, `4 threads`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def clock(time_s: float, virtual: bool) -> str:
+    """A time since the start; virtual ones are short, most of them."""
+    return f"{time_s * 1000:.2f} ms" if virtual and time_s < 1.0 else f"{time_s:.2f} s"
+
+
+def heading(story: Story) -> list[str]:
+    """What is run, under what, and where."""
+    told = story.heading
+    return [f"{told.title} {told.parameters}".rstrip(), "; ".join(part for part in (told.arm, told.law, told.where) if part)]

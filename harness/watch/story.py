@@ -1,0 +1,175 @@
+"""What is known of a run, period by period. It grows while the run goes on, or is read from a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.errors import UserError
+from harness.graph import Graph
+from harness.measurement.spec import RunSpec, arm_name
+from harness.measurement.subject import build_subject
+from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
+
+
+@dataclass(frozen=True)
+class Period:
+    """What passed between two looks. `sample`: as a record has it (config/schemas/record.schema.json)."""
+
+    phase: str  # warming up, adapting, measuring
+    sample: Mapping[str, Any]
+    queued: frozenset[str]  # ports that had a queue meanwhile; what the sample says was switched came after it
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What stands above a run."""
+
+    title: str  # name of the topology or graph
+    parameters: str  # `operators=100 cost=1000`
+    arm: str  # model with its threads or law
+    law: str  # `law millrace: from 1 to 8 threads, a step every 1 s`; "" without one
+    where: str  # `simulated on xeon, in virtual time`
+    simulated: bool
+
+
+@dataclass
+class Story:
+    """`ports`: how tuples get into each input port by its name, in the graph's order."""
+
+    graph: Graph
+    heading: Heading
+    ports: Mapping[str, Queue]
+    queued: frozenset[str]  # ports that have a queue now
+    phase: str = "starting"
+    periods: list[Period] = field(default_factory=list)
+    outcome: str = ""  # how it ended; "" while it goes on
+    failed: bool = False
+
+    def add(self, sample: Mapping[str, Any], phase: str | None = None) -> None:
+        """One more period, of the phase that is on unless another is named."""
+        if self.periods and sample["time_s"] <= self.periods[-1].sample["time_s"]:
+            self.periods = []  # a simulated run's clock begins anew when its queues have filled
+        self.periods.append(Period(phase or self.phase, sample, self.queued))
+        on, off = sample.get("switched_on") or (), sample.get("switched_off") or ()
+        if on or off:
+            self.queued = frozenset((self.queued | set(on)) - set(off))
+
+    def end(self, record: Mapping[str, Any]) -> None:
+        """The run is over, and this is its record."""
+        error = (record["error"] or "").split("\n")[0]
+        self.failed = bool(error) or not record["correct"]
+        rate = record["sink_tuples_per_s"]
+        settled = "settled" if record["settled"] else "not settled"
+        self.outcome = f"failed: {error or 'not correct'}" if self.failed else f"correct, {settled}"
+        if rate is not None:
+            self.outcome += f"; {rate:,.0f} tuples/s at the sinks over {record['duration_s']:.3g} s"
+
+    def label(self, port: str) -> str:
+        """A port for people: its operator's name alone where that has no other input port."""
+        operator = port.rpartition("[")[0]
+        return operator if self.graph.operators[operator].inputs == 1 else port
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether other ports have queues than is known: a record that names none was counted otherwise.
+
+        Where queues come and go the names are right, and a count may be late: a port is switched by the next tuple sent there.
+        """
+        samples = [period.sample for period in self.periods]
+        if any(sample.get("switched_on") or sample.get("switched_off") for sample in samples):
+            return False
+        return any(sample.get("queued_ports", len(self.queued)) != len(self.queued) for sample in samples)
+
+    @property
+    def queueable(self) -> int:
+        """How many ports may have a queue."""
+        return sum(kind is not Queue.CALLED for kind in self.ports.values())
+
+    @property
+    def switchable(self) -> list[str]:
+        """Ports whose queue may come and go."""
+        return [port for port, kind in self.ports.items() if kind is Queue.SCHEDULED]
+
+
+def story_of_spec(spec: RunSpec) -> Story:
+    """Of a run that is about to begin. Raises UserError if its graph or model cannot be."""
+    graph, parameters = build_subject(spec)
+    model = spec.made_model()
+    graph.check()
+    pool = pool_of(graph, model)
+    law = ""
+    if pool.elastic:
+        name = getattr(model, "law", DEFAULT_LAW)
+        law = f"law {name}: from {pool.minimum} to {pool.maximum} threads, a step every {spec.period_s:g} s"
+    heading = Heading(
+        title=spec.topology,
+        parameters=_settings(parameters),
+        arm=spec.arm or arm_name(model),
+        law=law,
+        where=_where(spec.machine, spec.simulated, spec.software),
+        simulated=spec.simulated,
+    )
+    return _story(graph, model, heading)
+
+
+def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
+    """Of a run that is over. Raises UserError if the record speaks of ports that the graph does not have."""
+    terms = record["elastic"]
+    law = ""
+    if terms is not None:
+        levels = f"from {terms['minimum']} to {terms['maximum']} threads"
+        law = f"law {terms['law']}: {levels}, a step every {terms['period_s']:g} s"
+    software = record["simulation"]["software"] if record["simulation"] else ""
+    heading = Heading(
+        title=record["topology"],
+        parameters=_settings(record["parameters"]),
+        arm=record["arm"],
+        law=law,
+        where=_where(record["machine"], record["simulated"], software),
+        simulated=record["simulated"],
+    )
+    story = _story(graph, model_of(record), heading)
+    for phase, samples in (("adapting", record["adaptation"]), ("measuring", record["samples"])):
+        for sample in samples:
+            _check_ports(story, (*(sample.get("switched_on") or ()), *(sample.get("switched_off") or ())))
+            story.add(sample, phase)
+    story.end(record)
+    return story
+
+
+def model_of(record: Mapping[str, Any]) -> Model:
+    """The model of a record, as far as its queues go. Which ports have them if not all, only the arm's name says."""
+    if record["model"] != Dynamic.name:
+        return make_model(record["model"])
+    chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
+    try:
+        return make_model(Dynamic.name, threads=record["threads"], queued=chosen or None)
+    except UserError:  # another name, given by an experiment
+        return make_model(Dynamic.name, threads=record["threads"])
+
+
+def _story(graph: Graph, model: Model, heading: Heading) -> Story:
+    kinds = [queue.kind for queue in port_queues(graph, model)]
+    ports = {str(port): kind for port, kind in zip(graph.input_ports(), kinds, strict=True)}
+    threaded = {port for port, kind in ports.items() if kind is Queue.THREADED}
+    try:
+        begins = begins_queued(graph, model)
+    except UserError:  # the names of ports, as an arm's name has them
+        begins = frozenset()
+    return Story(graph, heading, ports, frozenset(threaded.union(map(str, begins))))
+
+
+def _check_ports(story: Story, ports: Iterable[str]) -> None:
+    for port in ports:
+        if port not in story.ports:
+            raise UserError(f"the record switches the queue of port {port!r}, which graph {story.graph.name!r} does not have")
+
+
+def _settings(parameters: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _where(machine: str, simulated: bool, software: str) -> str:
+    return f"simulated on {machine} with the costs of {software}, in virtual time" if simulated else "measured"

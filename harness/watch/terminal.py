@@ -1,0 +1,179 @@
+"""The live view of a story in a terminal: curves in block letters, what the law does and why. `rich` draws it, at any width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harness.measurement.adapt import short
+from harness.watch import lines
+from harness.watch.story import Period, Story
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+PLAIN_BLOCKS = "._-=+*#@"  # where the terminal's encoding has no blocks
+LABEL = 12  # characters of the first column
+NARROW = 64  # columns below which values stand under the curves' names
+MAX_CURVE = 60  # characters
+BAR = 30
+MAX_DECISIONS = 5
+
+Value = Callable[[Period], float | None]
+
+
+def _of(field: str) -> Value:
+    return lambda period: period.sample.get(field)
+
+
+class View:
+    """A story as it stands, whenever it is drawn. `limits_s`: how long each phase may take at most, of those where it is known.
+
+    It is drawn by another thread than the one that adds periods: all of a drawing is about the periods that it began with.
+    """
+
+    def __init__(self, story: Story, limits_s: Mapping[str, float]) -> None:
+        self.story = story
+        self.limits_s = limits_s
+        self.periods: Sequence[Period] = ()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        self.periods = list(self.story.periods)
+        blocks = BLOCKS if "utf" in console.encoding.lower() else PLAIN_BLOCKS
+        width = options.max_width
+        yield self._title()
+        yield self._progress(width)
+        if self.periods:
+            yield Text()
+            yield from self._curves(width, blocks)
+            yield from self._law()
+            if (options.height or console.height) > 20:
+                yield from self._decisions()
+
+    def _title(self) -> Text:
+        heading = self.story.heading
+        title = Text(f"{heading.title} {heading.parameters}".rstrip(), style="bold")
+        title.append("\n" + "; ".join(part for part in (heading.arm, heading.law) if part), style="not bold")
+        if heading.simulated:
+            title.append("\nSIMULATED", style="bold black on yellow").append(
+                heading.where.removeprefix("simulated"), style="not bold"
+            )
+        return title
+
+    def _progress(self, width: int) -> Text:
+        """How it ended; until then the phase, and how much of its time has passed."""
+        story = self.story
+        if story.outcome:
+            return Text(story.outcome, style="bold red" if story.failed else "bold green")
+        elapsed_s, limit_s = phase_s(self.periods, story.phase), self.limits_s.get(story.phase)
+        told = Text(f"{story.phase:<{LABEL}} ", style="bold green", no_wrap=True, overflow="ellipsis")
+        clock = lines.clock(elapsed_s, story.heading.simulated)
+        if limit_s is None:
+            return told.append(clock, style="default")
+        if width >= NARROW:
+            full = round(BAR * min(1.0, elapsed_s / limit_s)) if limit_s > 0 else BAR
+            told.append("=" * full, style="cyan").append("-" * (BAR - full) + " ", style="dim")
+        return told.append(f"{clock} of at most {lines.clock(limit_s, story.heading.simulated)}", style="default")
+
+    def _curves(self, width: int, blocks: str) -> Iterator[Text]:
+        """A line a quantity: its name, its curve over the last periods, its value; two lines where there is no room."""
+        narrow = width < NARROW
+        room = max(8, width - LABEL - 1) if narrow else min(MAX_CURVE, (width - LABEL) // 2)
+        for name, value, told, top in self._quantities():
+            values = [value(period) for period in self.periods[-room:]]
+            curve = sparkline(values, blocks, top)
+            line = Text(f"{name:<{LABEL}} ", style="dim", no_wrap=True, overflow="ellipsis")
+            if narrow:
+                line.append(f"{told}\n", style="not dim").append(" " * (LABEL + 1)).append(curve, style="not dim cyan")
+            else:
+                line.append(f"{curve:<{room}} ", style="not dim cyan").append(told, style="not dim")
+            yield line
+
+    def _quantities(self) -> list[tuple[str, Value, str, float | None]]:
+        """Name, value in a period, its last value in words, and the axis' end if it is not the highest value."""
+        story = self.story
+        last = self.periods[-1]
+        sample = last.sample
+        level, active = sample.get("threads_requested") or sample["threads_active"], sample["threads_active"]
+        threads = lines.count(level, "thread") if level == active else f"{level} asked for, {active} active"
+        if sample.get("utilisation") is not None:
+            threads += f", busy {100 * sample['utilisation']:.0f} %"
+        many = f"{sample.get('queued_ports', len(last.queued)):,} of {story.queueable:,}"
+        which = lines.names(story, last.queued) if story.switchable else ""
+        rows = [
+            ("submitted", _of("submitted_tuples_per_s"), self._rate("submitted_tuples_per_s"), None),
+            ("at the sinks", _of("sink_tuples_per_s"), self._rate("sink_tuples_per_s"), None),
+            ("threads", _of("threads_requested"), threads, None),
+            ("queues", _of("queued_ports"), many + (f": {which}" if which else ""), None),
+        ]
+        if sample.get("system_cpu") is not None:
+            others = f", others {100 * (sample.get('others_cpu') or 0.0):.0f} %"
+            rows.append(("CPU", _of("system_cpu"), f"{100 * sample['system_cpu']:.0f} % busy{others}", 1.0))
+        for number, each in enumerate(sample.get("balancers", ())):
+            rows.append(
+                (
+                    each["operator"][:LABEL],
+                    lambda period, number=number: period.sample["balancers"][number]["active"],
+                    f"{each['active']} of {each['ports']} ports",
+                    float(each["ports"]),
+                )
+            )
+        return rows
+
+    def _rate(self, field: str) -> str:
+        values = [period.sample[field] for period in self.periods]
+        return f"{short(values[-1])} tuples/s, best {short(max(values))}"
+
+    def _law(self) -> Iterator[RenderableType]:
+        """What the pool's law last said."""
+        said = [period.sample for period in self.periods[-20:] if period.sample.get("law_state") is not None]
+        if said:
+            yield Text()
+            grid = Table.grid(padding=(0, 1))
+            grid.add_column(min_width=LABEL, no_wrap=True, style="dim")
+            grid.add_column(overflow="fold")
+            grid.add_row("law", Text(said[-1]["law_state"], style="bold magenta"))
+            grid.add_row("because", Text(said[-1]["law_reason"]))
+            yield grid
+
+    def _decisions(self) -> Iterator[RenderableType]:
+        """What was changed last, the latest first."""
+        changes = decisions(self.story, self.periods)[-MAX_DECISIONS:]
+        if changes:
+            yield Text()
+            for time_s, what in reversed(changes):
+                clock = lines.clock(time_s, self.story.heading.simulated)
+                yield Text(f"{clock:>{LABEL}} {what}", style="dim", no_wrap=True, overflow="ellipsis")
+
+
+def decisions(story: Story, periods: Sequence[Period]) -> list[tuple[float, str]]:
+    """When [s] threads or queues were changed, and how."""
+    found = []
+    for period, after in pairwise([*periods, None]):
+        sample = period.sample
+        what = lines.switched(story, sample)
+        if after is not None:
+            before, level = sample.get("threads_requested", 0), after.sample.get("threads_requested", 0)
+            what = [f"threads {before} → {level}"] * (before != level) + what
+        if what:
+            found.append((sample["time_s"], "; ".join(what)))
+    return found
+
+
+def phase_s(periods: Sequence[Period], phase: str) -> float:
+    """Seconds for which a phase has been on, as far as samples tell."""
+    total_s = 0.0
+    for period in reversed(periods):
+        if period.phase != phase:
+            break
+        total_s += period.sample["elapsed_s"]
+    return total_s
+
+
+def sparkline(values: Sequence[float | None], blocks: str = BLOCKS, top: float | None = None) -> str:
+    """A character a value, from 0 to the highest one or `top`; a blank where it is not known."""
+    highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
+    steps = len(blocks) - 1
+    return "".join(" " if value is None else blocks[min(steps, round(steps * value / highest))] for value in values)

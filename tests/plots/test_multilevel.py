@@ -1,0 +1,43 @@
+"""The figure that tells how near multi-level elastic comes to the best of the other arms."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.plots import multilevel
+from tests.plots.made_tables import arm_row, frame
+
+
+def drawn(*rows: dict) -> list[str]:
+    table = frame(list(rows)).assign(queued=lambda table: table.get("queued"))
+    ax = multilevel.figure({"throughput": table}).axes[0]
+    return [text.get_text() for text in ax.texts]
+
+
+def law(mean: float, topology: str = "pipeline", **other: object) -> dict:
+    chosen = {"elastic": True, "law": "millrace", "queued": 3.0, "level": 1.0}
+    return arm_row("multilevel", topology, 1, "multilevel", mean, **chosen | other)
+
+
+def other(model: str, mean: float | None, topology: str = "pipeline", **more: object) -> dict:
+    return arm_row("multilevel", topology, 1, model, mean, queued=None, **more)
+
+
+def test_the_ratio_is_to_the_best_of_the_other_arms_with_what_the_law_chose():
+    told = drawn(law(90.0), other("manual", 50.0), other("dynamic", 100.0, threads=2))
+    assert told == ["90%, 3 queues, 1 thr."]
+
+
+def test_a_law_may_be_above_all_others():
+    assert drawn(law(150.0), other("manual", 100.0))[0].startswith("150%")
+
+
+def test_a_run_that_never_settled_says_so_and_so_does_an_arm_that_failed():
+    told = drawn(law(90.0, unsettled_used=True), other("manual", 100.0), other("dedicated", None))
+    assert told == ["90%, 3 queues, 1 thr., unsettled", "failed: dedicated"]
+
+
+@pytest.mark.parametrize("mean", [10.0, 1e7])
+def test_each_cell_has_a_line_of_its_own(mean):
+    rows = [each for shape in ("mix", "pipeline") for each in (law(mean, shape), other("manual", 2 * mean, shape))]
+    assert drawn(*rows) == ["50%, 3 queues, 1 thr."] * 2
