@@ -9,6 +9,7 @@ input ports. Operators that the cut-off branches meet in again (fan-in) may have
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ SLACKS = (1.0, 1.02, 1.06, 1.15)  # above an equal division of the work
 PARTS = 16  # equal divisions into 2 to as many are tried exactly
 COUNTS = 1.22  # of the numbers of queues so found, those that are at least so many times apart are kept
 FEW = 8  # but all up to here
+GROUPS = 6  # kinds of branches
 
 
 class Dominators:
@@ -66,7 +68,7 @@ def placements(tree: Dominators, shares: Sequence[float], hop: float = 0.0) -> l
     """
     every = frozenset(place for links in tree.flow.incoming for link in links if (place := link.place) is not None)
     found = dict.fromkeys([frozenset[int](), every])
-    for cut in [[], *_divisions(tree, shares, hop), *_heaviest(tree, shares)]:
+    for cut in [[], *_divisions(tree, shares, hop), *_heaviest(tree, shares), *_branches(tree)]:
         queued = frozenset[int]().union(*(tree.places[index] for index in cut))
         found.setdefault(queued)
         met = queued.union(*_meetings(tree, queued))
@@ -97,6 +99,19 @@ def _heaviest(tree: Dominators, shares: Sequence[float]) -> Iterator[list[int]]:
         cut = [*order[:count], *(child for index in order[:count] for child in tree.children[index])]
         yield order[:count]
         yield cut
+
+
+def _branches(tree: Dominators) -> Iterator[list[int]]:
+    """A part of the branches that get about as many tuples each: few hops, for what can be executed beside the rest."""
+    tuples = tree.flow.layout.tuples
+    groups: dict[int, list[int]] = {}
+    for index in tree.order:
+        above = tree.parent[index]
+        if above >= 0 and tree.places[index] and 0.0 < tuples[index] < 0.75 * tuples[above]:
+            groups.setdefault(round(2.0 * math.log2(tuples[index])), []).append(index)
+    for group in sorted(groups.values(), key=len, reverse=True)[:GROUPS]:
+        for count in sorted({1, *(math.ceil(len(group) * part) for part in (0.25, 0.5, 0.75, 1.0))}):
+            yield group[:count]
 
 
 def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) -> np.ndarray:

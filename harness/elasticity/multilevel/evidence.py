@@ -14,18 +14,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from harness.elasticity.multilevel.regions import Vector
 
-NOISES = (0.004, 0.012, 0.025, 0.045, 0.075, 0.13, 0.22)  # standard deviation of a period's logarithm of throughput
-NOISE_ODDS = (0.25, 0.2, 0.2, 0.15, 0.1, 0.07, 0.03)
+NOISES = {0.004: 0.25, 0.012: 0.2, 0.025: 0.2, 0.045: 0.15, 0.075: 0.1, 0.13: 0.07, 0.22: 0.03}
+"""Standard deviation of a period's logarithm of throughput, and its odds."""
+
+MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
+"""How wrong the formula is, in `SMOOTH` and `OWN`, and the odds."""
+
 SWITCHED = 0.01, 0.15  # and more in the first period after queues came or went: in any case, and if all did; they fill, or drain
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
-MOST = 60  # periods kept
+TRUST = 0.6  # in what the formula says: as if only so much of each period had been seen (Grünwald, ALT 2012)
+MOST = 30  # periods kept
 
 
 Place = tuple[frozenset[int], int]  # a configuration: where queues stand, and the thread level
@@ -58,24 +64,25 @@ class Evidence:
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
         """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
-        calm = alike + np.diag(_disturbed(np.array(self.switched)))
-        fits, rows = [], []
-        for noise, odds in zip(NOISES, NOISE_ODDS, strict=True):
-            covariance = calm + noise**2 * np.eye(len(apart))
+        extra = np.diag(_disturbed(np.array(self.switched)))
+        cases, rows = [], []
+        for (noise, noise_odds), (misfit, misfit_odds) in product(NOISES.items(), MISFITS.items()):
+            covariance = misfit**2 * alike + extra + noise**2 * np.eye(len(apart))
             inverse = np.linalg.inv(covariance)
             level = inverse.sum(axis=0)
             precision = inverse - np.outer(level, level) / level.sum()  # whatever the height is (Rasmussen and Williams, eq. 2.45)
             errors = np.einsum("ph,ph->h", apart, precision @ apart)
             scale = np.linalg.slogdet(covariance)[1] + math.log(level.sum())
-            rows.append(math.log(odds) - 0.5 * errors - 0.5 * scale)
-            fits.append((inverse, level, precision))
+            rows.append(math.log(noise_odds * misfit_odds) - 0.5 * TRUST * errors - 0.5 * scale)
+            cases.append((noise, misfit, inverse, level, precision))
         joint = np.stack(rows)
         joint = np.exp(joint - joint.max())
         joint /= joint.sum()
-        noise = math.sqrt(float(joint.sum(axis=1) @ np.square(NOISES)))
-        nearest = int(np.argmin(np.abs(np.log(np.array(NOISES) / noise))))
-        inverse, level, precision = fits[nearest]
-        return Fit(joint.sum(axis=0), noise, self.values[0] + level @ apart / level.sum(), precision @ apart, inverse, level)
+        by_case = joint.sum(axis=1)
+        noise = math.sqrt(float(by_case @ np.square([case[0] for case in cases])))
+        _, misfit, inverse, level, precision = cases[int(np.argmax(by_case))]
+        height = self.values[0] + level @ apart / level.sum()
+        return Fit(joint.sum(axis=0), noise, height, misfit**2, precision @ apart, inverse, level)
 
 
 def _disturbed(switched: Vector) -> Vector:
@@ -90,19 +97,21 @@ class Fit:
     odds: Vector
     noise: float
     height: Vector
+    scale: float  # of the covariances of errors
     pull: Vector  # of each period on what is expected nearby
     inverse: Vector
     level: Vector
 
     def expected(self, formula: Vector, alike: Vector, which: np.ndarray) -> Vector:
         """Configuration x hypothesis, of `which` hypotheses; `alike`: configuration x period, the covariance of errors."""
-        return self.height[which] + formula + alike @ self.pull[:, which]
+        return self.height[which] + formula + self.scale * alike @ self.pull[:, which]
 
     def spread(self, alike: Vector, with_best: Vector, best: int) -> Vector:
         """By configuration: standard deviation of its difference from the `best`, as far as the formula's error leaves it open.
 
         `with_best`: covariance of errors with that of the best.
         """
+        alike, with_best = self.scale * alike, self.scale * with_best
         explained = alike @ self.inverse
         open_ = (1.0 - alike @ self.level) / math.sqrt(self.level.sum())
         variance = with_best[best] - np.einsum("cp,cp->c", explained, alike) + open_**2

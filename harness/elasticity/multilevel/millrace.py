@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from harness.elasticity.law import Bounds, Decision, Reading, Setting
 from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
+from harness.elasticity.multilevel.memory import Load, load_of, remember
 from harness.elasticity.multilevel.options import Options, Placements
 from harness.elasticity.multilevel.outlook import HURTS, outlook
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
@@ -39,29 +39,13 @@ TWICE = 2  # periods in a row that may bring less than the best one
 REFINES = 2  # times that it looks for something better beside what promises the most
 LEARNS = 9  # settled periods that still count as measurements
 SAME = 0.003  # of throughput: what is no reason to go elsewhere
-HYPOTHESES = 768
+HYPOTHESES = 4000
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
-RECALLS = 16  # loads
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 SEED = 2019
-
-
-@dataclass(frozen=True)
-class Load:
-    """What the law remembers of a load: where it settled, and what that brought."""
-
-    place: Place
-    expected: float  # logarithm of throughput
-    deviation: float  # its standard deviation from period to period
-    seen: Mapping[Place, float]  # what each configuration brought that it has been at
-
-    def explains(self, place: Place, value: float) -> bool:
-        """Whether a logarithm of throughput is what it would be under this load."""
-        known = self.expected if place == self.place else self.seen.get(place)
-        return known is not None and abs(value - known) < max(math.log(1.05), 2.5 * self.deviation)
 
 
 class Millrace(MultilevelLaw):
@@ -135,26 +119,27 @@ class Millrace(MultilevelLaw):
         if self._options is None:
             alone = ideal(bounds_of(self._graph.parts(queued).loads(shares)))
             self._work_s = self._graph.flow.submitted * alone / math.exp(min(max(value, -600.0), 600.0))
-            self._divide(self._drawn(HYPOTHESES))
+            self._hypotheses = self._drawn(HYPOTHESES)
+            self._divide(float(np.median(self._hypotheses.hop)))
         elif self._settled is None:
             clearer = self._shares.looks >= 2.0 * self._divided_at
             elsewhere = clearer and 0.5 * float(np.abs(self._options.shares - shares).sum()) > MOVED
             dearer = abs(math.log(max(self._hop(), 1e-9) / max(self._divided_for, 1e-9))) > OTHER_HOP
             if elsewhere or (dearer and self._looks in DIVIDES):
-                self._divide(self._options.hypotheses, self._hop())
+                self._divide(self._hop())
         assert self._options is not None
         return self._options
 
-    def _divide(self, hypotheses: Hypotheses, hop: float | None = None) -> None:
-        """The options for the shares of the work that are believed now."""
-        self._divided_at, self._divided_for = self._shares.looks, float(np.median(hypotheses.hop)) if hop is None else hop
-        self._options = Options(self._graph, self.bounds, self._shares.shares, hypotheses, self._divided_for)
+    def _divide(self, hop: float) -> None:
+        """The options for the shares of the work and the costs of a hop that are believed now."""
+        self._divided_at, self._divided_for = self._shares.looks, hop
+        self._options = Options(self._graph, self.bounds, self._shares.shares, hop)
 
     def _hop(self) -> float:
         """What a hop over a queue takes of the time that all work takes, as far as is known."""
-        if self._fit is None or self._options is None:
+        if self._fit is None:
             return self._divided_for
-        return math.exp(float(self._fit.odds @ np.log(np.maximum(self._options.hypotheses.hop, 1e-12))))
+        return math.exp(float(self._fit.odds @ np.log(np.maximum(self._hypotheses.hop, 1e-12))))
 
     def _drawn(self, count: int) -> Hypotheses:
         work_s = min(max(self._work_s, 1e-12), 1e6)
@@ -177,8 +162,8 @@ class Millrace(MultilevelLaw):
         row = options.row(place)
         tolerance = float(self.set["tolerance"])
         threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * (HOLDS if place == self._chosen else 1.0)
-        margin = threshold if place == self._chosen else SAME
-        view = outlook(options, self._evidence, row, margin)
+        margin = HOLDS * tolerance if place == self._chosen else SAME
+        view = outlook(options, self._evidence, self._hypotheses, row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):
             count = len(options.level)
@@ -187,7 +172,7 @@ class Millrace(MultilevelLaw):
                 options.near(view.look)
             if len(options.level) == count:
                 break
-            view = outlook(options, self._evidence, row, margin)
+            view = outlook(options, self._evidence, self._hypotheses, row, margin)
         self._fit = view.fit
         if self._hurt >= TWICE:
             target, state = view.best, "searching"
@@ -256,32 +241,26 @@ class Millrace(MultilevelLaw):
 
     def _another_load(self, place: Place, value: float) -> Decision | None:
         """To what was best under a load that it knows; else, None, a new search begins."""
-        known = [load for load in self._loads if load.explains(place, value)]
-        if self._settled == place:
-            self._remember(place)
+        known = [load for load in self._loads if load.explains(self._graph, place, value)]
+        if self._settled == place and self._watch is not None and self._options is not None and self._fit is not None:
+            load = load_of(place, self._watch, self._evidence, self._options.shares, self._hypotheses, self._fit)
+            self._loads = remember(self._loads, load)
             if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
                 return self._recall(place, known[-1])
         self._forget(place, value)
         return None
 
-    def _remember(self, place: Place) -> None:
-        watch = self._watch
-        assert watch is not None
-        seen = {each: self._evidence.mean(each) for each in set(self._evidence.places) - {place}}
-        others = [load for load in self._loads if load.place != place or abs(load.expected - watch.expected) > 0.1]
-        self._loads = [*others[1 - RECALLS :], Load(place, watch.expected, watch.deviation, seen)]
-
     def _forget(self, place: Place, value: float) -> None:
         """A new search: the machine is what it was, the work is not."""
-        fit, options = self._fit, self._options
-        assert options is not None
-        hypotheses = options.hypotheses
+        fit = self._fit
         if fit is not None and place in self._evidence.places:
             slower = math.exp(min(max(self._evidence.mean(place) - value, -30.0), 30.0))
             self._work_s *= slower
             kept = self._generator.choice(len(fit.odds), round(SAME_MACHINE * HYPOTHESES), p=fit.odds)
-            hypotheses = hypotheses.take(kept).jittered(self._generator).slower(slower).and_(self._drawn(HYPOTHESES - len(kept)))
-        self._divide(hypotheses)
+            known = self._hypotheses.take(kept).jittered(self._generator).slower(slower)
+            self._hypotheses = known.and_(self._drawn(HYPOTHESES - len(kept)))
+        self._fit = None
+        self._divide(float(np.median(self._hypotheses.hop)))
         self._begin()
 
     def _recall(self, place: Place, load: Load) -> Decision:

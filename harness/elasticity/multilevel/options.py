@@ -1,4 +1,4 @@
-"""The configurations that a law may choose: placements at thread levels, with what the formula says of each.
+"""The configurations that a law may choose: placements at thread levels, and what hypotheses say of each.
 
 Placements are found from the graph and the costs of its operators (`cuts`), around the best one more of them as it becomes known
 (`near`). A level is worth a row if the queues of the placement give work to so many threads.
@@ -38,7 +38,7 @@ class Placements:
     def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
         """Those that divide the work well, if a hop over a queue takes so much of the time that all work takes."""
         found = dict.fromkeys(placements(self.tree, shares))
-        if hop > DEAR / self.places:
+        if hop * self.places > DEAR:
             found |= dict.fromkeys(placements(self.tree, shares, hop))
         return list(found)
 
@@ -52,11 +52,11 @@ class Placements:
 
 
 class Options:
-    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each; `formula`: row x hypothesis."""
+    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each."""
 
-    def __init__(self, graph: Placements, levels: Levels, shares: Vector, hypotheses: Hypotheses, hop: float) -> None:
+    def __init__(self, graph: Placements, levels: Levels, shares: Vector, hop: float) -> None:
         """With the placements that the graph suggests under these shares of the work, and for hops that take about so long."""
-        self.shares, self.hypotheses = shares, hypotheses
+        self.shares = shares
         self._graph, self._levels = graph, levels
         self.placements: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
@@ -65,7 +65,6 @@ class Options:
         self._row: dict[tuple[int, int], int] = {}
         self.placement: list[int] = []
         self.level: list[int] = []
-        self.formula = np.zeros((0, len(hypotheses.hop)))
         self._beside: set[int] = set()
         for queued in graph.suggested(shares, hop):
             self._add(queued, _grid(levels))
@@ -97,6 +96,10 @@ class Options:
         """Over queues, for a tuple of each source."""
         return self._bounds[self.placement[row]].hops
 
+    def formula(self, rows: Sequence[int] | np.ndarray, hypotheses: Hypotheses) -> Vector:
+        """What hypotheses say of rows: row x hypothesis."""
+        return log_throughput(self._bounds, np.array(self.placement)[rows], np.array(self.level)[rows], hypotheses)
+
     def near(self, row: int) -> None:
         """Look also at levels and placements around a row."""
         if row in self._beside:
@@ -127,11 +130,7 @@ class Options:
                 self.level.append(level)
 
     def _complete(self) -> None:
-        """What the formula says of new rows, and where they stand."""
-        begin = len(self.formula)
-        if begin < len(self.level):
-            new = log_throughput(self._bounds, self.placement[begin:], self.level[begin:], self.hypotheses)
-            self.formula = np.concatenate([self.formula, new])
+        """Where the rows stand."""
         self.log_level: Vector = np.log2(np.array(self.level, dtype=float))
         self.log_queues: Vector = np.log2([1.0 + len(self.queued(row)) for row in range(len(self.level))])
         self._log_busy: Vector = np.log2([self.busy(row) for row in range(len(self.level))])

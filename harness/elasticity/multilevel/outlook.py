@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.elasticity.multilevel.evidence import Evidence, Fit
 from harness.elasticity.multilevel.options import Options
+from harness.elasticity.multilevel.physics import Hypotheses
 from harness.elasticity.multilevel.regions import Vector
 
 PRICE = 0.025  # of a doubling of the level, as a share of throughput
@@ -23,7 +24,7 @@ HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the best level: how far up it looks
 HURTS = 0.03  # of throughput below the best: a look that is taken back
 ASKED = 80  # configurations, of those that promise the most
-NEGLIGIBLE = 1e-3  # odds, relative to the likeliest hypothesis, below which one is not asked
+SPOKESMEN = 160  # hypotheses that speak for all of them
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,21 @@ class Outlook:
     lead: float
 
 
-def outlook(options: Options, evidence: Evidence, here: int, margin: float) -> Outlook:
+def outlook(options: Options, evidence: Evidence, hypotheses: Hypotheses, here: int, margin: float) -> Outlook:
     """At the row `here`; another one is the best only if it is better by more than `margin`."""
     rows = [options.row(place) for place in evidence.places]
-    fit = evidence.weigh(options.formula[rows], options.alike(rows, rows))
-    likely = np.flatnonzero(fit.odds > NEGLIGIBLE * fit.odds.max())
-    odds = fit.odds[likely] / fit.odds[likely].sum()
+    fit = evidence.weigh(options.formula(rows, hypotheses), options.alike(rows, rows))
+    likely, odds = _spokesmen(fit.odds)
+    chosen = hypotheses.take(likely)
     price = PRICE * options.log_level + QUEUE_PRICE * options.log_queues
     been = np.unique(rows)
-    known = fit.expected(options.formula[np.ix_(been, likely)], options.alike(been, rows), likely) @ odds - price[been]
+    known = fit.expected(options.formula(been, chosen), options.alike(been, rows), likely) @ odds - price[been]
     best = int(been[np.argmax(known + margin * (been == here))])
     reach = max(REACH * options.level[best], options.level[here])
     near = np.flatnonzero(np.array(options.level) <= reach)
     at, stand = int(np.searchsorted(near, best)), int(np.searchsorted(near, here))
     alike = options.alike(near, rows)
-    expected = fit.expected(options.formula[np.ix_(near, likely)], alike, likely) - price[near, None]
+    expected = fit.expected(options.formula(near, chosen), alike, likely) - price[near, None]
     mean = expected @ odds
     spread = fit.spread(alike, options.alike(near, [best])[:, 0], at)
     ahead = mean - mean[at]
@@ -70,6 +71,13 @@ def outlook(options: Options, evidence: Evidence, here: int, margin: float) -> O
     worth[at] = 0.0
     look = int(np.argmax(worth))
     return Outlook(fit, best, int(near[look]), float(worth[look]), float(gain[look]), -float(ahead[stand]))
+
+
+def _spokesmen(odds: Vector) -> tuple[np.ndarray, Vector]:
+    """A sample of the hypotheses, and the weight of each (systematic resampling; Kitagawa 1996)."""
+    points = (np.arange(SPOKESMEN) + 0.5) / SPOKESMEN
+    which, counts = np.unique(np.searchsorted(np.cumsum(odds), points).clip(0, len(odds) - 1), return_counts=True)
+    return which, counts / SPOKESMEN
 
 
 def _improvement(ahead: Vector, spread: Vector) -> Vector:

@@ -27,16 +27,16 @@ import numpy as np
 from harness.elasticity.multilevel.regions import Loads, Vector
 
 HOPS = np.concatenate([[0.0], np.geomspace(1e-5, 50.0, 35)])  # times of a hop over that of all work at which loads are kept
-SIDES = (0.2, 0.4, 0.6, 0.8)  # f
+SIDES = (0.2, 0.4, 0.6, 0.8)  # f, of a runtime that moves batches, and then of one that moves tuples
 ENTRIES = np.geomspace(0.015, 60.0, 7)  # e
-HOP_NS, HOP_NS_BYTE = 60.0, 0.08  # median time of a hop: a push and a pop, and bytes copied
-HOP_SPREAD = 1.2  # standard deviation of its logarithm
+HOP_NS, HOP_NS_BYTE = 22.0, 0.06  # median time of a hop: a push and a pop, and bytes copied
+HOP_SPREAD = 1.3  # standard deviation of its logarithm
 ENTRY_NS, ENTRY_SPREAD = 15.0, 0.9  # the same of a lock that nobody else has
 
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """One value of each constant a hypothesis; `side` is an index into `SIDES`."""
+    """One value of each constant a hypothesis; `side` is an index into `SIDES`, twice."""
 
     hop: Vector
     sync: Vector
@@ -81,23 +81,23 @@ class Hypotheses:
 def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, work_s: float) -> Hypotheses:
     """From what is thought likely before anything is measured; `work_s`: time of all work for a tuple of each source."""
 
-    def one_of(odds: dict[float, float]) -> Vector:
-        return generator.choice(np.array(list(odds)), count, p=np.array(list(odds.values())))
+    def about(median: float, spread: float) -> Vector:
+        return median * np.exp(spread * generator.standard_normal(count))
 
-    hop_s = 1e-9 * (HOP_NS + HOP_NS_BYTE * payload) * np.exp(HOP_SPREAD * generator.standard_normal(count))
+    hop_s = about(1e-9 * (HOP_NS + HOP_NS_BYTE * payload), HOP_SPREAD)
     anywhere = np.exp(generator.uniform(0.0, math.log(2.0 * cpus), count))
-    where = one_of({1.0: 0.5, 0.5: 0.25, 0.0: 0.25})  # of the CPUs
+    where = generator.choice([1.0, 0.5, 0.0], count, p=[0.5, 0.25, 0.25])  # of the CPUs
     return Hypotheses(
         hop=hop_s / work_s,
-        sync=one_of({0.0: 0.3, 0.05: 0.25, 0.15: 0.2, 0.4: 0.15, 1.0: 0.1}),
-        footprint=one_of({0.0: 0.5, 0.1: 0.25, 0.3: 0.25}),
-        side=generator.integers(0, len(SIDES), count),
-        entry=np.clip(1e-9 * ENTRY_NS / hop_s * np.exp(ENTRY_SPREAD * generator.standard_normal(count)), *ENTRIES[[0, -1]]),
-        waiting=one_of({0.0: 0.25, 0.1: 0.25, 0.4: 0.25, 1.5: 0.25}),
-        serial=one_of({0.0: 0.4, 0.004: 0.2, 0.012: 0.15, 0.03: 0.15, 0.1: 0.1}),
+        sync=about(0.06, 1.3),
+        footprint=0.15 * np.abs(generator.standard_normal(count)),
+        side=generator.integers(0, 2 * len(SIDES), count),
+        entry=np.clip(about(1e-9 * ENTRY_NS, ENTRY_SPREAD) / hop_s, *ENTRIES[[0, -1]]),
+        waiting=about(0.08, 1.5),
+        serial=about(0.003, 1.5),
         knee=np.maximum(1.0, np.where(where > 0.0, where * cpus, anywhere)),
-        tail=one_of({0.0: 0.3, 0.3: 0.2, 0.8: 0.15, 2.0: 0.1, -0.3: 0.15, -0.6: 0.1}),
-        sharp=one_of({2.5: 0.2, 4.0: 0.3, 8.0: 0.3, 20.0: 0.2}),
+        tail=0.25 + 0.5 * generator.standard_normal(count),
+        sharp=np.maximum(2.0, about(7.0, 0.6)),
     )
 
 
@@ -110,6 +110,7 @@ class Bounds:
     contenders: float
     hops: float
     entries: float
+    single: float
     queues: int
     own_threads: int
 
@@ -121,8 +122,9 @@ class Bounds:
 def bounds_of(loads: Loads) -> Bounds:
     """The loads as the formula wants them."""
     regions = loads.contenders <= 1.0
-    side, entry = np.meshgrid(SIDES, ENTRIES, indexing="ij")
-    hops = side[..., None] * loads.pushes + (1.0 - side[..., None]) * loads.pops + entry[..., None] * loads.entries
+    push, entry = np.meshgrid(SIDES, ENTRIES, indexing="ij")
+    sides = push[..., None] * loads.pushes + (1.0 - push[..., None]) * loads.pops
+    hops = np.concatenate([sides + entry[..., None] * entries for entries in (loads.entries, loads.single)])
     region = (loads.work[regions] + HOPS[:, None] * hops[:, :, None, regions]).max(axis=-1)
     lock = (loads.work[~regions] + HOPS[:, None] * hops[:, :, None, ~regions]).max(axis=-1, initial=0.0)
     contended = loads.contenders[~regions]
@@ -132,6 +134,7 @@ def bounds_of(loads: Loads) -> Bounds:
         contenders=float(contended[int(np.argmax(loads.entries[~regions]))]) if len(contended) else 1.0,
         hops=loads.hops,
         entries=loads.all_entries,
+        single=loads.all_single,
         queues=loads.queues,
         own_threads=loads.own_threads,
     )
@@ -142,7 +145,7 @@ def ideal(bounds: Bounds) -> float:
     return 1.0 / max(float(bounds.region[0, 0, 0]), float(bounds.lock[0, 0, 0]), 1.0 / bounds.own_threads)
 
 
-def log_throughput(bounds: Sequence[Bounds], numbers: Sequence[int], levels: Sequence[int], of: Hypotheses) -> Vector:
+def log_throughput(bounds: Sequence[Bounds], numbers: Sequence[int] | np.ndarray, levels: Sequence[int] | np.ndarray, of: Hypotheses) -> Vector:
     """Configuration x hypothesis; a configuration is the number of its placement's bounds, and a level."""
     chosen, rows = np.unique(np.array(numbers), return_inverse=True)
     each = [bounds[number] for number in chosen]
@@ -152,31 +155,31 @@ def log_throughput(bounds: Sequence[Bounds], numbers: Sequence[int], levels: Seq
         return np.array([float(getattr(one, name)) for one in each])[rows, None]
 
     hop = of.hop * (1.0 + of.sync * np.log2(busy)) * np.maximum(column("queues"), 1.0) ** of.footprint
-    place, beyond = _between(hop)
-    key = rows[:, None], of.side[None, :]
+    part = rows[:, None], of.side[None, :]
     dearer = of.entry * (1.0 + of.waiting * (np.minimum(column("contenders"), busy) - 1.0))
-    region = _at(np.stack([one.region for one in each]), (*key, _nearest(of.entry)[None, :]), place, beyond)
-    lock = _at(np.stack([one.lock for one in each]), (*key, _nearest(dearer)), place, beyond)
+    region = _at(np.stack([one.region for one in each]), part, of.entry[None, :], hop)
+    lock = _at(np.stack([one.lock for one in each]), part, dearer, hop)
     within = np.minimum(busy, of.knee)
     capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
-    threads = (1.0 + hop * (column("hops") + of.entry * column("entries"))) / capacity
+    threads = (1.0 + hop * (column("hops") + of.entry * np.where(of.side < len(SIDES), column("entries"), column("single")))) / capacity
     slowest = np.maximum(np.maximum(region, lock), threads)
     apart = (region / slowest) ** of.sharp + (lock / slowest) ** of.sharp + (threads / slowest) ** of.sharp
     return -np.log(slowest) - np.log(apart) / of.sharp
 
 
-def _nearest(entry: Vector) -> np.ndarray:
-    """Which of `ENTRIES`."""
-    step = math.log(ENTRIES[1] / ENTRIES[0])
-    return np.clip(np.rint(np.log(entry / ENTRIES[0]) / step), 0, len(ENTRIES) - 1).astype(int)
+def _at(table: Vector, part: tuple[np.ndarray, ...], entry: Vector, hop: Vector) -> Vector:
+    """Loads at times of an entry and of a hop between those of a table, by straight lines; beyond the last ones, on along them."""
+    (first, more), (place, beyond) = _between(ENTRIES, entry), _between(HOPS, hop)
+    low = _line(table, (*part, first), place, beyond)
+    return low + more * (_line(table, (*part, first + 1), place, beyond) - low)
 
 
-def _between(hop: Vector) -> tuple[np.ndarray, Vector]:
-    """Where times of a hop lie in `HOPS`: the place before, and how far behind it; beyond the last one, further still."""
-    place = np.clip(np.searchsorted(HOPS, hop) - 1, 0, len(HOPS) - 2)
-    return place, (hop - HOPS[place]) / (HOPS[place + 1] - HOPS[place])
-
-
-def _at(table: Vector, key: tuple[np.ndarray, ...], place: np.ndarray, beyond: Vector) -> Vector:
+def _line(table: Vector, key: tuple[np.ndarray, ...], place: np.ndarray, beyond: Vector) -> Vector:
     low = table[(*key, place)]
     return low + beyond * (table[(*key, place + 1)] - low)
+
+
+def _between(grid: Vector, values: Vector) -> tuple[np.ndarray, Vector]:
+    """The place in a grid before each value, and how far behind it the value is."""
+    place = np.clip(np.searchsorted(grid, values) - 1, 0, len(grid) - 2)
+    return place, (values - grid[place]) / (grid[place + 1] - grid[place])

@@ -32,8 +32,9 @@ CALL = 0.2  # of what it takes to lock
 class Loads:
     """What each serial part of the graph has to do: first the regions, then the locks, in no special order.
 
-    `work`, `pushes`, `pops`, `entries` (pieces that are locked, and in a small part those that are called): by part. `contenders`:
-    of a lock, how many regions call it; 1 for a region. `all_entries`: of the graph. `hops`: over queues that come and go.
+    `work`, `pushes`, `pops`: by part. `entries`: pieces that are locked, and in a small part those that are called, of a runtime that
+    moves batches; `single`: of one that moves tuples. `contenders`: of a lock, how many regions call it; 1 for a region.
+    `all_entries`, `all_single`: of the graph. `hops`: over queues that come and go.
     `queues`: how many of these there are; `own_threads`: of sources and ports.
     """
 
@@ -41,8 +42,10 @@ class Loads:
     pushes: Vector
     pops: Vector
     entries: Vector
+    single: Vector
     contenders: Vector
     all_entries: float
+    all_single: float
     hops: float
     queues: int
     own_threads: int
@@ -79,6 +82,7 @@ class Parts:
         self._pushes: list[float] = []
         self._pops: list[float] = []
         self._entries: list[float] = []
+        self._single: list[float] = []
         self._hops = 0.0
         self._own_threads = len(flow.layout.sources)
         self._queued = queued
@@ -90,8 +94,9 @@ class Parts:
             part_of[index] = part = self._part(incoming, part_of)
             if incoming:
                 count, pieces[index] = self._pieces(flow, incoming, pieces)
-                locked = part >= locks and self._is_lock[part]
-                self._entries[part] += count if locked else CALL * count
+                each = 1.0 if part >= locks and self._is_lock[part] else CALL
+                self._entries[part] += each * count
+                self._single[part] += each * sum(link.tuples for link in incoming)
         for link in flow.back:
             if link.place in queued:
                 self._hop(part_of[link.source], self._region(link), link.tuples)
@@ -103,7 +108,7 @@ class Parts:
             self._locks, [sum(not self._is_lock[outer] for outer in around) for around in self._held], 1.0
         )
         self._first = np.argsort(self._locks, kind="stable")
-        self._sums = [self._with_inner(np.array(counts)) for counts in (self._pushes, self._pops, self._entries)]
+        self._sums = [self._with_inner(np.array(counts)) for counts in (self._pushes, self._pops, self._entries, self._single)]
 
     def loads(self, shares: Sequence[float] | Vector) -> Loads:
         """`shares`: each operator's part of the work."""
@@ -112,6 +117,7 @@ class Parts:
         return Loads(
             *(column[self._first] for column in (work, *self._sums, self._contenders)),
             all_entries=sum(self._entries),
+            all_single=sum(self._single),
             hops=self._hops,
             queues=len(self._queued),
             own_threads=self._own_threads,
@@ -178,6 +184,7 @@ class Parts:
         self._pushes.append(0.0)
         self._pops.append(0.0)
         self._entries.append(0.0)
+        self._single.append(0.0)
         return part
 
     def _hop(self, before: int, behind: int, tuples: float) -> None:

@@ -1,0 +1,95 @@
+"""When the law that places queues moves again, and when it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.elasticity import Reading
+from tests.elasticity.drive import Cpu
+from tests.elasticity.multilevel.surface import drive
+from tests.elasticity.multilevel.test_millrace import law_of, pipeline
+
+PERIODS = 30  # enough to settle
+
+
+def slower(surface, factor):
+    """The same graph when its work takes `factor` times as long."""
+    return replace(surface, flop_s=factor * surface.flop_s, call_s=factor * surface.call_s, hop_s=factor * surface.hop_s)
+
+
+def elsewhere(surface):
+    """The same graph when the last quarter of the operators has nearly all of the work."""
+    count = len(surface.layout.flop)
+    total = sum(surface.layout.flop)
+    return replace(surface, flop=[0.1 * total / count if i < 0.75 * count else 3.6 * total / count for i in range(count)])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"throughput": 0.0}, {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9}, {"throughput": 9e9, "others_cpu": 1.0}],
+    ids=["idle", "crowded", "only others known"],
+)
+def test_idle_and_crowded_periods_change_nothing(odd):
+    surface = pipeline()
+    law = law_of(surface)
+    steps = drive(law, surface, PERIODS)
+    before = steps[-1].decision
+    for second in range(PERIODS + 1, PERIODS + 6):
+        decision = law.step(Reading(float(second), 1.0, before.threads, queued=before.queued, **odd))
+        assert (decision.threads, decision.queued) == (before.threads, before.queued)
+        assert decision.state in ("idle", "crowded")
+
+
+@pytest.mark.parametrize("factor", [0.4, 2.0])
+def test_a_burst_of_one_period_moves_nothing(factor):
+    surface = pipeline()
+    steps = drive(law_of(surface), lambda period: slower(surface, factor) if period == PERIODS else surface, PERIODS + 10)
+    assert len({(step.queued, step.threads) for step in steps[PERIODS - 5 :]}) == 1
+    assert "a burst, or another load?" in steps[PERIODS].decision.reason
+
+
+def test_another_load_is_noticed_in_two_periods_and_searched_from_there():
+    surface = pipeline(cpus=4)
+    law = law_of(surface)
+    steps = drive(law, lambda period: slower(surface, 0.3) if period >= PERIODS else surface, 2 * PERIODS)
+    assert steps[PERIODS + 1].decision.reason.startswith("another load: ")
+    end = steps[-1]
+    assert end.throughput >= 0.93 * max(step.throughput for step in steps)
+    assert len({(step.queued, step.threads) for step in steps[-8:]}) == 1
+
+
+def test_work_that_moves_within_the_graph_is_followed():
+    surface = pipeline(cpus=4)
+    other = elsewhere(surface)
+    steps = drive(law_of(surface), lambda period: other if period >= PERIODS else surface, 2 * PERIODS)
+    stuck = other.throughput(steps[PERIODS - 1].queued, steps[PERIODS - 1].threads)
+    assert steps[-1].throughput > 1.3 * stuck
+    assert any("the work has moved" in step.decision.reason for step in steps[PERIODS : PERIODS + 4])
+
+
+def test_a_load_that_it_knows_needs_no_search():
+    surface = pipeline(cpus=4)
+    other = replace(surface, flop_s=1e-11, call_s=1e-10)  # hops take most of the time
+    phases = [surface, other, surface]
+    steps = drive(law_of(surface), lambda period: phases[period // 35], 105)
+    first, back = steps[34], steps[75]
+    assert (first.queued, first.threads) == (back.queued, back.threads)
+    assert any("load as before" in step.decision.reason for step in steps[70:73])
+
+
+def test_refused_a_known_load_is_asked_for_until_it_is_granted():
+    cpu = Cpu()
+    surface = pipeline(cpus=4)
+    other = replace(surface, flop_s=1e-13, call_s=1e-12)  # no queue pays
+    law = law_of(surface, cpu=cpu)
+    steps = drive(law, lambda period: surface if period < 35 else other, 70)
+    assert steps[34].queued and not steps[-1].queued
+    cpu.granted, cpu.requests = False, 0
+    steps += drive(law, surface, 8, steps)
+    assert not any(step.decision.queued for step in steps[-8:])
+    assert 5 <= cpu.requests <= 8
+    cpu.granted = True
+    steps += drive(law, surface, 3, steps)
+    assert steps[-1].queued == steps[34].queued
