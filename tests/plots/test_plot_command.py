@@ -23,7 +23,8 @@ def tables(tmp_path):
     found = elastic_row("elastic_levels", "bushy", 1, 1e5, 1.2)
     balancing = [arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6) for load in ("cost", "bursty_cost", "bursty_rate")]
     lengths = {"cycle": 100, "burst": 500, "silence": 500}
-    multilevel = [elastic_row(f"mw19_fig{number}", "pipeline", 100, 1e5, 2.0) for number in (1, 6, 9, 10, 11, 12, 13)]
+    names = ["multilevel", *(f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13))]
+    multilevel = [elastic_row(name, "pipeline", 100, 1e5, 2.0) for name in names]
     multilevel = [
         row | {"model": "multilevel", "arm": "multilevel", "width": 50.0, "depth": 4.0, "queued": 7.0, "places": 50.0}
         for row in multilevel
