@@ -4,6 +4,7 @@
 #   simulate    the same file                  the same on a simulated machine
 #   aggregate   harness/rules/aggregate.smk    the records of an experiment -> results/tables/*/*.parquet (Spark)
 #   bench_laws  harness/rules/bench.smk        the control laws on the SASO bench -> results/tables/saso/saso.parquet
+#   bench_placements  the same file             the laws that place queues -> results/tables/saso_placement/*.parquet
 #   figure      harness/rules/figures.smk      tables -> figures/*.png, *.svg
 #   claims      harness/rules/claims.smk       tables -> figures/claims.md, .html: what of the papers holds
 #

@@ -20,8 +20,8 @@ from harness.place import Place
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT_CONFIG = Path("config/config.yaml")
 
-BENCHES = ("saso",)
-"""Figures that are computed and not measured: `saso` compares control laws (`millrace laws bench`)."""
+BENCHES = ("saso", "saso_placement")
+"""Figures that are computed and not measured: control laws compared (`millrace laws bench`, and with `--multilevel`)."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Config:
     machine: str
     experiments: Sequence[Experiment]
     benches: Sequence[str]
+    bench_every: int
     repeats: int
     duration_s: float
     warmup: float | str
@@ -118,6 +119,7 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
         profile=profile,
         experiments=tuple(experiments),
         benches=benches,
+        bench_every=values.get("bench_every", 1),
         results=values.get("results", "results"),
         figures=values.get("figures", "figures"),
         spark={"spark.master": "local[*]"} | {key: _spark_text(value) for key, value in values.get("spark", {}).items()},

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from harness.saso.scenario import Scenario
 
 R = TypeVar("R")  # a row of one of the benches
+S = TypeVar("S")  # a scenario of one of them
 
 SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
 
@@ -103,6 +104,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_bench_options(benching, again=True)
     benching.add_argument("--curves", metavar="FILE", help="scenarios of your own (YAML or JSON) in place of the library")
+    benching.add_argument(
+        "--simulator",
+        type=whole(1, MAX_EVERY),
+        metavar="N",
+        help="with --multilevel: N scenarios of the library on the simulator in place of surfaces",
+    )
+    benching.add_argument("--surfaces", metavar="FILE", help="the same with --multilevel: graphs in worlds, formulas or tables")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
     listing.set_defaults(action=list_laws)
     replaying = commands.add_parser(
@@ -126,7 +134,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> None:
     """`again`: they may have been given before the command already, and then hold unless they are given behind it."""
-    parser.set_defaults(action=bench, curves=None)
+    parser.set_defaults(action=bench, curves=None, surfaces=None, simulator=None)
 
     def add(option: str, default: object = None, **how: Any) -> None:
         parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
@@ -153,6 +161,9 @@ def bench(args: argparse.Namespace) -> int:
     """Drive the laws through the scenarios; print and write what came of it."""
     if args.multilevel:
         return _bench_of_placements(args)
+    for option in ("surfaces", "simulator"):
+        if (value := getattr(args, option)) is not None:
+            raise UserError(f"--{option} is for --multilevel only, not {str(value)[:80]!r}")
     from harness.saso.report import as_document, as_frame, summary
 
     laws = list(dict.fromkeys(args.law or LAWS))
@@ -171,15 +182,22 @@ def _bench_of_placements(args: argparse.Namespace) -> int:
     from harness.saso.placement.bench import run_bench
     from harness.saso.placement.contestants import check_name, contestants
     from harness.saso.placement.report import as_document, as_frame, summary
-    from harness.saso.placement.scenario import scenarios
+    from harness.saso.placement.scenario import some_of
+    from harness.saso.placement.user_surfaces import parse_surfaces
 
     if args.curves is not None:
-        raise UserError(f"--curves is not for --multilevel, whose laws need surfaces: {args.curves[:80]!r}")
+        raise UserError(f"--curves is not for --multilevel, whose laws need --surfaces: {args.curves[:80]!r}")
     laws = list(dict.fromkeys(args.law or contestants()))
     for name in laws:
         check_name(name)
-    chosen = list(scenarios())[:: args.every]
+    chosen = some_of(args.every) if args.surfaces is None else _own(args, "surfaces", parse_surfaces)
     _check_outputs(args)
+    if args.simulator is not None:
+        from harness.saso.placement.simulated import run_simulated, simulable
+
+        if args.surfaces is not None:
+            raise UserError("--simulator takes scenarios of the library, not --surfaces")
+        chosen, run_bench = simulable(chosen, args.simulator), run_simulated
     with ProgressLine(len(laws) * len(chosen)) as line:
         rows = run_bench(laws, chosen, lambda done, of: line.show(done, of, "SASO bench of placements"), args.jobs)
     return _tell(args, rows, summary, as_document, as_frame)
@@ -220,19 +238,25 @@ def _scenarios(args: argparse.Namespace) -> list[Scenario]:
 
     if args.curves is None:
         return list(scenarios())[:: args.every]
-    import yaml
-
     from harness.saso.user_curves import parse_scenarios
 
-    text = _text_of(args.curves)
+    return _own(args, "curves", parse_scenarios)
+
+
+def _own(args: argparse.Namespace, option: str, parse: Callable[[object], list[S]]) -> list[S]:
+    """A user's own scenarios, from the file that the option names."""
+    import yaml
+
+    path = getattr(args, option)
+    text = _text_of(path)
     try:
         document = _json_or_none(text) or yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UserError(f"--curves {args.curves[:80]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
+        raise UserError(f"--{option} {path[:80]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
     try:
-        return parse_scenarios(document)
+        return parse(document)
     except UserError as error:
-        raise UserError(f"--curves {args.curves[:80]}: {error}") from None
+        raise UserError(f"--{option} {path[:80]}: {error}") from None
 
 
 def _json_or_none(text: str) -> object:

@@ -12,6 +12,7 @@ FIGURES = (
     "elb_bursty_cost",
     "elb_bursty_rate",
     "saso",
+    "saso_placement",
     "elastic_levels",
     "multilevel",
     "crossover",

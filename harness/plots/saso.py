@@ -12,7 +12,7 @@ the same scenarios, so medians may be compared although strips overlap.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -41,13 +41,14 @@ class Metric:
     label: str
     more_is_better: bool = False
     is_share: bool = False
-    one_is_best: bool = False
+    best: float | None = None
+    is_signed: bool = False
 
     @property
     def direction(self) -> str:
         """Which way is better, for people."""
-        if self.one_is_best:
-            return "1 is best"
+        if self.best is not None:
+            return f"{self.best:g} is best"
         return "better →" if self.more_is_better else "← better"
 
     def told(self, value: float) -> str:
@@ -58,7 +59,7 @@ class Metric:
 METRICS = (
     Metric("accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True),
     Metric("settling", "settling", "periods until settled"),
-    Metric("overshoot", "overshoot", "most threads / best level", one_is_best=True),
+    Metric("overshoot", "overshoot", "most threads / best level", best=1.0),
     Metric("changes", "stability", "changes in 50 settled periods"),
     Metric("regret", "regret", "lost against an oracle", is_share=True),
 )
@@ -91,19 +92,29 @@ def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """The figure from the bench's table. Raises UserError, naming them, if columns are missing."""
     table = tables["saso"]
-    missing = [name for name in ("law", "scenario", *(metric.column for metric in METRICS)) if name not in table]
+    check(table, "saso", [metric.column for metric in METRICS], "millrace laws bench --table")
+    return panels(table, METRICS, TITLE, _sentence(table))
+
+
+def check(table: pd.DataFrame, name: str, columns: Sequence[str], command: str) -> None:
+    """Raises UserError, naming them, if columns of a bench's table are missing."""
+    missing = [each for each in ("law", "scenario", *columns) if each not in table]
     if missing:
-        raise UserError(f"the table saso lacks {', '.join(missing)}; `millrace laws bench --table` makes it")
+        raise UserError(f"the table {name} lacks {', '.join(missing)}; `{command}` makes it")
+
+
+def panels(table: pd.DataFrame, metrics: Sequence[Metric], title: str, foot: str) -> Figure:
+    """A panel a metric, laws by their mean regret."""
     laws = list(table.groupby("law")["regret"].mean().sort_values(kind="stable").index)
     with style.applied():
-        drawing = style.plt.figure(figsize=(PANEL_WIDTH * len(METRICS) + 1.0, ROW_HEIGHT * len(laws) + 2.2))
-        axes = drawing.subplots(1, len(METRICS), sharey=True)
-        for ax, metric in zip(axes, METRICS, strict=True):
+        drawing = style.plt.figure(figsize=(PANEL_WIDTH * len(metrics) + 1.0, ROW_HEIGHT * len(laws) + 2.2))
+        axes = drawing.subplots(1, len(metrics), sharey=True)
+        for ax, metric in zip(axes, metrics, strict=True):
             draw(ax, table, metric, laws)
         for label, law in zip(axes[0].get_yticklabels(), laws, strict=True):
             label.set(weight="bold" if law == OURS else "normal", color=_color(law))
-        style.title_with_legend(drawing, TITLE, _legend())
-        provenance.foot(drawing, _sentence(table))
+        style.title_with_legend(drawing, title, _legend())
+        provenance.foot(drawing, foot)
     return drawing
 
 
@@ -130,7 +141,8 @@ def _scale(ax: Axes, metric: Metric) -> None:
     low, high = ax.get_xlim()
     end = 1.0 if metric.more_is_better else 0.0
     room = 0.04 * max(abs(high - end), abs(end - low), 0.01)  # for half a dot beyond the last value that there can be
-    ax.set_xlim(*((low, end + room) if metric.more_is_better else (end - room, high)))
+    if not metric.is_signed:
+        ax.set_xlim(*((low, end + room) if metric.more_is_better else (end - room, high)))
     ax.xaxis.set_major_locator(MaxNLocator(nbins=4))
     if metric.is_share:
         ax.xaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))

@@ -13,3 +13,18 @@ rule bench_laws:
     threads: 1
     shell:
         "millrace laws bench --jobs {threads} --table {output:q} > {log:q} 2>&1"
+
+
+rule bench_placements:
+    """Every law that places queues, and what it must beat, on scenarios of the SASO bench in two dimensions."""
+    input:
+        PLACING,
+    output:
+        CONFIG.bench("saso_placement"),
+    log:
+        f"{CONFIG.results}/logs/tables/saso_placement.log",
+    threads: 1
+    params:
+        every=CONFIG.bench_every,
+    shell:
+        "millrace laws bench --multilevel --every {params.every} --jobs {threads} --table {output:q} > {log:q} 2>&1"

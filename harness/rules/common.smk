@@ -44,6 +44,11 @@ LAWS = [
     for place in ("harness/elasticity/*.py", "harness/saso*.py", "harness/saso/*.py")
     for path in sorted(ROOT.glob(place))
 ]
+PLACING = [
+    os.path.relpath(path)
+    for place in ("harness/elasticity/**/*.py", "harness/saso/**/*.py", "harness/saso/placement/*.pyx", "topologies/*.py")
+    for path in sorted(ROOT.glob(place))
+]
 CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
 CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
 CLAIMS_CODE = [os.path.relpath(path) for kind in ("py", "yaml") for path in sorted(ROOT.glob(f"harness/claims/*.{kind}"))]
@@ -51,6 +56,7 @@ DRAWING = [
     os.path.relpath(ROOT / f"harness/plots/{name}.py")
     for name in (
         "{figure}",
+        "saso",
         "thread_panels",
         "time_panels",
         "gain_panels",

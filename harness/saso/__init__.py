@@ -7,6 +7,8 @@
   bench        all laws on all scenarios
   report       the table that decides
   replay       a recorded trace, open-loop
+  user_curves  a user's own scenarios; `expression` and `checks`: what may stand in them
+  placement    the same for laws that place queues: another kind of scenario
 
 Nothing here runs a graph: throughputs come from curves, so that every law meets the same ones and the best level is known.
 """

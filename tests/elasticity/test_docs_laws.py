@@ -10,7 +10,8 @@ import yaml
 from harness.cli import main
 from harness.elasticity import LAWS, Bounds, law_class, make_law
 from harness.elasticity.law import Law
-from harness.saso.user_curves import EVENTS, FUNCTIONS, KEYS, parse_scenarios
+from harness.saso.expression import FUNCTIONS
+from harness.saso.user_curves import EVENTS, KEYS, parse_scenarios
 from tests.elasticity.drive import Cpu, closed_loop, peak_at, reading
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/laws.md").read_text(encoding="utf-8")

@@ -9,7 +9,18 @@ import pytest
 
 from harness.cli import main
 from harness.plots import FIGURES
-from tests.plots.made_tables import arm_row, balanced_rows, bench, contest, elastic_row, frame, period_rows, ratio_row, scaling
+from tests.plots.made_tables import (
+    arm_row,
+    balanced_rows,
+    bench,
+    contest,
+    elastic_row,
+    frame,
+    period_rows,
+    placement_bench,
+    ratio_row,
+    scaling,
+)
 
 
 @pytest.fixture
@@ -40,6 +51,7 @@ def tables(tmp_path):
         ],
         "timeline": list(map(pd.DataFrame, series)),
         "saso": [bench({"millrace": 0.1, "fixed": 1.0})],
+        "saso_placement": [placement_bench({"millrace": 0.1, "manual": 1.0})],
     }
     for name, parts in parts_of.items():
         folder = tmp_path / f"{name}.parquet"

@@ -67,11 +67,11 @@ def test_every_panel_says_which_way_is_better():
 
 @pytest.mark.parametrize("metric", saso.METRICS, ids=lambda metric: metric.column)
 def test_the_best_value_and_every_strip_are_in_the_picture(metric):
-    ax = strip(metric, [1.0, 1.0] if metric.one_is_best or metric.more_is_better else [0.0, 0.0])
+    ax = strip(metric, [1.0, 1.0] if metric.best or metric.more_is_better else [0.0, 0.0])
     low, high = ax.get_xlim()
-    best = 1.0 if metric.one_is_best or metric.more_is_better else 0.0
+    best = 1.0 if metric.best or metric.more_is_better else 0.0
     assert low < best < high
-    wide = strip(metric, [0.25, 0.5, 8.0] if metric.one_is_best else [0.3, 0.5, 0.9])
+    wide = strip(metric, [0.25, 0.5, 8.0] if metric.best else [0.3, 0.5, 0.9])
     low, high = wide.get_xlim()
     assert all(low <= x <= high for line in wide.lines for x in line.get_xdata())
 

@@ -14,7 +14,17 @@ from matplotlib.colors import to_rgb
 from harness.errors import RunFailed
 from harness.models import MODELS
 from harness.plots import FIGURES, crossover, provenance, style, thread_panels
-from tests.plots.made_tables import arm_row, balanced_rows, bench, contest, elastic_row, frame, period_rows, scaling
+from tests.plots.made_tables import (
+    arm_row,
+    balanced_rows,
+    bench,
+    contest,
+    elastic_row,
+    frame,
+    period_rows,
+    placement_bench,
+    scaling,
+)
 
 PLOTS = Path(style.__file__).parent
 
@@ -61,6 +71,7 @@ def narrowest(name):
     if name != "crossover":
         throughput = frame([row, *scaling(name, {topology: [1]}, [1, 2]).assign(unsettled_used=True).to_dict("records")])
     tables = {"throughput": throughput, "speedup": speedup, "timeline": pd.DataFrame(periods), "saso": bench({"fixed": 1.0})}
+    tables["saso_placement"] = placement_bench({"manual": 1.0})
     return module.figure({table: tables[table] for table in module.TABLES})
 
 
@@ -77,7 +88,7 @@ def test_title_and_legend_fit_into_the_narrowest_figure(name):
 def test_every_figure_says_which_tables_it_reads():
     for name in FIGURES:
         module = __import__(f"harness.plots.{name}", fromlist=["TABLES"])
-        assert set(module.TABLES) <= {"throughput", "speedup", "timeline", "samples", "latency", "saso"}
+        assert set(module.TABLES) <= {"throughput", "speedup", "timeline", "samples", "latency", "saso", "saso_placement"}
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])

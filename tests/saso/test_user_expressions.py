@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UserError
-from harness.saso.user_curves import FUNCTIONS
+from harness.saso.expression import FUNCTIONS
 from tests.saso.user_documents import curve, parses_or_is_refused, refusal
 
 

@@ -1,10 +1,11 @@
 """Placements worth a thought: few queues that divide the work of a graph so that no region has more than a bound.
 
 Where an operator's work is executed follows from the *dominator tree* of the graph: the parent of an operator is the last one
-that all tuples on their way to it have passed. As long as no queue stands between, it is executed where its parent is. To divide
-a tree by the fewest cuts so that no part weighs more than a bound, go from the leaves to the root, and wherever a subtree is too
-heavy cut off its heaviest children (Kundu and Misra, SIAM J. Comput. 6(1), 1977). A cut above an operator is a queue at each of its
-input ports. Operators that the cut-off branches meet in again (fan-in) may have a queue of their own, or none and a lock.
+that all tuples on their way to it have passed. As long as no queue stands between, it is executed where its parent is. To
+divide a tree by the fewest cuts so that no part weighs more than a bound, go from the leaves to the root, and wherever a
+subtree is too heavy cut off its heaviest children (Kundu and Misra, SIAM J. Comput. 6(1), 1977). A cut above an operator is a
+queue at each of its input ports. Operators that the cut-off branches meet in again (fan-in) may have a queue of their own, or
+none and a lock.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from harness.elasticity.multilevel.regions import Flow, Vector
 
-BOUNDS = 160  # bounds on the work of a region that are tried, from that of the heaviest operator to all of it
+BOUNDS = 160  # on the work of a region that are tried, from that of the heaviest operator to all of it
 SLACKS = (1.0, 1.02, 1.06, 1.15)  # above an equal division of the work
 PARTS = 16  # equal divisions into 2 to as many are tried exactly
 COUNTS = 1.22  # of the numbers of queues so found, those that are at least so many times apart are kept
@@ -25,7 +26,7 @@ GROUPS = 6  # kinds of branches
 
 
 class Dominators:
-    """The tree. `parent`: by operator, -1 for those that have none; `places`: of all input ports, empty if one cannot be cut."""
+    """The tree. `parent`: by operator, -1 if it has none; `places`: of all its input ports, empty if one cannot be cut."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -133,9 +134,7 @@ def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) 
     return cuts
 
 
-def _cut_one(
-    tree: Dominators, index: int, child: int, bounds: Vector, weight: Vector, cuts: np.ndarray, push: Vector
-) -> None:
+def _cut_one(tree: Dominators, index: int, child: int, bounds: Vector, weight: Vector, cuts: np.ndarray, push: Vector) -> None:
     if tree.places[child]:
         cuts[child] = weight[index] + weight[child] > bounds
         weight[index] += np.where(cuts[child], push[child], weight[child])

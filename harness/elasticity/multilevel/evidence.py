@@ -4,10 +4,10 @@ The truth is taken for
 
   log throughput(x) = height + log formula(x, hypothesis) + error(x) + noise
 
-as in the calibration of computer models (Kennedy and O'Hagan, J. R. Stat. Soc. B 63(3), 2001). error(x) is a Gaussian process: nearly
-the same for configurations that are alike, and a little of its own for each. The odds of a hypothesis follow from the
-likelihood of all periods (Rasmussen and Williams, MIT Press 2006, eq. 2.30). What is expected of a configuration bends towards what
-was measured there and nearby, so that in the end measurements count and not the formula.
+as in the calibration of computer models (Kennedy and O'Hagan, J. R. Stat. Soc. B 63(3), 2001). error(x) is a Gaussian
+process: nearly the same for configurations that are alike, and a little of its own for each. The odds of a hypothesis follow
+from the likelihood of all periods (Rasmussen and Williams, MIT Press 2006, eq. 2.30). What is expected of a configuration
+bends towards what was measured there and nearby, so that in the end measurements count and not the formula.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ NOISES = {0.004: 0.25, 0.012: 0.2, 0.025: 0.2, 0.045: 0.15, 0.075: 0.1, 0.13: 0.
 MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 """How wrong the formula is, in `SMOOTH` and `OWN`, and the odds."""
 
-SWITCHED = 0.01, 0.15  # and more in the first period after queues came or went: in any case, and if all did; they fill, or drain
+SWITCHED = 0.01, 0.15  # and more in the period after queues came or went, as they fill or drain: in any case, and if all did
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
-TRUST = 0.6  # in what the formula says: as if only so much of each period had been seen (Grünwald, ALT 2012)
+TRUST = 0.6  # in the formula: as if only so much of each period had been seen (Grünwald, ALT 2012)
 MOST = 30  # periods kept
 
 
@@ -46,7 +46,10 @@ class Evidence:
         self.switched: list[float] = []
 
     def add(self, place: Place, value: float, switched: float = 0.0) -> None:
-        """One more, before which that share of the queues came or went; where there are too many, the oldest of the configuration that has most of them goes."""
+        """One more, before which a share of the queues came or went.
+
+        Where there are too many, the oldest one goes of the configuration that has the most.
+        """
         self.places.append(place)
         self.values.append(value)
         self.switched.append(switched)
@@ -57,7 +60,8 @@ class Evidence:
 
     def mean(self, place: Place) -> float:
         """Of the periods at a configuration; those after a switch count only if there are no others."""
-        seen = [(value, switched) for at, value, switched in zip(self.places, self.values, self.switched, strict=True) if at == place]
+        columns = zip(self.places, self.values, self.switched, strict=True)
+        seen = [(value, switched) for at, value, switched in columns if at == place]
         calm = [value for value, switched in seen if switched == 0.0]
         return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
 
@@ -70,7 +74,7 @@ class Evidence:
             covariance = misfit**2 * alike + extra + noise**2 * np.eye(len(apart))
             inverse = np.linalg.inv(covariance)
             level = inverse.sum(axis=0)
-            precision = inverse - np.outer(level, level) / level.sum()  # whatever the height is (Rasmussen and Williams, eq. 2.45)
+            precision = inverse - np.outer(level, level) / level.sum()  # whatever the height is (the book's eq. 2.45)
             errors = np.einsum("ph,ph->h", apart, precision @ apart)
             scale = np.linalg.slogdet(covariance)[1] + math.log(level.sum())
             rows.append(math.log(noise_odds * misfit_odds) - 0.5 * TRUST * errors - 0.5 * scale)

@@ -43,9 +43,7 @@ class Load:
         return self.expected + float(there - here)
 
 
-def load_of(
-    place: Place, watch: Watch, evidence: Evidence, shares: Vector, hypotheses: Hypotheses, fit: Fit
-) -> Load:
+def load_of(place: Place, watch: Watch, evidence: Evidence, shares: Vector, hypotheses: Hypotheses, fit: Fit) -> Load:
     """What to keep of a load that was settled at `place`."""
     likeliest = np.argsort(-fit.odds, kind="stable")[:LIKELIEST]
     seen = {each: evidence.mean(each) for each in set(evidence.places) - {place}}

@@ -1,15 +1,16 @@
 """Millrace's own law of queues and threads: a Bayesian search over placements and levels that knows the graph.
 
-What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`), and
-what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a few
-hundred hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements correct
-(`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`), and to the best one that it has been at
-when no look promises `tolerance`. A look that hurts is taken back at once: the next configuration is the best one, or one that
-is expected to be better. Levels are at most twice the best one, so that few threads stay few where few do.
+What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`),
+and what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a
+few hundred hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
+correct (`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`), and to the best one
+that it has been at when no look promises `tolerance`. A look that hurts is taken back at once: the next configuration is the
+best one, or one that is expected to be better. Levels are at most twice the best one, so that few threads stay few where few
+do.
 
-Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes back to
-what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it searches
-again, although throughput is what it was.
+Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
+back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it
+searches again, although throughput is what it was.
 
 All numbers were chosen on the bench of placements, with other seeds than it is run with.
 """
@@ -89,7 +90,7 @@ class Millrace(MultilevelLaw):
             return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
         value = math.log(reading.throughput)
         moved = self._look_at_costs(reading, level, queued)
-        options = self._known(value, queued)
+        self._know(value, queued)
         place = queued, level
         if self._settled == place and not moved:
             answer = self._stays(place, value)
@@ -113,7 +114,7 @@ class Millrace(MultilevelLaw):
             pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
         return self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
 
-    def _known(self, value: float, queued: frozenset[int]) -> Options:
+    def _know(self, value: float, queued: frozenset[int]) -> None:
         """The options, once a first period has said how dear the work is; divided anew as it becomes clearer where it is."""
         shares = self._shares.shares
         if self._options is None:
@@ -127,8 +128,6 @@ class Millrace(MultilevelLaw):
             dearer = abs(math.log(max(self._hop(), 1e-9) / max(self._divided_for, 1e-9))) > OTHER_HOP
             if elsewhere or (dearer and self._looks in DIVIDES):
                 self._divide(self._hop())
-        assert self._options is not None
-        return self._options
 
     def _divide(self, hop: float) -> None:
         """The options for the shares of the work and the costs of a hop that are believed now."""

@@ -1,7 +1,7 @@
 """The configurations that a law may choose: placements at thread levels, and what hypotheses say of each.
 
-Placements are found from the graph and the costs of its operators (`cuts`), around the best one more of them as it becomes known
-(`near`). A level is worth a row if the queues of the placement give work to so many threads.
+Placements are found from the graph and the costs of its operators (`cuts`), around the best one more of them as it becomes
+known (`near`). A level is worth a row if the queues of the placement give work to so many threads.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Options:
         return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * same
 
     def _elsewhere(self, chosen: np.ndarray) -> Vector:
-        """Placement x chosen placement: 0 where all queues are the same, 1 where none is: by the cosine, so that covariances are."""
+        """Placement x chosen placement: 0 where all queues are the same, near 1 where none is. A cosine: a valid kernel."""
         stands = np.stack(self._stands)
         length = np.sqrt(1.0 + stands.sum(axis=1))
         return 1.0 - (1.0 + stands @ stands[chosen].T) / (length[:, None] * length[chosen])

@@ -4,7 +4,8 @@ With U(x) = log throughput(x) - PRICE log2 level - QUEUE_PRICE log2 (1 + queues)
 
   gain - loss / HORIZON = E[max(0, U(x) - U(best))] - E[max(0, U(best) - U(x))] / HORIZON
 
-as in `elasticity.millrace` (Mockus 1978; Jones, Schonlau and Welch, J. Glob. Optim. 13, 1998), over all hypotheses, for each of which U is normal.
+as in `elasticity.millrace` (Mockus 1978; Jones, Schonlau and Welch, J. Glob. Optim. 13, 1998), over all hypotheses, for each
+of which U is normal.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SPOKESMEN = 160  # hypotheses that speak for all of them
 
 @dataclass(frozen=True)
 class Outlook:
-    """`fit`: what the periods say. `best`: the row of the best configuration that was measured; `look`: of the one most worth a look.
+    """`fit`: what the periods say. `best`: row of the best configuration that was measured; `look`: of the next one.
 
     `worth`, `gain`: of that look; 0 where none is worth anything. `lead`: how far the best one is before where the law is.
     """

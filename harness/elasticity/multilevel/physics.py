@@ -9,8 +9,9 @@ With the loads of `regions` (the work of the whole graph is 1) and m = own threa
   threads    (1 + hop (hops + e entries)) / capacity
   throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
 
-up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e are drawn as times, and q is divided by the time
-of the graph's work, which the first measurement tells, so that a graph with dear operators is known from the start to bear queues.
+up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e are drawn as times, and q is
+divided by the time of the graph's work, which the first measurement tells, so that a graph with dear operators is known from
+the start to bear queues.
 
 After the roofline's idea that the tightest of a few bounds explains throughput (Williams, Waterman and Patterson, CACM 52(4),
 2009). The odds of the constants come from the bench and from `config/software`, not from any one machine.
@@ -145,7 +146,9 @@ def ideal(bounds: Bounds) -> float:
     return 1.0 / max(float(bounds.region[0, 0, 0]), float(bounds.lock[0, 0, 0]), 1.0 / bounds.own_threads)
 
 
-def log_throughput(bounds: Sequence[Bounds], numbers: Sequence[int] | np.ndarray, levels: Sequence[int] | np.ndarray, of: Hypotheses) -> Vector:
+def log_throughput(
+    bounds: Sequence[Bounds], numbers: Sequence[int] | np.ndarray, levels: Sequence[int] | np.ndarray, of: Hypotheses
+) -> Vector:
     """Configuration x hypothesis; a configuration is the number of its placement's bounds, and a level."""
     chosen, rows = np.unique(np.array(numbers), return_inverse=True)
     each = [bounds[number] for number in chosen]
@@ -161,14 +164,15 @@ def log_throughput(bounds: Sequence[Bounds], numbers: Sequence[int] | np.ndarray
     lock = _at(np.stack([one.lock for one in each]), part, dearer, hop)
     within = np.minimum(busy, of.knee)
     capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
-    threads = (1.0 + hop * (column("hops") + of.entry * np.where(of.side < len(SIDES), column("entries"), column("single")))) / capacity
+    entries = np.where(of.side < len(SIDES), column("entries"), column("single"))
+    threads = (1.0 + hop * (column("hops") + of.entry * entries)) / capacity
     slowest = np.maximum(np.maximum(region, lock), threads)
     apart = (region / slowest) ** of.sharp + (lock / slowest) ** of.sharp + (threads / slowest) ** of.sharp
     return -np.log(slowest) - np.log(apart) / of.sharp
 
 
 def _at(table: Vector, part: tuple[np.ndarray, ...], entry: Vector, hop: Vector) -> Vector:
-    """Loads at times of an entry and of a hop between those of a table, by straight lines; beyond the last ones, on along them."""
+    """Loads at times of an entry and of a hop between those of a table, along straight lines, and beyond the last ones."""
     (first, more), (place, beyond) = _between(ENTRIES, entry), _between(HOPS, hop)
     low = _line(table, (*part, first), place, beyond)
     return low + more * (_line(table, (*part, first + 1), place, beyond) - low)

@@ -1,12 +1,13 @@
 """Regions of a graph under a placement of queues, and the work of each: what no number of threads can make faster.
 
-A *placement* says at which places queues stand. Operators joined by calls are a *region*: from a source, or from a port with a
-queue, to the next queues. One thread at a time executes a region, so a graph passes tuples no faster than its most loaded
+A *placement* says at which places queues stand. Operators joined by calls are a *region*: from a source, or from a port with
+a queue, to the next queues. One thread at a time executes a region, so a graph passes tuples no faster than its most loaded
 region does. An operator that several regions call is executed under a *lock*, held until its tuples are in a queue or through
-the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so what is behind a lock is executed by one thread at a time, too.
+the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so what is behind a lock is executed by one thread at a time,
+too.
 
-Tuples travel in batches. An operator that shares them out among its streams cuts a batch to pieces, and only a queue makes whole
-batches of them again; calls and locks are paid for by the piece (`runtime/submit.pyx`).
+Tuples travel in batches. An operator that shares them out among its streams cuts a batch to pieces, and only a queue makes
+whole batches of them again; calls and locks are paid for by the piece (`runtime/submit.pyx`).
 
 Units: the work of the whole graph for one tuple of each source is 1, and the hops over queues are counted for as many tuples.
 A hop costs time on both sides: the region before it pushes, the region behind it pops.
@@ -32,10 +33,10 @@ CALL = 0.2  # of what it takes to lock
 class Loads:
     """What each serial part of the graph has to do: first the regions, then the locks, in no special order.
 
-    `work`, `pushes`, `pops`: by part. `entries`: pieces that are locked, and in a small part those that are called, of a runtime that
-    moves batches; `single`: of one that moves tuples. `contenders`: of a lock, how many regions call it; 1 for a region.
-    `all_entries`, `all_single`: of the graph. `hops`: over queues that come and go.
-    `queues`: how many of these there are; `own_threads`: of sources and ports.
+    `work`, `pushes`, `pops`: by part. `entries`: pieces that are locked, and in a small part those that are called, of a runtime
+    that moves batches; `single`: of one that moves tuples. `contenders`: of a lock, how many regions call it; 1 for a region.
+    `all_entries`, `all_single`: of the graph. `hops`: over queues that come and go. `queues`: how many of these there are;
+    `own_threads`: of sources and ports.
     """
 
     work: Vector
@@ -73,7 +74,7 @@ class Flow:
 class Parts:
     """The regions and locks of a placement, without the work in them. One pass in the direction of the streams.
 
-    Operators with the same innermost region or lock are in the same *part*. What a part does is also done by the parts around it.
+    Operators with the same innermost region or lock are in the same *part*. What it does the parts around it do as well.
     """
 
     def __init__(self, flow: Flow, queued: frozenset[int]) -> None:

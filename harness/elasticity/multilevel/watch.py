@@ -1,4 +1,4 @@
-"""Whether the load is still the one that a law has settled under: two periods in a row that differ are another load, one is a burst."""
+"""Whether the load is still the one that a law has settled under: two periods in a row that differ are another one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Watch:
     suspect: float | None = None
 
     def see(self, value: float) -> str:
-        """As expected: `same`, and what to expect becomes clearer; else `burst`, or `changed` if the one before was off as well."""
+        """`same` if it is as expected, which becomes clearer by it; else `burst`, or `changed` if the one before was off."""
         off = value - self.expected
         if abs(off) <= max(math.log1p(self.change), DISTINCT * self.deviation):
             self.suspect = None

@@ -1,12 +1,13 @@
 """Where the work of a graph is: what the graph declares, corrected by what the profiler sees.
 
-The profiler's shares are of a number of looks at the threads (M19 §3), so they are noisy: a share of 1 % after 100 looks is one look.
-The declared work of the operators is free of noise, and may be wrong. Both are weighed as Dirichlet prior and multinomial sample:
+The profiler's shares are of a number of looks at the threads (M19 §3), so they are noisy: a share of 1 % after 100 looks is
+one look. The declared work of the operators is free of noise, and may be wrong. Both are weighed as Dirichlet prior and
+multinomial sample:
 
   share = (K declared + looks seen) / (K + looks)
 
-where K, the looks that the declaration is worth, follows from how far the sample is from it beyond chance (the method of moments
-for the Dirichlet-multinomial distribution; Mosimann, Biometrika 49(1-2), 1962).
+where K, the looks that the declaration is worth, follows from how far the sample is from it beyond chance (the method of
+moments for the Dirichlet-multinomial distribution; Mosimann, Biometrika 49(1-2), 1962).
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class WorkShares:
 
     def __init__(self, layout: Layout) -> None:
         declared = np.array(layout.tuples) * (np.array(layout.flop) + CALL_FLOP)
-        self._declared: Vector = declared / declared.sum() if declared.sum() > 0.0 else np.full(len(declared), 1.0 / len(declared))
+        if declared.sum() <= 0.0:
+            declared = np.ones(len(declared))
+        self._declared: Vector = declared / declared.sum()
         self._seen = np.zeros(len(declared))
         self.looks = 0.0
         self._doubt = 0

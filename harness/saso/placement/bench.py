@@ -61,7 +61,7 @@ def row_of(law: str, scenario: Scenario) -> Row:
         scenario=scenario.name,
         shape=scenario.shape.topology,
         costs=scenario.costs,
-        payload=scenario.payload,
+        payload=layout.payload,
         operators=layout.operators,
         places=len(layout.ports),
         cpus=scenario.world.cpus,
@@ -86,7 +86,9 @@ def run_bench(
     """
     for law in laws:
         check_name(law)
-    groups = [list(group) for _, group in groupby(scenarios, key=lambda each: (each.shape, each.graph_seed, each.phases))]
+    groups = [
+        list(group) for _, group in groupby(scenarios, key=lambda each: (each.shape, each.graph_seed, each.own, each.phases))
+    ]
     total, rows = len(laws) * len(scenarios), []
     workers = min(jobs or allowed_cpus(), len(groups))
     if workers <= 1:

@@ -1,15 +1,14 @@
 """Who takes part: laws that place queues, and what they must beat.
 
-  manual       no queues
-  dedicated    a queue and a thread for every port
-  dynamic      a queue before every port, the number of threads by `elasticity.millrace`
-  hand-placed  what is best for the first phase, to the end, as an expert would place it
+manual       no queues
+dedicated    a queue and a thread for every port
+dynamic      a queue before every port, the number of threads by `elasticity.millrace`
+hand-placed  what is best for the first phase, to the end, as an expert would place it
 """
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
 from typing import ClassVar
 
 from harness.elasticity import Decision, Law, Reading, multilevel
@@ -72,8 +71,3 @@ class _Stays(Law):
 
 def _exists(law: str) -> bool:
     return importlib.util.find_spec(f"harness.elasticity.multilevel.{law}") is not None
-
-
-def laws_among(names: Sequence[str]) -> list[str]:
-    """Those that place queues."""
-    return [name for name in names if name in multilevel.LAWS]

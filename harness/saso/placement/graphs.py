@@ -94,7 +94,9 @@ def random_graph(operators: int, payload: int, seed: int) -> Graph:
     """
     draw = random.Random(seed)
     graph = Graph(f"random{seed}", payload)
-    senders = [[] if index == 0 else draw.sample(range(max(0, index - 8), index), min(index, draw.choice((1, 1, 1, 2, 3)))) for index in range(operators)]
+    senders: list[list[int]] = [[]]
+    for index in range(1, operators):
+        senders.append(draw.sample(range(max(0, index - 8), index), min(index, draw.choice((1, 1, 1, 2, 3)))))
     outputs = [sum(index in each for each in senders) for index in range(operators)]
     sources = [graph.source(f"source{number}") for number in range(1, draw.choice((1, 1, 2, 3)) + 1)]
     works, sent = [], [0] * operators

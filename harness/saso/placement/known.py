@@ -1,7 +1,7 @@
 """Oracles' answers, kept from run to run: they follow from code and profiles alone, and take longer than the laws.
 
-A file an answer in build/oracles, named by a digest of all that it follows from, so that none is ever out of date. Where nothing
-can be written they are worked out anew.
+A file an answer in build/oracles, named by a digest of all that it follows from, so that none is ever out of date. Where
+nothing can be written they are worked out anew.
 """
 
 from __future__ import annotations

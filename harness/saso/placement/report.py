@@ -65,8 +65,8 @@ def summary(rows: Sequence[Row]) -> str:
             tables.append(f"**{title}** ({count} scenarios)\n\n" + markdown(_lines(chosen)))
     kept = promises(rows)
     if kept:
-        lines = [("promise of " + DEFAULT_LAW, "found", "kept"), *((each.text, each.found, "yes" if each.kept else "no") for each in kept)]
-        tables.append(markdown(lines))
+        lines = [(each.text, each.found, "yes" if each.kept else "no") for each in kept]
+        tables.append(markdown([(f"promise of {DEFAULT_LAW}", "found", "kept"), *lines]))
     return "\n\n".join([*tables, EXPLANATION]) + "\n"
 
 
@@ -123,8 +123,8 @@ def as_frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def _lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    laws = list(dict.fromkeys(row.law for row in rows))
-    return [HEADINGS, *(_line(law, [row for row in rows if row.law == law]) for law in sorted(laws, key=lambda law: law == DEFAULT_LAW))]
+    laws = sorted(dict.fromkeys(row.law for row in rows), key=lambda law: law == DEFAULT_LAW)
+    return [HEADINGS, *(_line(law, [row for row in rows if row.law == law]) for law in laws)]
 
 
 def _line(law: str, rows: Sequence[Row]) -> tuple[str, ...]:

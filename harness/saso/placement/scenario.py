@@ -1,7 +1,7 @@
 """A scenario: a graph in a world, with noise, phases and bounds; and the library of them.
 
-A phase lasts from a period to the next phase. It changes what the operators cost (`costs`, another distribution; `scale`, all of
-them by a factor: load up or down), or how many CPUs others have (`others`). The layout, which is what a law knows, stays.
+A phase lasts from a period to the next phase. It changes what the operators cost (`costs`, another distribution; `scale`, all
+of them by a factor: load up or down), or how many CPUs others have (`others`). The layout, which is what a law knows, stays.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from harness.elasticity import Bounds
@@ -18,9 +18,11 @@ from harness.models import Dynamic
 from harness.saso.placement.graphs import COSTS, Shape, graph_of
 from harness.saso.placement.known import best_known
 from harness.saso.placement.oracle import Best, best_of
+from harness.saso.placement.own import CountSurface, Own
 from harness.saso.placement.surface import Surface
 from harness.saso.placement.world import World
 
+NOWHERE = Shape("own")
 PERIODS = 150  # of a phase: IBM Streams needs 100 to settle on 100 operators and 64 CPUs
 NOISES = (0.0, 0.02, 0.05, 0.10)
 CROWDED = 0.35  # share of the CPUs that others have to take for the CPU limit to say no
@@ -41,10 +43,10 @@ class Scenario:
     """One run of the bench; `noise`: relative standard deviation of a period's throughput."""
 
     name: str
-    shape: Shape
-    costs: str
-    payload: int
-    world: World
+    shape: Shape = NOWHERE
+    costs: str = ""
+    payload: int = 0
+    world: World = field(default_factory=World)
     noise: float = 0.0
     phases: Sequence[Phase] = (Phase(0),)
     periods: int = PERIODS
@@ -52,6 +54,7 @@ class Scenario:
     graph_seed: int = 0
     event: str = ""
     drift: float = 0.0
+    own: Own | None = None  # a user's truth, in place of the library's shape, costs and payload
 
     @property
     def bounds(self) -> Bounds:
@@ -61,13 +64,15 @@ class Scenario:
     @property
     def layout(self) -> Layout:
         """What a law knows of the graph."""
+        if self.own is not None:
+            return self.own.layout
         return _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world.cpus)
 
     def phase(self, period: int) -> Phase:
         """The phase that a period belongs to."""
         return [each for each in self.phases if each.at <= period][-1]
 
-    def surface(self, period: int) -> Surface:
+    def surface(self, period: int) -> Surface | CountSurface:
         """The truth of a period."""
         return _surface(self._ground, self.phase(period))
 
@@ -84,8 +89,8 @@ class Scenario:
         return list(pairwise([*(phase.at for phase in self.phases), self.periods]))
 
     @property
-    def _ground(self) -> Ground:
-        return self.shape, self.costs, self.payload, self.graph_seed, self.world
+    def _ground(self) -> Ground | Own:
+        return self.own or (self.shape, self.costs, self.payload, self.graph_seed, self.world)
 
 
 Ground = tuple[Shape, str, int, int, World]
@@ -97,7 +102,9 @@ def _layout(shape: Shape, costs: str, payload: int, seed: int, cpus: int) -> Lay
 
 
 @functools.lru_cache(maxsize=16)
-def _surface(ground: Ground, phase: Phase) -> Surface:
+def _surface(ground: Ground | Own, phase: Phase) -> Surface | CountSurface:
+    if isinstance(ground, Own):
+        return ground.surface(phase)
     shape, costs, payload, seed, world = ground
     layout = _layout(shape, costs, payload, seed, world.cpus)
     flop = _layout(shape, phase.costs or costs, payload, seed, world.cpus).flop
@@ -105,9 +112,12 @@ def _surface(ground: Ground, phase: Phase) -> Surface:
 
 
 @functools.lru_cache(maxsize=64)
-def _best(ground: Ground, phase: Phase) -> Best:
-    same = replace(phase, at=0)
-    return best_known((ground, same), lambda: best_of(_surface(ground, phase), Bounds(1, ground[4].cpus, 1), ground[3]))
+def _best(ground: Ground | Own, phase: Phase) -> Best:
+    world, seed = (ground.world, ground.seed) if isinstance(ground, Own) else (ground[4], ground[3])
+    surface, bounds = _surface(ground, phase), Bounds(1, world.cpus, 1)
+    if isinstance(surface, CountSurface):
+        return surface.best(bounds)
+    return best_known((ground, replace(phase, at=0)), lambda: best_of(surface, bounds, seed))
 
 
 # -- the library -------------------------------------------------------------------------------------------------------------
@@ -140,9 +150,15 @@ def scenarios() -> Iterator[Scenario]:
             yield replace(base, name=f"{base.name}, noise {noise:.0%}", noise=noise, seed=seed)
 
 
+def some_of(every: int) -> list[Scenario]:
+    """One of so many of the library, in its order: drawn, as every N-th would be of one world or one noise."""
+    library = list(scenarios())
+    return sorted(random.Random(every).sample(library, -(-len(library) // every)), key=lambda each: each.seed)
+
+
 def _bases() -> Iterator[Scenario]:
     number = 0
-    for family, shapes in SHAPES.items():
+    for shapes in SHAPES.values():
         for world in WORLDS:
             for drawn in range(DRAWS):
                 number += 1

@@ -14,6 +14,7 @@ placement changes for ten periods. A phase in which others have the CPUs is not 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 
 from harness.saso.placement.closed_loop import Trace
@@ -69,7 +70,7 @@ def _phase(scenario: Scenario, trace: Trace, begin: int, end: int) -> tuple[floa
     }
     settled = settled_at(where)
     after = where[settled:] if settled < len(where) else where[-STILL:]
-    moves = sum(one != other for one, other in zip(after, after[1:], strict=False))
+    moves = sum(one != other for one, other in pairwise(after))
     return (
         fmean(rates[each] for each in after),
         float(settled),
@@ -84,4 +85,4 @@ def _phase(scenario: Scenario, trace: Trace, begin: int, end: int) -> tuple[floa
 
 def _climbed(counts: list[int]) -> int:
     """The highest number that one climbed to; 0 if it never did."""
-    return max((new for old, new in zip(counts, counts[1:], strict=False) if new > old), default=0)
+    return max((new for old, new in pairwise(counts) if new > old), default=0)

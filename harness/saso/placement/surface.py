@@ -29,7 +29,8 @@ from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY
 from harness.saso.placement.regions import Regions
 from harness.saso.placement.world import HEADER, Array, Prices, World
 
-OPERATOR_SPREAD, QUEUE_SPREAD, NEAR_SPREAD, LEVEL_SPREAD = 0.15, 0.2, 0.15, 0.006  # standard deviations of the factors' logarithms
+OPERATOR_SPREAD, QUEUE_SPREAD = 0.15, 0.2  # standard deviations of the hidden factors' logarithms: guesses
+NEAR_SPREAD, LEVEL_SPREAD = 0.15, 0.006
 SHARPNESS = (6.0, 14.0)  # of the corner between two limits: the range of p
 IDLE = 0.04  # of a CPU that a scheduler thread needs to find that there is nothing to do: a guess, not tuned
 CROWD = 4.0  # times as dear as otherwise the ready list can get where threads outnumber queues: a guess, not tuned
@@ -62,7 +63,10 @@ class Surface:
         self._bytes = layout.payload + HEADER
         self._capacity = self.prices.capacity(self.places, self._bytes, bool(np.max(flop, initial=0.0) < COPY_FLOP))
         self._own = len(layout.sources) + self.regions.heads - self.places  # threads besides the scheduler's
-        self._pushed = np.array([sum(link.tuples for link in layout.links if link.place == place) for place in range(self.places)])
+        self._pushed = np.zeros(self.places)
+        for link in layout.links:
+            if link.place is not None:
+                self._pushed[link.place] += link.tuples
         self._known: dict[tuple[frozenset[int], int], float] = {}
         self.submitted = sum(link.tuples for link in layout.links)  # tuples a source tuple, over all operators
 
@@ -136,7 +140,8 @@ class Surface:
         away = 1.0 - 1.0 / np.maximum(workers, 1.0)  # odds that another thread had it before
         take = cost["take_batch"] / batch + away * (self._bytes * read + 2.0 * hand / batch)
         take = take + self._drain(each, workers, hand, dedicated)
-        at_once = np.minimum(np.arange(workers.max() + 1)[None, :], workers[:, None]).astype(int)  # row: placement, column: contenders
+        # a row a placement, a column a number of contenders; no more than threads can be there at once
+        at_once = np.minimum(np.arange(workers.max() + 1)[None, :], workers[:, None]).astype(int)
         meets = prices.contended[np.minimum(at_once, self.world.cpus)]
         lock = (cost["lock"] + meets + hand[:, None] * np.maximum(0, at_once - 1) ** 0.5) / batch
         call = cost["call_batch"] / batch

@@ -19,9 +19,9 @@ from harness.software import Software, load_software
 
 Array = npt.NDArray[np.float64]
 
-HEADER = 64  # bytes of a tuple besides its payload
+HEADER = 64  # bytes of a tuple besides its payload: a cache line
 OVERSUBSCRIBED = 0.06  # of the CPUs' work lost for each time they are asked for once more: a guess, not tuned
-TAKEN_ASIDE = 0.3  # by how much longer a lock or region lasts, for each time the CPUs are asked for once more: a guess, not tuned
+LATE = 0.3  # by how much longer a lock or region lasts for each time the CPUs are asked for once more: a guess, not tuned
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class World:
     software: str = "millrace"
     cpus: int = 16
     smt: int = 1
+    constants: tuple[tuple[str, float], ...] = ()  # of the machine, by path, in place of its own
 
     @property
     def cores(self) -> int:
@@ -44,7 +45,7 @@ class Prices:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.machine, self.software = _profiles(world.machine, world.software)
+        self.machine, self.software = _profiles(world.machine, world.software, world.constants)
         machine, software = self.machine, self.software
         per_socket = machine.chips_per_socket * machine.cores_per_chip
         self.per_socket = per_socket if machine.sockets > 1 else max(per_socket, world.cores)
@@ -97,7 +98,7 @@ class Prices:
 
     def late(self, workers: Array, others: float) -> Array:
         """How much longer anything serial lasts where its thread has to share its CPU."""
-        return 1.0 + TAKEN_ASIDE * np.minimum(2.0, np.maximum(0.0, workers / (self.world.cpus * (1.0 - others)) - 1.0))
+        return 1.0 + LATE * np.minimum(2.0, np.maximum(0.0, workers / (self.world.cpus * (1.0 - others)) - 1.0))
 
     def remote(self, busy: Array) -> Array:
         """Odds that what another thread wrote lies in another socket: threads fill one after the other."""
@@ -105,7 +106,7 @@ class Prices:
         return 1.0 - 1.0 / used
 
     def bandwidth(self, footprint: Array, threads: Array) -> Array:
-        """Of a copy into queues of so many bytes all together, `threads` at work on them [bytes/ns]: by the cache they fit in."""
+        """Of a copy into queues of so many bytes all together, `threads` at work on them [bytes/ns]: by where they fit."""
         machine = self.machine
         own = footprint / threads
         third = machine["cache.l3"] * self.sockets
@@ -117,8 +118,8 @@ class Prices:
 
 
 @functools.cache
-def _profiles(machine: str, software: str) -> tuple[Machine, Software]:
-    return load_machine(machine), load_software(software)
+def _profiles(machine: str, software: str, constants: tuple[tuple[str, float], ...]) -> tuple[Machine, Software]:
+    return load_machine(machine).with_constants(dict(constants)), load_software(software)
 
 
 def _at(table: Mapping[int, float], number: int) -> float:

@@ -48,7 +48,7 @@ def test_two_cpus_share_a_balanced_pipeline_with_few_queues(noise):
     step = settled(surface, noise=noise)
     assert true(surface, step) >= 0.94 * max(surface.throughput(frozenset({place}), 1) for place in range(41))
     assert step.threads <= 2
-    assert 1 <= len(step.queued) <= 8
+    assert 1 <= len(step.queued) <= 12, "of 41"
 
 
 def test_where_hops_are_dear_it_stays_without_queues():
@@ -95,7 +95,8 @@ def test_levels_double_at_most_over_the_best_one_so_far():
 
 
 def test_threads_that_bring_nothing_are_not_kept():
-    surface = surface_of(build("pipeline", {"operators": 20, "cost": 1}, 1)[0], 16, flop=[0, *[1.0] * 10, 20_000, *[1.0] * 9, 0])
+    flop = [0, *[1.0] * 10, 20_000, *[1.0] * 9, 0]
+    surface = surface_of(build("pipeline", {"operators": 20, "cost": 1}, 1)[0], 16, flop=flop)
     step = settled(surface)
     assert step.threads <= 2, "one operator is nearly all of the work"
 

@@ -1,0 +1,104 @@
+"""`millrace laws bench --multilevel`: what is run, printed and written."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from harness.cli import main
+from harness.saso.placement import bench
+
+MINE = """\
+- name: formula
+  topology: pipeline
+  parameters: {operators: 6}
+  throughput: 100 * min(n, k + 1, 3)
+  cpus: 4
+  periods: 30
+- {name: chain, topology: pipeline, parameters: {operators: 5, cost: 1000}, cpus: 2, noise: 0.02, periods: 30}
+"""
+LAWS = ("--law", "manual", "--law", "dynamic")
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch):
+    """In this process: the tests of the bench itself start others."""
+    monkeypatch.setattr(bench, "allowed_cpus", lambda: 1)
+
+
+@pytest.fixture
+def surfaces(tmp_path):
+    """The name of a file with two scenarios."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE, encoding="utf-8")
+    return str(path)
+
+
+def refusal(capsys, *words):
+    assert main(["laws", "bench", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    return err
+
+
+def test_some_scenarios_of_the_library(capsys):
+    assert main(["laws", "bench", "--multilevel", "--every", "600", *LAWS]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "\n| manual " in out and "\n| dynamic " in out and "| millrace" not in out
+
+
+def test_surfaces_of_ones_own_in_all_forms(capsys, surfaces, tmp_path):
+    report, table, document = tmp_path / "r.md", tmp_path / "t.parquet", tmp_path / "d.json"
+    words = ["--report", str(report), "--table", str(table), "--json", str(document)]
+    assert main(["laws", "bench", "--multilevel", "--surfaces", surfaces, *LAWS, *words]) == 0
+    assert capsys.readouterr().out.rstrip() == report.read_text().rstrip()
+    rows = json.loads(document.read_text())["results"]
+    assert [(row["law"], row["scenario"]) for row in rows] == [
+        ("manual", "formula"),
+        ("dynamic", "formula"),
+        ("manual", "chain"),
+        ("dynamic", "chain"),
+    ]
+    assert rows[1]["best_threads"] == 3 and rows[1]["accuracy"] > 0.95 and len(rows[1]["queues"]) == 30
+    assert list(pd.read_parquet(table)["law"]) == ["manual", "dynamic"] * 2
+
+
+def test_json_can_go_to_stdout_alone(capsys, surfaces):
+    assert main(["laws", "bench", "--multilevel", "--surfaces", surfaces, "--law", "manual", "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "" and len(json.loads(out)["results"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--multilevel", "--law", "magic"), "law 'magic' is not on the bench of placements; there are: manual, dedicated"),
+        (("--multilevel", "--curves", "x.yaml"), "--curves is not for --multilevel, whose laws need --surfaces: 'x.yaml'"),
+        (("--surfaces", "x.yaml"), "--surfaces is for --multilevel only, not 'x.yaml'"),
+        (("--simulator", "3"), "--simulator is for --multilevel only, not '3'"),
+        (("--multilevel", "--surfaces", "none.yaml"), "none.yaml: cannot be read: No such file or directory"),
+        (("--multilevel", "--simulator", "2", "--surfaces", "SURFACES"), "--simulator takes scenarios of the library"),
+    ],
+)
+def test_mistakes_are_told(capsys, surfaces, words, told):
+    assert told in refusal(capsys, *(surfaces if word == "SURFACES" else word for word in words))
+
+
+def test_a_mistake_in_a_file_is_told_with_its_place(capsys, tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("- {topology: pipeline, cpus: many}\n")
+    assert f"--surfaces {path}: [0].cpus must be a whole number from 1 to 1024, not 'many'" in refusal(
+        capsys, "--multilevel", "--surfaces", str(path)
+    )
+
+
+@pytest.mark.heavy
+def test_scenarios_on_the_simulator(capsys):
+    assert (
+        main(["laws", "bench", "--multilevel", "--simulator", "1", "--jobs", "1", "--law", "manual", "--law", "hand-placed"])
+        == 0
+    )
+    assert "\n| hand-placed " in capsys.readouterr().out

@@ -1,0 +1,50 @@
+"""Who takes part, and that each runs as its name says."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.elasticity import multilevel
+from harness.errors import UserError
+from harness.saso.placement.contestants import contestants, trace_of
+from tests.saso.placement.small import Toy, scenario
+
+PLAIN = scenario()
+EVERYWHERE = frozenset(range(len(PLAIN.layout.ports)))
+
+
+def test_manual_has_no_queues():
+    assert set(trace_of("manual", PLAIN).placements) == {frozenset()}
+
+
+def test_dedicated_has_them_all_each_with_a_thread():
+    trace = trace_of("dedicated", PLAIN)
+    assert set(trace.placements) == {EVERYWHERE}
+    assert set(trace.throughputs) == {PLAIN.surface(0).dedicated()}
+
+
+def test_dynamic_has_them_all_and_moves_threads():
+    trace = trace_of("dynamic", PLAIN)
+    assert set(trace.placements) == {EVERYWHERE}
+    assert len(set(trace.levels)) > 2
+
+
+def test_hand_placed_is_the_best_of_the_first_phase():
+    trace = trace_of("hand-placed", PLAIN)
+    best = PLAIN.best(0)
+    assert set(trace.placements) == {best.queued} and set(trace.levels) == {best.threads}
+
+
+def test_a_law_that_places_queues_is_made_by_its_name(monkeypatch):
+    monkeypatch.setattr(multilevel, "law_class", lambda name: Toy)
+    trace = trace_of("streams", PLAIN)
+    assert trace.levels[:4] == [1, 1, 1, 4]
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(UserError, match="law 'magic' is not on the bench of placements; there are: manual, dedicated"):
+        trace_of("magic", PLAIN)
+
+
+def test_all_baselines_take_part():
+    assert contestants()[:4] == ["manual", "dedicated", "dynamic", "hand-placed"]

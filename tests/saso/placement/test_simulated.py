@@ -1,0 +1,58 @@
+"""Scenarios on the simulator in place of surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.elasticity import multilevel
+from harness.errors import UserError
+from harness.saso.placement.scenario import scenarios
+from harness.saso.placement.simulated import MAX_CPUS, MAX_OPERATORS, machine_of, rows_of, run, simulable
+from harness.saso.placement.world import World
+from tests.saso.placement.small import Toy, scenario
+
+SMALL = scenario(operators=6, costs="balanced-10000", world=World("local", "millrace", 4))
+
+pytestmark = pytest.mark.heavy
+
+
+def test_as_many_scenarios_as_asked_for_none_too_large():
+    chosen = simulable(scenarios(), 5)
+    assert len({each.name for each in chosen}) == 5
+    assert all(each.noise == 0.0 and not each.event for each in chosen)
+    assert all(each.layout.operators <= MAX_OPERATORS and each.world.cpus <= MAX_CPUS for each in chosen)
+
+
+@pytest.mark.parametrize("world", [World("local", cpus=2), World("local", cpus=4), World("xeon", cpus=16, smt=2)])
+def test_the_machine_has_the_cpus_of_the_world(world):
+    assert machine_of(world).cpus == world.cpus
+
+
+def test_the_surface_and_the_simulator_agree_on_what_placing_queues_brings():
+    rows = {row.law: row for row in rows_of(["manual", "hand-placed"], SMALL, periods=30)}
+    gained = rows["hand-placed"].accuracy / rows["manual"].accuracy
+    surface, best = SMALL.surface(0), SMALL.best(0)
+    assert gained == pytest.approx(best.throughput / surface.throughput((), 1), rel=0.3)
+    assert (rows["hand-placed"].settled_threads, rows["hand-placed"].settled_queues) == (best.threads, len(best.queued))
+
+
+def test_a_law_is_in_the_loop(monkeypatch):
+    monkeypatch.setattr(multilevel, "law_class", lambda name: Toy)
+    done = run("streams", SMALL, periods=12)
+    assert done.levels[:3] == [1, 1, 1] and done.levels[-1] == 4
+    assert done.queues[:3] == [0, 0, 0] and done.queues[-1] == 4
+    assert done.throughputs[-1] > 1.5 * done.throughputs[1]
+
+
+def test_the_best_contestant_is_the_measure_of_all():
+    rows = rows_of(["manual", "dedicated", "dynamic"], replace(SMALL, name="s"), periods=20)
+    assert [row.settled_threads for row in rows[:2]] == [1, 7]
+    assert max(row.accuracy for row in rows) == 1.0
+    assert len({row.best_throughput for row in rows}) == 1
+
+
+def test_an_unknown_law_is_refused():
+    with pytest.raises(UserError, match="law 'magic' is not on the bench"):
+        run("magic", SMALL)
