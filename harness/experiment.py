@@ -31,7 +31,9 @@ EVENTS_A_SECOND = 8e6
 """Events that a simulation handles in a second, about. For estimates only."""
 
 VIRTUAL_SECOND_S = 25.0
-"""Seconds that a simulated one takes, about: hundreds of busy threads on one core. For estimates only."""
+"""Seconds that a simulated one takes, about, with `VIRTUAL_CPUS` busy. For estimates only."""
+
+VIRTUAL_CPUS = 176
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Block:
         """What a second of a run takes: a virtual one the longer, the more threads are busy."""
         if not self.place.simulated:
             return 1.0
-        return VIRTUAL_SECOND_S * max(0.1, min(1.0, (arm.threads or self.place.cpus) / self.place.cpus))
+        return VIRTUAL_SECOND_S * max(0.1, min(1.0, (arm.threads or self.place.cpus) / VIRTUAL_CPUS))
 
     def window_s(self, arm: Arm) -> float:
         """Length of an arm's measured window [s]."""

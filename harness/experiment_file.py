@@ -83,11 +83,13 @@ def _places(
     for index, entry in enumerate(entries if named else [profile.get("machine", LOCAL)]):
         spot = (*where, "machines", index) if named else where
         values = {"machine": entry} if isinstance(entry, str) else entry
-        try:
-            here = find_place(values["machine"], values.get("simulated", False), values.get("software", ""))
-        except UserError as error:
-            raise UserError(f"{path}: {dotted(spot)}: {error}") from error
-        found.append((spot, here, values))
+        asked = values.get("cpus")
+        for cpus in asked if isinstance(asked, list) else [asked]:
+            try:
+                here = find_place(values["machine"], values.get("simulated", False), values.get("software", ""), _whole(cpus))
+            except UserError as error:
+                raise UserError(f"{path}: {dotted(spot)}: {error}") from error
+            found.append((spot, here, values))
     if wanted is None:
         yield from found
     else:

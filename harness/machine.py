@@ -4,12 +4,15 @@
 
 A profile may say more than its topology needs, such as SMT for more hardware threads than a core has; what it must say follows
 from the topology and is checked here, as what a schema cannot say.
+
+`NAME:N` is a machine of which a process may use the first N CPUs only, as taskset or a cgroup have it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,42 @@ class Machine(Profile):
         """Logical CPUs: what the operating system can run at once."""
         return self.cores * self.smt
 
+    def restricted(self, cpus: int) -> Machine:
+        """What a process has of the machine that may use `cpus` CPUs of it; all of them: the machine itself.
+
+        Cores come first, socket by socket, with one hardware thread each, so that 16 CPUs are 16 cores; only with all cores in
+        use come second threads, and so on, of all cores alike. Raises UserError for fewer than 1, for more than there are, and
+        for a number that would give some cores more threads than others.
+        """
+        if cpus == self.cpus:
+            return self
+        if not 1 <= cpus <= self.cpus or (cpus > self.cores and cpus % self.cores):
+            more = f", or {self.cores} times a whole number up to {self.smt}" if self.smt > 1 else ""
+            raise UserError(f"cpus must be from 1 to {self.cores}, the cores of machine {self.name!r}{more}, not {cpus}")
+        cores = min(cpus, self.cores)
+        chips = -(-cores // self.cores_per_chip)
+        sockets, chips_per_socket = -(-chips // self.chips_per_socket), min(chips, self.chips_per_socket)
+        return replace(
+            self,
+            name=f"{self.name}:{cpus}",
+            sockets=sockets,
+            chips_per_socket=chips_per_socket,
+            disabled_cores=sockets * chips_per_socket * self.cores_per_chip - cores,
+            smt=cpus // cores,
+        )
+
+
+def split_cpus(machine: str) -> tuple[str, int | None]:
+    """The name (or path) of a machine, and how many of its CPUs may be used: None for all."""
+    found = re.fullmatch(r"(.+):([0-9]{1,9})", machine)
+    return (found[1], int(found[2])) if found else (machine, None)
+
+
+def for_people(machine: str) -> str:
+    """A machine's name in words: `xeon`, `xeon with 16 CPUs`."""
+    name, cpus = split_cpus(machine)
+    return name if cpus is None else f"{name} with {cpus} CPU{'' if cpus == 1 else 's'}"
+
 
 def machine_names() -> list[str]:
     """The machines in config/machines, in order of the alphabet."""
@@ -58,10 +97,15 @@ def machine_names() -> list[str]:
 
 
 def load_machine(name_or_path: str | Path) -> Machine:
-    """A machine by name, or from a file.
+    """A machine by name, or from a file; `xeon:16` is the xeon with its first 16 CPUs (`Machine.restricted`).
 
-    Raises UserError, in one line, for an unknown name and for a file that cannot be read or breaks a rule.
+    Raises UserError, in one line, for an unknown name, for a file that cannot be read or breaks a rule, and for CPUs that a
+    machine does not have.
     """
+    if isinstance(name_or_path, str):
+        name_or_path, cpus = split_cpus(name_or_path)
+        if cpus is not None:
+            return load_machine(name_or_path).restricted(cpus)
     path = find_profile("machine", MACHINES, name_or_path)
     values, shared = read_profile(path, "machine", MACHINES)
     topology = {key: int(value) for key, value in values["topology"].items()}

@@ -1,19 +1,20 @@
 """Where a run is made: on this machine's threads, or on a described machine in virtual time.
 
 A described machine has a profile in config/machines/ and is always simulated. `local` is both: this machine's real threads, or,
-if asked for, a simulation of its calibrated profile.
+if asked for, a simulation of its calibrated profile. Of a simulated machine a run may be allowed some CPUs only: `xeon:16`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.checked_yaml import did_you_mean
 from harness.engine import DEFAULT_SOFTWARE, LOCAL, machines
 from harness.errors import UserError
+from harness.machine import split_cpus
 from harness.models import MAX_THREADS, allowed_cpus
 
 if TYPE_CHECKING:
@@ -31,10 +32,13 @@ class Place:
 
     @property
     def label(self) -> str:
-        """What tells it apart in names of files: "" for real threads, else `xeon`, `xeon+streams-4.2`, `local+simulated`."""
+        """What tells it apart in names of files, which have no colon (Hadoop takes it for the end of a protocol): "" for real
+        threads, else `xeon`, `xeon+16-cpus`, `xeon+streams-4.2`, `local+simulated`.
+        """
         if not self.simulated:
             return ""
-        parts = [self.machine, *(["simulated"] if self.machine == LOCAL else [])]
+        name, cpus = split_cpus(self.machine)
+        parts = [name, *(["simulated"] if name == LOCAL else []), *([f"{cpus}-cpus"] if cpus else [])]
         return "+".join([*parts, *([self.software] if self.software != DEFAULT_SOFTWARE else [])])
 
     @property
@@ -74,20 +78,28 @@ class Place:
             self.described().with_constants(constants)
 
 
-def find_place(machine: str = LOCAL, simulated: bool = False, software: str = "") -> Place:
-    """The place that these words mean. Raises UserError for an unknown machine or software, or for one of real threads."""
+def find_place(machine: str = LOCAL, simulated: bool = False, software: str = "", cpus: int | None = None) -> Place:
+    """The place that these words mean; `cpus`: of a simulated machine only so many, which `machine` may say itself (`xeon:16`).
+
+    Raises UserError for an unknown machine or software, for CPUs that it does not have, and for either of real threads.
+    """
     simulated = simulated or machine != LOCAL
     if not simulated:
         if software:
             raise UserError(f"software applies to simulated machines only, not to real threads: {software!r}")
+        if cpus is not None:
+            raise UserError(f"cpus applies to simulated machines only, not to real threads, which taskset restricts: {cpus}")
         return Place()
-    place = Place(machine, True, software or DEFAULT_SOFTWARE)
+    name, said = split_cpus(machine)
     known = machines()
-    if machine not in known:
+    if name not in known:
         raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(known)}{did_you_mean(machine, known)}")
-    place.described()
+    if None not in (said, cpus):
+        raise UserError(f"machine {machine!r} says already how many CPUs it has, so that cpus must not say it too: {cpus}")
+    asked = cpus if said is None else said
+    place = Place(name if asked is None else f"{name}:{asked}", True, software or DEFAULT_SOFTWARE)
     place.costs()
-    return place
+    return replace(place, machine=place.described().name)  # with all its CPUs it is the machine itself
 
 
 @lru_cache

@@ -1,4 +1,6 @@
-"""Described machines for tests that need no profile: `xeon` with 176 CPUs, `power8` with 184, `local` with 2."""
+"""Described machines for tests that need no profile: `xeon` with 176 CPUs, `power8` with 184, `local` with 2. Of each of them
+any number of CPUs may be used.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import pytest
 
 import harness.place
 from harness.errors import UserError
+from harness.machine import split_cpus
 from harness.place import Place
 
 CPUS = {"local": 2, "xeon": 176, "power8": 184}
@@ -43,5 +46,12 @@ def describe(monkeypatch: pytest.MonkeyPatch, digest: str = "0123456789ab") -> N
         return SimpleNamespace(name=place.software, digest="ba9876543210")
 
     monkeypatch.setattr(harness.place, "machines", lambda: list(CPUS))
-    monkeypatch.setattr(Place, "described", lambda place: Described(place.machine, CPUS[place.machine], SWEEP, digest))
+
+    def described(place: Place) -> Described:
+        name, cpus = split_cpus(place.machine)
+        if cpus is not None and not 1 <= cpus <= CPUS[name]:
+            raise UserError(f"cpus must be from 1 to {CPUS[name]}, not {cpus}")
+        return Described(name if cpus in (None, CPUS[name]) else place.machine, cpus or CPUS[name], SWEEP, digest)
+
+    monkeypatch.setattr(Place, "described", described)
     monkeypatch.setattr(Place, "costs", costs)

@@ -32,8 +32,19 @@ def work_costs(cost: int | str, count: int, seed: int) -> list[int]:
     """
     if cost != SKEWED:
         return [int(cost)] * count
-    heavy = (count + 5) // 10
-    medium = (3 * count + 5) // 10
+    return _placed((count + 5) // 10, (3 * count + 5) // 10, count, seed)
+
+
+def shared_costs(heavy: int, count: int, seed: int) -> list[int]:
+    """The same where `heavy` % of the operators are heavy, a third of the others medium and two thirds light.
+
+    With the same seed an operator that is heavy in a share is so in every larger one.
+    """
+    many = (heavy * count + 50) // 100
+    return _placed(many, (count - many + 1) // 3, count, seed)
+
+
+def _placed(heavy: int, medium: int, count: int, seed: int) -> list[int]:
     costs = [HEAVY] * heavy + [MEDIUM] * medium + [LIGHT] * (count - heavy - medium)
     generator = random.Random(seed)
     return sorted(costs, key=lambda _: generator.random())  # of its methods, Python keeps only random() the same for ever

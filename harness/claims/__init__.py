@@ -1,10 +1,11 @@
 """What the papers claim, as data, and whether the tables bear it out.
 
-  pldi17.yaml, elb.yaml   the claims of a paper: place, statement in our words, cells, predicate; or why it cannot be tested
+  pldi17.yaml, middleware19.yaml, elb.yaml
+                          the claims of a paper: place, statement in our words, cells, predicate; or why it cannot be tested
   claim.py                reads and checks them
   tables.py               the tables of experiments, and which machines they hold (`Venue`)
   evidence.py             one cell on one machine: which arm a claim's word means, and what was read (`Reading`)
-  quantities.py           what can be read of an arm's row; timeline.py, bursts.py: of an elastic run over time
+  quantities.py           what can be read of an arm's row; timeline.py, bursts.py, adaptation.py: of a run over time
   reading.py              numbers with a range, and three-valued comparisons of them
   predicates.py           the closed set of things that a claim can say of readings; curves.py: of throughput over levels
   evaluate.py             claims x machines -> verdicts

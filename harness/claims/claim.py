@@ -16,7 +16,7 @@ from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
 
-PAPERS = {"P17": "pldi17", "ELB": "elb"}
+PAPERS = {"P17": "pldi17", "M19": "middleware19", "ELB": "elb"}
 """Papers and their files in this folder."""
 
 CPUS = {"16-core": 16, "4-core": 4}
@@ -148,7 +148,7 @@ def _predicate(path: Path, where: tuple, values: Mapping[str, Any], cells: int) 
     for term in options.values():
         if isinstance(term, Term) and term.cell is not None and term.cell >= cells:
             raise wrong(path, (*where, "cell"), f"must be below the number of cells, {cells}", term.cell)
-    if values["predicate"] in ("ratio", "within") and not {"at_least", "at_most"} & set(options):
+    if values["predicate"] in ("ratio", "somewhere", "within") and not {"at_least", "at_most"} & set(options):
         raise wrong(path, where, "must have at_least or at_most", values["predicate"])
     return PREDICATES[values["predicate"]](**options)
 

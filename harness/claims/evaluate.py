@@ -16,6 +16,7 @@ from harness.claims.evidence import Cell, Shown, find
 from harness.claims.predicate import Outcome
 from harness.claims.reading import Finding, Missing, all_of
 from harness.claims.tables import Tables, Venue
+from harness.machine import for_people
 
 
 class Verdict(StrEnum):
@@ -72,6 +73,7 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
     if claim.is_joint:
         yield from _of_joint(claim, tables, venues, machine)
         return
+    venues = [venue for venue in venues if any(tables.holds(experiment, venue) for experiment in claim.experiments)]
     own: list[Venue] = []
     for name in claim.machines:
         found = [venue for venue in venues if _is(venue, name)]
@@ -80,7 +82,9 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
             yield judge(claim, tables, venue, [venue] * len(claim.cells))
         if not found and machine in (None, name):
             what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
-            yield Result(claim, f"{name} ({what})", name not in CPUS, Verdict.NO_DATA, why=f"the tables do not hold {name}")
+            yield Result(
+                claim, f"{for_people(name)} ({what})", name not in CPUS, Verdict.NO_DATA, why=f"the tables do not hold {name}"
+            )
     for venue in venues:
         if claim.elsewhere and venue not in own and (venue.cpus or 0) >= claim.needs_cpus:
             yield judge(claim, tables, venue, [venue] * len(claim.cells), beside=True)
@@ -89,7 +93,7 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
 def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None) -> Iterator[Result]:
     """Of machines that a claim compares: those with the same software."""
     names = [cell.machine for cell in claim.cells]
-    label = " and ".join(claim.machines)
+    label = " and ".join(map(for_people, claim.machines))
     if machine is not None:
         return  # one machine is no comparison
     simulated = [venue for venue in venues if venue.simulated]

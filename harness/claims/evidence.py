@@ -1,8 +1,10 @@
 """One cell of an experiment on one machine: its rows, which arm a claim's word means, and what was read of it.
 
 Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic": the arm of P17's own law if there is one, else that
-of our default law; `static`, the best fixed level of the dynamic model; `static-N`, N scheduler threads; `every`, all arms of
-the cell.
+of our default law; `static`, the best fixed level of the dynamic model; `static-N`, N scheduler threads; `multilevel`, M19's
+own law if there is an arm of it, else our default one; `multilevel-…`, the arm of that name; `shares`, of the dynamic elastic
+arms whose queues were placed by hand, evenly, the best one; `share-N`, that with N % of the queues; `every`, all arms of the
+cell.
 """
 
 from __future__ import annotations
@@ -17,6 +19,12 @@ from harness.claims.tables import Tables, Venue
 
 ELASTIC = ("dynamic-elastic-pldi17", "dynamic-elastic")
 """What `elastic` means, the first that is there."""
+
+MULTILEVEL = ("multilevel-middleware19", "multilevel")
+"""The same of `multilevel`."""
+
+BY_SHARE = "dynamic-elastic-queued-"
+"""How names of arms begin whose queues were placed by hand."""
 
 NEVER_SETTLED = "never settled"
 
@@ -86,9 +94,9 @@ class Cell:
 
     def row(self, arm: str) -> pd.Series:
         """The throughput row of the arm that a word means. Raises Missing if there is none, or if all its runs failed."""
-        if arm == "static":
-            levels = self.static()
-            return levels.loc[levels["mean"].idxmax()]
+        if arm in ("static", "shares"):
+            rows = self.static() if arm == "static" else self.by_share()
+            return rows.loc[rows["mean"].idxmax()]
         rows = self.throughput[self.throughput["arm"] == self.arm_name(arm)]
         if rows.empty:
             raise Missing(f"no arm {arm} in {self.wanted.name}")
@@ -102,17 +110,27 @@ class Cell:
     def static(self) -> pd.DataFrame:
         """The throughput rows of the fixed levels, lowest first. Raises Missing if there is none."""
         table = self.throughput
-        rows = table[(table["model"] == "dynamic") & table["threads"].notna() & ~table["elastic"].astype(bool)]
+        rows = table[table["arm"].str.fullmatch("dynamic-[0-9]+") & ~table["elastic"].astype(bool)]
         rows = rows[rows["mean"].notna()].sort_values("threads")
         if rows.empty:
             raise Missing(f"no arm of a fixed level in {self.wanted.name}")
         return rows
 
+    def by_share(self) -> pd.DataFrame:
+        """The throughput rows of arms whose queues were placed by hand, fewest first. Raises Missing if there is none."""
+        rows = self.throughput[self.throughput["arm"].str.startswith(BY_SHARE) & self.throughput["mean"].notna()]
+        if rows.empty:
+            raise Missing(f"no arm with a share of the queues in {self.wanted.name}")
+        return rows.sort_values("queued")
+
     def arm_name(self, word: str) -> str:
         """The arm that a word means; of arms that are not there the first choice."""
-        if word == "elastic":
+        choices = {"elastic": ELASTIC, "multilevel": MULTILEVEL}.get(word)
+        if choices:
             here = set(self.throughput["arm"])
-            return next((name for name in ELASTIC if name in here), ELASTIC[0])
+            return next((name for name in choices if name in here), choices[0])
+        if word.startswith("share-"):
+            return f"{BY_SHARE}{word.removeprefix('share-')}pct"
         return word.replace("static-", "dynamic-")
 
     def cpus(self) -> int:

@@ -112,6 +112,29 @@ class Ratio(Predicate):
 
 
 @dataclass(frozen=True)
+class Somewhere(Predicate):
+    """One number over another, or a number alone, is within limits in one cell at least: what a paper says is possible."""
+
+    over: Term
+    under: Term | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
+        def read(cell: Cell) -> Reading:
+            return self.over.read(cell, cells) if self.under is None else _over(self.over, self.under, cell, cells)
+
+        def test(readings: list[Reading]) -> Finding:
+            return any_of([within(reading, self.at_least, self.at_most) for reading in readings])
+
+        return together(cells, read, test)
+
+    def __str__(self) -> str:
+        what = str(self.over) if self.under is None else f"{self.over} over {self.under}"
+        return f"{what} is {_limits(self.at_least, self.at_most)} in one cell at least"
+
+
+@dataclass(frozen=True)
 class Within(Predicate):
     """A number of the arms is within limits in each cell; `per_cpu`: over the logical CPUs of the machine."""
 
@@ -178,6 +201,7 @@ PREDICATES: dict[str, type[Predicate]] = {
     "not_worst": NotWorst,
     "order": Order,
     "ratio": Ratio,
+    "somewhere": Somewhere,
     "within": Within,
     "trend": Trend,
     "rising": Rising,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 import pandas as pd
 
-from harness.claims import bursts, timeline
+from harness.claims import adaptation, bursts, timeline
 from harness.claims.evidence import Cell, label
 from harness.claims.reading import Missing, Reading
 
@@ -58,12 +58,16 @@ def _all_there(numbers: tuple[object, object]) -> bool:
 def best_level(cell: Cell, arm: str) -> tuple[str, Reading]:
     """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means."""
     levels = cell.static()
-    readings = {int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()}
-    best = max(readings, key=lambda level: readings[level].value)
+    return "dynamic", _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()})
+
+
+def _best(readings: Mapping[float, Reading]) -> Reading:
+    """The key of the greatest number, and those of all that may be the greatest."""
+    best = max(readings, key=lambda key: readings[key].value)
     floor = max(reading.low for reading in readings.values())
-    able = [level for level, reading in readings.items() if reading.high >= floor]
+    able = [key for key, reading in readings.items() if reading.high >= floor]
     varied = all(reading.is_varied for reading in readings.values())
-    return "dynamic", Reading(best, min(able), max(able), readings[best].runs, is_varied=varied)
+    return Reading(best, min(able), max(able), readings[best].runs, is_varied=varied)
 
 
 def settled(cell: Cell, arm: str) -> tuple[str, Reading]:
@@ -76,6 +80,33 @@ def settled(cell: Cell, arm: str) -> tuple[str, Reading]:
             float(row["level"]), float(row["level"]), float(row["level"]), int(row["n"]), is_varied=False
         )
     return label(row), _reading(row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf))
+
+
+def queued_share(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Ports with their queue, of those that may have one, 0 .. 1: what the arm's runs settled on."""
+    row = cell.row(arm)
+    places = _number(row, "places", cell)
+    share = _number(row, "queued", cell) / places
+    if cell.venue.simulated:
+        return label(row), Reading(share, share, share, int(row["n"]), is_varied=False)
+    ends = [None if pd.isna(row[end]) else row[end] / places for end in ("queued_lo", "queued_hi")]
+    return label(row), _reading(share, *ends, int(row["n"]), unknown=(0.0, 1.0))
+
+
+def best_share(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """The share of queues, placed by hand, with the highest mean; its range as that of `best_level`."""
+    rows = cell.by_share()
+    readings = {_number(row, "queued", cell) / _number(row, "places", cell): _mean(cell, row) for _, row in rows.iterrows()}
+    return "dynamic elastic by share", _best(readings)
+
+
+def run_spread(cell: Cell, arm: str) -> tuple[str, Reading]:
+    """Standard deviation of throughput over the runs, over their mean."""
+    row = cell.row(arm)
+    if int(row["n"]) < 2:
+        raise Missing(f"one run of {row['arm']} shows no spread in {cell.wanted.name}")
+    spread = _number(row, "sd", cell) / float(row["mean"])
+    return label(row), Reading(spread, spread, spread, int(row["n"]), is_varied=not cell.venue.simulated)
 
 
 def switches(cell: Cell, arm: str) -> tuple[str, Reading]:
@@ -155,6 +186,9 @@ def _listed() -> list[Quantity]:
         ("throughput", "tuples/s", "mean throughput at the sinks", throughput),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
+        ("queued_share", "share", "ports with their queue, of those that may have one", queued_share),
+        ("best_share", "share", "the share of queues, placed by hand, with the highest mean throughput", best_share),
+        ("run_spread", "share", "standard deviation of throughput over the runs, over their mean", run_spread),
         ("context_switches", "1/s", "context switches a second", switches),
         ("executions_per_switch", "tuples", "tuples executed for each context switch", executions_per_switch),
         ("load", "threads", "threads that run or wait for a CPU, mean; of simulated runs only", load),
@@ -162,7 +196,7 @@ def _listed() -> list[Quantity]:
         ("failed_runs", "runs", "runs that lost, doubled, harmed or reordered a tuple, or broke off", failed),
     ]
     quantities = [Quantity(*entry) for entry in of_rows]
-    for name, (unit, measure) in (timeline.MEASURES | bursts.MEASURES).items():
+    for name, (unit, measure) in (timeline.MEASURES | bursts.MEASURES | adaptation.MEASURES).items():
         meaning = " ".join((measure.__doc__ or "").split()).rstrip(".")
         quantities.append(Quantity(name, unit, meaning[0].lower() + meaning[1:], partial(over_time, measure)))
     return quantities

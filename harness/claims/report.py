@@ -12,6 +12,7 @@ from harness.claims.evaluate import Result, Sensitivity, Verdict
 from harness.claims.evidence import Shown
 from harness.claims.predicate import Outcome
 from harness.claims.reading import Reading
+from harness.machine import for_people
 
 TITLE = "What the papers claim, and what the tables say"
 
@@ -217,7 +218,7 @@ def _legend() -> str:
 
 
 def _about(claim: Claim) -> str:
-    return ", ".join(claim.machines)
+    return ", ".join(map(for_people, claim.machines))
 
 
 def _claim_text(claim: Claim, rows: Sequence[Result]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.errors import UserError
+from harness.machine import for_people
 
 NAMES = ("throughput", "timeline", "latency")
 SOFTWARE = "millrace"  # the software costs of a simulated run unless it says otherwise
@@ -25,9 +26,9 @@ class Venue:
 
     @property
     def name(self) -> str:
-        """For people: `local (measured)`, `xeon (simulated)`, `xeon (simulated, streams-4.2)`."""
+        """For people: `local (measured)`, `xeon (simulated)`, `xeon with 16 CPUs (simulated, streams-4.2)`."""
         software = f", {self.software}" if self.software not in ("", SOFTWARE) else ""
-        return f"{self.machine} ({'simulated' if self.simulated else 'measured'}{software})"
+        return f"{for_people(self.machine)} ({'simulated' if self.simulated else 'measured'}{software})"
 
     def rows(self, table: pd.DataFrame) -> pd.DataFrame:
         """The rows of a table that are of this machine."""
@@ -46,6 +47,11 @@ class Tables:
     def of(self, experiment: str, name: str) -> pd.DataFrame:
         """A table of an experiment."""
         return self.frames.get((experiment, name), pd.DataFrame())
+
+    def holds(self, experiment: str, venue: Venue) -> bool:
+        """Whether there are runs of an experiment on a machine."""
+        table = self.of(experiment, "throughput")
+        return not table.empty and not venue.rows(table).empty
 
     def venues(self) -> list[Venue]:
         """The machines of the throughput tables: measured ones first."""

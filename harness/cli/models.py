@@ -39,7 +39,7 @@ OPTIONS: dict[str, Option] = {
     "queue_capacity": Option(
         f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
     ),
-    "elastic": Option("no", "", "", "a control law changes the threads while tuples flow"),
+    "elastic": Option("no", "", "", "a law changes the threads while tuples flow"),
     "queued": Option("all", "ports", "all, none, 7, 30%, names", "which scheduled ports have queues"),
     "law": Option(DEFAULT_LAW, "", "millrace laws", "the control law; makes the threads elastic"),
     "law_set": Option("the law's own", "", "NAME=VALUE", "a setting of the law"),

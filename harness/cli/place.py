@@ -1,22 +1,29 @@
-"""What commands that run graphs have in common: where. `--machine`, `--simulated`, `--software`, `--set-constant`."""
+"""What commands that run graphs have in common: where. `--machine`, `--cpus`, `--simulated`, `--software`, `--set-constant`."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
-from harness.cli.arguments import shown
+from harness.cli.arguments import shown, whole
 from harness.cli.settings import parse_settings
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.errors import UserError
+from harness.machine import MAX_CPUS
 from harness.place import Place
 
 
 def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = LOCAL) -> None:
-    """Add the options; `harness.place.find_place` reads the first three, `parse_constants` the last one."""
+    """Add the options; `harness.place.find_place` reads the first four, `parse_constants` the last one."""
     told = "local, its threads" if default == LOCAL else "that of the experiment"
     parser.add_argument(
         "--machine", default=default, metavar="NAME", help=f"where to run: local, or a simulated machine (default: {told})"
+    )
+    parser.add_argument(
+        "--cpus",
+        type=whole(1, MAX_CPUS),
+        metavar="N",
+        help="of a simulated machine, let the run use its first N CPUs only: cores first, then their further hardware threads",
     )
     parser.add_argument("--simulated", action="store_true", help="simulate the machine, also if it is local")
     parser.add_argument(

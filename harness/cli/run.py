@@ -210,7 +210,7 @@ def run(args: argparse.Namespace) -> int:
 
 def spec_of(args: argparse.Namespace) -> RunSpec:
     """The run asked for. Bad input is told here, before anything is started."""
-    place = find_place(args.machine, args.simulated, args.software)
+    place = find_place(args.machine, args.simulated, args.software, args.cpus)
     constants = parse_constants(place, args.set_constant)
     duration_s, period_s = _lengths(args, place)
     threads, maximum = _levels(args, place)

@@ -16,5 +16,12 @@ FIGURES = (
     "elastic_levels",
     "multilevel",
     "crossover",
+    "mw19_fig1",
+    "mw19_fig6",
+    "mw19_fig9",
+    "mw19_fig10",
+    "mw19_fig11",
+    "mw19_fig12",
+    "mw19_fig13",
 )
 """Figures that `python -m harness plot` draws; each is a module of this package."""

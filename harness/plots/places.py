@@ -5,7 +5,9 @@ Rows of the tables tell where they are from by `machine`, `simulated` and `softw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -13,10 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
+from harness.machine import for_people, split_cpus
 from harness.plots import style
 
+T = TypeVar("T")
+
 MACHINES = ("xeon", "power8")
-"""The order in which simulated machines appear, that of P17's figures; others follow by name."""
+"""The order in which simulated machines appear, that of P17's figures; others follow by name. Fewer CPUs of one come first."""
 
 COLUMNS = ["machine", "simulated", "software"]
 
@@ -41,17 +46,31 @@ def rows_by_topology(table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
                     yield called, chosen
 
 
+def side_by_side(rows: Sequence[Sequence[T]], most: int = 3) -> list[Sequence[T]]:
+    """Rows of panels as they are; but where each has a single one, up to `most` of them share a row."""
+    if any(len(row) > 1 for row in rows):
+        return list(rows)
+    flat = [panel for row in rows for panel in row]
+    return [flat[first : first + most] for first in range(0, len(flat), most)]
+
+
 def name(row: pd.Series) -> str:
-    """A place for people: `xeon (simulated)`, `xeon (simulated, costs of streams-4.2)`, `local (measured)`."""
+    """A place for people: `xeon (simulated)`, `xeon with 16 CPUs (simulated, costs of streams-4.2)`, `local (measured)`."""
     if not row["simulated"]:
         return f"{row['machine']} (measured)"
     other = "" if row["software"] in (None, DEFAULT_SOFTWARE) or pd.isna(row["software"]) else f", costs of {row['software']}"
-    return f"{row['machine']} (simulated{other})"
+    return f"{for_people(row['machine'])} (simulated{other})"
 
 
 def at(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
     """The rows of a table that are of the same cell at the same place as a row."""
-    same = table["cell"] == row["cell"]
+    found = at_place(table, row)
+    return found[found["cell"] == row["cell"]]
+
+
+def at_place(table: pd.DataFrame, row: pd.Series) -> pd.DataFrame:
+    """The rows of a table that are of the same place as a row."""
+    same = pd.Series(True, index=table.index)
     for column in COLUMNS:
         same &= table[column].isna() if pd.isna(row[column]) else table[column] == row[column]
     return table[same]
@@ -71,6 +90,6 @@ def legend(table: pd.DataFrame) -> list[Artist]:
 
 
 def _rank(row: pd.Series) -> tuple:
-    machine = str(row["machine"])
+    machine, cpus = split_cpus(str(row["machine"]))
     place = MACHINES.index(machine) if machine in MACHINES else len(MACHINES)
-    return not row["simulated"], place, machine != LOCAL, machine, str(row["software"])
+    return not row["simulated"], place, machine != LOCAL, machine, cpus or math.inf, str(row["software"])

@@ -7,6 +7,7 @@ import textwrap
 import pandas as pd
 from matplotlib.figure import Figure
 
+from harness.machine import for_people
 from harness.plots import style
 
 
@@ -67,10 +68,15 @@ def _where(table: pd.DataFrame) -> str:
 
 def _described(table: pd.DataFrame) -> str:
     """The machines that were simulated, with the software whose costs they had."""
-    machines = sorted({str(machine) for machine in table["machine"]})
+    machines = sorted({for_people(str(machine)) for machine in table["machine"]})
     software = sorted({str(name) for name in table["software"].dropna()})
     costs = f" with the software costs of {' and '.join(software)}" if software else ""
-    return f"{' and '.join(machines)}{costs}, in virtual time"
+    return f"{_listed(machines)}{costs}, in virtual time"
+
+
+def _listed(names: list[str]) -> str:
+    """Names for people: `a`, `a and b`, `a, b and c`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _short(commit: str) -> str:

@@ -54,7 +54,19 @@ CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED e
 CLAIMS_CODE = [os.path.relpath(path) for kind in ("py", "yaml") for path in sorted(ROOT.glob(f"harness/claims/*.{kind}"))]
 DRAWING = [
     os.path.relpath(ROOT / f"harness/plots/{name}.py")
-    for name in ("{figure}", "saso", "thread_panels", "time_panels", "switch_table", "places", "provenance", "style")
+    for name in (
+        "{figure}",
+        "saso",
+        "thread_panels",
+        "time_panels",
+        "gain_panels",
+        "adaptation_panels",
+        "queue_arms",
+        "switch_table",
+        "places",
+        "provenance",
+        "style",
+    )
 ]
 CAPTIONS = ROOT / "harness/rules/captions"
 

@@ -14,6 +14,9 @@ from harness.spark.quarantine import KEPT_CHARACTERS, duplicates, why_unusable
 from harness.spark.schemas import CELL, PARAMETERS, RECORD
 
 WRAPPED = StructType([StructField("record", RECORD), StructField("misfit", StringType())])
+MEDIAN_QUEUED = """IF(size(record.samples) > 0, element_at(
+    array_sort(transform(record.samples, sample -> sample.queued_ports)), CAST((size(record.samples) + 1) DIV 2 AS INT)
+), NULL)"""
 JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "misfit", "allowSingleQuotes": "false"}
 
 
@@ -48,7 +51,8 @@ def parse(lines: DataFrame) -> DataFrame:
 def runs(records: DataFrame) -> DataFrame:
     """One row per run: the fields of a record, with each of `schemas.PARAMETERS` as a column besides all of them as a line of
     JSON, and `failed`: its result was wrong or something raised. `software`: whose costs a simulated run had; `variant`: the
-    constants of the machine that it replaced, as a line of JSON. Of several records with one `run_id` the first counts.
+    constants of the machine that it replaced, as a line of JSON. `queued`: ports with their queue, the median over the measured
+    samples (of an even number the lower one). Of several records with one `run_id` the first counts.
     """
     place = ["file", "block", "row"]
     repeated = F.broadcast(duplicates(records).select(*place))
@@ -58,6 +62,7 @@ def runs(records: DataFrame) -> DataFrame:
         columns[name] = f"try_cast(record.parameters['{name}'] AS {kind.simpleString()})"
     columns["software"] = "record.simulation.software"
     columns["variant"] = "IF(size(record.simulation.constants) > 0, to_json(record.simulation.constants), NULL)"
+    columns["queued"] = MEDIAN_QUEUED
     order = [*CELL, *[name for name in columns if name not in CELL]]
     failed = "NOT record.correct OR record.error IS NOT NULL AS failed"
     return usable.selectExpr(*[f"{columns[name]} AS {name}" for name in order], failed)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from harness.spark.interval import half_width
-from harness.spark.schemas import ARM, conform
+from harness.spark.schemas import ARM, CELL, conform
 
 ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel') AND threads IS NULL)"
 """Whether a law chose the level of a run; one that failed before it could say so has no fixed one either."""
@@ -21,9 +21,10 @@ def throughput(runs: DataFrame) -> DataFrame:
     or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm settled. variants: how
     many sets of other constants of a simulated machine were tried; from band_lo to band_hi are the means with them and without
     [tuples/s], null where there are none. elastic: a control law chose the number of threads, its name is `law`, and level is
-    the mean of the levels that it settled on [threads], with its interval; null for the others. queued: the mean of the numbers
-    of queues that it settled on, of the `places` that it may switch; null unless it places queues. cpu_model, cpus_allowed and
-    commit are those of the earliest run. `runs` as from `selection.mark_used`.
+    the mean of the levels that it settled on [threads], with its interval; null for the others. queued: the mean number of
+    ports with their queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such
+    a law the most that any arm of the cell has. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as
+    from `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
     started = F.struct("started_at", "run_id")
@@ -39,7 +40,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         *_moments(of_used("sink_tuples_per_s"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
         *_moments(of_used("elastic.settled_level"), "level_"),
-        F.avg(of_used("elastic.settled_queued")).alias("queued"),
+        *_moments(of_used("queued"), "queued_"),
         F.max(F.array_size("elastic.places")).alias("places"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
@@ -55,12 +56,15 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
     )
-    for prefix in ("", "submitted_", "level_"):
+    for prefix in ("", "submitted_", "level_", "queued_"):
         mean, half = F.col(f"{prefix}mean"), half_width(F.col(f"{prefix}count"), F.col(f"{prefix}sd"))
         table = table.withColumns({f"{prefix}lo": mean - half, f"{prefix}hi": mean + half})
+    of_cell = Window.partitionBy(*CELL)
+    most = [F.max(name).over(of_cell) for name in ("places", "queued_mean")]
+    table = table.withColumn("places", F.nullif(F.coalesce(*most), F.lit(0)))
     varied = F.col("variants") > 0
     table = table.withColumns({"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))})
-    return conform(table.withColumnRenamed("level_mean", "level"), "throughput")
+    return conform(table.withColumnsRenamed({"level_mean": "level", "queued_mean": "queued"}), "throughput")
 
 
 def _moments(number: Column, prefix: str) -> list[Column]:

@@ -32,9 +32,16 @@ def test_claims_are_many_and_each_has_its_own_name():
 @pytest.mark.parametrize("claim", CLAIMS, ids=by_id)
 def test_a_claim_is_a_sentence_and_either_checked_or_explained(claim):
     assert claim.statement.endswith(".")
-    assert claim.id.startswith({"P17": "p17-", "ELB": "elb-"}[claim.paper])
+    assert claim.id.startswith({"P17": "p17-", "M19": "m19-", "ELB": "elb-"}[claim.paper])
     assert (claim.check is None) == bool(claim.not_testable)
     assert claim.check is None or claim.cells
+
+
+@pytest.mark.parametrize(
+    "section", ["1", "3.1.1", "3.2", "3.3", "4.1", "4.2", "4.3", "4.4", "Figure 1", "Figure 9", "Figure 13"]
+)
+def test_every_section_of_m19_with_claims_has_some(section):
+    assert any(section in re.split(", | and ", claim.section) for claim in CLAIMS if claim.paper == "M19")
 
 
 @pytest.mark.parametrize("section", ["2.2", "3", "4.1", "4.2.2", "4.2.3", "5", "5.1", "5.2", "5.3", "5.4", "6", "7", "slides"])
@@ -68,18 +75,21 @@ def test_its_experiments_have_its_cells(claim, paper_profile):
 
 @pytest.mark.parametrize("claim", CHECKED, ids=by_id)
 def test_its_experiments_have_its_arms(claim, paper_profile):
-    words = set(re.findall(r"\b(?:manual|dedicated|elastic|static-\d+|static)\b", repr(claim.check)))
+    words = set(
+        re.findall(r"'(manual|dedicated|elastic|static-\d+|static|multilevel[\w-]*|shares|share-\d+)'", repr(claim.check))
+    )
     for wanted in claim.cells:
         _, arms = paper_profile[wanted.experiment]
         for word in words:
-            named = {"elastic": "dynamic-elastic", "static": "dynamic-1"}.get(word, word.replace("static-", "dynamic-"))
+            named = {"elastic": "dynamic-elastic", "static": "dynamic-1", "shares": "share-50"}.get(word, word)
+            named = re.sub("^static-", "dynamic-", re.sub("^share-(.*)", r"dynamic-elastic-queued-\1pct", named))
             assert any(arm.startswith(named) for arm in arms), (word, wanted.experiment)
 
 
 def test_the_experiments_of_all_claims_are_known():
     known = {path.stem for path in (ROOT / "config/experiments").glob("*.yaml")}
     assert set(experiments()) <= known
-    assert len(experiments()) == 6
+    assert len(experiments()) == 13
 
 
 def test_the_schema_and_the_predicates_agree():
@@ -156,7 +166,10 @@ def test_lists_of_parameters_are_swept(tmp_path):
     ("keys", "answer"),
     [
         ({"id": "P17 X"}, "claims[0].id: must be words of lower-case letters, digits and dots, joined by -, not 'P17 X'"),
-        ({"machines": ["vax"]}, "claims[0].machines[0]: must be xeon, power8, 16-core or 4-core, not 'vax'"),
+        (
+            {"machines": ["vax"]},
+            "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, 16-core or 4-core, not 'vax'",
+        ),
         ({"statment": "x"}, "claims[0].statment: unknown key; did you mean 'statement'?"),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
         ({"not_testable": "why"}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
@@ -172,12 +185,12 @@ def test_lists_of_parameters_are_swept(tmp_path):
         ),
         (
             {"check": {"predicate": "bestest"}},
-            "claims[0].check.predicate: must be best, worst, not_worst, order, ratio, within,",
+            "claims[0].check.predicate: must be best, worst, not_worst, order, ratio, somewhere, within,",
         ),
         ({"check": {"predicate": "best", "arm": "manual"}}, "claims[0].check.against: missing key"),
         (
             {"check": {"predicate": "best", "arm": "fastest", "against": ["manual"]}},
-            "claims[0].check.arm: must be manual, dedicated, elastic, static, static-N or every, not 'fastest'",
+            "claims[0].check.arm: must be manual, dedicated, elastic, static, static-N, multilevel, multilevel-LAW,",
         ),
         (
             {"check": {"predicate": "within", "arms": ["static"], "quantity": "best_levl", "at_most": 1}},

@@ -6,7 +6,7 @@ import pytest
 
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.predicate import Term
-from harness.claims.predicates import Best, BestVaries, NotWorst, Order, Ratio, Trend, Within, Worst
+from harness.claims.predicates import Best, BestVaries, NotWorst, Order, Ratio, Somewhere, Trend, Within, Worst
 from harness.claims.reading import Finding
 from tests.claims.made import LOCAL, XEON, arm, cells, one_cell
 
@@ -250,3 +250,28 @@ def test_switches_are_compared_by_the_second_whatever_the_windows():
 )  # fmt: skip
 def test_every_predicate_says_in_words_what_it_checks(predicate, words):
     assert str(predicate) == words
+
+
+SLOWER_AND_FASTER = {"1": [arm("manual", 5.0, half=0.1), arm("dynamic-1", 1.0)], "2": [arm("manual", 2.0, half=0.1)]}
+
+
+@pytest.mark.parametrize(
+    ("limits", "holds", "throughout"),
+    [
+        ({"at_least": 4}, True, True),
+        ({"at_least": 5}, True, None),
+        ({"at_least": 6}, False, False),
+        ({"at_most": 2}, True, None),
+    ],
+)
+def test_somewhere_is_in_one_cell_at_least(limits, holds, throughout):
+    [outcome] = Somewhere(Term("manual"), **limits).judge(cells(SLOWER_AND_FASTER))
+    assert (outcome.finding.holds, outcome.finding.throughout) == (holds, throughout)
+
+
+def test_somewhere_compares_arms_too_and_tells_what_is_missing():
+    of_cost = {"1": [arm("manual", 5.0), arm("dedicated", 20.0)], "2": [arm("manual", 5.0)]}
+    outcomes = Somewhere(Term("dedicated"), Term("manual"), at_least=3).judge(cells(of_cost))
+    assert [bool(outcome.finding and outcome.finding.holds) for outcome in outcomes] == [True, False]
+    assert outcomes[1].missing == "no arm dedicated in pipeline, cost 2"
+    assert str(Somewhere(Term("dedicated"), Term("manual"), 3)) == "dedicated over manual is at least 3 in one cell at least"

@@ -190,3 +190,49 @@ def test_every_quantity_has_a_unit_and_a_meaning():
         assert quantity.unit, name
         assert quantity.meaning[0].islower(), name
         assert "\n" not in quantity.meaning, name
+
+
+def placed(share, mean, **other):
+    """An elastic arm whose queues were placed by hand, at `share` % of 200 ports."""
+    name = f"dynamic-elastic-queued-{share}pct"
+    return arm(name, mean, **{"elastic": True, "law": "millrace", "queued": 2.0 * share, "places": 200.0, **other})
+
+
+def test_the_share_of_queues_is_of_the_ports_that_may_have_one():
+    measured = one_cell(arm("multilevel-middleware19", 5.0, queued=50.0, queued_lo=40.0, queued_hi=60.0, places=200.0))
+    reading = measured.read("queued_share", "multilevel")
+    assert (reading.value, reading.low, reading.high) == (0.25, 0.2, 0.3)
+    simulated = one_cell(arm("multilevel", 5.0, queued=50.0, places=200.0), venue=XEON)
+    assert (simulated.read("queued_share", "multilevel").value, simulated.shown[0].arm) == (0.25, "multilevel")
+
+
+def test_without_ports_there_is_no_share():
+    with pytest.raises(Missing, match="manual has no places in pipeline, cost 1"):
+        one_cell(arm("manual", 5.0, queued=0.0, places=None)).read("queued_share", "manual")
+
+
+def test_the_best_share_is_that_of_the_highest_mean_and_those_that_may_have_it():
+    cell = one_cell(placed(100, 8.0, half=1.0), placed(0, 5.0, half=0.1), placed(20, 9.0, half=1.0))
+    reading = cell.read("best_share", "shares")
+    assert (reading.value, reading.low, reading.high) == (0.2, 0.2, 1.0)
+    assert cell.read("throughput", "shares").value == 9.0
+    assert cell.read("throughput", "share-100").value == 8.0
+    with pytest.raises(Missing, match="no arm with a share of the queues"):
+        one_cell(arm("dynamic-elastic", 5.0)).read("best_share", "shares")
+
+
+def test_multilevel_is_the_papers_law_if_it_is_there():
+    both = one_cell(arm("multilevel", 5.0), arm("multilevel-middleware19", 7.0))
+    assert both.read("throughput", "multilevel").value == 7.0
+    assert one_cell(arm("multilevel", 5.0)).read("throughput", "multilevel").value == 5.0
+
+
+def test_arms_with_some_queues_are_no_fixed_levels():
+    cell = one_cell(arm("dynamic-2", 5.0), arm("dynamic-1-queued-30pct", 9.0, threads=1.0))
+    assert cell.read("throughput", "static").value == 5.0
+
+
+def test_the_spread_is_over_the_runs():
+    assert one_cell(arm("manual", 50.0, sd=5.0)).read("run_spread", "manual").value == 0.1
+    with pytest.raises(Missing, match="one run of manual shows no spread"):
+        one_cell(arm("manual", 50.0, sd=None, n=1)).read("run_spread", "manual")

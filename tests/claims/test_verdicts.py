@@ -15,7 +15,7 @@ from harness.claims.predicates import Order, Ratio
 from harness.claims.tables import Venue
 from tests.claims.made import FIG9, LOCAL, POWER8, XEON, arm, cell_name, tables, throughput
 
-CPUS = {"xeon": 176, "power8": 184}
+CPUS = {"xeon": 176, "xeon:16": 16, "power8": 184}
 
 
 @pytest.fixture(autouse=True)
@@ -191,3 +191,18 @@ def test_a_machine_of_that_many_cpus_may_be_asked_for():
     sixteen = tables(on(replace(LOCAL, cpus=16), c1=pair(20, half=1)))
     [result] = evaluate([claim(costs=(1,), machines=("16-core",))], sixteen, "16-core")
     assert result.machine == "local (measured)"
+
+
+def test_a_machine_without_a_run_of_the_claims_experiments_is_not_looked_at():
+    here = throughput({cell_name(cost=1): pair(20.0)}, XEON)
+    elsewhere = throughput({cell_name(cost=1): pair(20.0)}, Venue("xeon:16", True, "millrace"), "mw19_fig1")
+    results = evaluate([claim(costs=(1,), elsewhere=True)], tables(here, elsewhere))
+    assert [result.machine for result in results] == ["xeon (simulated)", "power8 (simulated)"]
+
+
+def test_a_machine_with_some_of_its_cpus_is_one_of_its_own():
+    some = throughput({cell_name(cost=1): pair(20.0)}, Venue("xeon:16", True, "millrace"))
+    results = evaluate([claim(costs=(1,), machines=("xeon:16",))], tables(some))
+    assert [(result.machine, result.verdict) for result in results] == [("xeon with 16 CPUs (simulated)", Verdict.REPRODUCED)]
+    [missing] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(some))
+    assert missing.verdict == Verdict.NO_DATA

@@ -51,6 +51,11 @@ def test_every_option_of_a_place_reaches_the_run(runs):
     assert (spec.constants, spec.duration_s, spec.period_s) == ({"atomic.fence": 4.5}, 0.0001, 0.00001)
 
 
+def test_a_run_may_use_some_cpus_of_a_machine_only(runs):
+    spec = only(runs, "--model dynamic --machine xeon --cpus 16")
+    assert (spec.machine, spec.simulated, spec.threads) == ("xeon:16", True, 16)
+
+
 @pytest.mark.parametrize("start", [None, 100])
 def test_a_law_may_use_every_cpu_of_the_simulated_machine(runs, start):
     spec = only(runs, "--model dynamic --machine power8 --elastic" + (f" --threads {start}" if start else ""))
@@ -70,6 +75,13 @@ def test_a_law_may_use_every_cpu_of_the_simulated_machine(runs, start):
             "--model dynamic --elastic --threads 200 --machine xeon",
             "threads must be at most 176, the CPUs of machine 'xeon', not 200",
         ),
+        (
+            "--model manual --cpus 1",
+            "cpus applies to simulated machines only, not to real threads, which taskset restricts: 1",
+        ),
+        ("--model manual --machine xeon --cpus 178", "cpus must be from 1 to 176, not 178"),
+        ("--model manual --machine xeon --cpus 177", "cpus must be from 1 to 176, not 177"),
+        ("--model dynamic --threads 17 --machine xeon:16", "threads must be at most 16, the CPUs of machine 'xeon:16', not 17"),
         ("--model manual --machine xeon --software stream", "software 'stream' is unknown"),
         ("--model manual --software millrace", "software applies to simulated machines only, not to real threads: 'millrace'"),
         (

@@ -34,7 +34,7 @@ BAD_CONFIGS = {
     "an experiment outside the folder": ({"experiments": ["../one"]}, "experiments[0]: must be a word of letters"),
     "a bench that is none": (
         {"benches": ["sas"]},
-        "config.yaml: benches[0]: must be one of saso, not 'sas'; did you mean 'saso'?",
+        "config.yaml: benches[0]: must be one of saso, saso_placement, not 'sas'; did you mean 'saso'?",
     ),
     "an unknown machine": (
         {"machine": "locl"},

@@ -154,13 +154,13 @@ def test_the_profiles_do_not_share_folders():
 
 def test_the_quick_profile_fits_the_time_promised():
     config = load_config(ROOT / "config/config.yaml")
-    over_time = {name for name in config.drawn if name == "pldi17_fig11" or name.startswith("elb_")}  # single runs
+    over_time = {name for name in config.drawn if name == "pldi17_fig11" or name.startswith(("elb_", "mw19_"))}  # single runs
     blocks = list(config.blocks())
     measured, simulated = ([each for each in blocks if each.place.simulated == virtual] for virtual in (False, True))
     assert all(block.repeats >= 3 or block.experiment in over_time for block in measured)  # with 2: 13 standard errors
     assert sum(block.runs for block in measured) <= 360
     seconds = sum(block.estimated_s for block in measured) + sum(block.estimated_s for block in simulated) / 2  # side by side
-    assert seconds <= 7 * 60  # of the 8 minutes; tables and drawing take the rest
+    assert seconds <= 7.5 * 60  # of the 8 minutes; tables and drawing take the rest
 
 
 def test_the_paper_profile_has_the_papers_sizes():

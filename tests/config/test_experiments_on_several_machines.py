@@ -82,6 +82,22 @@ def test_a_machine_may_be_measured_otherwise(profile):
     assert third.cell.name == CELLS[0]
 
 
+def test_a_machine_may_be_there_with_several_numbers_of_its_cpus(profile):
+    made = blocks(profile(size={"machines": [{"machine": "xeon", "cpus": [16, 64, 176]}], "arms": DYNAMIC}))[::2]
+    assert [block.stem for block in made] == [f"xeon+16-cpus~{CELLS[0]}", f"xeon+64-cpus~{CELLS[0]}", f"xeon~{CELLS[0]}"]
+    assert [block.place.machine for block in made] == ["xeon:16", "xeon:64", "xeon"]
+    assert [block.arms[-1].maximum for block in made] == [16, 64, 176]
+    assert [arm.threads for arm in made[0].arms[:-1]] == [1, 2, 4, 8, 16]
+    assert [spec.machine for spec in made[0].specs().values()] == ["xeon:16"] * 6
+    assert len({block.settings for block in made}) == 3
+
+
+def test_one_number_of_cpus_can_be_asked_for(profile):
+    path = profile(size={"machines": [{"machine": "xeon", "cpus": [16, 64], "repeats": 5}]})
+    assert [(block.place.machine, block.repeats) for block in blocks(path, find_place("xeon", cpus=64))] == [("xeon:64", 5)] * 2
+    assert [(block.place.machine, block.repeats) for block in blocks(path, find_place("xeon:8"))] == [("xeon:8", 2)] * 2
+
+
 def test_a_machine_may_have_other_sweeps(profile):
     xeon = {"machine": "xeon", "sweeps": [{"topology": "mix", "parameters": {"width": 2, "depth": 3}}]}
     assert [block.cell.topology for block in blocks(profile(size={"machines": [xeon, "local"]}))] == [
@@ -163,6 +179,26 @@ BAD = {
         "sizes.tiny.machines[0]: software applies to simulated machines only, not to real threads: 'millrace'",
     ),
     "a machine twice": ({"machines": ["xeon", "xeon"]}, "sizes.tiny.machines[1]: must not repeat a machine, not 'xeon'"),
+    "a number of CPUs twice": (
+        {"machines": ["xeon", {"machine": "xeon", "cpus": 176}]},
+        "sizes.tiny.machines[1]: must not repeat a machine, not 'xeon'",
+    ),
+    "more CPUs than there are": (
+        {"machines": [{"machine": "xeon", "cpus": [16, 177]}]},
+        "sizes.tiny.machines[0]: cpus must be from 1 to 176, not 177",
+    ),
+    "CPUs of real threads": (
+        {"machines": [{"machine": "local", "cpus": 1}]},
+        "sizes.tiny.machines[0]: cpus applies to simulated machines only, not to real threads, which taskset restricts: 1",
+    ),
+    "no CPUs": (
+        {"machines": [{"machine": "xeon", "cpus": []}]},
+        "sizes.tiny.machines[0]: must be the name of a machine, or its entry: machine, simulated, software, cpus,",
+    ),
+    "CPUs said twice": (
+        {"machines": [{"machine": "xeon:8", "cpus": 16}]},
+        "sizes.tiny.machines[0]: machine 'xeon:8' says already how many CPUs it has, so that cpus must not say it too: 16",
+    ),
     "no machine": ({"machines": []}, "sizes.tiny.machines: must not be empty"),
     "an unknown key of a machine": (
         {"machines": [{"machine": "xeon", "thread": 3}]},

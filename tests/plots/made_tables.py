@@ -36,6 +36,8 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "level": None,
         "level_lo": None,
         "level_hi": None,
+        "queued": None,
+        "places": None,
         "queue_capacity": 0 if model == "manual" else 128,
         "machine": "local",
         "simulated": False,
@@ -104,6 +106,8 @@ def frame(rows: list[dict]) -> pd.DataFrame:
         "band_hi",
         "context_switches_mean",
         "runnable_mean",
+        "queued",
+        "places",
     ]
     return table.astype({name: float for name in numbers if name in table})
 

@@ -60,15 +60,16 @@ def test_drawing_leaves_the_settings_of_others_alone():
 def narrowest(name):
     """A figure of one cell, one run, one law."""
     module = __import__(f"harness.plots.{name}", fromlist=["figure"])
+    topology = "pipeline" if name == "mw19_fig9" else "mix"
     if name.startswith("elb_"):
         row = arm_row(name, "load-balance", 1, "manual", 1e6)
         periods = balanced_rows(row, [1, 2], [5.0, 6.0], cycle=9, burst=500, silence=500)
     else:
-        row = elastic_row(name, "mix", 1, 1e6, 2.0)
-        periods = period_rows(row, [1, 2])
+        row = elastic_row(name, topology, 1, 1e6, 2.0)
+        periods = period_rows(row, [1, 2], parameters='{"phase": "1000"}')
     throughput, speedup = contest({"mix": ([1], [128])})
     if name != "crossover":
-        throughput = frame([row, *scaling(name, {"mix": [1]}, [1, 2]).assign(unsettled_used=True).to_dict("records")])
+        throughput = frame([row, *scaling(name, {topology: [1]}, [1, 2]).assign(unsettled_used=True).to_dict("records")])
     tables = {"throughput": throughput, "speedup": speedup, "timeline": pd.DataFrame(periods), "saso": bench({"fixed": 1.0})}
     tables["saso_placement"] = placement_bench({"manual": 1.0})
     return module.figure({table: tables[table] for table in module.TABLES})

@@ -134,6 +134,38 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
     )
 
 
+def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(runs_of, make_record, elastic, sample, assert_rows):
+    from harness.spark.throughput import throughput
+
+    def run(arm, queued, repeat=0, machine="local", **fields):
+        samples = [sample(queued_ports=count, time_s=1.0 + number) for number, count in enumerate(queued)]
+        return make_record(model="dynamic", arm=arm, repeat=repeat, machine=machine, samples=samples, **fields)
+
+    names = ["a[0]", "b[0]", "c[0]", "d[0]", "e[0]"]
+    runs = runs_of(
+        run("multilevel", [9, 2, 1, 3], elastic=elastic(places=names)),  # of an even number the lower of the two in the middle
+        run("multilevel", [4], 1, elastic=elastic(places=names)),
+        run("all", [5], threads=1),
+        run("none", [0], threads=1),
+        run("old", [None], threads=1),
+        run("empty", [], threads=1),
+        run("all", [7], threads=1, machine="other"),
+        run("none", [0], threads=1, machine="alone"),
+    )
+    assert_rows(
+        throughput(runs),
+        [
+            {"machine": "local", "arm": "multilevel", "queued": 3.0, "queued_lo": -9.706205, "places": 5},
+            {"machine": "local", "arm": "all", "queued": 5.0, "queued_lo": None, "places": 5},
+            {"machine": "local", "arm": "none", "queued": 0.0, "queued_lo": None, "places": 5},
+            {"machine": "local", "arm": "old", "queued": None, "queued_lo": None, "places": 5},
+            {"machine": "local", "arm": "empty", "queued": None, "queued_lo": None, "places": 5},
+            {"machine": "other", "arm": "all", "queued": 7.0, "queued_lo": None, "places": 7},
+            {"machine": "alone", "arm": "none", "queued": 0.0, "queued_lo": None, "places": None},
+        ],
+    )
+
+
 def test_the_timeline_shows_elastic_runs_from_their_beginning(runs_of, make_record, elastic, sample, assert_rows):
     from harness.spark.timeline import timeline
 

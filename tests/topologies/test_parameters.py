@@ -14,6 +14,7 @@ DEFAULTS = {
     "data-parallel": {"width": 100, "cost": 100, "payload": 128},
     "mix": {"width": 10, "depth": 10, "cost": 100, "payload": 128},
     "bushy": {"width": 3, "depth": 4, "cost": 100, "payload": 128},
+    "phase-change": {"operators": 100, "before": 10, "after": 90, "phase": 1_000_000, "payload": 128},
     "load-balance": {
         "workers": 32,
         "buffer": 100,
@@ -122,9 +123,9 @@ BAD = [
         "data_parallel",
         {},
         "topology 'data_parallel' is unknown (did you mean data-parallel?); "
-        "topologies are: bushy, data-parallel, load-balance, mix, pipeline",
+        "topologies are: bushy, data-parallel, load-balance, mix, phase-change, pipeline",
     ),
-    ("?", {}, "topology '?' is unknown; topologies are: bushy, data-parallel, load-balance, mix, pipeline"),
+    ("?", {}, "topology '?' is unknown; topologies are: bushy, data-parallel, load-balance, mix, phase-change, pipeline"),
 ]
 
 
@@ -180,7 +181,7 @@ def new_folder(tmp_path, monkeypatch):
 def test_a_new_module_is_found_by_itself(new_folder):
     (new_folder / "added_by_test.py").write_text(NEW_MODULE.format(name="added"))
     found = topologies._discover()
-    assert list(found) == ["added", "bushy", "data-parallel", "load-balance", "mix", "pipeline"]
+    assert list(found) == ["added", "bushy", "data-parallel", "load-balance", "mix", "phase-change", "pipeline"]
     assert len(found["added"].build(payload=1, seed=0).operators) == 2
 
 

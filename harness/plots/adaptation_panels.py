@@ -1,0 +1,121 @@
+"""Throughput, queues and threads over time, a pair of axes a run: the form of M19 Figures 6 and 13.
+
+A misreading to avoid: throughput is a mean over each period and drawn at its middle; queues and threads are those with which
+the period passed. A decision shows as a step at the end of the period after which it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from harness.plots import places, provenance, queue_arms, style
+from harness.plots.time_panels import BURST, LEVEL_LINE, Burst
+
+PANEL_INCHES = (3.6, 2.9)
+HEIGHTS = (1.3, 1.0)  # of throughput, and of queues and threads below
+MIN_WIDTH = 8.0  # inches; the title needs them
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a figure of this form shows; `bursts`: stretches of a run, from its rows, to be shaded and called `bursts_label`."""
+
+    title: str
+    cell_name: Callable[[pd.Series], str]  # from a row of the throughput table
+    bursts: Callable[[pd.DataFrame], Iterator[Burst]] | None = None
+    bursts_label: str = ""
+
+
+def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) -> Axes:
+    """One run; `rows` are those of the timeline table, one a period. Returns the axes of the threads, right of the queues'."""
+    rows = rows.sort_values("time_s")
+    ends, begins = rows["time_s"], rows["time_s"] - rows["elapsed_s"]
+    for burst in kind.bursts(rows) if kind.bursts else ():
+        for ax in (rate, below):
+            ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
+    rate.plot((begins + ends) / 2, rows["throughput_sink"], color=color, marker=".", markersize=3, lw=1.2, zorder=4)
+    threads = below.twinx()
+    for ax, column, look in (
+        (below, "queued_ports", {"color": color, "lw": 1.5}),
+        (threads, "threads_active", {"color": style.INK, "lw": 1.0, "ls": LEVEL_LINE}),
+    ):
+        steps = [rows[column].iloc[0], *rows[column]]
+        ax.plot([begins.iloc[0], *ends], steps, drawstyle="steps-pre", **look)
+        ax.set_ylim(0, 1.15 * max(rows[column].max(), 2))
+        ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True, min_n_ticks=2))
+    threads.grid(False)
+    threads.spines["right"].set_visible(True)
+    for ax in (rate, below):
+        ax.set_xlim(0, ends.iloc[-1])
+        places.tint(ax, rows)
+    rate.set_ylim(0, 1.12 * rows["throughput_sink"].max() or 1)
+    rate.yaxis.set_major_formatter(style.rates())
+    rate.tick_params(labelbottom=False)
+    if rows["failed"].astype(bool).any():
+        rate.text(0.03, 0.05, "failed", transform=rate.transAxes, fontsize=7, color=style.INK, zorder=6)
+    return threads
+
+
+def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
+    """A row a cell on a machine, a panel an arm: the first run of each. Panels of a row share their axes, to be compared."""
+    table, timeline = tables["throughput"], tables["timeline"]
+    lines = [(name, cell) for name, of in places.by_place(table) for _, cell in of.groupby("cell", sort=False)]
+    columns = max(len(cell) for _, cell in lines)
+    width, height = PANEL_INCHES
+    with style.applied():
+        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2))
+        grid = drawing.add_gridspec(len(lines), columns)
+        for number, (name, cell) in enumerate(lines):
+            drawn = []
+            for column, row in enumerate(queue_arms.in_order(cell)):
+                inner = grid[number, column].subgridspec(2, 1, height_ratios=HEIGHTS, hspace=0.06)
+                rate, below = drawing.add_subplot(inner[0]), drawing.add_subplot(inner[1])
+                rate.set_title("\n".join(filter(None, (name, kind.cell_name(row), queue_arms.called(row)))))
+                below.set_xlabel("time since the start [s]")
+                if column == 0:
+                    rate.set_ylabel("throughput at the\nsinks [tuples/s]")
+                    below.set_ylabel("ports with a queue")
+                run = _first_run(places.at(timeline, row), row["arm"])
+                if run.empty:
+                    rate.text(0.5, 0.5, "no samples", transform=rate.transAxes, ha="center", va="center", color=style.FAINT)
+                    continue
+                drawn.append((rate, below, draw(rate, below, run, queue_arms.look(row).color, kind)))
+            for together in zip(*drawn, strict=True):
+                _on_one_scale(list(together))
+            if drawn:
+                drawn[-1][2].set_ylabel("scheduler threads")
+        style.title_with_legend(drawing, kind.title, [*_legend(table, kind), *places.legend(table)])
+        provenance.stamp(drawing, table, None)
+    return drawing
+
+
+def _first_run(timeline: pd.DataFrame, arm: str) -> pd.DataFrame:
+    rows = timeline[timeline["arm"] == arm]
+    return rows if rows.empty else rows[rows["run_id"] == rows.sort_values(["repeat", "run_id"])["run_id"].iloc[0]]
+
+
+def _on_one_scale(axes: list[Axes]) -> None:
+    for ax in axes:
+        ax.set_xlim(0, max(each.get_xlim()[1] for each in axes))
+        ax.set_ylim(0, max(each.get_ylim()[1] for each in axes))
+
+
+def _legend(table: pd.DataFrame, kind: Kind) -> list[Artist]:
+    color = style.of_model(queue_arms.MULTILEVEL).color
+    handles: list[Artist] = [
+        Line2D([], [], color=color, marker=".", label="throughput"),
+        Line2D([], [], color=color, lw=1.5, label="queues"),
+        Line2D([], [], color=style.INK, lw=1.0, ls=LEVEL_LINE, label="threads"),
+    ]
+    if kind.bursts:
+        handles.append(Patch(facecolor=BURST, label=kind.bursts_label))
+    return handles

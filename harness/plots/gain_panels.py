@@ -1,0 +1,166 @@
+"""Speed-up over manual, and what it took: queues and threads. The form of M19 Figures 9 to 12.
+
+A misreading to avoid: bars begin at 1, which is manual, on a logarithmic axis: one that hangs down is slower than manual. Below
+is what the law settled on; the share is of the ports that may have a queue, and the number on it the scheduler threads, which
+may be more than have work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from harness.plots import places, provenance, queue_arms, style
+from harness.plots.thread_panels import cost_key
+
+INTERVAL = "error bars: 95 % Student-t interval of the ratio to manual, paired by repeat"
+PANEL_INCHES = (3.1, 3.0)
+HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
+MIN_WIDTH = 8.6  # inches; the title needs them
+GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a figure of this form shows: columns of the tables along the x axis, from panel to panel, from row to row."""
+
+    title: str
+    along: str
+    across: str
+    down: str
+
+
+def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, along: str) -> None:
+    """One panel, in two axes. `rows` of the throughput table, `ratios` of the speedup table against manual."""
+    values = _values(rows, along)
+    known = ratios.set_index(["cell", "arm"])
+    for place, value in enumerate(values):
+        cell = rows[rows[along] == value]
+        share = queue_arms.shares(cell)
+        arms = [row for row in queue_arms.in_order(cell) if row["model"] != "manual"]
+        width = GROUP / max(1, len(arms))
+        for number, row in enumerate(arms):
+            x = place + (number - (len(arms) - 1) / 2) * width
+            _gain(gains, x, 0.9 * width, row, known)
+            _share(shares, x, 0.9 * width, row, share[row.name])
+    gains.axhline(1, color=style.of_model("manual").color, ls=style.of_model("manual").line, lw=1.2, zorder=2)
+    gains.set_yscale("log", base=2)
+    low, high = gains.get_ylim()
+    gains.set_ylim(min(low, 0.5) / 1.1, max(high, 2.0) * 1.1)
+    gains.yaxis.set_major_locator(LogLocator(base=2, numticks=7))
+    gains.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}×"))
+    gains.yaxis.set_minor_formatter(NullFormatter())
+    shares.set_ylim(0, 135)  # room for the threads
+    shares.set_yticks([0, 50, 100])
+    for ax in (gains, shares):
+        ax.set_xlim(-0.6, len(values) - 0.4)
+        ax.set_xticks(range(len(values)), [_short(value) for value in values])
+        ax.grid(False, axis="x")
+        places.tint(ax, rows)
+    gains.tick_params(labelbottom=False)
+
+
+def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
+    """The figure from the rows of its experiment: throughput, and speedup (against manual)."""
+    table = tables["throughput"]
+    ratios = tables["speedup"][tables["speedup"]["against"] == "manual"]
+    lines = places.side_by_side(list(_lines(table, kind)))
+    columns = max(map(len, lines))
+    width, height = PANEL_INCHES
+    with style.applied():
+        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.2))
+        grid = drawing.add_gridspec(len(lines), columns)
+        for number, line in enumerate(lines):
+            for column, (title, rows) in enumerate(line):
+                inner = grid[number, column].subgridspec(2, 1, height_ratios=HEIGHTS, hspace=0.06)
+                gains, shares = drawing.add_subplot(inner[0]), drawing.add_subplot(inner[1])
+                draw(gains, shares, rows, places.at_place(ratios, rows.iloc[0]), kind.along)
+                gains.set_title(title)
+                shares.set_xlabel(LABELS[kind.along])
+                if column == 0:
+                    gains.set_ylabel("throughput over\nthat of manual")
+                    shares.set_ylabel("queues [%]")
+        style.title_with_legend(drawing, kind.title, [*_legend(table), *places.legend(table)])
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+LABELS = {"payload": "payload [bytes]", "cost": "cost [FLOP a tuple]"}
+
+
+def _lines(table: pd.DataFrame, kind: Kind) -> Iterator[list[tuple[str, pd.DataFrame]]]:
+    """The rows of panels, each with its title."""
+    for name, of_place in places.by_place(table):
+        for value in _values(of_place, kind.down):
+            rows = of_place[of_place[kind.down] == value]
+            panels = []
+            for size in _values(rows, kind.across):
+                told = ", ".join(_told(column, each) for column, each in ((kind.across, size), (kind.down, value)))
+                panels.append(("\n".join(filter(None, (name, told))), rows[rows[kind.across] == size]))
+            yield panels
+
+
+def _values(rows: pd.DataFrame, column: str) -> list:
+    """The different values of a parameter: numbers by size, then words."""
+    return sorted(rows[column].dropna().unique(), key=lambda value: cost_key(_plain(value)))
+
+
+def _told(column: str, value: object) -> str:
+    """A parameter for people: `100 operators`, `payload 128 B`, `cost 100 FLOP`, `skewed costs`; a topology by its name."""
+    text = _short(value)
+    if column == "topology":
+        return text
+    if column == "cost":
+        return f"cost {text} FLOP" if _plain(value).isdigit() else f"{text} costs"
+    return {"operators": f"{text} operators", "payload": f"payload {text} B"}.get(column, f"{column} {text}")
+
+
+def _plain(value: object) -> str:
+    """A parameter as the tables of records have it: whole numbers without a point."""
+    return str(int(value)) if isinstance(value, int | float) else str(value)
+
+
+def _short(value: object) -> str:
+    text = _plain(value)
+    return style.whole(int(text)) if text.isdigit() else text
+
+
+def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame) -> None:
+    look = queue_arms.look(row)
+    key = (row["cell"], row["arm"])
+    if pd.isna(row["mean"]) or key not in known.index:
+        why = "failed" if pd.isna(row["mean"]) else "no tuple arrived" if row["mean"] == 0 else "no pair"
+        ax.text(x, 1.05, why, rotation=90, fontsize=6.5, ha="center", va="bottom", zorder=5)
+        return
+    ratio = known.loc[key]
+    hollow = (
+        {"facecolor": "white", "edgecolor": look.color, "hatch": "////"} if row["unsettled_used"] else {"color": look.color}
+    )
+    ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **hollow)
+    if pd.notna(ratio["lo"]):
+        spread = [[ratio["ratio"] - ratio["lo"]], [ratio["hi"] - ratio["ratio"]]]
+        ax.errorbar([x], [ratio["ratio"]], yerr=spread, ls="", ecolor=style.INK, elinewidth=1, capsize=2, zorder=4)
+
+
+def _share(ax: Axes, x: float, width: float, row: pd.Series, share: float) -> None:
+    if pd.isna(share):
+        return
+    ax.bar(x, 100 * share, width, color=queue_arms.look(row).color, alpha=0.55, zorder=3)
+    threads = row["level"] if pd.notna(row["level"]) else row["threads"]
+    if pd.notna(threads):
+        ax.text(x, 100 * share + 4, f"{threads:.3g}", fontsize=6.5, ha="center", va="bottom", color=style.INK, zorder=4)
+
+
+def _legend(table: pd.DataFrame) -> list[Artist]:
+    patches: dict[str, Artist] = {}
+    for row in queue_arms.in_order(table[table["model"] != "manual"]):
+        name = queue_arms.called(row)
+        patches.setdefault(name, Patch(color=queue_arms.look(row).color, label=name))
+    return [*queue_arms.legend(table[table["model"] == "manual"]), *patches.values()]

@@ -1,0 +1,25 @@
+"""M19 Figure 10: operators side by side, by width, payload and distribution of costs, against manual.
+
+Reads   throughput.parquet   width, payload, cost, model, arm, law, mean [tuples/s], queued and places [ports], level [threads]
+        speedup.parquet      arm, against = manual: ratio, lo, hi
+Draws   a row a machine and distribution of costs, a panel a width, bars by payload; below, queues and threads
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.plots import gain_panels
+
+TABLES = ("throughput", "speedup")
+KIND = gain_panels.Kind(
+    "Data parallelism: dynamic elastic and multilevel over manual (M19 Figure 10)", "payload", "width", "cost"
+)
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    return gain_panels.figure(tables, KIND)

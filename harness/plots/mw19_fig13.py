@@ -1,0 +1,43 @@
+"""M19 Figure 13: the share of heavy operators changes in mid-run; throughput, queues and threads over time.
+
+Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], queued_ports, threads_active, times [s], parameters
+        throughput.parquet   which cells and arms there are, and on what they were measured
+Draws   a row a machine, a panel an arm: throughput above, queues and threads below; phases with more heavy operators shaded
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.plots import adaptation_panels
+from harness.plots.thread_panels import shape_name
+from harness.plots.time_panels import Burst
+
+TABLES = ("throughput", "timeline")
+
+
+def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
+    """When tuples of even phases arrived at the sink. What was on its way then is not counted.
+
+    `rows` are those of one run, from its beginning, in the order of time.
+    """
+    phase = int(json.loads(rows["parameters"].iloc[0])["phase"])
+    arrived = np.concatenate([[0.0], (rows["throughput_sink"] * rows["elapsed_s"]).cumsum()])
+    times = np.concatenate([[0.0], rows["time_s"]])
+    for begin in range(phase, int(arrived[-1]) + 1, 2 * phase):
+        yield Burst(*(float(np.interp(count, arrived, times)) for count in (begin, begin + phase)))
+
+
+KIND = adaptation_panels.Kind(
+    "Adaptation to a change of load in mid-run (M19 Figure 13)", shape_name, heavy_phases, "more heavy operators"
+)
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    return adaptation_panels.figure(tables, KIND)

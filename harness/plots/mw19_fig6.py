@@ -1,0 +1,31 @@
+"""M19 Figure 6: how multi-level elasticity settles, with and without what shortens it, over time.
+
+Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], queued_ports, threads_active, times [s]
+        throughput.parquet   which cells and arms there are, and on what they were measured
+Draws   a row a machine, a panel an arm: throughput above, queues and threads below
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.plots import adaptation_panels, style
+from harness.plots.thread_panels import shape_name
+
+TABLES = ("throughput", "timeline")
+
+
+def cell_name(row: pd.Series) -> str:
+    """A cell for people: `pipeline, 500 operators, skewed, 1,024 B`."""
+    return f"{shape_name(row)}, {row['cost']}, {style.whole(row['payload'])} B"
+
+
+KIND = adaptation_panels.Kind("How multi-level elasticity settles (M19 Figure 6)", cell_name)
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    return adaptation_panels.figure(tables, KIND)

@@ -1,0 +1,75 @@
+"""How runs adapted that place queues: numbers of single runs over time."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.claims import adaptation
+from harness.claims.evidence import Wanted
+from harness.claims.reading import Missing
+from harness.claims.timeline import runs_of
+from tests.claims.made import periods
+
+FIG13 = "mw19_fig13"
+
+
+def measure(name, threads, queues, rates, experiment="mw19_fig6", **other):
+    """That number of one run of periods of a second."""
+    rows = periods(threads, rates, arm="multilevel", experiment=experiment, queued_ports=queues, **other)
+    return adaptation.MEASURES[name][1](runs_of(rows, "multilevel", Wanted(experiment, {"topology": "pipeline"}, {})))
+
+
+SETTLES = ([1, 1, 2, 4, 4, 4, 4, 4, 4], [0, 3, 3, 3, 9, 7, 7, 7, 7], [0.0, 5, 8, 9, 10, 12, 20, 20, 20])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("settling", 5),  # after the fifth period two queues go
+        ("settling_s", 5),
+        ("final_throughput", 20),
+        ("final_over_first", 4),  # of the first period in which a tuple arrived
+        ("final_queues", 7),
+    ],
+)
+def test_what_a_run_settled_on_and_when(name, value):
+    assert measure(name, *SETTLES).value == pytest.approx(value)
+
+
+def test_a_run_that_never_changed_anything_settled_at_once():
+    still = ([2] * 3, [5] * 3, [1.0] * 3)
+    assert measure("settling", *still).value == measure("settling_s", *still).value == 0
+
+
+def test_a_change_of_threads_alone_counts_and_one_of_queues_alone():
+    assert measure("settling", [1, 2, 2], [5] * 3, [1.0] * 3).value == 1
+    assert measure("settling", [1] * 3, [5, 5, 6], [1.0] * 3).value == 2
+
+
+CHANGES = ([8] * 6 + [8, 16, 24, 24, 24, 24], [4] * 6 + [4, 10, 10, 12, 12, 12], [100.0] * 6 + [20, 20, 30, 50, 60, 60])
+"""600 tuples in 6 s, then the load changes: 2 periods until threads have followed, 3 until queues have."""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("climb_on_change", 3),  # from 8 to 24
+        ("queues_on_change", 3),  # from 4 to 12
+        ("gain_on_change", 2.5),  # of the last 4 s, 50 on average, over the second period after the change
+        ("settling_on_change", 3),
+    ],
+)
+def test_what_a_run_does_when_its_load_changes(name, value):
+    found = measure(name, *CHANGES, experiment=FIG13, parameters='{"phase": "600"}')
+    assert found.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize("phase", [10**6, 830])  # never, and in the last period
+def test_a_run_that_ends_before_its_load_changes_says_nothing(phase):
+    with pytest.raises(Missing, match="the load of a run of mw19_fig13 has not changed"):
+        measure("climb_on_change", *CHANGES, experiment=FIG13, parameters=f'{{"phase": "{phase}"}}')
+
+
+def test_without_a_period_before_the_change_there_is_nothing_to_compare_with():
+    with pytest.raises(Missing, match="no whole period before its load changed"):
+        measure("climb_on_change", *CHANGES, experiment=FIG13, parameters='{"phase": "50"}')

@@ -1,0 +1,281 @@
+"""Figures of M19: what is drawn for which rows of the tables."""
+
+from __future__ import annotations
+
+import json
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+
+from harness.plots import (
+    adaptation_panels,
+    gain_panels,
+    mw19_fig1,
+    mw19_fig6,
+    mw19_fig9,
+    mw19_fig10,
+    mw19_fig11,
+    mw19_fig12,
+    mw19_fig13,
+    queue_arms,
+    style,
+)
+from tests.plots.made_tables import arm_row, elastic_row, frame, period_rows, ratio_row
+
+OURS, THEIRS = style.of_model("multilevel").color, queue_arms.LAWS["middleware19"].color
+PINK = style.of_model("elastic").color
+XEON16 = {"machine": "xeon:16", "simulated": True, "software": "millrace"}
+XEON = XEON16 | {"machine": "xeon"}
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def ax():
+    return plt.figure().subplots()
+
+
+def multilevel_row(experiment, topology, cost, mean, level, queued, law="millrace", name="", **other):
+    """One row of the throughput table, of a multilevel arm."""
+    row = elastic_row(experiment, topology, cost, mean, level, law=law, **other)
+    suffix = "" if law == "millrace" else f"-{law}"
+    return row | {"model": "multilevel", "arm": name or f"multilevel{suffix}", "queued": queued}
+
+
+def shared_row(queued, mean, level=4.0, **other):
+    """One row of an arm whose queues were placed by hand."""
+    row = elastic_row("mw19_fig1", "pipeline", 100, mean, level, **other)
+    return row | {"arm": f"dynamic-elastic-queued-{queued}pct", "queued": float(queued)}
+
+
+def by_share(**other) -> list[dict]:
+    rows = [shared_row(queued, mean, **other) for queued, mean in ((0, 10.0), (100, 15.0), (20, 30.0))]
+    return [*rows, multilevel_row("mw19_fig1", "pipeline", 100, 28.0, 3.0, 25.0, **other)]
+
+
+def table(rows: list[dict], places: float = 100.0) -> pd.DataFrame:
+    return frame([row | {"places": places} for row in rows])
+
+
+def panels(figure):
+    return {" / ".join(ax.get_title().splitlines()): ax for ax in figure.axes if ax.get_title()}
+
+
+def lines_of(ax, color):
+    return [line for line in ax.lines if to_hex(line.get_color()) == color]
+
+
+# -- Figure 1 --
+
+
+def test_queues_placed_by_hand_are_a_line_over_their_share_with_their_threads(ax):
+    mw19_fig1.draw(ax, table(by_share()))
+    line = next(line for line in lines_of(ax, PINK) if len(line.get_xdata()) == 3)
+    assert list(line.get_xdata()) == [0, 20, 100]
+    assert list(line.get_ydata()) == [10.0, 30.0, 15.0]
+    assert [text.get_text() for text in ax.texts] == ["4", "4", "4", "3"]
+    assert ax.get_ylim()[0] == 0
+
+
+def test_what_multilevel_finds_is_a_line_across_with_a_marker_at_its_share(ax):
+    mw19_fig1.draw(ax, table(by_share()))
+    across, marker = lines_of(ax, OURS)
+    assert list(across.get_ydata()) == [28.0, 28.0]
+    assert (marker.get_xdata()[0], marker.get_ydata()[0]) == (25, 28.0)
+
+
+def test_an_arm_that_failed_is_named_and_one_that_never_settled_is_open(ax):
+    rows = [multilevel_row("e", "pipeline", 1, 5.0, 2.0, 10.0, unsettled_used=True), shared_row(50, None)]
+    mw19_fig1.draw(ax, table(rows))
+    assert ax.texts[-1].get_text() == "dynamic-elastic-queued-50pct: failed"
+    assert lines_of(ax, OURS)[-1].get_markerfacecolor() == "white"
+
+
+def test_figure_1_has_a_row_a_machine_fewer_cpus_first_and_a_panel_a_payload():
+    rows = [row for machine in (XEON, XEON16, {}) for payload in (1024, 1) for row in by_share(payload=payload, **machine)]
+    shown = panels(mw19_fig1.figure({"throughput": table(rows)}))
+    machines = ("xeon with 16 CPUs (simulated)", "xeon (simulated)", "local (measured)")
+    assert list(shown) == [f"{machine} / payload {size} B" for machine in machines for size in ("1", "1,024")]
+    assert to_hex(shown["xeon (simulated) / payload 1 B"].get_facecolor()) == style.SIMULATED
+
+
+# -- Figures 9 to 12 --
+
+
+def cell_rows(topology="pipeline", cost=100, payload=128, **other) -> list[dict]:
+    """Manual, dynamic elastic, multilevel under two laws; the last one with 10 of 100 queues and 3 threads."""
+    options = {"payload": payload, **other}
+    return [
+        arm_row("e", topology, cost, "manual", 10.0, **options),
+        elastic_row("e", topology, cost, 20.0, 8.0, **options) | {"queued": 100.0},
+        multilevel_row("e", topology, cost, 40.0, 4.0, 50.0, **options),
+        multilevel_row("e", topology, cost, 5.0, 3.0, 10.0, law="middleware19", **options),
+    ]
+
+
+def over_manual(rows: list[dict]) -> pd.DataFrame:
+    ratios = [ratio_row(row, row["mean"] / 10, None, None, "manual") for row in rows if row["mean"] is not None]
+    return frame([*ratios, *(ratio_row(row, 99.0, 98.0, 100.0, "best") for row in rows)])
+
+
+def drawn(rows, along="payload"):
+    figure = plt.figure()
+    gains, shares = figure.subplots(2, 1)
+    ratios = over_manual(rows)
+    gain_panels.draw(gains, shares, table(rows), ratios[ratios["against"] == "manual"], along)
+    return gains, shares
+
+
+def test_bars_stand_on_manual_up_if_faster_and_down_if_slower():
+    gains, _ = drawn(cell_rows())
+    assert [(bar.get_y(), bar.get_y() + bar.get_height()) for bar in gains.patches] == [(1, 2), (1, 4), (1, 0.5)]
+    assert [to_hex(bar.get_facecolor()) for bar in gains.patches] == [PINK, OURS, THEIRS]
+    assert gains.get_yscale() == "log"
+    assert gains.get_ylim()[0] < 0.5
+    assert gains.get_ylim()[1] > 4
+
+
+def test_below_are_the_share_of_queues_and_the_threads():
+    _, shares = drawn(cell_rows())
+    assert [bar.get_height() for bar in shares.patches] == [100, 50, 10]
+    assert [text.get_text() for text in shares.texts] == ["8", "4", "3"]
+
+
+def test_cells_lie_along_the_axis_by_their_value_costs_that_are_words_last():
+    rows = [row for cost in ("skewed", 10000, 1) for row in cell_rows(cost=cost)]
+    gains, shares = drawn(rows, "cost")
+    assert [label.get_text() for label in shares.get_xticklabels()] == ["1", "10,000", "skewed"]
+    assert len(gains.patches) == 9
+    assert gains.patches[0].get_x() < 0.5 < gains.patches[3].get_x()
+
+
+def test_an_arm_that_failed_or_has_no_pair_says_so():
+    rows = cell_rows()
+    rows[2] |= {"mean": None, "lo": None, "hi": None}
+    gains, _ = drawn(rows)
+    assert [text.get_text() for text in gains.texts] == ["failed"]
+    figure = plt.figure()
+    axes = figure.subplots(2, 1)
+    gain_panels.draw(*axes, table(cell_rows()), over_manual(cell_rows()).iloc[:0], "payload")
+    assert [text.get_text() for text in axes[0].texts] == ["no pair"] * 3
+
+
+@pytest.mark.parametrize(
+    ("module", "topology", "sizes", "titles"),
+    [
+        (mw19_fig9, "pipeline", [{"operators": 1000}, {"operators": 100}], ["100 operators", "1,000 operators"]),
+        (mw19_fig10, "data-parallel", [{"width": 100}, {"width": 50}], ["width 50", "width 100"]),
+        (mw19_fig11, "mix", [{"depth": 100}, {"depth": 50}], ["depth 50", "depth 100"]),
+    ],
+)
+def test_figures_9_to_11_have_rows_by_machine_and_costs_and_panels_by_size(module, topology, sizes, titles):
+    rows = []
+    for place in (XEON, {}):
+        for cost in ("skewed", 100):
+            for size in sizes:
+                for payload in (16384, 128):
+                    cell = f"{topology},{size},{cost},{payload}"
+                    rows += [row | size | {"cell": cell} for row in cell_rows(topology, cost, payload, **place)]
+    shown = panels(module.figure({"throughput": table(rows), "speedup": over_manual(rows)}))
+    assert list(shown) == [
+        f"{machine} / {title}, {costs}"
+        for machine in ("xeon (simulated)", "local (measured)")
+        for costs in ("cost 100 FLOP", "skewed costs")
+        for title in titles
+    ]
+    assert all(len(ax.patches) == 6 for ax in shown.values())
+
+
+def test_figure_12_has_a_row_a_number_of_cpus_and_bars_by_cost():
+    rows = [
+        row | {"cell": f"bushy,{cost},{payload}"}
+        for place in (XEON, XEON16)
+        for payload in (128, 1024)
+        for cost in (10000, 1)
+        for row in cell_rows("bushy", cost, payload, **place)
+    ]
+    figure = mw19_fig12.figure({"throughput": table(rows), "speedup": over_manual(rows)})
+    assert list(panels(figure)) == [
+        f"{machine} (simulated) / payload {payload} B, bushy"
+        for machine in ("xeon with 16 CPUs", "xeon")
+        for payload in ("128", "1,024")
+    ]
+    assert "cost [FLOP a tuple]" in {ax.get_xlabel() for ax in figure.axes}
+
+
+def test_ratios_are_those_of_the_same_machine():
+    rows, others = cell_rows(**XEON), cell_rows()
+    ratios = pd.concat([over_manual(rows), over_manual(others).assign(ratio=7.0)])
+    shown = panels(mw19_fig9.figure({"throughput": table([*rows, *others]), "speedup": ratios}))
+    tops = {name.split(" / ")[0]: [bar.get_height() for bar in ax.patches] for name, ax in shown.items()}
+    assert tops == {"xeon (simulated)": [1, 3, -0.5], "local (measured)": [6, 6, 6]}
+
+
+def test_the_legend_names_the_arms_with_their_laws():
+    rows = cell_rows()
+    (legend,) = mw19_fig9.figure({"throughput": table(rows), "speedup": over_manual(rows)}).legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "manual",
+        "dynamic elastic",
+        "multilevel",
+        "multilevel (middleware19)",
+    ]
+
+
+# -- Figures 6 and 13 --
+
+
+def run_rows(row, levels, queues, **other) -> list[dict]:
+    periods = period_rows(row, levels, rate=100.0, arm=row["arm"], **other)
+    return [period | {"queued_ports": count} for period, count in zip(periods, queues, strict=True)]
+
+
+def test_throughput_is_above_and_queues_and_threads_below_as_steps():
+    row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
+    rate, below = plt.figure().subplots(2, 1)
+    threads = adaptation_panels.draw(rate, below, pd.DataFrame(run_rows(row, [1, 4, 4], [0, 7, 9])), OURS, mw19_fig6.KIND)
+    assert list(rate.lines[0].get_xdata()) == [0.25, 0.75, 1.25]
+    assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 200.0]  # at the sinks
+    assert list(below.lines[0].get_ydata()) == [0, 0, 7, 9]
+    assert list(threads.lines[0].get_ydata()) == [1, 1, 4, 4]
+    assert {ax.get_ylim()[0] for ax in (rate, below, threads)} == {0}
+
+
+def test_figure_6_has_a_panel_an_arm_on_the_same_scale_and_shows_its_first_run():
+    names = ("multilevel-middleware19-plain", "multilevel-middleware19-satisfied")
+    theirs = [multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law="middleware19", name=name) for name in names]
+    ours = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
+    timeline = [
+        *run_rows(theirs[0], [1, 2], [0, 50]),
+        *run_rows(ours, [1, 2, 8, 8], [0, 4, 4, 5]),
+        *run_rows(ours, [1, 1], [0, 1], repeat=1, run_id="second"),
+    ]
+    shown = panels(mw19_fig6.figure({"throughput": table([*theirs, ours]), "timeline": pd.DataFrame(timeline)}))
+    cell = "pipeline, 100 operators, skewed, 128 B"
+    told = ("multilevel", "multilevel (middleware19, plain)", "multilevel (middleware19, satisfied)")
+    assert list(shown) == [f"{cell} / {name}" for name in told]
+    first, second, third = shown.values()
+    assert len(first.lines[0].get_xdata()) == 4
+    assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
+    assert [text.get_text() for text in third.texts] == ["no samples"]
+
+
+def test_the_phase_with_more_heavy_operators_is_shaded():
+    row = multilevel_row("mw19_fig13", "pipeline", None, 5.0, 2.0, 4.0) | {"topology": "phase-change"}
+    rows = run_rows(row, [1] * 4, [0, 4, 4, 9], throughput_sink=100.0, parameters=json.dumps({"phase": "75"}))
+    figure = mw19_fig13.figure({"throughput": table([row]), "timeline": pd.DataFrame(rows)})
+    (panel,) = panels(figure).values()
+    (shade,) = panel.patches
+    assert (shade.get_x(), shade.get_x() + shade.get_width()) == (0.75, 1.5)  # 50 tuples a period of half a second
+    assert "more heavy operators" in [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_run_that_ends_before_the_change_has_no_shade():
+    rows = pd.DataFrame({"throughput_sink": [10.0], "elapsed_s": [1.0], "time_s": [1.0], "parameters": ['{"phase": "50"}']})
+    assert list(mw19_fig13.heavy_phases(rows)) == []
