@@ -31,19 +31,45 @@
 # No livelock: a thread that waits here waits for the thread that executes the port, which is downstream of it, as with a full queue. A
 # cycle closes at a control port, a leaf: no call comes back to a port that is being called or emptied.
 #
-# A chain of called operators shall be as fast as under the manual model, without a look at any mode. So the operator upstream keeps a
-# shortcut (Operator::next) while the queue is off. want() removes it, and the producer, who then takes the long way, sees the wish. Edge
-# SHORTCUT: the producer sets it, then looks at the wish; want() writes the wish, then removes it; all seq_cst, so one of them sees the
-# other.
+# Operators that are called shall be as fast as under the manual model, without a look at any mode, and without a lock where none is needed.
+# So whoever sends keeps a shortcut while the queue is off: Operator::next if this is its only way, else Target::direct. It leads round the
+# call lock, and so is there only while all who send are in one context (Port::sole, contexts.hpp). want() removes it, and the producer,
+# who then takes the long way, sees the wish. Edge SHORTCUT: the producer sets it, then looks at the wish; want() writes the wish, then
+# removes it; all seq_cst, so one of them sees the other.
+#
+# Contexts divide where a queue comes and join where one goes, and the thread that makes it so sees to it (Contexts::changing is held).
+#
+#   comes   Before the queue is on, ports that will be fed from two contexts lose their shortcuts. They are behind it by calls and were
+#           fed from this thread's context alone, and it is not inside them now, being upstream; the other context begins with the
+#           first tuple in the queue (edge PUBLISH).
+#   goes    After the queue is empty, ports that are now fed from one context, this thread's, may have shortcuts again. Whoever else was
+#           inside them executed this queue's port, and has left (edge HANDOVER).
 #
 # Checked by: model/switching.pml in all interleavings (make model-check, tests/runtime/test_switching_model.py), on real threads by
 # tests/runtime/test_switching.py and test_switching_stress.py, under ThreadSanitizer by tests/native/stress_switching.cpp.
 
 from libc.stdint cimport uint32_t
-from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_seq_cst
+from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
 from harness.runtime.dynamic cimport drain, release, wait_a_little
-from harness.runtime.native cimport CLOSING, DATA, FINAL, NOW_CALLED, OPENING, QUEUED, WANTED_CALLED, Port, Target, Tuple, Worker
+from harness.runtime.native cimport (
+    CLOSING,
+    DATA,
+    FINAL,
+    NO_QUEUE,
+    NOW_CALLED,
+    OPENING,
+    QUEUED,
+    WANTED_CALLED,
+    Port,
+    Run,
+    Target,
+    Tuple,
+    Worker,
+    find_contexts,
+    remove_shortcut,
+    set_shortcut,
+)
 from harness.runtime.submit cimport acquire, call, take_mark
 
 
@@ -57,11 +83,9 @@ cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spac
     if mode == CLOSING:
         mode = switch_off(worker, port)
     elif mode == OPENING:
-        if port.caller != NULL:
-            port.caller.next.store(NULL, memory_order_seq_cst)  # want() does so too, but perhaps not yet
-        mode = port.mode.fetch_and(~<uint32_t> NOW_CALLED, memory_order_acq_rel) & ~<uint32_t> NOW_CALLED
+        mode = switch_on(worker.run, port)
     if mode & NOW_CALLED:
-        shorten(port)
+        shorten(port, target)
         if first.kind == DATA:
             call(worker, target, first, spacing, count, scratch)
         else:  # punctuation comes alone
@@ -73,9 +97,23 @@ cdef bint call_instead(Worker* worker, Target* target, Tuple* first, size_t spac
     return mode & NOW_CALLED != 0
 
 
+cdef uint32_t switch_on(Run* run, Port* port) noexcept nogil:
+    """Queue from now on. Returns the mode."""
+    cdef uint32_t mode
+    lengthen(port)  # want() does so too, but perhaps not yet
+    if run.contexts != NULL:
+        run.contexts.changing.lock()
+        find_contexts(run, port.index)
+    mode = port.mode.fetch_and(~<uint32_t> NOW_CALLED, memory_order_acq_rel) & ~<uint32_t> NOW_CALLED
+    if run.contexts != NULL:
+        run.contexts.changing.unlock()
+    return mode
+
+
 cdef uint32_t switch_off(Worker* worker, Port* port) noexcept nogil:
     """Execute what is queued, then call. Returns the mode."""
     cdef uint32_t mode = QUEUED, round_ = 0
+    cdef Run* run = worker.run
     if port.shared:
         while not port.producing.try_lock():
             wait_a_little(worker, &round_)
@@ -87,19 +125,31 @@ cdef uint32_t switch_off(Worker* worker, Port* port) noexcept nogil:
     else:
         drain(worker, port, <size_t> -1, False)
         if port.ring.size_guess() == 0:
+            if run.contexts != NULL:
+                run.contexts.changing.lock()
             mode = port.mode.fetch_or(NOW_CALLED, memory_order_acq_rel) | NOW_CALLED
+            if run.contexts != NULL:
+                find_contexts(run, NO_QUEUE)
+                run.contexts.changing.unlock()
         release(worker, port)
     if port.shared:
         port.producing.unlock()
     return mode
 
 
-cdef void shorten(Port* port) noexcept nogil:
-    """From now on the operator upstream need not come here. Producer side only."""
-    if port.caller != NULL:
-        port.caller.next.store(port.op, memory_order_seq_cst)  # SHORTCUT
+cdef void shorten(Port* port, Target* target) noexcept nogil:
+    """From now on who sends this way need not come here. Producer side only."""
+    if port.sole.load(memory_order_relaxed):
+        set_shortcut(target)  # SHORTCUT
         if not port.mode.load(memory_order_seq_cst) & WANTED_CALLED:
-            port.caller.next.store(NULL, memory_order_seq_cst)
+            remove_shortcut(target)
+
+
+cdef void lengthen(Port* port) noexcept nogil:
+    """No shortcuts to this port any more."""
+    cdef uint32_t i
+    for i in range(port.feeder_count):
+        remove_shortcut(port.feeders[i])
 
 
 cdef void want(Port* port, bint called) noexcept nogil:
@@ -108,5 +158,4 @@ cdef void want(Port* port, bint called) noexcept nogil:
         port.mode.fetch_or(WANTED_CALLED, memory_order_seq_cst)
     else:
         port.mode.fetch_and(~<uint32_t> WANTED_CALLED, memory_order_seq_cst)
-        if port.caller != NULL:
-            port.caller.next.store(NULL, memory_order_seq_cst)  # SHORTCUT
+        lengthen(port)  # SHORTCUT

@@ -131,6 +131,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     ctypedef bool (*MarkKernel)(Operator*, Worker*, Tuple*) noexcept nogil
     ctypedef int32_t (*NativeFunction)(uint64_t, double*, char*, uint64_t, double, void*) noexcept nogil
 
+    cdef cppclass Contexts:
+        mutex changing
+        Contexts(uint32_t operators, uint32_t queues)
+        void add_operator(uint32_t index)
+        void add_stream(uint32_t source, uint32_t target, uint32_t queue)
+
     cdef cppclass Target:
         Operator* op
         Port* port
@@ -138,6 +144,8 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         bool lazy_wake
         bool early
         bool wake_owed
+        Operator* from_ "from"
+        atomic[bool] direct
 
     cdef cppclass Route:
         Target* targets
@@ -179,7 +187,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Parking* room
         atomic[uint64_t]* freed
         mutex* call_lock
-        Operator* caller
+        Target** feeders
+        uint32_t feeder_count
+        atomic[bool] sole
         atomic[uint32_t] mode
         atomic[uint32_t] most
         atomic[uint32_t] batch
@@ -297,6 +307,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Worker* workers
         uint32_t worker_count
         ReadyPorts* ready
+        Contexts* contexts
         Tuple* final_punctuation
         bool python
         uint32_t patience
@@ -306,5 +317,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[bool] over
         Parking ended
 
+    void set_shortcut(Target* target)
+    void remove_shortcut(Target* target)
+    enum: NO_QUEUE "millrace::Contexts::NO_QUEUE"
+    void find_contexts(Run* run, uint32_t opening)
     T* make_array[T](size_t count) except +
     void delete_array[T](T* array) noexcept

@@ -23,6 +23,7 @@ cdef class Plan:
     cdef Route* routes
     cdef Target* targets
     cdef Target** owed
+    cdef Target** feeders                   # of all scheduled ports
     cdef uint32_t* order                    # of operators, topological
     cdef double* region_cost                # scratch of set_batches: FLOP a tuple of what is called from an operator on
     cdef uint32_t* region_room              # and how many tuples may be handed to it at once
@@ -31,5 +32,7 @@ cdef class Plan:
     cdef list worker_stacks                 # bytes, of all but scheduler threads
     cdef size_t scheduler_stack             # bytes
     cdef void set_batches(self) noexcept
+    cdef bint _count_feeder(self, Target* target) noexcept
+    cdef _find_contexts(self, incoming)
     cdef void _join_buffers(self, Operator* op) noexcept
     cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, lazy, uint32_t begin) except? 0

@@ -10,8 +10,10 @@ from libcpp.atomic cimport memory_order_relaxed
 from harness.runtime.native cimport (
     CALLED,
     FINAL,
+    NO_QUEUE,
     WANTED_CALLED,
     BalanceState,
+    Contexts,
     MergeState,
     Operator,
     Parking,
@@ -25,10 +27,12 @@ from harness.runtime.native cimport (
     Tuple,
     Worker,
     delete_array,
+    find_contexts,
     give_back_memory,
     make_array,
     mutex,
     reserve_memory,
+    set_shortcut,
     slot_stride,
 )
 from harness.runtime.operators cimport kernel_for, mark_kernel_for
@@ -220,6 +224,7 @@ cdef class Plan:
             route += op.outputs
             if op.outputs == 1 and op.routes[0].count == 1:
                 op.next_path_step = op.routes[0].targets[0].path_step
+                op.routes[0].targets[0].from_ = op
                 if op.routes[0].targets[0].port == NULL:
                     op.next.store(op.routes[0].targets[0].op, memory_order_relaxed)
 
@@ -228,8 +233,8 @@ cdef class Plan:
         cdef Port* port
         cdef char* memory = self.memory
         cdef size_t capacity
-        cdef uint32_t queue
-        cdef Operator* upstream
+        cdef uint32_t queue, i, feeder = 0
+        self.feeders = make_array[TargetPointer](len(self.streams))
         for index, (name, _) in enumerate(self.input_ports):
             if self.queue_of_port[index] is None:
                 continue
@@ -259,13 +264,46 @@ cdef class Plan:
                     continue
                 if port.shared:
                     port.call_lock = new mutex()
-                upstream = &self.run.operators[<uint32_t> feeders[0]]
-                if len(feeders) == 1 and upstream.outputs == 1 and upstream.routes[0].count == 1:
-                    port.caller = upstream
                 if self.input_ports[place] not in on:
                     port.mode.store(CALLED, memory_order_relaxed)
-                    if port.caller != NULL:
-                        port.caller.next.store(port.op, memory_order_relaxed)
+        for i in range(len(self.streams)):
+            self._count_feeder(&self.targets[i])
+        for i in range(self.run.port_count):
+            self.run.ports[i].feeders = &self.feeders[feeder]
+            feeder += self.run.ports[i].feeder_count
+            self.run.ports[i].feeder_count = 0
+        for i in range(len(self.streams)):
+            if self._count_feeder(&self.targets[i]):
+                port = self.targets[i].port
+                port.feeders[port.feeder_count - 1] = &self.targets[i]
+        self._find_contexts(incoming)
+
+    cdef bint _count_feeder(self, Target* target) noexcept:
+        if target.port == NULL or not target.port.scheduled:
+            return False
+        target.port.feeder_count += 1
+        return True
+
+    cdef _find_contexts(self, incoming):
+        """Which ports may be called without a lock, and the shortcuts to those that begin so (modes.pyx)."""
+        cdef Port* port
+        cdef uint32_t i, j
+        if any([self.run.ports[i].call_lock != NULL for i in range(self.run.port_count)]):
+            self.run.contexts = new Contexts(self.run.operator_count, self.run.port_count)
+            for i in range(self.run.operator_count):
+                self.run.contexts.add_operator(self.order[i])
+            for streams in incoming:
+                for source, _, index, place in streams:
+                    queue = self.queue_of_port[place]
+                    self.run.contexts.add_stream(source, index, NO_QUEUE if queue is None else <uint32_t> queue)
+            find_contexts(self.run, NO_QUEUE)
+        for i in range(self.run.port_count):
+            port = &self.run.ports[i]
+            if self.run.contexts == NULL:
+                port.sole.store(True, memory_order_relaxed)
+            if port.sole.load(memory_order_relaxed) and port.mode.load(memory_order_relaxed) == CALLED:
+                for j in range(port.feeder_count):
+                    set_shortcut(port.feeders[j])
 
     def _make_states(self, order, incoming, queued, queues, number, paths, limit):
         """What the operators keep."""
@@ -463,6 +501,9 @@ cdef class Plan:
         delete_array[Route](self.routes)
         delete_array[Target](self.targets)
         delete_array[TargetPointer](self.owed)
+        delete_array[TargetPointer](self.feeders)
+        if self.run.contexts != NULL:
+            del self.run.contexts
         if self.run.ready != NULL:
             del self.run.ready
         give_back_memory(self.memory, self.memory_bytes)

@@ -127,7 +127,7 @@ cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t cou
 
 cdef void send(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
     """Send `count` tuples, `spacing` bytes apart, one way. With `scratch` they are still needed, so that a called operator gets copies."""
-    if target.port == NULL:
+    if target.port == NULL or (target.direct.load(memory_order_relaxed) and first.kind == DATA):
         call(worker, target, first, spacing, count, scratch)
     else:
         push(worker, target, first, spacing, count, scratch)

@@ -95,8 +95,9 @@ def test_a_hundred_thousand_switches_and_ten_thousand_levels_leave_no_thread_and
 @pytest.mark.parametrize("topology", topologies.TOPOLOGIES)
 def test_each_topology_stands_a_hundred_thousand_switches_and_ten_thousand_levels(topology: str) -> None:
     sizes = {"pipeline": {"operators": 30}, "data-parallel": {"width": 30}, "mix": {"width": 5, "depth": 6}, "bushy": {}}
-    sizes["load-balance"] = {"workers": 8, "initial": 3}
-    graph, _ = topologies.build(topology, {**sizes[topology], "cost": 10, "payload": 96}, seed=1)
+    sizes |= {"load-balance": {"workers": 8, "initial": 3}, "phase-change": {"operators": 30}}
+    cost = {} if topology == "phase-change" else {"cost": 10}
+    graph, _ = topologies.build(topology, {**sizes[topology], **cost, "payload": 96}, seed=1)
     dice = random.Random(2)
     engine = open_engine(graph, Dynamic(2))
     ports = scheduled_ports(graph, Dynamic(2))

@@ -16,6 +16,7 @@
 #include <deque>
 #include <mutex>
 
+#include "contexts.hpp"
 #include "counter.hpp"
 #include "histogram.hpp"
 #include "parking.hpp"
@@ -48,11 +49,13 @@ using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* paylo
 
 struct Target {
   Operator* op;
-  Port* port;          // null: the operator is always executed by a call
-  uint32_t path_step;  // added to the path of a tuple that goes this way
-  bool lazy_wake;      // threaded port: one thread alone sends this way, so it may put off waking the port's thread
-  bool early;          // within one delivery: it was queued before siblings were called
-  bool wake_owed;      // threaded port: it has put it off, and still has to
+  Port* port;                // null: the operator is always executed by a call
+  uint32_t path_step;        // added to the path of a tuple that goes this way
+  bool lazy_wake;            // threaded port: one thread alone sends this way, so it may put off waking the port's thread
+  bool early;                // within one delivery: it was queued before siblings were called
+  bool wake_owed;            // threaded port: it has put it off, and still has to
+  Operator* from;            // the operator whose only way this is; null if it has others
+  std::atomic<bool> direct;  // of any other: shortcut() is set
 };
 
 struct Route {
@@ -65,7 +68,7 @@ struct Route {
 struct Operator {
   alignas(CACHE_LINE) Kernel kernel;
   double factor;                // of the multiplies: exactly 1.0, read at run time (flop.hpp)
-  std::atomic<Operator*> next;  // the one operator behind the one output port while it is executed by a call; else null (modes.pyx)
+  std::atomic<Operator*> next;  // the one operator behind the one output port while that is called without a lock; else null (modes.pyx)
   std::mutex* lock;             // null: the plan has proved that one thread at a time gets here (P17 s5.2)
   Counter processed;            // data tuples
   Route* routes;                // by output port
@@ -86,6 +89,22 @@ struct Operator {
   void* own;                            // state of its kind
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
+
+// The way leads to the operator itself, without a look at the port: while its queue is off and nobody else can be in it (modes.pyx).
+inline void set_shortcut(Target* target) noexcept {
+  if (target->from != nullptr) {
+    target->from->next.store(target->op, std::memory_order_seq_cst);
+  } else {
+    target->direct.store(true, std::memory_order_seq_cst);
+  }
+}
+inline void remove_shortcut(Target* target) noexcept {
+  if (target->from != nullptr) {
+    target->from->next.store(nullptr, std::memory_order_seq_cst);
+  } else {
+    target->direct.store(false, std::memory_order_seq_cst);
+  }
+}
 
 // Of a scheduled port. WANTED_CALLED is the controlling thread's wish, NOW_CALLED the truth, which the producer side alone changes; the two make
 // four states (modes.pyx).
@@ -109,10 +128,12 @@ struct Port {
   Parking* room;                  // threaded: where producers wait for space
   std::atomic<uint64_t>* freed;   // of a buffer: changed before a producer is woken; else null
   std::mutex* call_lock;          // scheduled: held by whoever calls, where more than one thread may; else null
-  Operator* caller;               // scheduled: the operator whose `next` leads here while the queue is off; null if there is no such
-  std::atomic<uint32_t> mode;     // scheduled: of Mode
-  std::atomic<uint32_t> most;     // tuples that a scheduler thread takes from the queue before it looks for another port
-  std::atomic<uint32_t> batch;    // tuples a drain hands to the operator at once
+  Target** feeders;               // scheduled: the ways that lead here
+  uint32_t feeder_count;
+  std::atomic<bool> sole;       // scheduled: as queues are now, all who send here are in one context (contexts.hpp)
+  std::atomic<uint32_t> mode;   // scheduled: of Mode
+  std::atomic<uint32_t> most;   // tuples that a scheduler thread takes from the queue before it looks for another port
+  std::atomic<uint32_t> batch;  // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;
   std::atomic<uint32_t> ready;     // scheduled: 1 = on the list of ready ports, or in the hands of who took it from there
   Counter pushes;                  // batches
@@ -249,7 +270,8 @@ struct Run {
   uint32_t port_count;  // those with queues
   Worker* workers;
   uint32_t worker_count;
-  ReadyPorts* ready;  // null: no port is scheduled
+  ReadyPorts* ready;   // null: no port is scheduled
+  Contexts* contexts;  // null: no port is fed from more than one context, whatever queues are on
   Tuple* final_punctuation;
   bool python;        // some operator runs Python code
   uint32_t patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
@@ -259,6 +281,21 @@ struct Run {
   std::atomic<bool> over;  // no operator is open, or one has failed, or the engine has ended the run
   Parking ended;           // where the engine waits for `over`, and paced sources for their time
 };
+
+// What the port of each queue is fed from, given what is, or will be once queue `opening` is on. Whoever calls holds Contexts::changing.
+inline void find_contexts(Run* run, uint32_t opening) {
+  run->contexts->refresh(
+      [run, opening](uint32_t queue) {
+        const Port& port = run->ports[queue];
+        return !port.scheduled || queue == opening || !(port.mode.load(std::memory_order_acquire) & NOW_CALLED);
+      },
+      [run](uint32_t queue, bool sole) {
+        Port& port = run->ports[queue];
+        if (!port.scheduled || port.sole.load(std::memory_order_relaxed) == sole) return;
+        port.sole.store(sole, std::memory_order_relaxed);
+        for (uint32_t i = 0; !sole && i < port.feeder_count; ++i) remove_shortcut(port.feeders[i]);
+      });
+}
 
 template <class T>
 T* make_array(size_t count) {

@@ -130,6 +130,7 @@ inline void adopt(Simulation& simulation, const millrace::Run& run, const std::v
     port.mode = planned.mode.load(std::memory_order_relaxed);
     port.room = &port.own_room;
     if (planned.call_lock != nullptr) port.call_lock = simulation.make_mutex();
+    port.sole = planned.sole.load(std::memory_order_relaxed);
     simulation.system.make_queue(port.arrivals);
     simulation.system.make_queue(port.own_room);
     simulation.ring_bytes += planned.ring.capacity() * run.stride;
@@ -148,6 +149,7 @@ inline void adopt(Simulation& simulation, const millrace::Run& run, const std::v
     if (run.workers[i].op != nullptr) worker.op = &simulation.operators[run.workers[i].op->index];
     if (run.workers[i].port != nullptr) worker.port = &simulation.ports[run.workers[i].port->index];
   }
+  simulation.contexts = run.contexts;
   take_over_sizes(simulation, run);
 }
 

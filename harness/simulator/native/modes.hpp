@@ -9,10 +9,13 @@ namespace millrace::sim {
 
 inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
   Port& port = *target.port;
-  if (port.call_lock != nullptr) co_await acquire(w, *port.call_lock);
+  // a shortcut leads round the lock; what IBM Streams does holds a flag in its stead, always
+  const bool locked = port.call_lock != nullptr && (software.printed || !port.sole || port.mode != CALLED);
+  if (locked) co_await acquire(w, *port.call_lock);
   if (port.mode == CLOSING) {
     co_await switch_off(w, port);
   } else if (port.mode == OPENING) {
+    find_contexts(port.index);
     port.mode = QUEUED;
   }
   const bool called = port.mode & NOW_CALLED;
@@ -25,11 +28,18 @@ inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* fir
       co_await take_mark(w, port, &mark);
     }
   }
-  if (port.call_lock != nullptr) {
+  if (locked) {
     co_await pass(w);
     unlock(w, *port.call_lock);
   }
   co_return called;
+}
+
+// Which ports are fed from one context, once queue `opening` is on.
+inline void Simulation::find_contexts(uint32_t opening) {
+  if (contexts == nullptr) return;
+  contexts->refresh([&](uint32_t queue) { return !ports[queue].scheduled || queue == opening || !(ports[queue].mode & NOW_CALLED); },
+                    [&](uint32_t queue, bool sole) { ports[queue].sole = sole; });
 }
 
 // Execute what is queued, then call.
@@ -44,7 +54,10 @@ inline Task<> Simulation::switch_off(Worker& w, Port& port) {
     if (try_flag(w, port.consuming)) {
       co_await drain(w, port, UINT64_MAX, false);
       co_await pass(w);
-      if (port.ring.size() == 0) port.mode |= NOW_CALLED;
+      if (port.ring.size() == 0) {
+        port.mode |= NOW_CALLED;
+        find_contexts(millrace::Contexts::NO_QUEUE);
+      }
       release(w, port);
       break;
     }

@@ -23,6 +23,7 @@
 #include <memory>
 #include <vector>
 
+#include "contexts.hpp"
 #include "machine.hpp"
 #include "software.hpp"
 #include "state.hpp"
@@ -54,6 +55,7 @@ class Simulation {
   System system;
   std::deque<Operator> operators;
   std::deque<Port> ports;
+  millrace::Contexts* contexts = nullptr;  // the plan's; null: no port is fed from more than one context, whatever queues are on
   std::deque<Worker> workers;
   std::deque<Mutex> mutexes;
   std::deque<Histogram> histograms;  // of sinks
@@ -168,6 +170,7 @@ class Simulation {
   // -- modes.hpp
   Task<bool> call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
   Task<> switch_off(Worker& w, Port& port);
+  void find_contexts(uint32_t opening);
 
   // -- costs
   System::Pass pass(Worker& w) noexcept { return system.pass(w); }

@@ -145,6 +145,7 @@ struct Port {
   WaitQueue* room = nullptr;    // where producers wait for space
   Operator* balance = nullptr;  // of a buffer: whose
   Mutex* call_lock = nullptr;
+  bool sole = false;  // as queues are now, all who send here are in one context
   Flag producing, consuming;
   Touch filled, emptied;  // by the producer, by the consumer
   bool ready = false;
