@@ -40,7 +40,8 @@ def account_of(Plan plan, bint started, stuck, state):
     order_checked = True
     longest = 0
     error = next((call.error for call in plan.states.calls if call.error), None)
-    drained = started and run.open_operators.load(memory_order_acquire) == 0
+    # final punctuation may get through where tuples, or other punctuation, were given up
+    drained = started and run.open_operators.load(memory_order_acquire) == 0 and not run.gave_up.load(memory_order_acquire)
     if not stuck:
         for port in range(run.port_count):
             left_at[run.ports[port].op.index] += _left_behind(run, port, &seen)

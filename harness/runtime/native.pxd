@@ -313,6 +313,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t patience
         atomic[bool] finishing
         atomic[bool] failed
+        atomic[bool] gave_up
         atomic[uint32_t] open_operators
         atomic[bool] over
         Parking ended

@@ -206,6 +206,7 @@ cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint
             data += 1
             worker.given_up_fingerprints += fingerprint(tuple_.sequence) * port.op.copies
     port.given_up.fetch_add(data, memory_order_relaxed)
+    worker.run.gave_up.store(True, memory_order_relaxed)
 
 
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil:

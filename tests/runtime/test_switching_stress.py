@@ -184,3 +184,18 @@ def test_an_operator_that_sees_what_another_wrote_is_noticed() -> None:
     graph.connect(looker, graph.sink("sink"))
     run_to_end(graph, Dynamic(2, queued="none"), 300)
     assert (int(state["seen"][0]), int(state["wrong"][0])) == (300, 300)
+
+
+def test_a_run_in_which_something_was_given_up_has_not_drained() -> None:
+    """Final punctuation may get through, by calls, where a blocked producer has dropped what it had."""
+    for number in range(60):
+        dice = random.Random(number)
+        graph = SHAPES["windows"]()
+        engine = open_engine(graph, Dynamic(3, queue_capacity=1, queued=dice.choice(("all", "none"))))
+        ports = scheduled_ports(graph, Dynamic(3))
+        engine.start()
+        switch(engine, ports, dice, seconds=0.003)
+        engine.set_queued(ports, False)
+        totals = engine.stop(drain=False, timeout_s=30.0)
+        assert totals.correct, totals
+        assert not (totals.drained and totals.in_flight)

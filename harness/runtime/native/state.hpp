@@ -277,6 +277,7 @@ struct Run {
   uint32_t patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
   alignas(CACHE_LINE) std::atomic<bool> finishing;  // sources shall send no more
   std::atomic<bool> failed;                         // an operator raised
+  std::atomic<bool> gave_up;                        // a blocked producer dropped what it had, when the run was cut short
   alignas(CACHE_LINE) std::atomic<uint32_t> open_operators;
   std::atomic<bool> over;  // no operator is open, or one has failed, or the engine has ended the run
   Parking ended;           // where the engine waits for `over`, and paced sources for their time
