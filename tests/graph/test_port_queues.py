@@ -164,5 +164,5 @@ def test_a_wish_that_makes_no_sense_is_told(values, told):
 def test_queued_is_all_none_or_a_choice():
     assert Dynamic(threads=1).queued == "all"
     assert Dynamic(threads=1, queued="none").queued == "none"
-    with pytest.raises(UserError, match="queued must be all, none, a number of ports, a share as 30%, or names .*, not '-some'"):
+    with pytest.raises(UserError, match=r"queued must be all, none, a number .*, not '-some'"):
         Dynamic(threads=1, queued="-some")
