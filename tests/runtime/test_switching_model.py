@@ -109,7 +109,13 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("fault", PLANTED)
+QUICK = 4
+"""Planted faults that every test run looks for; the others take as long as all the rest of this file."""
+
+
+@pytest.mark.parametrize(
+    "fault", [pytest.param(fault, marks=() if number < QUICK else pytest.mark.slow) for number, fault in enumerate(PLANTED)]
+)
 def test_a_planted_fault_is_found(fault: str) -> None:
     sizes, changes, what = PLANTED[fault]
     model = MODEL
