@@ -1,0 +1,128 @@
+"""What a gate says: a decision for each cell, and of all of them one exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import Any
+
+from harness.gate.cell import Cell
+
+
+class Verdict(StrEnum):
+    """Of a cell. The first four are decisions about numbers, the others say why there is none."""
+
+    REGRESSED = "regressed"
+    OK = "ok"
+    IMPROVED = "improved"
+    INCONCLUSIVE = "inconclusive"
+    WRONG = "wrong results"  # head's oracle failed: tuples lost, doubled, reordered or harmed
+    FAILED = "failed"  # head gave no number, base did
+    FIXED = "no base"  # base gave no number, head did
+    UNMEASURED = "not measured"  # neither did, or nobody tried
+
+
+MARKS: Mapping[Verdict, str] = {
+    Verdict.REGRESSED: "+",
+    Verdict.OK: "",
+    Verdict.IMPROVED: "-",
+    Verdict.INCONCLUSIVE: "~",
+    Verdict.WRONG: "!",
+    Verdict.FAILED: "!",
+    Verdict.FIXED: "*",
+    Verdict.UNMEASURED: "x",
+}
+"""In tables: those of asv. + is slower, - faster, ~ cannot tell, ! newly failing, * newly passing, x not comparable."""
+
+
+class Exit(IntEnum):
+    """Exit codes of `millrace gate`: a stable interface."""
+
+    OK = 0
+    REGRESSED = 1
+    USAGE = 2
+    INCONCLUSIVE = 3
+    NO_BASE = 4
+    NOTHING_MEASURED = 5
+    HOST_UNSTABLE = 6
+    WRONG_RESULTS = 7
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the blocks of a cell prove. Ratios are head over base in the bad direction: above 1 is worse, also of throughputs.
+
+    `low` and `high` are the confidence bounds that the verdict rests on: at the level that this look spends, after Holm's
+    correction, each one-sided. `ratio` is the Hodges-Lehmann estimate.
+    """
+
+    verdict: Verdict
+    ratio: float
+    low: float
+    high: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """A cell with all that was measured of it. Values are in its metric's unit; pair i is `base[i]` and `head[i]`, and pairs
+    2k and 2k + 1 are block k. A failed cell has a `reason`, and maybe values of fewer processes on one side.
+    """
+
+    cell: Cell
+    decision: Decision
+    base: tuple[float, ...] = ()
+    head: tuple[float, ...] = ()
+    reason: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is said of it."""
+        return self.decision.verdict
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two that are compared, as a reader of the verdict must know it."""
+
+    label: str  # as the user named it
+    commit: str | None  # None: not under version control
+    dirty: bool = False
+    host: Mapping[str, Any] = field(default_factory=dict)  # a record's `host` object; {}: its programs tell none
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A whole call. `control` compares base with itself, in the same way and at the same time."""
+
+    suite: str
+    base: Side
+    head: Side
+    cells: tuple[CellResult, ...]
+    control: CellResult | None
+    control_failed: bool  # base was found to differ from itself: the host, or this gate, cannot be trusted
+    factor: float
+    alpha: float
+    seed: int
+    started_at: str  # UTC, ISO 8601
+    seconds: float
+    interleaved: bool = True  # False: results read from files, measured at other times
+    notes: tuple[str, ...] = ()
+
+
+def exit_code(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE) -> Exit:
+    """The worst of what there is to say: broken before unmeasured before noisy before slow.
+
+    `inconclusive`: what cells that cannot be told amount to, if there is nothing worse.
+    """
+    verdicts = {result.verdict for result in comparison.cells}
+    order: Iterable[tuple[bool, Exit]] = (
+        (Verdict.WRONG in verdicts, Exit.WRONG_RESULTS),
+        (not verdicts or bool(verdicts & {Verdict.FAILED, Verdict.UNMEASURED}), Exit.NOTHING_MEASURED),
+        (Verdict.FIXED in verdicts, Exit.NO_BASE),
+        (comparison.control_failed, Exit.HOST_UNSTABLE),
+        (Verdict.REGRESSED in verdicts, Exit.REGRESSED),
+        (Verdict.INCONCLUSIVE in verdicts, inconclusive),
+    )
+    return next((code for holds, code in order if holds), Exit.OK)
