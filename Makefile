@@ -40,7 +40,7 @@ claims: build
 	@$(BIN)/python -m harness figures claims $(ARGS)
 
 # Files are shared out among the CPUs; no test asserts a time, and those that measure for real wait for each other.
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --benchmark-disable
 
 test: build
 	@$(PYTEST) -m "not slow" $(ARGS)
