@@ -36,7 +36,7 @@ def test_a_fixed_call_has_one_look_that_spends_everything():
 @given(st.integers(1, 30), growths)
 def test_looks_never_stand_still_and_are_counted(first, growth):
     looks = Looks(first, growth)
-    at = looks_below(looks, 300)
+    at = looks_below(looks, 100)
     assert at[0] == first
     assert [looks.number(n) for n in at] == list(range(1, len(at) + 1))
     assert looks.number(first - 1) == 0
