@@ -1,6 +1,6 @@
 """What must be the same of two hosts, as programs see them, before their numbers may be compared or joined to one series.
 
-The key holds what decides how fast a host can be: its CPU, how much of it is allowed, and what compiled and executes the programs.
+The key holds what decides how fast a host can be: its CPU, how much of it is allowed, what compiled and what executes programs.
 It does not hold what passes (load of others, stolen time) or what changes nothing (host name, memory): two runners of one kind
 share a key, and one that was busy keeps its own. That the host was busy is a matter of intervals, not of identity.
 """
