@@ -2,7 +2,8 @@
 
 One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches),
 `add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a measuring process must
-start fast and must not load what it does not use. A command with words of its own (`gate history`) names the modules of these in `WORDS`.
+start fast and must not load what it does not use. A command with words of its own
+(`gate history`) names their modules in `WORDS`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, told in one line;
 130 interrupted. `gate` has more, and 1 means one thing only there.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.errors import RunFailed
+from harness.errors import RunFailed, UserError
 from harness.gate.verdict import Comparison, Exit
 
 
@@ -16,6 +16,10 @@ class NothingMeasured(RunFailed):
     """Head gave no number at all: it does not build, or its results hold none."""
 
     exit_code = int(Exit.NOTHING_MEASURED)
+
+
+class UnusableResults(UserError):
+    """A file that should hold results has none that can be used: empty, cut short, no benchmark, a number that is none."""
 
 
 class Interrupted(KeyboardInterrupt):
