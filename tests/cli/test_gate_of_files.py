@@ -26,7 +26,7 @@ def test_files_of_pytest_benchmark_are_sides(gate_stand, capsys):
     head = [word for index in range(16) for word in ("--head", write_run(f"h{index}.json", 2e-3 + index * 1e-7))]
     assert main(["gate", *base, *head, "--json", "v.json"]) == 1
     out = capsys.readouterr().out
-    assert "REGRESSED: 1 (t.py::test) of 1 cells" in out and "different times" in out and "b0.json and 15 more" in out
+    assert "REGRESSED: 1 of 1 cells (t.py::test)" in out and "different times" in out and "b0.json and 15 more" in out
     assert gate_stand.prepared == [] and gate_stand.loaded == []
 
 

@@ -213,7 +213,7 @@ def test_both_kinds_of_files_go_together_as_far_as_they_tell_their_hosts(runs, t
 
 def test_numbers_in_different_units_are_not_compared(runs, tmp_path):
     write_json(comparison(result("a")), tmp_path / "old.json")
-    with pytest.raises(NoBase, match=r"--base has a as ns_per_hop \[ns\], --head as median of rounds \[s\]"):
+    with pytest.raises(NoBase, match=r"--base has a as ns_per_hop \[ns\], --head as median \[s\]"):
         judged([str(tmp_path / "old.json")], [runs.write({"a": 1.0})])
 
 
@@ -231,3 +231,11 @@ def test_a_throughput_that_falls_is_worse(tmp_path):
 def test_a_file_that_cannot_be_read_is_told(runs, tmp_path):
     with pytest.raises(NoBase, match="cannot be read"):
         judged([str(tmp_path / "none.json")], [runs.write({"a": 1.0})])
+
+
+def test_files_that_do_not_tell_their_host_are_compared_with_a_note(runs):
+    base, head = runs.write({"a": 1.0}, {}), runs.write({"a": 1.0}, {})
+    assert any("taken on trust" in note for note in judged([base], [head]).notes)
+    with pytest.raises(NoBase, match="cpu_model"):
+        judged([base], [runs.write({"a": 1.0})])
+    assert not any("taken on trust" in note for note in judged([runs.write({"a": 1.0})], [runs.write({"a": 1.0})]).notes)

@@ -93,20 +93,22 @@ def test_the_legend_has_the_marks_that_occur_once():
 
 SENTENCES = {
     "OK: none of 2 cells is worse by more than 2 %": [result("a"), result("b", Verdict.IMPROVED)],
-    "REGRESSED: 1 (a) of 3 cells worse by more than 2 %; cannot tell 1 (b)": [
+    "REGRESSED: 1 of 3 cells (a) worse by more than 2 %; cannot tell of b": [
         result("a", Verdict.REGRESSED),
         result("b", Verdict.INCONCLUSIVE),
         result("c"),
     ],
-    "INCONCLUSIVE: cannot tell 1 (b) of 1 cells: give more time (--time-budget) or a larger --factor": [
+    "INCONCLUSIVE: cannot tell 1 of 1 cells (b): give more time (--time-budget) or a larger --factor": [
         result("b", Verdict.INCONCLUSIVE)
     ],
-    "WRONG RESULTS of head in 1 (a): whatever its speed, mend that first": [result("a", Verdict.WRONG)],
-    "NOT MEASURED: head gave no number in 2 (a, b): a cell that was not measured is no pass": [
+    "WRONG RESULTS of head in 1 of 1 cells (a): whatever its speed, mend that first": [result("a", Verdict.WRONG)],
+    "NOT MEASURED: no number of 2 of 2 cells (a, b), for the reasons above: a cell that was not measured is no pass": [
         result("a", Verdict.FAILED),
         result("b", Verdict.UNMEASURED),
     ],
-    "NO BASE: base gave no number in 1 (a): take a base that has them, or leave them out": [result("a", Verdict.FIXED)],
+    "NO BASE: base has no number of 1 of 1 cells (a): take a base that has them, or leave them out": [
+        result("a", Verdict.FIXED)
+    ],
     "NOTHING MEASURED: there is no cell": [],
 }
 

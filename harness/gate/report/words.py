@@ -74,7 +74,6 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
         return f"INTERRUPTED: {open_cells} of {len(comparison.cells)} cells had no verdict yet"
     code = exit_code(comparison)
     limit = f"{100 * (comparison.factor - 1):.3g} %"
-    of_all = f"of {len(comparison.cells)} cells"
     match code:
         case Exit.WRONG_RESULTS:
             return f"WRONG RESULTS of head in {_count(comparison, Verdict.WRONG)}: whatever its speed, mend that first"
@@ -82,31 +81,31 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
             return "NOTHING MEASURED: there is no cell"
         case Exit.NOTHING_MEASURED:
             broken = _count(comparison, Verdict.FAILED, Verdict.UNMEASURED)
-            return f"NOT MEASURED: head gave no number in {broken}: a cell that was not measured is no pass"
+            return f"NOT MEASURED: no number of {broken}, for the reasons above: a cell that was not measured is no pass"
         case Exit.NO_BASE:
             cells = _count(comparison, Verdict.FIXED)
-            return f"NO BASE: base gave no number in {cells}: take a base that has them, or leave them out"
+            return f"NO BASE: base has no number of {cells}: take a base that has them, or leave them out"
         case Exit.HOST_UNSTABLE:
             return (
                 "HOST UNSTABLE: base was found to differ from itself, so no other verdict counts: try again on a quieter host"
             )
         case Exit.REGRESSED:
-            rest = _count(comparison, Verdict.INCONCLUSIVE)
-            told = f"; cannot tell {rest}" if rest else ""
-            return f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} {of_all} worse by more than {limit}{told}"
+            open_cells = _named(comparison, Verdict.INCONCLUSIVE)
+            told = f"; cannot tell of {open_cells}" if open_cells else ""
+            return f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} worse by more than {limit}{told}"
         case Exit.INCONCLUSIVE:
             more = "give more time (--time-budget)" if comparison.interleaved else "give more files a side"
             policy = {Exit.OK: "; passed (--inconclusive pass)", Exit.REGRESSED: "; failed (--inconclusive fail)"}
             unknown = _count(comparison, Verdict.INCONCLUSIVE)
-            return f"INCONCLUSIVE: cannot tell {unknown} {of_all}: {more} or a larger --factor{policy.get(inconclusive, '')}"
+            return f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger --factor{policy.get(inconclusive, '')}"
         case _:
-            return f"OK: none {of_all} is worse by more than {limit}"
+            return f"OK: none of {len(comparison.cells)} cells is worse by more than {limit}"
 
 
 def _count(comparison: Comparison, *verdicts: Verdict) -> str:
-    """`2 (this, that)`, or nothing if there is none."""
+    """`2 of 8 cells (this, that)`."""
     count = sum(result.verdict in verdicts for result in comparison.cells)
-    return f"{count} ({_named(comparison, *verdicts)})" if count else ""
+    return f"{count} of {len(comparison.cells)} cells ({_named(comparison, *verdicts)})"
 
 
 def _named(comparison: Comparison, *verdicts: Verdict) -> str:

@@ -18,7 +18,7 @@ from harness.errors import UserError
 from harness.gate.cell import Cell
 from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
-from harness.gate.host_key import differences
+from harness.gate.host_key import UNKNOWN, differences, host_key
 from harness.gate.results.read import Answer, Results, read_results
 from harness.gate.sequential import Looks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
@@ -131,7 +131,7 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
             )
         if found:
             return [f"hosts differ, which --allow-other-host allows: {'; '.join(found)} ({file.path})"]
-    return []
+    return ["no file tells its host: that it is the same one is taken on trust"] if host_key(first.host) == UNKNOWN else []
 
 
 def _broken(old: Answer | None, new: Answer | None) -> CellResult | None:

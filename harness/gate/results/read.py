@@ -20,7 +20,9 @@ from harness.gate.results.pytest_format import host_of
 from harness.gate.results.verdict_file import load_json, verdict_of
 from harness.gate.verdict import Verdict
 
-ROUNDS = Metric("median of rounds", "s")
+ROUNDS = Metric("median", "s")
+"""Of the rounds: the field of pytest-benchmark's statistics."""
+
 BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.UNMEASURED)
 
 
