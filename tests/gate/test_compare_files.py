@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import platform
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -12,7 +15,7 @@ from harness.errors import UserError
 from harness.gate.cell import Metric
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.results import compare_files, read_results, write_json
-from harness.gate.verdict import CellResult, Decision, Exit, Verdict, exit_code
+from harness.gate.verdict import CellResult, Decision, Exit, Side, Verdict, exit_code
 from tests.gate.made_comparisons import HOST, comparison, result
 
 MACHINE = {
@@ -140,8 +143,8 @@ def test_wrong_results_in_heads_file_stay_wrong(tmp_path):
 
 @pytest.mark.parametrize("verdict", [Verdict.WRONG, Verdict.FAILED, Verdict.UNMEASURED])
 def test_a_cell_that_was_broken_in_bases_file_is_no_base(tmp_path, verdict):
-    write_json(comparison(result("a", verdict)), tmp_path / "old.json")
-    write_json(comparison(result("a")), tmp_path / "new.json")
+    write_json(comparison(result("a", verdict), result("b")), tmp_path / "old.json")
+    write_json(comparison(result("a"), result("b")), tmp_path / "new.json")
     assert exit_code(judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])) == Exit.NO_BASE
 
 
@@ -149,6 +152,14 @@ def test_an_interrupted_verdict_can_be_a_side_and_is_told(tmp_path):
     write_json(comparison(result("a")), tmp_path / "old.json", code=130, finished=False)
     write_json(comparison(result("a")), tmp_path / "new.json")
     assert any("interrupted" in note for note in judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")]).notes)
+
+
+def test_a_verdict_without_a_sample_holds_no_results(tmp_path):
+    write_json(comparison(result("a")), tmp_path / "old.json")
+    for cells in ((), (result("a", Verdict.UNMEASURED),)):
+        write_json(comparison(*cells, head=Side(".", None)), tmp_path / "new.json", code=130, finished=False)
+        with pytest.raises(NothingMeasured, match="holds no sample"):
+            judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"benchmarks": []}', '{"benchmarks": [{"stats": {}}]}'])
@@ -239,3 +250,16 @@ def test_files_that_do_not_tell_their_host_are_compared_with_a_note(runs):
     with pytest.raises(NoBase, match="cpu_model"):
         judged([base], [runs.write({"a": 1.0})])
     assert not any("taken on trust" in note for note in judged([runs.write({"a": 1.0})], [runs.write({"a": 1.0})]).notes)
+
+
+@pytest.mark.heavy
+def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_sum(benchmark):\n    benchmark.pedantic(sum, ([1, 2],), rounds=3)\n")
+    words = ["-m", "pytest", "test_it.py", "-q", "-p", "no:cacheprovider", "--benchmark-json", "out.json"]
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = read_results(tmp_path / "out.json")
+    (answer,) = results.answers.values()
+    assert answer.cell.key == "test_it.py::test_sum" and len(answer.values) == 1 and 0 < answer.values[0] < 1
+    assert results.host["python"] == f"{sys.implementation.name} {platform.python_version()}"
+    assert results.host["cpus_allowed"] >= 1 and results.host["cpu_model"]

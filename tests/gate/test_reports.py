@@ -63,8 +63,8 @@ def test_a_row_has_both_sides_with_intervals_the_ratio_its_bounds_and_a_mark():
 
 
 def test_an_interval_takes_six_samples():
-    assert side([1.0, 1.1, 1.2, 1.3, 1.4], "tuples/s") == "1.2 tuples/s"
-    assert side([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], "tuples/s") == "1.25 tuples/s ± 20.0 %"
+    assert side([1.0, 1.1, 1.2, 1.3, 1.4], "tuples/s") == "1.200 tuples/s"
+    assert side([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], "tuples/s") == "1.250 tuples/s ± 20.0 %"
     assert side([], "ns") == "-"
 
 
@@ -72,8 +72,8 @@ def test_an_interval_takes_six_samples():
     ("value", "unit", "told"),
     [
         (12.345, "ns", "12.35 ns"),
-        (0.00123, "s", "1.23 ms"),
-        (2500.0, "ns", "2.5 µs"),
+        (0.00123, "s", "1.230 ms"),
+        (2500.0, "ns", "2.500 µs"),
         (44_300_000.0, "tuples/s", "44,300,000 tuples/s"),
     ],
 )
@@ -122,6 +122,15 @@ def test_an_unstable_host_is_told_before_a_regression():
     made = comparison(result("a", Verdict.REGRESSED), control_failed=True)
     assert conclusion(made).startswith("HOST UNSTABLE")
     assert "control: FAILED: base differs from itself (1.001 [0.981, 1.021], 10 blocks of pipeline)" in text(made)
+
+
+def test_a_control_without_blocks_or_bounds_proves_nothing_and_says_so():
+    few = result("pipeline", Verdict.INCONCLUSIVE)
+    few = replace(few, decision=replace(few.decision, low=0.0, high=math.inf, blocks=2))
+    assert "control: too few blocks to say whether base differs from itself (2 of pipeline)" in text(comparison(control=few))
+    none = result("pipeline", Verdict.UNMEASURED, reason="base: exit code 3")
+    assert "was not compared with itself: base: exit code 3" in text(comparison(control=none))
+    assert "control: none" in text(comparison(control=None))
 
 
 def test_the_policy_of_what_cannot_be_told_is_part_of_the_verdict():
@@ -262,4 +271,4 @@ def test_a_throughput_keeps_its_unit():
 def test_a_cell_with_numbers_of_one_side_only_shows_them():
     broken = result("a", Verdict.FAILED)
     shown = row(CellResult(broken.cell, broken.decision, base=(400.0,)))
-    assert (shown.base, shown.head, shown.ratio) == ("400 ns", "-", "-")
+    assert (shown.base, shown.head, shown.ratio) == ("400.0 ns", "-", "-")

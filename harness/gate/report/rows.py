@@ -91,8 +91,8 @@ def quantity(value: float, unit: str) -> str:
 
 
 def figure(value: float) -> str:
-    """Four digits, or all before the point."""
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+    """Four digits, or all that are before the point."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:#.4g}".rstrip(".")
 
 
 def ratio(value: float) -> str:

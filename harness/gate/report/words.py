@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.config import clock
-from harness.gate.report.rows import between, legend, one_line, ratio, worst_first
+from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
 from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
 
 NAMED = 4  # cells that a sentence names; the others are counted
@@ -57,9 +57,11 @@ def _control(comparison: Comparison) -> str:
     if not decision.blocks:
         reason = one_line(result.reason) or "there was no time"
         return f"base gave no number of {cell}, so that it was not compared with itself: {reason}"
-    bounds = f"{ratio(decision.ratio)} {between(decision.low, decision.high)}, {decision.blocks} blocks of {cell}"
+    bounds = between(decision.low, decision.high)
+    if bounds == UNKNOWN:
+        return f"too few blocks to say whether base differs from itself ({decision.blocks} of {cell})"
     found = "FAILED: base differs from itself" if comparison.control_failed else "base does not differ from itself"
-    return f"{found} ({bounds})"
+    return f"{found} ({ratio(decision.ratio)} {bounds}, {decision.blocks} blocks of {cell})"
 
 
 def _side(side: Side) -> str:

@@ -74,7 +74,8 @@ def _of_verdict(document: Mapping[str, Any], path: str) -> Results:
         if not values and broken is None:
             broken = Verdict.UNMEASURED
         answers[name or result.cell.name] = Answer(result.cell, values, broken, result.reason)
-    _require_any(answers, path)
+    if all(answer.broken is Verdict.UNMEASURED for answer in answers.values()):
+        raise UnusableResults(f"{path}: holds no sample")
     notes = () if verdict.finished else (f"{path} is of a call that was interrupted",)
     side = comparison.head
     return Results(path, answers, side.host, side.commit, side.dirty, notes=notes)
