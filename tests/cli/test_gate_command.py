@@ -17,7 +17,7 @@ from harness.cli import gate, main
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase, NothingMeasured
 from harness.gate.verdict import Verdict
-from tests.gate.made_comparisons import comparison, result
+from tests.gate.made_comparisons import CALM, comparison, result
 
 CODES = [
     (0, [result("a"), result("b", Verdict.IMPROVED)], {}),
@@ -120,6 +120,7 @@ def test_base_is_required(gate_stand, error_line):
     assert "required: --base" in error_line()
 
 
+@CALM
 @given(st.floats(allow_nan=True) | st.text(max_size=8))
 def test_a_factor_is_above_one_or_refused(value):
     try:
@@ -128,6 +129,7 @@ def test_a_factor_is_above_one_or_refused(value):
         assert "\n" not in str(error) and "above 1" in str(error)
 
 
+@CALM
 @given(st.integers() | st.text(max_size=8))
 def test_pairs_are_even_or_auto_or_refused(value):
     try:

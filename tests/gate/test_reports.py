@@ -20,7 +20,7 @@ from harness.gate.report.table import COLUMNS, table
 from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
 from harness.gate.verdict import CellResult, Exit, Verdict
-from tests.gate.made_comparisons import COMPARISONS, comparison, result
+from tests.gate.made_comparisons import CALM, COMPARISONS, comparison, result
 
 ALL = [result(f"cell {verdict}", verdict) for verdict in Verdict]
 EVERYTHING = comparison(*ALL)
@@ -172,6 +172,7 @@ def test_colour_is_around_lines_that_matter_and_only_if_asked_for():
     assert len(coloured) == 1 and coloured[0].startswith("\033[31m+  slow") and coloured[0].endswith("\033[0m")
 
 
+@CALM
 @given(COMPARISONS)
 def test_any_comparison_has_a_text_and_a_table_of_its_rows(made):
     told = text(made)
@@ -193,6 +194,7 @@ def test_markdown_lets_no_name_break_the_table():
     assert "| a \\| b \\`c\\` |" in markdown(comparison(result("a | b\n`c`")))
 
 
+@CALM
 @given(COMPARISONS)
 def test_csv_has_raw_numbers_one_row_a_cell(made):
     rows = list(csv.DictReader(io.StringIO(table(made))))
@@ -209,6 +211,7 @@ def test_csv_of_a_cell_that_is_known():
     assert float(entry["base_low"]) < 409.5 < float(entry["base_high"])
 
 
+@CALM
 @given(COMPARISONS)
 def test_junit_always_parses_and_counts_its_cases(made):
     suite = ElementTree.fromstring(junit(made)).find("testsuite")

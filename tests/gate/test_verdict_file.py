@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import RunFailed, UserError
@@ -17,9 +17,10 @@ from harness.gate.errors import UnusableResults
 from harness.gate.results import VerdictFile, read_verdict, write_json
 from harness.gate.results.verdict_file import as_json, verdict_of
 from harness.gate.verdict import Exit, Verdict, exit_code
-from tests.gate.made_comparisons import COMPARISONS, HOST, comparison, result, same
+from tests.gate.made_comparisons import CALM, COMPARISONS, HOST, comparison, result, same
 
 
+@CALM
 @given(COMPARISONS, st.integers(0, 130), st.booleans())
 def test_any_comparison_reads_back_as_it_was_written(made, code, finished):
     options = {"pairs": "auto", "time_budget_s": 60.0}
@@ -28,6 +29,7 @@ def test_any_comparison_reads_back_as_it_was_written(made, code, finished):
     assert (back.exit_code, back.finished, back.options) == (code, finished, options)
 
 
+@CALM
 @given(COMPARISONS)
 def test_the_file_is_json_for_the_strictest_reader(made):
     def refuse(word):
@@ -131,7 +133,7 @@ def test_pytest_benchmark_compares_our_files(tmp_path):
     assert "Failed to load" not in done.stdout + done.stderr
 
 
-@settings(max_examples=200)
+@CALM
 @given(COMPARISONS)
 def test_broken_comes_before_unstable_before_slow_before_open(made):
     """The order of exit codes, told once more in other words."""

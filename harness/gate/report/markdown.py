@@ -1,4 +1,4 @@
-"""The report for a pull request: the verdict, one table, the rest folded away."""
+"""The report for a pull request: the verdict, one table, and the rest as a list."""
 
 from __future__ import annotations
 
