@@ -10,13 +10,14 @@ CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/ru
 ARGS ?=
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report claims test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
+.PHONY: help figures report claims gate test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
 	@echo "make test        all tests"
 	@echo "make report      the figures with captions as one HTML page, results/report.html"
 	@echo "make claims      what the papers claim, checked: figures/claims.md and .html; measures what is missing"
+	@echo "make gate        is this tree slower than another one? make gate ARGS='--base main'"
 	@echo "make test-fast   the deterministic tests only"
 	@echo "make bench       speed of the runtime beside plain C++, with pytest-benchmark"
 	@echo "make ratios      steady rates beside plain C++ and other runtimes: medians of ratios, all arms interleaved"
@@ -38,6 +39,10 @@ report: build
 
 claims: build
 	@$(BIN)/python -m harness figures claims $(ARGS)
+
+# Make ends with 2 whatever the gate ends with: who needs its exit code calls $(BIN)/millrace gate
+gate: build
+	@$(BIN)/python -m harness gate $(ARGS)
 
 # Files are shared out among the CPUs; no test asserts a time, and those that measure for real wait for each other.
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --benchmark-disable

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -19,7 +20,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from harness.gate.history.text import percent, size_text
+from harness.gate.history.text import size_text
 from harness.gate.history.trend import PER, Series
 from harness.plots import provenance, style
 
@@ -34,7 +35,9 @@ LOOKS = (
     ("#e69f00", "P"),
     ("#56b4e9", "v"),
 )  # a host's colour and marker; the seventh looks like the first
-JOINED_LOOK = (style.INK, "X")
+HOST_INCHES = 2.6  # what a host's key takes in the legend, about
+LINE_POINTS = 10  # from one line of text to the next
+MANY = 10_000  # from here on values are told as 10 k
 CHANGE_LINE = (0, (4, 2))
 
 
@@ -46,27 +49,29 @@ def figure(series: Sequence[Series]) -> Figure:
     rows = -(-len(panels) // columns)
     with style.applied():
         drawing = style.plt.figure(figsize=(max(columns * PANEL_INCHES[0], 7.0), rows * PANEL_INCHES[1] + 1.1))
-        axes = drawing.subplots(rows, columns, squeeze=False).flat
+        axes = list(drawing.subplots(rows, columns, squeeze=False).flat)
         several_suites = len({one.suite for one in series}) > 1
         for ax, shown in zip(axes, panels, strict=False):
             draw(ax, shown, looks)
             ax.set_title(_title(shown[0], several_suites))
-        for ax in list(axes)[len(panels) :]:
+        for ax in axes[len(panels) :]:
             ax.set_visible(False)
-        style.title_with_legend(drawing, TITLE, _legend(series, looks))
+        style.title_with_legend(drawing, TITLE, _legend(series, looks), entry_inches=HOST_INCHES)
         provenance.foot(drawing, _sentence(series))
     return drawing
 
 
 def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> None:
     """One cell: all its series, each with the look of its host."""
-    for one in series:
-        color, marker = looks[one.host]
-        points(ax, one, color, marker)
+    for line, one in enumerate(series):
+        color = style.INK if one.joined else looks[one.host][0]
+        points(ax, one, looks)
         levels(ax, one, color)
-    told = [f"{size_text(one.trend, one)} per {PER}" for one in series if one.trend not in (None, 1.0)]
-    if told:
-        ax.text(0.02, 0.03, "drifts: " + "; ".join(told), transform=ax.transAxes, fontsize=7.5, color=style.INK)
+        sizes(ax, one, color, line)
+        if one.trend not in (None, 1.0):
+            _write(ax, (0.02, 0.03), f"drifts by {size_text(one.trend, one)}, in {PER} results", color, line * LINE_POINTS)
+    if max(one.rows["head_median"].max() for one in series) >= MANY:
+        ax.yaxis.set_major_formatter(style.rates())
     locator = AutoDateLocator(minticks=3, maxticks=6)
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
@@ -74,13 +79,11 @@ def draw(ax: Axes, series: Sequence[Series], looks: dict[str, tuple[str, str]]) 
     ax.set_ylabel(f"{series[0].metric} [{series[0].unit}]")
 
 
-def points(ax: Axes, one: Series, color: str, marker: str) -> None:
+def points(ax: Axes, one: Series, looks: dict[str, tuple[str, str]]) -> None:
     """A marker a result that has a number, with the interval of head's median; open where it does not count."""
     known = one.rows[one.rows["head_median"].notna()]
-    counted = known.index.isin(one.counted.index)
-    for rows, fill in ((known[counted], color), (known[~counted], "white")):
-        if rows.empty:
-            continue
+    for (host, counts), rows in known.groupby(["host_key", known.index.isin(one.counted.index)]):
+        color, marker = looks[host]
         median, low, high = rows[["head_median", "head_low", "head_high"]].to_numpy(float).T
         ax.errorbar(
             rows["started_at"].to_numpy(),
@@ -90,35 +93,48 @@ def points(ax: Axes, one: Series, color: str, marker: str) -> None:
             marker=marker,
             markersize=4,
             color=color,
-            markerfacecolor=fill,
+            markerfacecolor=color if counts else "white",
             elinewidth=0.8,
             capsize=1.5,
         )
 
 
 def levels(ax: Axes, one: Series, color: str) -> None:
-    """The level of each stretch between changes, and each change as a dashed line between the two results beside it."""
+    """The level of each stretch between changes."""
     times, values = one.counted["started_at"], one.counted["head_median"]
     ends = [0, *(change.point.index for change in one.changes), len(values)]
     for begin, end in pairwise(ends):
         if end - begin > 1:
             ax.plot(times.iloc[[begin, end - 1]], [values.iloc[begin:end].median()] * 2, color=color, lw=1.2, zorder=1)
+
+
+def sizes(ax: Axes, one: Series, color: str, line: int) -> None:
+    """Each change as a dashed line between the two results beside it, with its size, in the line of text that is given."""
     for change in one.changes:
         earlier, later = change.before["started_at"], change.after["started_at"]
         middle = earlier + (later - earlier) / 2
         ax.axvline(middle, color=color, lw=1.0, ls=CHANGE_LINE, zorder=1)
-        told = f"{percent(change.point.ratio)}{' worse' if change.worse else ''}" + (
-            "\nother host" if change.another_host else ""
-        )
-        where = {"xy": (middle, 1), "xycoords": ("data", "axes fraction"), "xytext": (3, -2), "textcoords": "offset points"}
-        ax.annotate(told, **where, ha="left", va="top", fontsize=7.5, color=color)
+        told = size_text(change.point.ratio, one) + ("; ANOTHER HOST" if change.another_host else "")
+        _write(ax, (middle, 0.93), told, color, -line * LINE_POINTS, coordinates=("data", "axes fraction"))
+
+
+def _write(
+    ax: Axes,
+    place: tuple[Any, float],
+    text: str,
+    color: str,
+    up: float,
+    coordinates: str | tuple[str, str] = "axes fraction",
+) -> None:
+    """A small text right of a place, `up` points above it."""
+    where = {"xycoords": coordinates, "xytext": (3, up), "textcoords": "offset points"}
+    ax.annotate(text, place, **where, fontsize=7.5, color=color, zorder=5)
 
 
 def _looks(series: Sequence[Series]) -> dict[str, tuple[str, str]]:
     """Looks by host, in a fixed order, so that a host looks the same in every panel."""
-    hosts = sorted({one.host for one in series if not one.joined})
-    looks = {host: LOOKS[place % len(LOOKS)] for place, host in enumerate(hosts)}
-    return looks | {one.host: JOINED_LOOK for one in series if one.joined}
+    hosts = sorted({host for one in series for host in one.hosts})
+    return {host: LOOKS[place % len(LOOKS)] for place, host in enumerate(hosts)}
 
 
 def _panels(series: Sequence[Series]) -> list[list[Series]]:
@@ -139,6 +155,8 @@ def _legend(series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> list
     handles: list[Artist] = [
         Line2D([], [], color=color, marker=marker, markersize=4, lw=1.2, label=host) for host, (color, marker) in looks.items()
     ]
+    if any(one.joined for one in series):
+        handles.append(Line2D([], [], color=style.INK, lw=1.2, label="HOSTS JOINED"))
     if any(len(one.counted) < one.rows["head_median"].notna().sum() for one in series):
         handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="does not count"))
     if any(one.changes for one in series):
