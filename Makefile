@@ -44,11 +44,14 @@ claims: build
 gate: build
 	@$(BIN)/python -m harness gate $(ARGS)
 
+# Files are shared out among the CPUs; no test asserts a time, and those that measure for real wait for each other.
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --benchmark-disable
+
 test: build
-	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	@$(PYTEST) -m "not slow" $(ARGS)
 
 test-fast: build
-	@$(BIN)/python -m pytest -m "not slow and not heavy" $(ARGS)
+	@$(PYTEST) -m "not slow and not heavy" $(ARGS)
 
 ratios: build
 	@$(BIN)/python -m tests.benchmarks.ratios $(ARGS)

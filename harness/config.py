@@ -33,7 +33,7 @@ class Config:
     machine: str
     experiments: Sequence[Experiment]
     benches: Sequence[str]
-    bench_every: int
+    bench_every: Mapping[str, int]  # of the scenarios of a bench one in so many
     repeats: int
     duration_s: float
     warmup: float | str
@@ -119,7 +119,7 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
         profile=profile,
         experiments=tuple(experiments),
         benches=benches,
-        bench_every=values.get("bench_every", 1),
+        bench_every=dict.fromkeys(BENCHES, 1) | values.get("bench_every", {}),
         results=values.get("results", "results"),
         figures=values.get("figures", "figures"),
         spark={"spark.master": "local[*]"} | {key: _spark_text(value) for key, value in values.get("spark", {}).items()},

@@ -22,11 +22,12 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     if simulated.any():
         parts.append(f"SIMULATED on {_described(table[simulated])}.")
     counts = sorted({int(count) for count in table["n"].dropna()} - {0})
-    if interval is None:
-        parts.append("Single runs, each in a fresh process.")
+    if interval is None or counts == [1]:
+        parts.append(f"Single runs{_processes(simulated)}.")
     elif counts:
         spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-        parts.append(f"Mean of n = {spread} runs, each in a fresh process; {interval}.")
+        where = ", where n is above 1" if counts[0] == 1 else ""
+        parts.append(f"Mean of n = {spread} runs{_processes(simulated)}; {interval}{where}.")
     if interval is not None and (varied := table["variants"].fillna(0).max()) > 0:
         parts.append(
             f"Dashed fills: least and greatest mean while {int(varied)} other values of the machine's constants, the ends of "
@@ -57,6 +58,13 @@ def foot(figure: Figure, text: str) -> None:
     """Write a text at the foot of the figure, wrapped to its width."""
     columns = int(figure.get_figwidth() * 17)  # characters at this size, by trial
     figure.supxlabel(textwrap.fill(text, columns), x=0.01, ha="left", fontsize=7.5, color=style.FAINT, linespacing=1.4)
+
+
+def _processes(simulated: pd.Series) -> str:
+    """Measured runs have a process each; simulated ones need none of their own."""
+    if simulated.all():
+        return ""
+    return ", the measured ones each in a fresh process" if simulated.any() else ", each in a fresh process"
 
 
 def _where(table: pd.DataFrame) -> str:

@@ -11,8 +11,10 @@ rule bench_laws:
         f"{CONFIG.results}/logs/tables/saso.log",
     # One core, beside Spark's jobs; never beside a measurement, which takes all cores.
     threads: 1
+    params:
+        every=CONFIG.bench_every["saso"],
     shell:
-        "millrace laws bench --jobs {threads} --table {output:q} > {log:q} 2>&1"
+        "millrace laws bench --every {params.every} --jobs {threads} --table {output:q} > {log:q} 2>&1"
 
 
 rule bench_placements:
@@ -25,6 +27,6 @@ rule bench_placements:
         f"{CONFIG.results}/logs/tables/saso_placement.log",
     threads: 1
     params:
-        every=CONFIG.bench_every,
+        every=CONFIG.bench_every["saso_placement"],
     shell:
         "millrace laws bench --multilevel --every {params.every} --jobs {threads} --table {output:q} > {log:q} 2>&1"

@@ -32,7 +32,7 @@ cdef class Plan:
     cdef list worker_stacks                 # bytes, of all but scheduler threads
     cdef size_t scheduler_stack             # bytes
     cdef void set_batches(self) noexcept
-    cdef bint _count_feeder(self, Target* target) noexcept
+    cdef _list_feeders(self)
     cdef _find_contexts(self, incoming)
     cdef void _join_buffers(self, Operator* op) noexcept
     cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, lazy, uint32_t begin) except? 0

@@ -233,8 +233,7 @@ cdef class Plan:
         cdef Port* port
         cdef char* memory = self.memory
         cdef size_t capacity
-        cdef uint32_t queue, i, feeder = 0
-        self.feeders = make_array[TargetPointer](len(self.streams))
+        cdef uint32_t queue
         for index, (name, _) in enumerate(self.input_ports):
             if self.queue_of_port[index] is None:
                 continue
@@ -266,23 +265,26 @@ cdef class Plan:
                     port.call_lock = new mutex()
                 if self.input_ports[place] not in on:
                     port.mode.store(CALLED, memory_order_relaxed)
-        for i in range(len(self.streams)):
-            self._count_feeder(&self.targets[i])
-        for i in range(self.run.port_count):
-            self.run.ports[i].feeders = &self.feeders[feeder]
-            feeder += self.run.ports[i].feeder_count
-            self.run.ports[i].feeder_count = 0
-        for i in range(len(self.streams)):
-            if self._count_feeder(&self.targets[i]):
-                port = self.targets[i].port
-                port.feeders[port.feeder_count - 1] = &self.targets[i]
+        self._list_feeders()
         self._find_contexts(incoming)
 
-    cdef bint _count_feeder(self, Target* target) noexcept:
-        if target.port == NULL or not target.port.scheduled:
-            return False
-        target.port.feeder_count += 1
-        return True
+    cdef _list_feeders(self):
+        """Who sends to each scheduled port: those of one port side by side."""
+        cdef Port* port
+        cdef uint32_t i, target, place = 0
+        feeding = [[] for _ in range(self.run.port_count)]
+        for i in range(len(self.streams)):
+            port = self.targets[i].port
+            if port != NULL and port.scheduled:
+                feeding[port.index].append(i)
+        self.feeders = make_array[TargetPointer](len(self.streams))
+        for i, targets in enumerate(feeding):
+            port = &self.run.ports[i]
+            port.feeders = &self.feeders[place]
+            port.feeder_count = len(targets)
+            for target in targets:
+                self.feeders[place] = &self.targets[target]
+                place += 1
 
     cdef _find_contexts(self, incoming):
         """Which ports may be called without a lock, and the shortcuts to those that begin so (modes.pyx)."""

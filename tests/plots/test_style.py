@@ -114,8 +114,19 @@ def test_the_foot_counts_what_is_not_in_the_means():
     table.loc[0, ["failed", "n"]] = [1, 2]
     table.loc[1, ["unsettled", "n"]] = [2, 1]
     foot = provenance.sentence(table, "bars: an interval")
-    assert "Mean of n = 1 to 3 runs, each in a fresh process; bars: an interval." in foot
+    assert "Mean of n = 1 to 3 runs, each in a fresh process; bars: an interval, where n is above 1." in foot
     assert "Runs not in the means unless marked: 1 failed, 2 unsettled." in foot
+
+
+def test_the_foot_speaks_of_processes_and_intervals_only_where_there_are_some():
+    measured = scaling("e", {"mix": [1]}, [1, 2])
+    simulated = measured.assign(simulated=True, machine="xeon", n=1)
+    assert "Single runs. " in provenance.sentence(simulated, "bars: an interval")
+    assert "bars" not in provenance.sentence(simulated, "bars: an interval")
+    both = frame([*measured.to_dict("records"), *simulated.to_dict("records")])
+    assert "runs, the measured ones each in a fresh process; bars: an interval, where n is above 1." in provenance.sentence(
+        both, "bars: an interval"
+    )
 
 
 def test_the_foot_admits_what_it_does_not_know():

@@ -8,16 +8,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from harness.models import allowed_cpus
 from harness.saso.placement.contestants import check_name, trace_of
 from harness.saso.placement.scenario import Scenario
-from harness.saso.placement.score import score
+from harness.saso.placement.score import Score, score
 
 
-@dataclass(frozen=True)
-class Row:
-    """A contestant on a scenario; the numbers are those of `score`."""
+@dataclass(frozen=True, kw_only=True)
+class Row(Score):
+    """A contestant on a scenario."""
 
     law: str
     scenario: str
@@ -32,17 +33,6 @@ class Row:
     noise: float
     periods: int
     seed: int
-    best_throughput: float
-    best_threads: int
-    best_queues: int
-    settled_threads: float
-    settled_queues: float
-    accuracy: float
-    settling: float
-    overshoot: float
-    queue_overshoot: float
-    changes: float
-    regret: float
     levels: tuple[int, ...]  # at which the periods passed
     queues: tuple[int, ...]  # how many there were
 
@@ -55,25 +45,32 @@ def rows_of(laws: Sequence[str], scenarios: Sequence[Scenario]) -> list[Row]:
 def row_of(law: str, scenario: Scenario) -> Row:
     """One run. Raises UserError for an unknown law."""
     trace = trace_of(law, scenario)
-    layout = scenario.layout
     return Row(
         law=law,
-        scenario=scenario.name,
-        shape=scenario.shape.topology,
-        costs=scenario.costs,
-        payload=layout.payload,
-        operators=layout.operators,
-        places=len(layout.ports),
-        cpus=scenario.world.cpus,
-        software=scenario.world.software,
+        **facts(scenario),
         event=scenario.event,
         noise=scenario.noise,
         periods=scenario.periods,
-        seed=scenario.seed,
         **score(scenario, trace).__dict__,
         levels=tuple(trace.levels),
         queues=tuple(len(queued) for queued in trace.placements),
     )
+
+
+def facts(scenario: Scenario) -> dict[str, Any]:
+    """What a row tells of the graph and the machine, however they were run."""
+    layout = scenario.layout
+    return {
+        "scenario": scenario.name,
+        "shape": scenario.shape.topology,
+        "costs": scenario.costs,
+        "payload": layout.payload,
+        "operators": layout.operators,
+        "places": len(layout.ports),
+        "cpus": scenario.world.cpus,
+        "software": scenario.world.software,
+        "seed": scenario.seed,
+    }
 
 
 def run_bench(

@@ -17,7 +17,7 @@ from harness.engine import Engine
 from harness.machine import Machine, load_machine
 from harness.measurement.control import Controller
 from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel, allowed_cpus
-from harness.saso.placement.bench import Row
+from harness.saso.placement.bench import Row, facts
 from harness.saso.placement.contestants import check_name
 from harness.saso.placement.graphs import graph_of
 from harness.saso.placement.scenario import Scenario
@@ -124,25 +124,17 @@ def _passed(engine: Engine, controller: Controller, period_s: float, periods: in
 
 
 def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float) -> Row:
-    layout, where = scenario.layout, list(zip(done.levels, done.queues, strict=True))
+    where = list(zip(done.levels, done.queues, strict=True))
     settled = settled_at(where)
     after = slice(settled if settled < len(where) else -STILL, None)
     climbed, more = (max((new for old, new in pairwise(each) if new > old), default=0) for each in (done.levels, done.queues))
     moves = sum(one != other for one, other in pairwise(where[after]))
     return Row(
         law=law,
-        scenario=scenario.name,
-        shape=scenario.shape.topology,
-        costs=scenario.costs,
-        payload=layout.payload,
-        operators=layout.operators,
-        places=len(layout.ports),
-        cpus=scenario.world.cpus,
-        software=scenario.world.software,
+        **facts(scenario),
         event="",
         noise=0.0,
         periods=len(where),
-        seed=scenario.seed,
         best_throughput=top,
         best_threads=best.levels[-1],
         best_queues=best.queues[-1],

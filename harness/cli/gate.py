@@ -1,0 +1,261 @@
+"""`millrace gate`: base against head, a verdict on each cell, and an exit code that a CI can trust."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import traceback
+from pathlib import Path
+from typing import Any
+
+from harness.cli.arguments import seconds, shown, whole
+from harness.errors import RunFailed, UserError
+from harness.gate.errors import Interrupted, NoBase
+from harness.gate.verdict import Comparison, Exit, exit_code
+
+SUMMARY = "slower, fine, or cannot tell: compare two versions of a program, for CI"
+
+DESCRIPTION = """\
+Compare two versions of a program, base and head, and say of each cell of a suite: regressed, ok, improved, or cannot tell.
+
+Both are built in trees of their own. A sample is a fresh process; two pairs of them in mirrored order (base head head base, or
+the other way round, by a coin) are a block, and blocks are what the statistics count. Measuring goes on until each cell is
+decided or the time is up. Meanwhile base is compared with itself in the same way: if that finds a difference, the host is not
+to be trusted, and the call says so. Of head that is no worse, at most one call in a hundred (alpha 0.01) says that it is.
+
+A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or JSON files of
+pytest-benchmark, of which each counts as one process.
+
+exit codes:
+  0    ok: no cell is worse by more than the factor
+  1    regressed: at least one cell is, for certain
+  2    the call is wrong: an option, the suite, the revision of head
+  3    inconclusive: cannot tell of at least one cell (--inconclusive pass makes it 0, fail makes it 1)
+  4    no base: an unknown revision, it does not build, a cell that it has no number of, results of another host
+  5    not measured: head does not build, or gave no number of some cell
+  6    host unstable: base differs from itself
+  7    wrong results: head lost, doubled, reordered or harmed tuples
+  70   the gate itself failed, or could not write what was asked for
+  130  interrupted; what was measured is written
+
+examples:
+  millrace gate --base main
+      the working tree against main, with the default suite, in at most 10 minutes
+
+  millrace gate --base v1.2.0 --head HEAD --factor 1.05 --time-budget 300 --junitxml gate.xml --markdown gate.md
+      in CI: up to 5 % slower is fine, 5 minutes, reports for the server and for people
+
+  millrace gate --base main --suite my/suite.yaml --pairs 40
+      cells of your own, 40 pairs of each, looked at once; docs/gate.md shows how to write a suite
+
+  millrace gate --base old1.json --base old2.json --head new1.json --head new2.json
+      files of pytest-benchmark; to decide anything at alpha 0.01 it takes 14 files a side, and more with several benchmarks
+
+  millrace gate --base main --json verdict.json; millrace gate --base verdict.json --head later.json
+      a verdict's file holds head's samples, and can be a side later
+
+  millrace gate selftest        how often the gate is wrong on this machine
+  millrace gate history show    verdicts over time, and when they changed"""
+
+WORDS = {"selftest": "harness.cli.gate_selftest", "history": "harness.cli.gate_history"}
+
+DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
+DEFAULT_FACTOR, DEFAULT_ALPHA = 1.02, 0.01
+MOST_FACTOR = 100.0
+MOST_PAIRS = 10_000
+MOST_SEED = 2**63 - 1
+SHORTEST_S = 1.0
+POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
+FAILED = 70  # EX_SOFTWARE of sysexits.h: not 1, which says "regressed"
+OF_MEASURING = {"suite": "--suite", "pairs": "--pairs", "time_budget": "--time-budget", "seed": "--seed"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options of `millrace gate`."""
+    sides = parser.add_argument_group("what to compare")
+    sides.add_argument(
+        "--base",
+        required=True,
+        action="append",
+        metavar="REV|DIR|RESULTS",
+        help="what to compare with: a revision, a directory, or a file of results; may be repeated for files",
+    )
+    sides.add_argument(
+        "--head",
+        action="append",
+        metavar="REV|DIR|RESULTS",
+        help="what is in question (default: the current directory); files if --base is files, and may be repeated then",
+    )
+    sides.add_argument("--suite", metavar="FILE", help="what to measure (default: the project's config/gate/default.yaml)")
+    sides.add_argument(
+        "--allow-other-host", action="store_true", help="compare files of different hosts; a note says how they differ"
+    )
+    terms = parser.add_argument_group("when a cell has regressed")
+    terms.add_argument(
+        "--factor",
+        type=factor,
+        metavar="X",
+        help=f"the ratio, head over base, up to which head is fine; above 1 (default: the suite's, else {DEFAULT_FACTOR:g}). "
+        "A slowdown that equals it cannot be told from one below it: to find 5 %% for certain, take 1.02 or 1.03",
+    )
+    terms.add_argument(
+        "--alpha",
+        type=alpha,
+        metavar="P",
+        help=f"chance of any false alarm in a call, at most; above 0, below 0.5 (default: the suite's, else {DEFAULT_ALPHA:g})",
+    )
+    terms.add_argument(
+        "--inconclusive",
+        choices=[policy for policy in POLICIES if policy],
+        help="what cells that cannot be told amount to: exit code 0 or 1 (default: 3)",
+    )
+    effort = parser.add_argument_group("how long")
+    effort.add_argument(
+        "--pairs",
+        type=pairs,
+        default="auto",
+        metavar="N|auto",
+        help="pairs of each cell, an even number, looked at once at their end; auto (the default): until decided",
+    )
+    effort.add_argument(
+        "--time-budget",
+        type=seconds(SHORTEST_S),
+        metavar="S",
+        help="seconds to measure, builds not counted (default: the suite's; with --pairs N: as long as it takes)",
+    )
+    effort.add_argument(
+        "--seed",
+        type=whole(0, MOST_SEED),
+        metavar="N",
+        help="seed of the order of processes (default: drawn anew; reports tell it)",
+    )
+    outputs = parser.add_argument_group("reports (- is stdout, in place of the table)")
+    outputs.add_argument("--only-changed", action="store_true", help="tables without the cells that are ok")
+    outputs.add_argument("--json", metavar="PATH|-", help="all samples and decisions; pytest-benchmark can read it too")
+    outputs.add_argument("--markdown", metavar="PATH|-", help="for a comment; also goes to $GITHUB_STEP_SUMMARY if that is set")
+    outputs.add_argument("--csv", metavar="PATH|-", help="raw numbers, one row a cell")
+    outputs.add_argument("--junitxml", metavar="PATH|-", help="a test case a cell; a regression is a failure")
+
+
+def factor(text: str) -> float:
+    """A ratio above 1."""
+    return _number(text, 1.0, MOST_FACTOR, "a number above 1, at most 100")
+
+
+def alpha(text: str) -> float:
+    """A chance above 0 and below a half."""
+    return _number(text, 0.0, math.nextafter(0.5, 0.0), "a number above 0 and below 0.5")
+
+
+def pairs(text: str) -> int | str:
+    """`auto`, or an even number."""
+    if text == "auto":
+        return text
+    if text.isascii() and text.isdigit() and len(text) <= 9 and 2 <= int(text) <= MOST_PAIRS and int(text) % 2 == 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"must be auto, or an even number from 2 to {MOST_PAIRS}, not {shown(text)}")
+
+
+def _number(text: str, above: float, most: float, rule: str) -> float:
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        value = math.nan
+    if not above < value <= most:  # nan compares false
+        raise argparse.ArgumentTypeError(f"must be {rule}, not {shown(text)}")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, report; the exit code is the verdict. 1 never means that the gate itself has failed."""
+    try:
+        return _run(args)
+    except RunFailed as error:
+        if error.exit_code == RunFailed.exit_code:
+            error.exit_code = FAILED
+        raise
+    except UserError:
+        raise
+    except Exception:
+        traceback.print_exc()
+        return FAILED
+
+
+def _run(args: argparse.Namespace) -> int:
+    from harness.cli.gate_outputs import check_outputs, write_outputs
+
+    check_outputs(args)
+    inconclusive = POLICIES[args.inconclusive]
+    options: dict[str, Any] = {"inconclusive": args.inconclusive, "allow_other_host": args.allow_other_host}
+    try:
+        comparison = _compare_files(args) if _are_files(args) else _measure(args, options)
+    except Interrupted as stopped:
+        write_outputs(args, stopped.comparison, 130, inconclusive, options, finished=False)
+        raise
+    code = exit_code(comparison, inconclusive)
+    is_written = write_outputs(args, comparison, code, inconclusive, options, finished=True)
+    return int(code) or (0 if is_written else FAILED)
+
+
+def _are_files(args: argparse.Namespace) -> bool:
+    """Whether both sides are files of results. Raises UserError for a mixture, NoBase for a base file that is not there."""
+    sides = {"--base": args.base, "--head": args.head or ["."]}
+    kinds = {option: {Path(text).is_file() for text in texts} for option, texts in sides.items()}
+    for option, texts in sides.items():
+        for text in texts:
+            if text.endswith(".json") and not Path(text).exists():
+                kind = NoBase if option == "--base" else UserError
+                raise kind(f"{option} {shown(text)}: there is no such file")
+        if kinds[option] == {True, False}:
+            raise UserError(
+                f"{option} must be files of results only, or one revision or directory, not both: {', '.join(texts)}"
+            )
+        if kinds[option] == {False} and len(texts) > 1:
+            raise UserError(f"{option} must be one revision or directory, not {len(texts)}: {', '.join(texts)}")
+    if kinds["--base"] != kinds["--head"]:
+        files, other = ("--base", "--head") if True in kinds["--base"] else ("--head", "--base")
+        raise UserError(f"{other} must be files of results too, since {files} is: not {shown(sides[other][0])}")
+    return True in kinds["--base"]
+
+
+def _compare_files(args: argparse.Namespace) -> Comparison:
+    from harness.gate.results.compare_files import compare_files
+
+    given = [option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, "auto")]
+    if given:
+        raise UserError(f"{given[0]} is for measuring, and files of results are measured already: leave it out")
+    terms = {"factor": args.factor or DEFAULT_FACTOR, "alpha": args.alpha or DEFAULT_ALPHA}
+    return compare_files(args.base, args.head, **terms, allow_other_host=args.allow_other_host)
+
+
+def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
+    """Build both sides and measure them; `options` gets what was chosen."""
+    from harness.cli.gate_progress import GateProgress
+    from harness.gate.compare import compare
+    from harness.gate.sequential import declare
+    from harness.gate.suite import load_suite
+    from harness.gate.tree import prepare
+
+    suite = load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
+    count = None if args.pairs == "auto" else args.pairs
+    budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
+    seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed
+    level = args.alpha or suite.alpha or DEFAULT_ALPHA
+    declare(len(suite.cells), level, count)  # raises UserError for too few pairs, before anything is built
+    options |= {"pairs": args.pairs, "time_budget_s": budget_s if math.isfinite(budget_s) else None}
+    with GateProgress() as progress:
+        base = prepare(args.base[0], suite, Path.cwd(), progress.notify, "base")
+        head = prepare((args.head or ["."])[0], suite, Path.cwd(), progress.notify, "head")
+        return compare(
+            base,
+            head,
+            suite,
+            factor=args.factor or suite.factor or DEFAULT_FACTOR,
+            alpha=level,
+            pairs=count,
+            time_budget_s=budget_s,
+            seed=seed,
+            progress=progress,
+            notify=progress.notify,
+        )

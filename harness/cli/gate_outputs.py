@@ -1,0 +1,97 @@
+"""Where the report of `millrace gate` goes: stdout, the files asked for, the CI's step summary."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.cli.arguments import check_writable
+from harness.cli.output import say
+from harness.errors import RunFailed, UserError
+from harness.gate.report.junit import junit
+from harness.gate.report.markdown import markdown
+from harness.gate.report.table import table
+from harness.gate.report.text import text
+from harness.gate.report.words import conclusion
+from harness.gate.results.verdict_file import VerdictFile, as_json
+from harness.gate.verdict import Comparison, Exit
+from harness.whole_file import write_whole
+
+FORMS = {"json": "--json", "markdown": "--markdown", "csv": "--csv", "junitxml": "--junitxml"}
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Raise UserError for a file that could not be written after all the measuring, and for two reports in one place."""
+    taken: dict[str, str] = {}
+    for name, option in FORMS.items():
+        path = getattr(args, name)
+        if path is None:
+            continue
+        if path != "-":
+            check_writable(option, path)
+        place = path if path == "-" else str(Path(path).resolve())
+        if place in taken:
+            raise UserError(f"{option} must name a place of its own: {path!r} is that of {taken[place]}")
+        taken[place] = option
+
+
+def write_outputs(
+    args: argparse.Namespace, comparison: Comparison, code: int, inconclusive: Exit, options: Mapping[str, Any], finished: bool
+) -> bool:
+    """Write all that was asked for; whether all of it could be. What could not be is told, and the rest is written."""
+    plain = {"inconclusive": inconclusive, "finished": finished}
+    forms: Mapping[str, Callable[[], str]] = {
+        "json": lambda: as_json(VerdictFile(comparison, code, finished, options)),
+        "markdown": lambda: markdown(comparison, only_changed=args.only_changed, **plain),
+        "csv": lambda: table(comparison, only_changed=args.only_changed),
+        "junitxml": lambda: junit(comparison, **plain),
+    }
+    asked = {name: getattr(args, name) for name in forms if getattr(args, name) is not None}
+    if "-" not in asked.values():
+        told = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **plain)
+    else:
+        told = forms[next(name for name, path in asked.items() if path == "-")]()
+        print(f"millrace gate: {conclusion(comparison, inconclusive, finished)}", file=sys.stderr)
+    files = [(path, forms[name]) for name, path in asked.items() if path != "-"]
+    problems = [*_written(files), *_said(told.rstrip("\n")), *_summarised(forms["markdown"])]
+    for problem in problems:
+        print(f"millrace gate: {problem}", file=sys.stderr)
+    return not problems
+
+
+def wants_colour() -> bool:
+    """On a terminal that can, unless NO_COLOR says otherwise."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _written(files: list[tuple[str, Callable[[], str]]]) -> Iterator[str]:
+    for path, form in files:
+        try:
+            write_whole(path, form().encode())
+        except RunFailed as error:
+            yield str(error)
+
+
+def _said(told: str) -> Iterator[str]:
+    try:
+        say(told)
+    except BrokenPipeError:  # who read us has seen enough; the exit code still counts
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter fails when it flushes at its end
+    except RunFailed as error:
+        yield str(error)
+
+
+def _summarised(form: Callable[[], str]) -> Iterator[str]:
+    """Append to the step summary of the CI, which may hold those of other steps."""
+    path = os.environ.get(STEP_SUMMARY)
+    if path:
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(form() + "\n")
+        except OSError as error:
+            yield f"cannot write {path} (${STEP_SUMMARY}): {error.strerror}"

@@ -1,0 +1,59 @@
+"""How far `millrace gate` is: a line on the terminal, or now and then one in a log."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from types import TracebackType
+
+from harness.cli.countdown import QUIET_S
+from harness.config import clock
+from harness.gate.verdict import Verdict
+
+
+class GateProgress:
+    """One line on stderr, overwritten on a terminal, else a new one every `QUIET_S`: blocks, time left, what is decided."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._told_s = -QUIET_S
+
+    def __enter__(self) -> GateProgress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._overwrite("")
+
+    def __call__(self, blocks: int, left_s: float, states: Mapping[str, Verdict]) -> None:
+        """`blocks` are measured, at most `left_s` are left [s], and cells stand as in `states`."""
+        line = f"block {blocks}, {_left(left_s)}; {_standing(states)}"
+        now_s = time.monotonic()
+        if self._live:
+            self._overwrite(line)
+        elif now_s - self._told_s >= QUIET_S:
+            self._told_s = now_s
+            print(f"millrace gate: {line}", file=sys.stderr, flush=True)
+
+    def notify(self, text: str) -> None:
+        """A line that stays: what is built, why we wait."""
+        self._overwrite("")
+        print(f"millrace gate: {text}", file=sys.stderr, flush=True)
+
+    def _overwrite(self, text: str) -> None:
+        if self._live:
+            width = shutil.get_terminal_size().columns
+            print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
+
+
+def _left(left_s: float) -> str:
+    return f"at most {clock(left_s)} left" if left_s < float("inf") else "no time limit"
+
+
+def _standing(states: Mapping[str, Verdict]) -> str:
+    """`3 of 8 cells decided: 2 ok, 1 regressed`."""
+    counts = Counter(str(verdict) for verdict in states.values() if verdict is not Verdict.INCONCLUSIVE)
+    told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    return f"{counts.total()} of {len(states)} cells decided{': ' + told if told else ''}"

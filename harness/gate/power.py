@@ -1,0 +1,58 @@
+"""How wide the bounds of `decide` are, and which slowdowns they find: computed for blocks that scatter normally.
+
+    python -m harness.gate.power        prints the table of docs/gate-statistics.md
+
+All widths scale with the standard deviation of the blocks, so one simulation in its units serves every host.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from harness.gate.sequential import Looks, declare
+from harness.gate.signed_rank import Walsh
+
+FACTOR, ALPHA, CELLS = 1.02, 0.01, 8  # of the table
+SCATTERS = (0.005, 0.01, 0.02, 0.04)  # sd of log ratios of blocks
+LOOKS = 6
+TRIALS = 4000
+CERTAINTY = 0.95
+
+
+def shortfalls(n: int, level: float, trials: int = TRIALS, seed: int = 1) -> np.ndarray:
+    """How far the lower bound at `level` is below the truth, in standard deviations of a block, in `trials` rows of n blocks.
+
+    inf where n blocks give no bound.
+    """
+    rows = np.random.default_rng(seed).standard_normal((trials, n))
+    return np.array([-Walsh(row).low(level) for row in rows])
+
+
+def found(factor: float, scatter: float, shortfall: float) -> float:
+    """The slowdown, as a ratio, whose lower bound is beyond `factor` if it falls short by `shortfall` standard deviations."""
+    return factor * math.exp(scatter * shortfall)
+
+
+def rows(looks: Looks) -> Iterator[list[str]]:
+    """Of each look: blocks, mean half-width [sd], and for each of `SCATTERS` mean half-width and the slowdown that is found."""
+    n: int | None = 0
+    for k in range(1, LOOKS + 1):
+        if (n := looks.next(n)) is None:
+            return
+        short = shortfalls(n, ALPHA / CELLS / looks.weight(k))
+        mean, bad = float(short.mean()), float(np.quantile(short, CERTAINTY))
+        yield [str(n), f"{mean:.2f}", *(f"±{mean * sd:.1%}, {found(FACTOR, sd, bad) - 1:.1%}" for sd in SCATTERS)]
+
+
+def table() -> str:
+    """As Markdown."""
+    head = ["blocks", "half-width [sd]", *(f"sd {sd:.1%}" for sd in SCATTERS)]
+    lines = [head, ["---:"] * len(head), *rows(declare(CELLS, ALPHA))]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,96 @@
+"""The report as JUnit XML, which CI servers show: a test case a cell.
+
+A regression is a failure, and so are wrong results; a cell without a number is an error; one that cannot be told is skipped, or
+a failure if the caller wants it so. A control that failed is an error of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from harness.gate.report.rows import between, quantity, ratio, row, worst_first
+from harness.gate.report.words import conclusion
+from harness.gate.signed_rank import estimate
+from harness.gate.verdict import CellResult, Comparison, Exit, Verdict, exit_code
+
+KINDS = {
+    Verdict.REGRESSED: "failure",
+    Verdict.WRONG: "failure",
+    Verdict.FAILED: "error",
+    Verdict.FIXED: "error",
+    Verdict.UNMEASURED: "error",
+    Verdict.INCONCLUSIVE: "skipped",
+}
+FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
+
+
+def junit(comparison: Comparison, *, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True) -> str:
+    """The document."""
+    name = _clean(f"gate.{comparison.suite}")
+    suite = ElementTree.Element("testsuite", name=name, timestamp=comparison.started_at, time=f"{comparison.seconds:.3f}")
+    _properties(suite, _terms(comparison, conclusion(comparison, inconclusive, finished), exit_code(comparison, inconclusive)))
+    for result in worst_first(comparison):
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(result.cell.name))
+        _properties(case, _numbers(result))
+        _judge(case, result, comparison.factor, inconclusive)
+    if comparison.control is not None:
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name="control: base against itself")
+        _properties(case, _numbers(comparison.control))
+        if comparison.control_failed:
+            ElementTree.SubElement(case, "error", type="host unstable", message="base was found to differ from itself")
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _judge(case: ElementTree.Element, result: CellResult, factor: float, inconclusive: Exit) -> None:
+    """Say why a case has not passed, if it has not."""
+    kind = KINDS.get(result.verdict)
+    if result.verdict is Verdict.INCONCLUSIVE and inconclusive is Exit.REGRESSED:
+        kind = "failure"
+    if kind is None:
+        return
+    told = row(result)
+    numbers = f"ratio {told.ratio} {told.bounds}, factor {factor:g}, base {told.base}, head {told.head}"
+    found = ElementTree.SubElement(case, kind, message=_clean(f"{result.verdict}: {result.reason or numbers}"))
+    if kind != "skipped":
+        found.set("type", str(result.verdict))
+
+
+def _properties(parent: ElementTree.Element, values: dict[str, object]) -> None:
+    properties = ElementTree.SubElement(parent, "properties")
+    for name, value in values.items():
+        ElementTree.SubElement(properties, "property", name=name, value=_clean(str(value)))
+
+
+def _terms(comparison: Comparison, verdict: str, code: Exit) -> dict[str, object]:
+    return {
+        "verdict": verdict,
+        "exit_code": int(code),
+        "base": comparison.base.label,
+        "base_commit": comparison.base.commit or "",
+        "head": comparison.head.label,
+        "head_commit": comparison.head.commit or "",
+        "factor": comparison.factor,
+        "alpha": comparison.alpha,
+        "seed": comparison.seed,
+    }
+
+
+def _numbers(result: CellResult) -> dict[str, object]:
+    decision, unit = result.decision, result.cell.metric.unit
+    sides = {
+        name: quantity(estimate(values), unit) for name, values in (("base", result.base), ("head", result.head)) if values
+    }
+    bounds = {"ratio": ratio(decision.ratio), "bounds": between(decision.low, decision.high), "blocks": decision.blocks}
+    return {"verdict": result.verdict, **bounds, "metric": result.cell.metric.name, **sides}
+
+
+def _clean(text: str) -> str:
+    """Without the characters that XML cannot have."""
+    return FORBIDDEN.sub("�", text)

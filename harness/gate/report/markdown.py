@@ -1,0 +1,36 @@
+"""The report for a pull request: the verdict, one table, and the rest as a list."""
+
+from __future__ import annotations
+
+from harness.gate.report.rows import HEADINGS, row, worst_first
+from harness.gate.report.words import conclusion, foot, heading, reasons, remarks
+from harness.gate.verdict import Comparison, Exit
+
+ALIGNED = (":-:", ":--", "--:", "--:", "--:", ":-:", ":--")
+
+
+def markdown(
+    comparison: Comparison,
+    *,
+    only_changed: bool = False,
+    inconclusive: Exit = Exit.INCONCLUSIVE,
+    finished: bool = True,
+) -> str:
+    """The whole report."""
+    shown = worst_first(comparison, only_changed)
+    parts = [f"### Gate: {_escaped(conclusion(comparison, inconclusive, finished))}", _escaped(heading(comparison))]
+    if shown:
+        lines = [_line(HEADINGS), _line(ALIGNED), *(_line([_escaped(word) for word in row(result)]) for result in shown)]
+        parts.append("\n".join(lines))
+    rest = [*reasons(comparison), *foot(comparison, only_changed), *remarks(comparison)]
+    parts.append("\n".join(f"* {_escaped(line)}" for line in rest))
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(words: tuple[str, ...] | list[str]) -> str:
+    return f"| {' | '.join(words)} |"
+
+
+def _escaped(text: str) -> str:
+    """As it is, where Markdown would take a character for a sign of its own."""
+    return "".join(f"\\{letter}" if letter in "\\`*_|<>[]#~" else letter for letter in text)

@@ -1,0 +1,123 @@
+"""The rows of the table, worst first, in words and figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from harness.gate.results.pytest_format import SECONDS
+from harness.gate.signed_rank import bounds, estimate
+from harness.gate.verdict import MARKS, CellResult, Comparison, Verdict
+
+ORDER = (
+    Verdict.WRONG,
+    Verdict.FAILED,
+    Verdict.UNMEASURED,
+    Verdict.FIXED,
+    Verdict.REGRESSED,
+    Verdict.INCONCLUSIVE,
+    Verdict.OK,
+    Verdict.IMPROVED,
+)
+"""Worst first."""
+
+MEANINGS = {
+    Verdict.REGRESSED: "worse",
+    Verdict.IMPROVED: "better",
+    Verdict.INCONCLUSIVE: "cannot tell",
+    Verdict.WRONG: "head is broken",
+    Verdict.FAILED: "head is broken",
+    Verdict.FIXED: "base has no number",
+    Verdict.UNMEASURED: "not measured",
+}
+"""Of the marks."""
+
+HEADINGS = ("", "cell", "base", "head", "ratio", "bounds", "verdict")
+TAIL = 0.025  # on each side of the 95 % interval of a side's samples
+UNKNOWN = "-"
+
+
+class Row(NamedTuple):
+    """One cell, as it is told: a text a column of `HEADINGS`."""
+
+    mark: str
+    cell: str
+    base: str
+    head: str
+    ratio: str
+    bounds: str
+    verdict: str
+
+
+def worst_first(comparison: Comparison, only_changed: bool = False) -> list[CellResult]:
+    """The cells in the order of a reader; `only_changed`: those that are not ok."""
+    results = [result for result in comparison.cells if not (only_changed and result.verdict is Verdict.OK)]
+    return sorted(results, key=lambda result: (ORDER.index(result.verdict), -_known(result.decision.ratio), result.cell.name))
+
+
+def row(result: CellResult) -> Row:
+    """A cell's row."""
+    unit, decision = result.cell.metric.unit, result.decision
+    return Row(
+        MARKS[result.verdict],
+        one_line(result.cell.name),
+        side(result.base, unit),
+        side(result.head, unit),
+        ratio(decision.ratio),
+        between(decision.low, decision.high),
+        str(result.verdict),
+    )
+
+
+def side(values: Sequence[float], unit: str) -> str:
+    """A side's samples: the Hodges-Lehmann estimate ± the farther end of its 95 % interval, which takes 6 samples."""
+    if not values:
+        return UNKNOWN
+    middle = estimate(values)
+    low, high = bounds(values, TAIL)
+    half = max(middle - low, high - middle)
+    spread = f" ± {100 * half / middle:.1f} %" if middle > 0 and math.isfinite(half) else ""
+    return quantity(middle, unit) + spread
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit; times in the unit that suits them."""
+    if unit in SECONDS:
+        seconds = value * SECONDS[unit]
+        unit = next((name for name in ("s", "ms", "µs") if abs(seconds) >= SECONDS[name]), "ns")
+        value = seconds / SECONDS[unit]
+    return f"{figure(value)} {one_line(unit)}".rstrip()
+
+
+def figure(value: float) -> str:
+    """Four digits, or all that are before the point."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:#.4g}".rstrip(".")
+
+
+def ratio(value: float) -> str:
+    """A ratio, to a thousandth."""
+    return UNKNOWN if math.isnan(value) else "∞" if math.isinf(value) else f"{value:.3f}"
+
+
+def between(low: float, high: float) -> str:
+    """The bounds of a ratio."""
+    if not low > 0 and math.isinf(high):
+        return UNKNOWN
+    return f"[{ratio(low) if low > 0 else '0'}, {ratio(high)}]"
+
+
+def one_line(text: str) -> str:
+    """A text without line ends and other characters that would break a table."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def legend(results: Sequence[CellResult]) -> str:
+    """What the marks mean, of those that occur."""
+    found = {result.verdict for result in results}
+    told = dict.fromkeys(f"{MARKS[verdict]} {MEANINGS[verdict]}" for verdict in ORDER if verdict in found and MARKS[verdict])
+    return ", ".join(told)
+
+
+def _known(value: float) -> float:
+    return 0.0 if math.isnan(value) else value

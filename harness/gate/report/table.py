@@ -1,0 +1,66 @@
+"""The cells as CSV, worst first: raw numbers, one row a cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+from harness.gate.report.rows import TAIL, one_line, worst_first
+from harness.gate.signed_rank import bounds, estimate
+from harness.gate.verdict import CellResult, Comparison
+
+COLUMNS = (
+    "cell",
+    "verdict",
+    "ratio",
+    "low",
+    "high",
+    "blocks",
+    "metric",
+    "unit",
+    "lower_is_better",
+    "base",
+    "base_low",
+    "base_high",
+    "base_samples",
+    "head",
+    "head_low",
+    "head_high",
+    "head_samples",
+    "reason",
+)
+
+
+def table(comparison: Comparison, *, only_changed: bool = False) -> str:
+    """The rows, with a line of headings. What is not known is empty."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_numbers(result) for result in worst_first(comparison, only_changed))
+    return buffer.getvalue()
+
+
+def _numbers(result: CellResult) -> list[object]:
+    decision, metric = result.decision, result.cell.metric
+    sides = [entry for values in (result.base, result.head) for entry in (*_estimated(values), len(values))]
+    return [
+        one_line(result.cell.name),
+        str(result.verdict),
+        *map(_plain, (decision.ratio, decision.low, decision.high)),
+        decision.blocks,
+        one_line(metric.name),
+        one_line(metric.unit),
+        str(metric.lower_is_better).lower(),
+        *sides,
+        one_line(result.reason),
+    ]
+
+
+def _estimated(values: tuple[float, ...]) -> list[object]:
+    """A side's Hodges-Lehmann estimate with its interval."""
+    return [_plain(value) for value in (estimate(values), *bounds(values, TAIL))] if values else ["", "", ""]
+
+
+def _plain(value: float) -> object:
+    return value if math.isfinite(value) else ""

@@ -1,0 +1,65 @@
+"""The report on a terminal or in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.gate.report.rows import HEADINGS, Row, row, worst_first
+from harness.gate.report.words import conclusion, foot, heading, reasons, remarks
+from harness.gate.verdict import Comparison, Exit, Verdict
+
+RESET, RED, GREEN, YELLOW = "\033[0m", "\033[31m", "\033[32m", "\033[33m"
+COLOURS = {
+    Verdict.REGRESSED: RED,
+    Verdict.WRONG: RED,
+    Verdict.FAILED: RED,
+    Verdict.UNMEASURED: RED,
+    Verdict.FIXED: YELLOW,
+    Verdict.INCONCLUSIVE: YELLOW,
+    Verdict.IMPROVED: GREEN,
+}
+LEFT = ("", "cell", "verdict")  # columns of words
+
+
+def text(
+    comparison: Comparison,
+    *,
+    only_changed: bool = False,
+    colour: bool = False,
+    inconclusive: Exit = Exit.INCONCLUSIVE,
+    finished: bool = True,
+) -> str:
+    """The whole report: the table, how to read it, what else to know, and in its last line the verdict."""
+    shown = worst_first(comparison, only_changed)
+    head, *lines = _aligned([Row(*HEADINGS), *map(row, shown)])
+    if colour:
+        lines = [_coloured(line, result.verdict) for line, result in zip(lines, shown, strict=True)]
+    table = (
+        [head, *lines]
+        if shown
+        else [f"nothing has changed in {len(comparison.cells)} cells" if comparison.cells else "no cell"]
+    )
+    parts = [
+        [heading(comparison)],
+        table,
+        reasons(comparison),
+        foot(comparison, only_changed),
+        remarks(comparison),
+        [conclusion(comparison, inconclusive, finished)],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _aligned(rows: Sequence[Row]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(_cells(each, widths)).rstrip() for each in rows]
+
+
+def _cells(each: Row, widths: Sequence[int]) -> list[str]:
+    columns = zip(HEADINGS, each, widths, strict=True)
+    return [word.ljust(width) if heading in LEFT else word.rjust(width) for heading, word, width in columns]
+
+
+def _coloured(line: str, verdict: Verdict) -> str:
+    colour = COLOURS.get(verdict)
+    return f"{colour}{line}{RESET}" if colour else line

@@ -1,0 +1,116 @@
+"""What a comparison means, in sentences: the same in every form of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.config import clock
+from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
+from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
+
+NAMED = 4  # cells that a sentence names; the others are counted
+
+SIDES = (
+    "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval (signed rank; from 6 samples on)"
+)
+RATIOS = "ratio: head over base, above 1 is worse; bounds: what the verdict rests on, each one-sided, after all corrections"
+
+
+def heading(comparison: Comparison) -> str:
+    """What was compared with what."""
+    return (
+        f"suite {one_line(comparison.suite)}: head {one_line(comparison.head.label)} against {one_line(comparison.base.label)}"
+    )
+
+
+def foot(comparison: Comparison, only_changed: bool = False) -> list[str]:
+    """How to read the table: the marks that occur, and the numbers if there are any."""
+    shown = worst_first(comparison, only_changed)
+    marks = legend(shown)
+    lines = [f"marks: {marks}"] if marks else []
+    return [*lines, SIDES, RATIOS] if any(result.base or result.head for result in shown) else lines
+
+
+def reasons(comparison: Comparison) -> list[str]:
+    """Why cells have no number or no decision."""
+    return [f"{one_line(result.cell.name)}: {one_line(result.reason)}" for result in worst_first(comparison) if result.reason]
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Improvements, notes, the control, the sides, the terms."""
+    improved = _named(comparison, Verdict.IMPROVED)
+    lines = [f"improved: {improved}"] if improved else []
+    lines += [f"note: {one_line(note)}" for note in comparison.notes]
+    lines.append(f"control: {_control(comparison)}")
+    lines += [f"{name}: {_side(side)}" for name, side in (("base", comparison.base), ("head", comparison.head))]
+    seed = f", seed {comparison.seed}" if comparison.interleaved else ""
+    lines.append(f"factor {comparison.factor:g}, alpha {comparison.alpha:g}{seed}; took {clock(comparison.seconds)}")
+    return lines
+
+
+def _control(comparison: Comparison) -> str:
+    result = comparison.control
+    if result is None:
+        return "none; that base does not differ from itself was not checked"
+    decision = result.decision
+    cell = one_line(result.cell.name)
+    if not decision.blocks:
+        reason = one_line(result.reason) or "there was no time"
+        return f"base gave no number of {cell}, so that it was not compared with itself: {reason}"
+    bounds = between(decision.low, decision.high)
+    if bounds == UNKNOWN:
+        return f"too few blocks to say whether base differs from itself ({decision.blocks} of {cell})"
+    found = "FAILED: base differs from itself" if comparison.control_failed else "base does not differ from itself"
+    return f"{found} ({ratio(decision.ratio)} {bounds}, {decision.blocks} blocks of {cell})"
+
+
+def _side(side: Side) -> str:
+    commit = side.commit or "no commit known"
+    return f"{one_line(side.label)} ({commit}{', with changes that are not in it' if side.dirty else ''})"
+
+
+def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True) -> str:
+    """The verdict, and what to do about it."""
+    if not finished:
+        open_cells = sum(result.verdict in (Verdict.INCONCLUSIVE, Verdict.UNMEASURED) for result in comparison.cells)
+        return f"INTERRUPTED: {open_cells} of {len(comparison.cells)} cells had no verdict yet"
+    code = exit_code(comparison)
+    limit = f"{100 * (comparison.factor - 1):.3g} %"
+    match code:
+        case Exit.WRONG_RESULTS:
+            return f"WRONG RESULTS of head in {_count(comparison, Verdict.WRONG)}: whatever its speed, mend that first"
+        case Exit.NOTHING_MEASURED if not comparison.cells:
+            return "NOTHING MEASURED: there is no cell"
+        case Exit.NOTHING_MEASURED:
+            broken = _count(comparison, Verdict.FAILED, Verdict.UNMEASURED)
+            return f"NOT MEASURED: no number of {broken}, for the reasons above: a cell that was not measured is no pass"
+        case Exit.NO_BASE:
+            cells = _count(comparison, Verdict.FIXED)
+            return f"NO BASE: base has no number of {cells}: take a base that has them, or leave them out"
+        case Exit.HOST_UNSTABLE:
+            return (
+                "HOST UNSTABLE: base was found to differ from itself, so no other verdict counts: try again on a quieter host"
+            )
+        case Exit.REGRESSED:
+            open_cells = _named(comparison, Verdict.INCONCLUSIVE)
+            told = f"; cannot tell of {open_cells}" if open_cells else ""
+            return f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} worse by more than {limit}{told}"
+        case Exit.INCONCLUSIVE:
+            more = "give more time (--time-budget)" if comparison.interleaved else "give more files a side"
+            policy = {Exit.OK: "; passed (--inconclusive pass)", Exit.REGRESSED: "; failed (--inconclusive fail)"}
+            unknown = _count(comparison, Verdict.INCONCLUSIVE)
+            return f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger --factor{policy.get(inconclusive, '')}"
+        case _:
+            return f"OK: none of {len(comparison.cells)} cells is worse by more than {limit}"
+
+
+def _count(comparison: Comparison, *verdicts: Verdict) -> str:
+    """`2 of 8 cells (this, that)`."""
+    count = sum(result.verdict in verdicts for result in comparison.cells)
+    return f"{count} of {len(comparison.cells)} cells ({_named(comparison, *verdicts)})"
+
+
+def _named(comparison: Comparison, *verdicts: Verdict) -> str:
+    names: Sequence[str] = [one_line(result.cell.name) for result in worst_first(comparison) if result.verdict in verdicts]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

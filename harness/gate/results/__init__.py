@@ -1,0 +1,13 @@
+"""Files of results: the verdict of a call as JSON, and files of this or of pytest-benchmark as sides of a comparison.
+
+verdict_file.py     a Comparison as JSON and back; the file is one of pytest-benchmark's as well
+pytest_format.py    the part of it that pytest-benchmark knows: statistics of head's samples, machine, commit
+read.py             what a file holds of one side: a number for each cell and process
+compare_files.py    two sides that were measured before: a Comparison that was not interleaved
+"""
+
+from harness.gate.results.compare_files import compare_files
+from harness.gate.results.read import Results, read_results
+from harness.gate.results.verdict_file import VerdictFile, read_verdict, write_json
+
+__all__ = ["Results", "VerdictFile", "compare_files", "read_results", "read_verdict", "write_json"]

@@ -1,0 +1,213 @@
+"""Two sides that were measured before, compared by the same statistics as if they had been measured now.
+
+Files of a side follow each other in the order given, and process i of base pairs with process i of head; two pairs are a
+block. That they were measured at other times cannot be mended: whatever changed meanwhile is a difference, as a note says.
+
+Cells may have different numbers of blocks, since a cell that is decided is measured no further. Each has one look, at all of
+its blocks; cells of equally many form a family, and of alpha it gets the share that it has of the cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from harness.errors import UserError
+from harness.gate.cell import Cell
+from harness.gate.decide import Family
+from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
+from harness.gate.host_key import UNKNOWN, differences, host_key
+from harness.gate.results.read import Answer, Results, read_results
+from harness.gate.sequential import Looks
+from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
+
+NOT_INTERLEAVED = (
+    "base and head were measured at different times: whatever changed on the host meanwhile counts as a difference"
+)
+ONE_PROCESS = "one process a side: the rounds of one process say nothing about the next process"
+SUITE = "results files"
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The files of a side as one."""
+
+    files: tuple[Results, ...]
+    answers: Mapping[str, Answer]
+
+    @property
+    def told(self) -> Side:
+        commits = {file.commit for file in self.files}
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        commit = self.files[0].commit if len(commits) == 1 else None
+        return Side(self.files[0].path + more, commit, any(file.dirty for file in self.files), self.files[0].host)
+
+
+def compare_files(
+    base: Sequence[str], head: Sequence[str], *, factor: float, alpha: float, allow_other_host: bool = False
+) -> Comparison:
+    """The verdict on files of head against files of base, at least one each.
+
+    Raises NoBase if base cannot be used, for itself or because it is of another host, NothingMeasured if head holds no result,
+    UserError if what is named as head is no file of results.
+    """
+    started = datetime.now(UTC)
+    old = _side(base, _unusable_base)
+    new = _side(head, _unusable_head)
+    notes = [NOT_INTERLEAVED, *(note for file in (*old.files, *new.files) for note in file.notes)]
+    notes += _hosts(old, new, allow_other_host)
+    names = [*new.answers, *(name for name in old.answers if name not in new.answers)]
+    broken = {name: _broken(old.answers.get(name), new.answers.get(name)) for name in names}
+    paired = {name: _paired(name, old.answers[name], new.answers[name]) for name in names if broken[name] is None}
+    unequal = [name for name in paired if len(old.answers[name].values) != len(new.answers[name].values)]
+    if unequal:
+        notes.append(f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on")
+    decided = _decided(paired, factor, alpha)
+    return Comparison(
+        suite=SUITE,
+        base=old.told,
+        head=new.told,
+        cells=tuple(broken[name] or decided[name] for name in names),
+        control=None,
+        control_failed=False,
+        factor=factor,
+        alpha=alpha,
+        seed=0,
+        started_at=started.isoformat(timespec="seconds"),
+        seconds=(datetime.now(UTC) - started).total_seconds(),
+        interleaved=False,
+        notes=tuple(notes),
+    )
+
+
+def _unusable_base(error: UserError) -> Exception:
+    return NoBase(f"--base {error}")
+
+
+def _unusable_head(error: UserError) -> Exception:
+    return NothingMeasured(f"--head {error}") if isinstance(error, UnusableResults) else UserError(f"--head {error}")
+
+
+def _side(paths: Sequence[str], refuse: Callable[[UserError], Exception]) -> _Side:
+    """The files of a side as one: a cell has the values of all files, and is broken if it is in any."""
+    try:
+        files = tuple(read_results(path) for path in paths)
+        names = dict.fromkeys(name for file in files for name in file.answers)
+        return _Side(files, {name: _joined(name, files) for name in names})
+    except UserError as error:
+        raise refuse(error) from error
+
+
+def _joined(name: str, files: Sequence[Results]) -> Answer:
+    cell = next(file.answers[name].cell for file in files if name in file.answers)
+    values: list[float] = []
+    for file in files:
+        answer = file.answers.get(name)
+        if answer is None:
+            return Answer(cell, broken=Verdict.UNMEASURED, reason=f"missing in {file.path}")
+        if answer.broken:
+            return Answer(cell, broken=answer.broken, reason=f"{answer.reason or answer.broken} in {file.path}")
+        if _kind(answer.cell) != _kind(cell):
+            raise UnusableResults(f"{file.path}: has {name} as {_shown(answer.cell)}, a file before it as {_shown(cell)}")
+        values += answer.values
+    return Answer(cell, tuple(values))
+
+
+def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
+    """Notes about hosts that differ; raises NoBase if that is not `allowed`. All files are held against head's first."""
+    first = new.files[0]
+    for file in (*new.files[1:], *old.files):
+        facts = ("cpu_model", "kernel", "python") if file.by_pytest != first.by_pytest else None  # what both kinds tell alike
+        mine, other = (
+            {name: value for name, value in each.host.items() if not facts or name in facts} for each in (first, file)
+        )
+        found = differences(mine, other)
+        if found and not allowed:
+            told = "; ".join(found).replace("base had", "there")
+            raise NoBase(
+                f"{first.path} and {file.path} are of different hosts ({told}); --allow-other-host compares them anyway"
+            )
+        if found:
+            return [f"hosts differ, which --allow-other-host allows: {'; '.join(found)} ({file.path})"]
+    return ["no file tells its host: that it is the same one is taken on trust"] if host_key(first.host) == UNKNOWN else []
+
+
+def _broken(old: Answer | None, new: Answer | None) -> CellResult | None:
+    """The result of a cell that cannot be compared; None if it can."""
+    cell = (new or old).cell
+    if new is not None and new.broken is Verdict.WRONG:
+        return _without_decision(cell, Verdict.WRONG, new.reason)
+    no_base = "not in base" if old is None else old.reason if old.broken else ""
+    no_head = "not in head" if new is None else new.reason if new.broken else ""
+    if no_base and no_head:
+        return _without_decision(cell, Verdict.UNMEASURED, f"{no_base}, {no_head}")
+    if no_head:
+        return _without_decision(cell, Verdict.FAILED, no_head)
+    return _without_decision(cell, Verdict.FIXED, no_base) if no_base else None
+
+
+def _without_decision(cell: Cell, verdict: Verdict, reason: str) -> CellResult:
+    return CellResult(cell, Decision(verdict, math.nan, 0.0, math.inf, 0), reason=reason)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    cell: Cell
+    base: tuple[float, ...]
+    head: tuple[float, ...]
+
+    @property
+    def blocks(self) -> int:
+        return len(self.base) // 2
+
+
+def _paired(name: str, old: Answer, new: Answer) -> _Pairs:
+    """Raises NoBase if the two are numbers of different kinds."""
+    if _kind(new.cell) != _kind(old.cell):
+        raise NoBase(f"--base has {name} as {_shown(old.cell)}, --head as {_shown(new.cell)}")
+    count = min(len(old.values), len(new.values))
+    return _Pairs(new.cell, old.values[:count], new.values[:count])
+
+
+def _kind(cell: Cell) -> tuple[str, bool]:
+    """What two numbers must share to have a ratio."""
+    return cell.metric.unit, cell.metric.lower_is_better
+
+
+def _shown(cell: Cell) -> str:
+    return f"{cell.metric.name} [{cell.metric.unit}]"
+
+
+def _decided(paired: Mapping[str, _Pairs], factor: float, alpha: float) -> dict[str, CellResult]:
+    """The results of cells that can be compared, by name."""
+    single = {name: pairs for name, pairs in paired.items() if not pairs.blocks}
+    results = {name: _result(pairs, _undecided(pairs), ONE_PROCESS) for name, pairs in single.items()}
+    count = len(paired) - len(single)
+    for blocks in {pairs.blocks for pairs in paired.values() if pairs.blocks}:
+        alike = {name: pairs for name, pairs in paired.items() if pairs.blocks == blocks}
+        family = Family([pairs.cell for pairs in alike.values()], factor, alpha * len(alike) / count, Looks.fixed(blocks))
+        for pairs in alike.values():
+            for first in range(0, 2 * blocks, 2):
+                family.add(pairs.cell.name, pairs.base[first : first + 2], pairs.head[first : first + 2])
+        needed = 2 * math.ceil(math.log2(count / alpha))  # n blocks all of one sign have a p-value of 2^-n
+        few = f"{{}} processes a side, of which it takes {needed} to decide anything" if 2 * blocks < needed else ""
+        for name, pairs in alike.items():
+            results[name] = _result(pairs, family.decision(pairs.cell.name), few.format(len(pairs.base)))
+    return results
+
+
+def _result(pairs: _Pairs, decision: Decision, reason: str) -> CellResult:
+    return CellResult(pairs.cell, decision, pairs.base, pairs.head, reason)
+
+
+def _undecided(pairs: _Pairs) -> Decision:
+    """Of one process a side: the ratio is told, and rests on nothing."""
+    return Decision(Verdict.INCONCLUSIVE, _ratio(pairs), 0.0, math.inf, 0)
+
+
+def _ratio(pairs: _Pairs) -> float:
+    """Of a single pair, in the bad direction."""
+    ratio = pairs.head[0] / pairs.base[0]
+    return ratio if pairs.cell.metric.lower_is_better else 1 / ratio

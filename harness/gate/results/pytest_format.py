@@ -1,0 +1,110 @@
+"""The part of a verdict file that pytest-benchmark knows, so that whatever reads its files reads ours.
+
+Only times go there, in seconds: its readers know no other quantity. A sample is the number that one process of head gave.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness import __version__
+from harness.gate.verdict import CellResult, Comparison, Side
+
+SECONDS: Mapping[str, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+def pytest_document(comparison: Comparison) -> dict[str, Any]:
+    """The keys of a file of pytest-benchmark, about head."""
+    return {
+        "machine_info": machine_info(comparison.head.host),
+        "commit_info": _commit_info(comparison.head),
+        "benchmarks": [_benchmark(result) for result in comparison.cells if result.head and result.cell.metric.unit in SECONDS],
+        "datetime": comparison.started_at,
+        "version": __version__,
+    }
+
+
+def machine_info(host: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says of its host, under the names of pytest-benchmark. What is not known is left out."""
+    implementation, _, version = str(host.get("python", "")).partition(" ")
+    system, _, release = str(host.get("kernel", "")).partition(" ")
+    known = {
+        "node": host.get("hostname_hash"),
+        "python_implementation": {"cpython": "CPython", "pypy": "PyPy"}.get(implementation, implementation) or None,
+        "python_version": version or None,
+        "python_compiler": host.get("compiler"),
+        "system": system or None,
+        "release": release or None,
+    }
+    cpu = {"brand_raw": host.get("cpu_model"), "count": host.get("cpus_allowed")}
+    info: dict[str, Any] = {name: value for name, value in known.items() if value is not None}
+    return {**info, "cpu": {name: value for name, value in cpu.items() if value is not None}}
+
+
+def host_of(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The other way round: a `machine_info` as far as it says what a record's `host` does.
+
+    Its compiler is the one that made Python, not the one that made what is measured, and does not count.
+    """
+    cpu = info.get("cpu") if isinstance(info.get("cpu"), dict) else {}
+    version = info.get("python_version")
+    known = {
+        "cpu_model": cpu.get("brand_raw"),
+        "cpus_allowed": cpu.get("count"),
+        "python": f"{str(info.get('python_implementation', 'cpython')).lower()} {version}" if version else None,
+        "kernel": f"{info.get('system', '')} {info.get('release', '')}".strip() or None,
+        "hostname_hash": info.get("node"),
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _commit_info(side: Side) -> dict[str, Any]:
+    return {"id": side.commit, "dirty": side.dirty, "time": None, "author_time": None, "project": None, "branch": None}
+
+
+def _benchmark(result: CellResult) -> dict[str, Any]:
+    seconds = [value * SECONDS[result.cell.metric.unit] for value in result.head]
+    return {
+        "group": None,
+        "name": result.cell.name,
+        "fullname": result.cell.key or result.cell.name,
+        "params": None,
+        "param": None,
+        "extra_info": {"verdict": str(result.verdict)},
+        "options": {},
+        "stats": _stats(seconds),
+    }
+
+
+def _stats(data: Sequence[float]) -> dict[str, Any]:
+    """The statistics that its tables show, of samples [s]; quartiles are interpolated. Operations are those per second."""
+    low, middle, high = (float(value) for value in np.percentile(data, (25, 50, 75)))
+    mean = statistics.fmean(data)
+    spread = statistics.stdev(data) if len(data) > 1 else 0.0
+    far = sum(abs(value - mean) > spread for value in data)
+    fence_low, fence_high = low - 1.5 * (high - low), high + 1.5 * (high - low)
+    within = [value for value in data if fence_low <= value <= fence_high] or list(data)
+    return {
+        "min": min(data),
+        "max": max(data),
+        "mean": mean,
+        "stddev": spread,
+        "rounds": len(data),
+        "median": middle,
+        "iqr": high - low,
+        "q1": low,
+        "q3": high,
+        "iqr_outliers": len(data) - len(within),
+        "stddev_outliers": far,
+        "outliers": f"{far};{len(data) - len(within)}",
+        "ld15iqr": min(within),
+        "hd15iqr": max(within),
+        "ops": 1 / mean if mean > 0 else 0.0,
+        "total": sum(data),
+        "iterations": 1,
+        "data": list(data),
+    }

@@ -1,0 +1,188 @@
+"""A Comparison as a file, and back: JSON such as pytest-benchmark writes, and beside it an object `gate` that has all of it.
+
+JSON has no infinity and no NaN: a ratio that is not known is null, and so is an upper bound where there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.checked_yaml import SCHEMAS, dotted
+from harness.errors import UserError
+from harness.gate.cell import Cell, Metric
+from harness.gate.errors import UnusableResults
+from harness.gate.results.pytest_format import pytest_document
+from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict, exit_code
+from harness.whole_file import write_whole
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class VerdictFile:
+    """What a verdict's file holds."""
+
+    comparison: Comparison
+    exit_code: int
+    finished: bool = True  # False: the user interrupted it
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the call, as far as the comparison does not have them
+
+
+def write_json(
+    comparison: Comparison,
+    path: str | os.PathLike[str],
+    *,
+    code: int | None = None,
+    finished: bool = True,
+    options: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the file, whole or not at all; `code`: the exit code if it is not the plain one. Raises RunFailed if it cannot."""
+    code = int(exit_code(comparison)) if code is None else code
+    write_whole(path, as_json(VerdictFile(comparison, code, finished, options or {})).encode())
+
+
+def as_json(verdict: VerdictFile) -> str:
+    """The file's text, checked against config/schemas/gate-verdict.schema.json."""
+    document = {**pytest_document(verdict.comparison), "gate": _gate(verdict)}
+    text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+    problem = schema_problem(json.loads(text))  # as it will be read: tuples are lists there
+    assert problem is None, problem
+    return text
+
+
+def read_verdict(path: str | os.PathLike[str]) -> VerdictFile:
+    """Read such a file. Raises UserError in one line: it cannot be read, is cut short, or is of another version."""
+    return verdict_of(load_json(path), path)
+
+
+def load_json(path: str | os.PathLike[str]) -> Any:
+    """The JSON in a file. Raises UserError if it cannot be read, UnusableResults if it is empty or cut short."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        if not text.strip():
+            raise UnusableResults(f"{path}: is empty")
+        return json.loads(text)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
+    except json.JSONDecodeError as error:
+        raise UnusableResults(f"{path}: not JSON, or cut short: {error.msg} in line {error.lineno}") from error
+    except (ValueError, RecursionError) as error:  # a number of too many digits; lists in lists in lists
+        raise UnusableResults(f"{path}: not JSON for us: {str(error).splitlines()[0]}") from error
+
+
+def verdict_of(document: Any, path: object) -> VerdictFile:
+    """What a document says. Raises UserError naming `path` if it does not fit the schema."""
+    version = document.get("gate", {}).get("schema_version") if _is_verdict(document) else None
+    if version is None:
+        raise UserError(f"{path}: not a verdict of the gate: has no gate.schema_version")
+    if version != SCHEMA_VERSION:
+        raise UserError(f"{path}: schema version {version!r}, this program reads {SCHEMA_VERSION}")
+    problem = schema_problem(document)
+    if problem is not None:
+        raise UserError(f"{path}: {problem}")
+    return _verdict(document["gate"])
+
+
+def _is_verdict(document: Any) -> bool:
+    return isinstance(document, dict) and isinstance(document.get("gate"), dict)
+
+
+def schema_problem(document: Any) -> str | None:
+    """What is wrong with a document: place and rule in a line; None if it fits."""
+    import jsonschema
+
+    rules = json.loads((SCHEMAS / "gate-verdict.schema.json").read_text(encoding="utf-8"))
+    error = next(iter(jsonschema.Draft202012Validator(rules).iter_errors(document)), None)
+    if error is None:
+        return None
+    told = " ".join(error.message.split())
+    return f"{dotted(tuple(error.absolute_path)) or 'the file'}: {told if len(told) <= 160 else told[:157] + '...'}"
+
+
+def _gate(verdict: VerdictFile) -> dict[str, Any]:
+    comparison = verdict.comparison
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "millrace", "version": __version__},
+        "finished": verdict.finished,
+        "exit_code": int(verdict.exit_code),
+        "options": dict(verdict.options),
+        "suite": comparison.suite,
+        "factor": comparison.factor,
+        "alpha": comparison.alpha,
+        "seed": comparison.seed,
+        "started_at": comparison.started_at,
+        "seconds": comparison.seconds,
+        "interleaved": comparison.interleaved,
+        "notes": list(comparison.notes),
+        "base": _side(comparison.base),
+        "head": _side(comparison.head),
+        "control_failed": comparison.control_failed,
+        "control": None if comparison.control is None else _cell(comparison.control),
+        "cells": [_cell(result) for result in comparison.cells],
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"label": side.label, "commit": side.commit, "dirty": side.dirty, "host": dict(side.host)}
+
+
+def _cell(result: CellResult) -> dict[str, Any]:
+    decision = result.decision
+    return {
+        "name": result.cell.name,
+        "key": result.cell.key,
+        "metric": asdict(result.cell.metric),
+        "verdict": str(decision.verdict),
+        "ratio": _finite(decision.ratio),
+        "low": _finite(decision.low) or 0.0,
+        "high": _finite(decision.high),
+        "blocks": decision.blocks,
+        "base": list(result.base),
+        "head": list(result.head),
+        "reason": result.reason,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _verdict(gate: Mapping[str, Any]) -> VerdictFile:
+    comparison = Comparison(
+        suite=gate["suite"],
+        base=Side(**gate["base"]),
+        head=Side(**gate["head"]),
+        cells=tuple(_result(cell) for cell in gate["cells"]),
+        control=None if gate["control"] is None else _result(gate["control"]),
+        control_failed=gate["control_failed"],
+        factor=gate["factor"],
+        alpha=gate["alpha"],
+        seed=gate["seed"],
+        started_at=gate["started_at"],
+        seconds=gate["seconds"],
+        interleaved=gate["interleaved"],
+        notes=tuple(gate["notes"]),
+    )
+    return VerdictFile(comparison, gate["exit_code"], gate["finished"], gate["options"])
+
+
+def _result(cell: Mapping[str, Any]) -> CellResult:
+    decision = Decision(
+        verdict=Verdict(cell["verdict"]),
+        ratio=math.nan if cell["ratio"] is None else cell["ratio"],
+        low=cell["low"],
+        high=math.inf if cell["high"] is None else cell["high"],
+        blocks=cell["blocks"],
+    )
+    described = Cell(cell["name"], Metric(**cell["metric"]), cell["key"])
+    return CellResult(described, decision, tuple(cell["base"]), tuple(cell["head"]), cell["reason"])

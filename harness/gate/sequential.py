@@ -1,0 +1,131 @@
+"""Looking at the numbers while they come in, without paying for it in false alarms.
+
+Who tests again after each block until something is significant will find it. Here the moments are declared beforehand: `Looks`,
+counts of blocks. Look k may spend alpha / (k (k + 1)) of the allowed chance of error. These shares add up to alpha over
+endlessly many looks, so the chance that any look ever errs is at most alpha (the union bound): measuring may stop at any time,
+for any reason, and there is no most number of blocks. It is alpha spending as of Lan and DeMets (Biometrika 70(3), 1983), with
+half for the first look.
+
+Turned round: the least over the looks so far of p_k k (k + 1) is a p-value that is valid whenever one stops (an always-valid
+p-value, Johari, Koomen, Pekelis and Walsh, Operations Research 70(3), 2022), and the narrowest of the looks' bounds, each at
+level / (k (k + 1)), are confidence bounds that are. `Evidence` has both. They agree: the p-value at a shift is at most `level`
+exactly if the bound at `level` is beyond that shift.
+
+The union bound ignores that looks share their blocks, which costs power. A boundary that knows their joint distribution would
+suppose a model of it, or a largest number of blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from harness.errors import UserError
+from harness.gate.signed_rank import Walsh
+
+GROWTH = math.sqrt(2)  # a guess, not tuned: closer looks stop sooner but each spends of the same alpha
+FEWEST = 10  # blocks of a first look: with fewer, the estimate that is told beside the verdict says little
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The counts of blocks at which is looked: `first`, and each time `growth` times as many, rounded up, without end."""
+
+    first: int
+    growth: float = GROWTH
+
+    @classmethod
+    def fixed(cls, n: int) -> Looks:
+        """One look, at n blocks, which spends all."""
+        return cls(n, math.inf)
+
+    def next(self, n: int) -> int | None:
+        """The first look at more than n blocks; None if there is none."""
+        look = self.first
+        while look <= n:
+            if math.isinf(self.growth):
+                return None
+            look = max(look + 1, math.ceil(look * self.growth))
+        return look
+
+    def is_look(self, n: int) -> bool:
+        """Whether the test is made at n blocks."""
+        return self.next(n - 1) == n
+
+    def number(self, n: int) -> int:
+        """How many looks there have been after n blocks: the number, from 1, of the look if it is one."""
+        count, look = 0, self.next(0)
+        while look is not None and look <= n:
+            count, look = count + 1, self.next(look)
+        return count
+
+    def weight(self, k: int) -> float:
+        """Look k >= 1 spends 1 / weight of the whole level."""
+        return 1.0 if math.isinf(self.growth) else k * (k + 1.0)
+
+
+def fewest_blocks(level: float) -> int:
+    """How many blocks it takes to reject anything at `level`: with n of them, the least p-value is 2^-n."""
+    n = 1
+    while 2.0**-n > level:
+        n += 1
+    return n
+
+
+def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
+    """The looks of a call over `cells` cells. With `pairs`, one look at that many pairs of each cell.
+
+    The first look is where the first look's share of the strictest of Holm's levels can be reached. UserError if `pairs` is
+    odd, or so small that no outcome could decide anything.
+    """
+    if pairs is None:
+        first = Looks(FEWEST)
+        return Looks(max(FEWEST, fewest_blocks(alpha / (first.weight(1) * cells))))
+    least = 2 * fewest_blocks(alpha / cells)
+    if pairs % 2 or pairs < least:
+        raise UserError(f"--pairs must be even and at least {least} to decide {cells} cells at alpha {alpha:g}, not {pairs}")
+    return Looks.fixed(pairs // 2)
+
+
+class Evidence:
+    """What a growing row of numbers, one a block, has shown at the looks so far."""
+
+    def __init__(self, looks: Looks) -> None:
+        self.looks = looks
+        self.values: list[float] = []
+        self._seen: list[tuple[float, Walsh]] = []  # of each look: its weight, and the averages at it
+        self._last: Walsh | None = None
+
+    def add(self, value: float) -> bool:
+        """Take in the next number. True if this is a look: what is proven may have changed."""
+        self.values.append(value)
+        self._last = None
+        if not self.looks.is_look(len(self.values)):
+            return False
+        self._last = Walsh(self.values)
+        self._seen.append((self.looks.weight(len(self._seen) + 1), self._last))
+        return True
+
+    def p_greater(self, shift: float) -> float:
+        """Always-valid p-value of "the middle is at most `shift`"."""
+        return min([1.0, *(weight * walsh.p_greater(shift) for weight, walsh in self._seen)])
+
+    def p_less(self, shift: float) -> float:
+        """Always-valid p-value of "the middle is at least `shift`"."""
+        return min([1.0, *(weight * walsh.p_less(shift) for weight, walsh in self._seen)])
+
+    def low(self, level: float) -> float:
+        """Lower confidence bound, valid at any stop; -inf before the first look."""
+        return max([-math.inf, *(walsh.low(level / weight) for weight, walsh in self._seen)])
+
+    def high(self, level: float) -> float:
+        """Upper confidence bound, valid at any stop; inf before the first look."""
+        return min([math.inf, *(walsh.high(level / weight) for weight, walsh in self._seen)])
+
+    def estimate(self) -> float:
+        """Of all numbers so far, also those after the last look; nan if there are none."""
+        if not self.values:
+            return math.nan
+        if self._last is None:
+            self._last = Walsh(self.values)
+        return self._last.estimate()

@@ -1,0 +1,77 @@
+"""Stand-ins for what commands would build or measure."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from types import ModuleType
+
+import pytest
+
+from harness.gate.verdict import Comparison, Side, Verdict
+from tests.gate.made_comparisons import comparison, result
+
+
+@dataclass
+class Suite:
+    name: str = "short"
+    cells: tuple = ("a", "b")
+    factor: float = 1.02
+    alpha: float = 0.01
+    time_budget_s: float = 540.0
+
+
+@dataclass
+class Stand:
+    """Stands in for suites, trees and measuring; `ends` is what measuring comes to."""
+
+    ends: Comparison | BaseException = field(default_factory=lambda: comparison(result("a")))
+    suite: Suite = field(default_factory=Suite)
+    refuses: dict = field(default_factory=dict)  # role -> what preparing it raises
+    prepared: list = field(default_factory=list)
+    loaded: list = field(default_factory=list)
+    asked: dict = field(default_factory=dict)
+
+    def load_suite(self, path):
+        self.loaded.append(str(path))
+        return self.suite
+
+    def prepare(self, text, suite, repository, notify, role):
+        if role in self.refuses:
+            raise self.refuses[role]
+        notify(f"building {role} {text}")
+        self.prepared.append((role, text))
+        return Side(text, None)
+
+    def compare(self, base, head, suite, **options):
+        self.asked = options
+        options["progress"](4, 90.0, {"a": Verdict.OK, "b": Verdict.INCONCLUSIVE})
+        if isinstance(self.ends, BaseException):
+            raise self.ends
+        return self.ends
+
+
+@pytest.fixture
+def gate_stand(monkeypatch, tmp_path):
+    """Everything behind the command line; the current directory is empty."""
+    made = Stand()
+    for name in ("load_suite", "prepare", "compare"):
+        module = ModuleType({"load_suite": "suite", "prepare": "tree", "compare": "compare"}[name])
+        setattr(module, name, getattr(made, name))
+        monkeypatch.setitem(sys.modules, f"harness.gate.{module.__name__}", module)
+    monkeypatch.chdir(tmp_path)
+    for variable in ("NO_COLOR", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(variable, raising=False)
+    return made
+
+
+@pytest.fixture
+def error_line(capsys):
+    """What is on stderr when it is asked for: one line, without a traceback. Progress does not count."""
+
+    def read():
+        lines = [line for line in capsys.readouterr().err.splitlines() if "building" not in line and "block" not in line]
+        assert len(lines) == 1, lines
+        return lines[0]
+
+    return read

@@ -1,0 +1,200 @@
+"""`millrace gate`: options, exit codes, words of its own. Nothing is built or measured: stand-ins do as they are told."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.cli import gate, main
+from harness.errors import RunFailed, UserError
+from harness.gate.errors import Interrupted, NoBase, NothingMeasured
+from harness.gate.verdict import Verdict
+from tests.gate.made_comparisons import CALM, comparison, result
+
+CODES = [
+    (0, [result("a"), result("b", Verdict.IMPROVED)], {}),
+    (1, [result("a", Verdict.REGRESSED)], {}),
+    (3, [result("a", Verdict.INCONCLUSIVE)], {}),
+    (4, [result("a", Verdict.FIXED)], {}),
+    (5, [result("a", Verdict.FAILED)], {}),
+    (5, [result("a", Verdict.UNMEASURED)], {}),
+    (6, [result("a", Verdict.REGRESSED)], {"control_failed": True}),
+    (7, [result("a", Verdict.WRONG)], {}),
+]
+
+
+@pytest.mark.parametrize(("code", "cells", "changes"), CODES)
+def test_the_exit_code_is_the_verdict(gate_stand, capsys, code, cells, changes):
+    gate_stand.ends = comparison(*cells, **changes)
+    assert main(["gate", "--base", "main", "--json", "v.json"]) == code
+    assert json.loads(Path("v.json").read_text())["gate"]["exit_code"] == code
+
+
+@pytest.mark.parametrize(("policy", "code"), [("pass", 0), ("fail", 1)])
+def test_what_cannot_be_told_is_mapped_by_the_policy(gate_stand, capsys, policy, code):
+    gate_stand.ends = comparison(result("a", Verdict.INCONCLUSIVE))
+    assert main(["gate", "--base", "main", "--inconclusive", policy]) == code
+    gate_stand.ends = comparison(result("a", Verdict.FAILED))
+    assert main(["gate", "--base", "main", "--inconclusive", policy]) == 5
+
+
+def test_by_default_the_working_tree_is_compared_by_the_projects_suite(gate_stand, capsys):
+    assert main(["gate", "--base", "main"]) == 0
+    assert gate_stand.prepared == [("base", "main"), ("head", ".")]
+    assert gate_stand.loaded == [str(gate.DEFAULT_SUITE)] and gate_stand.loaded[0].endswith("config/gate/default.yaml")
+    asked = gate_stand.asked
+    assert (asked["factor"], asked["alpha"], asked["pairs"], asked["time_budget_s"]) == (1.02, 0.01, None, 540.0)
+    assert 0 <= asked["seed"] < 2**32
+
+
+def test_a_seed_is_drawn_anew_for_each_call_unless_it_is_given(gate_stand, capsys):
+    seeds = set()
+    for _ in range(3):
+        main(["gate", "--base", "main"])
+        seeds.add(gate_stand.asked["seed"])
+    assert len(seeds) == 3
+    main(["gate", "--base", "main", "--seed", "5"])
+    assert gate_stand.asked["seed"] == 5
+
+
+def test_the_suites_terms_hold_unless_others_are_given(gate_stand, capsys):
+    gate_stand.suite.factor, gate_stand.suite.alpha, gate_stand.suite.time_budget_s = 1.1, 0.05, 90.0
+    main(["gate", "--base", "main", "--suite", "my.yaml"])
+    assert gate_stand.loaded == ["my.yaml"]
+    assert (gate_stand.asked["factor"], gate_stand.asked["alpha"], gate_stand.asked["time_budget_s"]) == (1.1, 0.05, 90.0)
+    main(["gate", "--base", "main", "--factor", "1.3", "--alpha", "0.02", "--time-budget", "7"])
+    assert (gate_stand.asked["factor"], gate_stand.asked["alpha"], gate_stand.asked["time_budget_s"]) == (1.3, 0.02, 7.0)
+
+
+def test_pairs_that_are_counted_have_no_time_limit_unless_one_is_given(gate_stand, capsys):
+    main(["gate", "--base", "main", "--pairs", "40"])
+    assert gate_stand.asked["pairs"] == 40 and gate_stand.asked["time_budget_s"] == math.inf
+    main(["gate", "--base", "main", "--pairs", "40", "--time-budget", "60"])
+    assert gate_stand.asked["time_budget_s"] == 60.0
+
+
+def test_too_few_pairs_are_refused_before_anything_is_built(gate_stand, error_line):
+    assert main(["gate", "--base", "main", "--pairs", "4"]) == 2
+    assert "--pairs must be even and at least 16" in error_line()
+    assert gate_stand.prepared == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--factor", "1"], "argument --factor: must be a number above 1, at most 100, not '1'"),
+        (["--factor", "nan"], "not 'nan'"),
+        (["--factor", "inf"], "not 'inf'"),
+        (["--factor", "1_1"], "not '1_1'"),
+        (["--alpha", "0"], "argument --alpha: must be a number above 0 and below 0.5, not '0'"),
+        (["--alpha", "0.5"], "not '0.5'"),
+        (["--pairs", "7"], "argument --pairs: must be auto, or an even number from 2 to 10000, not '7'"),
+        (["--pairs", "0"], "not '0'"),
+        (["--pairs", "²"], "not '²'"),
+        (["--pairs", "10002"], "not '10002'"),
+        (["--time-budget", "0"], "argument --time-budget: must be from 1 to 86400 seconds, not '0'"),
+        (["--seed", "-1"], "argument --seed: must be a whole number from 0"),
+        (["--inconclusive", "maybe"], "argument --inconclusive: invalid choice: 'maybe'"),
+    ],
+)
+def test_a_bad_option_is_told_in_a_line(gate_stand, error_line, words, told):
+    with pytest.raises(SystemExit) as stop:
+        main(["gate", "--base", "main", *words])
+    assert stop.value.code == 2
+    line = error_line()
+    assert line.startswith("millrace gate: ") and told in line
+
+
+def test_base_is_required(gate_stand, error_line):
+    with pytest.raises(SystemExit) as stop:
+        main(["gate"])
+    assert stop.value.code == 2
+    assert "required: --base" in error_line()
+
+
+@CALM
+@given(st.floats(allow_nan=True) | st.text(max_size=8))
+def test_a_factor_is_above_one_or_refused(value):
+    try:
+        assert 1.0 < gate.factor(str(value)) <= gate.MOST_FACTOR
+    except Exception as error:
+        assert "\n" not in str(error) and "above 1" in str(error)
+
+
+@CALM
+@given(st.integers() | st.text(max_size=8))
+def test_pairs_are_even_or_auto_or_refused(value):
+    try:
+        found = gate.pairs(str(value))
+        assert found == "auto" or (found % 2 == 0 and 2 <= found <= gate.MOST_PAIRS)
+    except Exception as error:
+        assert "an even number from 2" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("role", "error", "code"),
+    [
+        ("base", NoBase("base 'x' is unknown"), 4),
+        ("base", NoBase("base 'x' does not build"), 4),
+        ("head", NothingMeasured("head '.' does not build"), 5),
+        ("head", UserError("--head must be a revision"), 2),
+        ("head", RunFailed("cannot open the lock file"), 70),
+    ],
+)
+def test_a_side_that_cannot_be_prepared_has_its_exit_code(gate_stand, error_line, role, error, code):
+    gate_stand.refuses = {role: error}
+    assert main(["gate", "--base", "x"]) == code
+    assert error_line() == f"millrace gate: {error}"
+
+
+def test_a_bug_never_looks_like_a_regression(gate_stand, capsys):
+    gate_stand.ends = ZeroDivisionError("a bug")
+    assert main(["gate", "--base", "main"]) == 70
+    assert "ZeroDivisionError: a bug" in capsys.readouterr().err
+
+
+def test_an_interrupted_call_writes_what_it_has_measured(gate_stand, capsys):
+    gate_stand.ends = Interrupted(comparison(result("a"), result("b", Verdict.INCONCLUSIVE)))
+    assert main(["gate", "--base", "main", "--json", "v.json", "--junitxml", "v.xml"]) == 130
+    found = json.loads(Path("v.json").read_text())["gate"]
+    assert found["finished"] is False and found["exit_code"] == 130 and len(found["cells"]) == 2
+    assert ElementTree.parse("v.xml").getroot().tag == "testsuites"
+    told = capsys.readouterr()
+    assert "INTERRUPTED: 1 of 2" in told.out and told.err.endswith("millrace gate: interrupted\n")
+
+
+def test_interrupted_while_building_there_is_nothing_to_write(gate_stand, capsys):
+    gate_stand.refuses = {"base": KeyboardInterrupt()}
+    assert main(["gate", "--base", "main", "--json", "v.json"]) == 130
+    assert not Path("v.json").exists()
+
+
+def test_selftest_and_history_are_commands_of_their_own(monkeypatch, capsys):
+    for word in ("selftest", "history"):
+        module = ModuleType(f"harness.cli.gate_{word}")
+        module.SUMMARY, module.DESCRIPTION = "what it does", f"All about {word}."
+        module.add_arguments = lambda parser: parser.add_argument("--calls", type=int)
+        module.run = lambda args: 40 + args.calls
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        assert main(["gate", word, "--calls", "2"]) == 42
+        with pytest.raises(SystemExit):
+            main(["gate", word, "--help"])
+        out = capsys.readouterr().out
+        assert out.startswith(f"usage: millrace gate {word}") and f"All about {word}." in out
+
+
+def test_help_teaches_every_exit_code(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["gate", "--help"])
+    assert stop.value.code == 0
+    out = capsys.readouterr().out
+    for code in (0, 1, 2, 3, 4, 5, 6, 7, 70, 130):
+        assert f"\n  {code} " in out

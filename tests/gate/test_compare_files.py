@@ -1,0 +1,265 @@
+"""Files of results as sides: what a file counts for, what is refused and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import random
+import subprocess
+import sys
+
+import pytest
+
+from harness.errors import UserError
+from harness.gate.cell import Metric
+from harness.gate.errors import NoBase, NothingMeasured
+from harness.gate.results import compare_files, read_results, write_json
+from harness.gate.verdict import CellResult, Decision, Exit, Side, Verdict, exit_code
+from tests.gate.made_comparisons import HOST, comparison, result
+
+MACHINE = {
+    "python_implementation": "CPython",
+    "python_version": "3.11.2",
+    "system": "Linux",
+    "release": "6.1.0-13",
+    "cpu": {"brand_raw": "Aligned 9000", "count": 2},
+}
+
+
+class Runs:
+    """Writes files as pytest-benchmark does: one a process."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.written = 0
+
+    def write(self, medians, machine=MACHINE, **changes):
+        stats = [{"fullname": name, "name": name, "stats": {"median": median}} for name, median in medians.items()]
+        document = {"machine_info": machine, "commit_info": {"id": "c" * 40, "dirty": False}, "benchmarks": stats, **changes}
+        self.written += 1
+        path = self.directory / f"{self.written}.json"
+        path.write_text(json.dumps(document))
+        return str(path)
+
+    def side(self, processes, factor=1.0, names=("a", "b"), seed=1):
+        draw = random.Random(seed)
+        return [self.write({name: 1e-3 * factor * draw.uniform(0.995, 1.005) for name in names}) for _ in range(processes)]
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path)
+
+
+def judged(base, head, **changes):
+    return compare_files(base, head, **{"factor": 1.05, "alpha": 0.01, **changes})
+
+
+def verdicts(made):
+    return {each.cell.name: each.verdict for each in made.cells}
+
+
+def test_files_of_one_process_each_are_samples_in_the_order_given(runs):
+    base, head = runs.side(4), runs.side(4, seed=2)
+    made = judged(base, head)
+    assert made.cells[0].base == tuple(read_results(path).answers["a"].values[0] for path in base)
+    assert made.cells[0].decision.blocks == 2
+    assert not made.interleaved and "different times" in made.notes[0]
+    assert made.control is None
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(1.0, Verdict.OK), (1.2, Verdict.REGRESSED), (0.8, Verdict.IMPROVED)])
+def test_enough_processes_decide(runs, factor, expected):
+    made = judged(runs.side(24), runs.side(24, factor, seed=2))
+    assert set(verdicts(made).values()) == {expected}
+    assert made.cells[0].decision.ratio == pytest.approx(factor, rel=0.01)
+
+
+def test_one_process_a_side_is_inconclusive_however_far_apart(runs):
+    made = judged(runs.side(1), runs.side(1, factor=3.0))
+    assert set(verdicts(made).values()) == {Verdict.INCONCLUSIVE}
+    assert made.cells[0].decision.ratio == pytest.approx(3.0, rel=0.02)
+    assert "one process" in made.cells[0].reason
+    assert exit_code(made) == Exit.INCONCLUSIVE
+
+
+def test_too_few_processes_say_how_many_it_takes(runs):
+    made = judged(runs.side(6), runs.side(6, factor=3.0))
+    assert set(verdicts(made).values()) == {Verdict.INCONCLUSIVE}
+    assert made.cells[0].reason == "6 processes a side, of which it takes 16 to decide anything"
+    assert set(verdicts(judged(runs.side(16), runs.side(16, factor=3.0))).values()) == {Verdict.REGRESSED}
+
+
+def test_a_benchmark_that_is_on_one_side_only_is_never_a_pass(runs):
+    made = judged(runs.side(2, names=("both", "gone")), runs.side(2, names=("both", "new")))
+    assert verdicts(made) == {"both": Verdict.INCONCLUSIVE, "new": Verdict.FIXED, "gone": Verdict.FAILED}
+    assert exit_code(made) == Exit.NOTHING_MEASURED
+
+
+def test_a_benchmark_that_is_missing_in_one_file_names_it(runs):
+    base, head = runs.side(3), runs.side(2)
+    head.append(runs.write({"a": 1e-3}))
+    made = judged(base, head)
+    assert verdicts(made)["b"] is Verdict.FAILED
+    assert made.cells[1].reason == f"missing in {head[2]}"
+
+
+def test_more_files_on_one_side_are_left_out_with_a_note(runs):
+    made = judged(runs.side(5), runs.side(4))
+    assert len(made.cells[0].base) == len(made.cells[0].head) == 4
+    assert any("more samples on one side" in note for note in made.notes)
+
+
+def test_a_verdict_gives_the_samples_of_its_head(tmp_path):
+    made = comparison(result("a", Verdict.REGRESSED), result("b"))
+    write_json(made, tmp_path / "old.json")
+    write_json(comparison(result("a"), result("b")), tmp_path / "new.json")
+    again = judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
+    assert again.cells[0].base == made.cells[0].head
+    assert verdicts(again) == {"a": Verdict.IMPROVED, "b": Verdict.OK}
+    assert again.base.commit == "b" * 40 and again.base.dirty
+
+
+def test_cells_with_different_numbers_of_blocks_are_decided_each_with_its_own(tmp_path):
+    def cut(each, pairs):
+        return CellResult(each.cell, each.decision, each.base[:pairs], each.head[:pairs])
+
+    for name, verdict in (("old", Verdict.OK), ("new", Verdict.REGRESSED)):
+        made = comparison(result("long", verdict), cut(result("short", verdict), 18))
+        write_json(made, tmp_path / f"{name}.json")
+    again = judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
+    assert [each.decision.blocks for each in again.cells] == [10, 9]
+    assert set(verdicts(again).values()) == {Verdict.REGRESSED}
+
+
+def test_wrong_results_in_heads_file_stay_wrong(tmp_path):
+    write_json(comparison(result("a")), tmp_path / "old.json")
+    write_json(comparison(result("a", Verdict.WRONG, reason="3 tuples lost")), tmp_path / "new.json")
+    again = judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
+    assert exit_code(again) == Exit.WRONG_RESULTS
+    assert "3 tuples lost" in again.cells[0].reason
+
+
+@pytest.mark.parametrize("verdict", [Verdict.WRONG, Verdict.FAILED, Verdict.UNMEASURED])
+def test_a_cell_that_was_broken_in_bases_file_is_no_base(tmp_path, verdict):
+    write_json(comparison(result("a", verdict), result("b")), tmp_path / "old.json")
+    write_json(comparison(result("a"), result("b")), tmp_path / "new.json")
+    assert exit_code(judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])) == Exit.NO_BASE
+
+
+def test_an_interrupted_verdict_can_be_a_side_and_is_told(tmp_path):
+    write_json(comparison(result("a")), tmp_path / "old.json", code=130, finished=False)
+    write_json(comparison(result("a")), tmp_path / "new.json")
+    assert any("interrupted" in note for note in judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")]).notes)
+
+
+def test_a_verdict_without_a_sample_holds_no_results(tmp_path):
+    write_json(comparison(result("a")), tmp_path / "old.json")
+    for cells in ((), (result("a", Verdict.UNMEASURED),)):
+        write_json(comparison(*cells, head=Side(".", None)), tmp_path / "new.json", code=130, finished=False)
+        with pytest.raises(NothingMeasured, match="holds no sample"):
+            judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"benchmarks": []}', '{"benchmarks": [{"stats": {}}]}'])
+def test_a_file_without_results_is_no_base_or_a_head_without_a_measurement(runs, tmp_path, text):
+    good, bad = runs.write({"a": 1.0}), tmp_path / "bad.json"
+    bad.write_text(text)
+    with pytest.raises(NoBase, match=r"bad\.json"):
+        judged([str(bad)], [good])
+    with pytest.raises(NothingMeasured, match=r"bad\.json") as refusal:
+        judged([good], [str(bad)])
+    assert "\n" not in str(refusal.value) and str(refusal.value).startswith("--head ")
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", '{"speed": 5}', '{"gate": {"schema_version": 2}}', '{"gate": {}}'])
+def test_a_file_of_something_else_is_no_base_or_a_wrong_call(runs, tmp_path, text):
+    good, bad = runs.write({"a": 1.0}), tmp_path / "bad.json"
+    bad.write_text(text)
+    with pytest.raises(NoBase, match=r"bad\.json"):
+        judged([str(bad)], [good])
+    with pytest.raises(UserError, match=r"--head .*bad\.json"):
+        judged([good], [str(bad)])
+
+
+@pytest.mark.parametrize("median", [0, -1.0, "fast", None, True, math.nan])
+def test_a_time_that_is_none_is_refused(runs, median):
+    with pytest.raises(NothingMeasured, match="a: must be a number above 0"):
+        judged([runs.write({"a": 1.0})], [runs.write({"a": median})])
+
+
+def test_a_benchmark_that_is_there_twice_is_refused(runs):
+    twice = [{"fullname": "a", "stats": {"median": 1.0}}] * 2
+    with pytest.raises(NoBase, match="a is there twice"):
+        judged([runs.write({}, benchmarks=twice)], [runs.write({"a": 1.0})])
+
+
+def test_results_of_another_host_are_no_base_unless_allowed(runs):
+    other = {**MACHINE, "cpu": {"brand_raw": "Aligned 9000", "count": 64}}
+    base, head = [runs.write({"a": 1.0}, other)], [runs.write({"a": 1.0})]
+    with pytest.raises(NoBase, match=r"cpus_allowed 2, there 64.*--allow-other-host"):
+        judged(base, head)
+    made = judged(base, head, allow_other_host=True)
+    assert any("cpus_allowed" in note for note in made.notes)
+
+
+def test_files_of_one_side_must_be_of_one_host_too(runs):
+    other = {**MACHINE, "python_version": "3.13.1"}
+    with pytest.raises(NoBase, match="python"):
+        judged([runs.write({"a": 1.0})] * 2, [runs.write({"a": 1.0}), runs.write({"a": 1.0}, other)])
+
+
+def test_a_kernels_last_number_makes_no_other_host(runs):
+    other = {**MACHINE, "release": "6.1.0-99"}
+    assert judged([runs.write({"a": 1.0}, other)], [runs.write({"a": 1.0})]).cells
+
+
+def test_both_kinds_of_files_go_together_as_far_as_they_tell_their_hosts(runs, tmp_path):
+    write_json(comparison(result("verdict's name", metric=Metric("median", "s"), key="a")), tmp_path / "old.json")
+    assert HOST["cpu_model"] == MACHINE["cpu"]["brand_raw"]
+    made = judged([str(tmp_path / "old.json")], [runs.write({"a": 1.0})])
+    assert [each.cell.key for each in made.cells] == ["a"] and made.cells[0].base
+
+
+def test_numbers_in_different_units_are_not_compared(runs, tmp_path):
+    write_json(comparison(result("a")), tmp_path / "old.json")
+    with pytest.raises(NoBase, match=r"--base has a as ns_per_hop \[ns\], --head as median \[s\]"):
+        judged([str(tmp_path / "old.json")], [runs.write({"a": 1.0})])
+
+
+def test_a_throughput_that_falls_is_worse(tmp_path):
+    def of(value):
+        cell = result("a", metric=Metric("rate", "tuples/s", lower_is_better=False)).cell
+        return CellResult(cell, Decision(Verdict.INCONCLUSIVE, 1.0, 0.0, math.inf, 0), (value,), (value,))
+
+    write_json(comparison(of(100.0)), tmp_path / "old.json")
+    write_json(comparison(of(50.0)), tmp_path / "new.json")
+    made = judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
+    assert made.cells[0].decision.ratio == pytest.approx(2.0)
+
+
+def test_a_file_that_cannot_be_read_is_told(runs, tmp_path):
+    with pytest.raises(NoBase, match="cannot be read"):
+        judged([str(tmp_path / "none.json")], [runs.write({"a": 1.0})])
+
+
+def test_files_that_do_not_tell_their_host_are_compared_with_a_note(runs):
+    base, head = runs.write({"a": 1.0}, {}), runs.write({"a": 1.0}, {})
+    assert any("taken on trust" in note for note in judged([base], [head]).notes)
+    with pytest.raises(NoBase, match="cpu_model"):
+        judged([base], [runs.write({"a": 1.0})])
+    assert not any("taken on trust" in note for note in judged([runs.write({"a": 1.0})], [runs.write({"a": 1.0})]).notes)
+
+
+@pytest.mark.heavy
+def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
+    (tmp_path / "test_it.py").write_text("def test_sum(benchmark):\n    benchmark.pedantic(sum, ([1, 2],), rounds=3)\n")
+    words = ["-m", "pytest", "test_it.py", "-q", "-p", "no:cacheprovider", "--benchmark-json", "out.json"]
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = read_results(tmp_path / "out.json")
+    (answer,) = results.answers.values()
+    assert answer.cell.key == "test_it.py::test_sum" and len(answer.values) == 1 and 0 < answer.values[0] < 1
+    assert results.host["python"] == f"{sys.implementation.name} {platform.python_version()}"
+    assert results.host["cpus_allowed"] >= 1 and results.host["cpu_model"]

@@ -1,0 +1,39 @@
+"""docs/gate.md and --help say the same as the code."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from harness.cli import gate
+from harness.gate.verdict import MARKS, Exit, Verdict
+
+DOCS = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
+
+
+def test_every_option_is_in_the_docs_and_no_other():
+    parser = argparse.ArgumentParser(add_help=False)
+    gate.add_arguments(parser)
+    options = {word for action in parser._actions for word in action.option_strings}
+    section = DOCS.split("## Options")[1].split("\n## ")[0]
+    told = {
+        word
+        for line in section.splitlines()
+        if line.startswith("| `--")
+        for word in re.findall(r"--[a-z-]+", line.split(" | ")[0])
+    }
+    assert told == options
+
+
+def test_every_exit_code_is_in_the_docs_and_in_the_help():
+    codes = {*map(int, Exit), gate.FAILED, 130}
+    assert {int(code) for code in re.findall(r"^\| (\d+) \| ", DOCS.split("## Exit codes")[1].split("\n## ")[0], re.M)} == codes
+    assert {int(code) for code in re.findall(r"^  (\d+) +\w", gate.DESCRIPTION, re.M)} == codes
+
+
+def test_every_mark_is_in_the_docs_with_its_verdicts():
+    rows = dict(re.findall(r"^\| (`.`|) ?\| ([a-z].*) \|$", DOCS.split("| mark | verdict |")[1].split("\n\n")[0], re.M))
+    for verdict in Verdict:
+        mark = f"`{MARKS[verdict]}`" if MARKS[verdict] else ""
+        assert str(verdict) in rows[mark]

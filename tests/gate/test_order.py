@@ -1,0 +1,78 @@
+"""A block: four processes in mirrored order by a coin, and one number for them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import UserError
+from harness.gate.cell import Cell, Metric
+from harness.gate.order import block_order, log_ratios, sides
+
+TIME = Cell("pipeline", Metric())
+THROUGHPUT = Cell("pipeline", Metric("tuples_per_s", "tuples/s", lower_is_better=False))
+MIRRORED = {("base", "head", "head", "base"), ("head", "base", "base", "head")}
+
+times = st.floats(1e-3, 1e9)
+
+
+def test_both_orders_come_about_equally_often_and_no_other():
+    draw = random.Random(3)
+    orders = [block_order(draw) for _ in range(400)]
+    assert set(orders) == MIRRORED
+    assert 160 < orders.count(("base", "head", "head", "base")) < 240  # a fair coin is outside in 6 of 100,000 cases
+
+
+def test_the_seed_decides_the_order():
+    def orders(seed: int) -> list:
+        draw = random.Random(seed)
+        return [block_order(draw) for _ in range(20)]
+
+    assert orders(1) == orders(1) != orders(2)
+
+
+def test_values_go_to_their_sides_pair_by_pair():
+    assert sides(("base", "head", "head", "base"), [1, 2, 3, 4]) == ((1, 4), (2, 3))
+    assert sides(("head", "base", "base", "head"), [1, 2, 3, 4]) == ((2, 3), (1, 4))
+
+
+def test_a_block_is_the_mean_of_its_pairs_log_ratios():
+    assert log_ratios(TIME, [100, 100], [110, 120]) == pytest.approx([(math.log(1.1) + math.log(1.2)) / 2])
+
+
+def test_worse_is_positive_whatever_the_metrics_direction():
+    assert log_ratios(TIME, [100, 100], [110, 110])[0] > 0
+    assert log_ratios(THROUGHPUT, [100, 100], [110, 110])[0] < 0
+
+
+def test_pairs_of_half_a_block_are_left_out():
+    assert len(log_ratios(TIME, [1.0] * 7, [2.0] * 7)) == 3
+    assert log_ratios(TIME, [1.0], [2.0]) == []
+
+
+@given(st.sampled_from(sorted(MIRRORED)), st.floats(-0.1, 0.1), st.floats(-0.1, 0.1), st.floats(-0.5, 0.5))
+def test_drift_and_a_slower_second_process_cancel(order, drift, second, effect):
+    """What is left is the effect alone, exactly."""
+    logs = [drift * t + second * (t % 2) + effect * (side == "head") for t, side in enumerate(order)]
+    base, head = sides(order, [math.exp(log) for log in logs])
+    assert log_ratios(TIME, base, head) == pytest.approx([effect], abs=1e-9)
+
+
+@given(st.lists(times, min_size=4, max_size=4))
+def test_had_the_coin_fallen_otherwise_the_number_would_have_the_other_sign(values):
+    one, other = (log_ratios(TIME, *sides(order, values))[0] for order in sorted(MIRRORED))
+    assert one == pytest.approx(-other, abs=1e-9)
+
+
+@pytest.mark.parametrize(("value", "side"), list(itertools.product([0.0, -1.0, math.inf, math.nan], [0, 1])))
+def test_a_value_without_a_logarithm_is_told_in_one_line(value, side):
+    pairs = [[1.0, 1.0], [1.0, 1.0]]
+    pairs[side][1] = value
+    with pytest.raises(UserError, match=r"^cell pipeline: ns_per_hop must be a finite number above 0 .*, not ") as raised:
+        log_ratios(TIME, *pairs)
+    assert "\n" not in str(raised.value)

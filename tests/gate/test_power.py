@@ -1,0 +1,44 @@
+"""The table of power in the docs: what the code computes, and what normal theory says of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.gate import power
+from harness.gate.sequential import Looks
+
+DOCS = Path(__file__).parents[2] / "docs" / "gate-statistics.md"
+
+
+def test_the_docs_show_what_the_code_computes():
+    (shown,) = re.findall(r"<!-- python -m harness.gate.power -->\n(.*?)\n<!-- end -->", DOCS.read_text(), re.DOTALL)
+    assert shown.strip() == power.table()
+
+
+@pytest.mark.parametrize(("n", "level"), [(20, 0.05), (60, 0.001)])
+def test_half_widths_are_nearly_those_of_the_normal_mean(n, level):
+    """Of normal noise the signed rank needs pi / 3 as many numbers as the mean, for large n."""
+    mean = power.shortfalls(n, level, trials=400).mean()
+    theory = stats.norm.isf(level) * math.sqrt(math.pi / 3 / n)
+    assert mean == pytest.approx(theory, rel=0.15)
+
+
+def test_the_slowdown_that_is_found_is_the_one_whose_bound_reaches_the_factor():
+    short = power.shortfalls(33, 0.001, trials=400)
+    slowdown = power.found(1.02, 0.01, float(np.quantile(short, 0.95)))
+    reached = math.log(slowdown) - 0.01 * short > math.log(1.02)
+    assert reached.mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_too_few_blocks_have_no_width():
+    assert np.isinf(power.shortfalls(4, 0.01, trials=3)).all()
+
+
+def test_a_fixed_call_has_one_row():
+    assert [row[0] for row in power.rows(Looks.fixed(12))] == ["12"]
