@@ -7,10 +7,9 @@ import json
 import pytest
 
 from harness.cli import main
+from harness.gate import results
 from harness.gate.host_key import host_key
 from tests.gate.history.made_verdicts import BIG_HOST, HOST, nights, result, verdict
-
-results = pytest.importorskip("harness.gate.results")
 
 
 @pytest.fixture
