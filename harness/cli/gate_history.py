@@ -74,6 +74,7 @@ def add(args: argparse.Namespace) -> int:
     """Keep verdicts: all of them, or none if one cannot be used."""
     from harness.gate.history import store
     from harness.gate.history.row import entry_of
+    from harness.gate.host_key import UNKNOWN, host_key
     from harness.gate.results import read_verdict
 
     comparisons = [read_verdict(path).comparison for path in args.verdict]
@@ -84,7 +85,9 @@ def add(args: argparse.Namespace) -> int:
             raise UserError(f"{path}: {error}") from error
     for path, comparison in zip(args.verdict, comparisons, strict=True):
         kept = store.add(comparison, Path(args.history))
-        say(f"{path}: " + (f"kept as {kept}" if kept else f"is in {args.history} already"))
+        told = f"kept as {kept}" if kept else f"is in {args.history} already"
+        nameless = "" if host_key(comparison.head.host) != UNKNOWN else "; it tells no host: keep those of several hosts apart"
+        say(f"{path}: {told}{nameless}")
     return 0
 
 

@@ -20,7 +20,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from harness.gate.history.text import size_text
+from harness.gate.history.text import size_text, warnings
 from harness.gate.history.trend import PER, Series
 from harness.plots import provenance, style
 
@@ -165,13 +165,12 @@ def _legend(series: Sequence[Series], looks: dict[str, tuple[str, str]]) -> list
 
 
 def _sentence(series: Sequence[Series]) -> str:
-    """The foot: what a marker is, how many, and what was joined."""
+    """The foot: what must be known of hosts, what a marker is, and how many there are."""
     samples = sorted({int(count) for one in series for count in one.rows["head_samples"] if count})
     spread = f"{samples[0]} to {samples[-1]}" if len(samples) > 1 else f"{samples[0]}" if samples else "0"
     verdicts = len({identity for one in series for identity in one.rows["verdict_id"]})
-    joined = sorted({host for one in series if one.joined for host in one.hosts})
-    warning = f"HOSTS JOINED, whose numbers differ for other reasons too: {'; '.join(joined)}. " if joined else ""
+    told = "".join(f"{warning}. " for warning in warnings(series))
     return (
-        f"{warning}Markers: median of head over {spread} fresh processes, with its 95 % interval; {verdicts} verdicts. Lines: "
+        f"{told}Markers: median of head over {spread} fresh processes, with its 95 % interval; {verdicts} verdicts. Lines: "
         "median between changes of level (ranks, PELT, Mann-Whitney at 0.01 shared among the results). Axes do not start at 0."
     )

@@ -75,14 +75,17 @@ class Entry:
 
 
 def entry_of(comparison: Comparison) -> Entry:
-    """A verdict's rows. Raises UserError if its time is none, or if it has no cells."""
+    """A verdict's rows. Raises UserError if its time is none, if it has no cells, or if a host's fact is of no use."""
     if not comparison.cells:
         raise UserError("the verdict has no cells: there is nothing to keep")
     content = json.dumps(asdict(comparison), sort_keys=True, default=str)
     identity = hashlib.sha256(content.encode()).hexdigest()[:16]
     started_at = _time(comparison.started_at)
     common = {"schema_version": SCHEMA_VERSION, "verdict_id": identity, "started_at": started_at, **_of_all(comparison)}
-    rows = pa.Table.from_pylist([common | _of_cell(result) for result in comparison.cells], schema=SCHEMA)
+    try:
+        rows = pa.Table.from_pylist([common | _of_cell(result) for result in comparison.cells], schema=SCHEMA)
+    except (pa.ArrowException, OverflowError) as error:  # `host` may be anything that some program has printed
+        raise UserError(f"the verdict cannot be kept: {str(error).splitlines()[0]}") from error
     return Entry(f"{started_at:%Y%m%dT%H%M%SZ}-{identity}.parquet", rows)
 
 
@@ -104,9 +107,9 @@ def _of_all(comparison: Comparison) -> dict[str, Any]:
 
 
 def _texts(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts in the types of their columns; a program of someone else may have written them in others."""
-    numbers = {"cpus_allowed": int, "cgroup_quota_cpus": float}
-    return {name: None if value is None else numbers.get(name, str)(value) for name, value in told.items()}
+    """Facts in the types of their columns: numbers as they are, all others as texts."""
+    numbers = ("cpus_allowed", "cgroup_quota_cpus")
+    return {name: value if value is None or name in numbers else str(value) for name, value in told.items()}
 
 
 def _of_cell(result: CellResult) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.gate.history.trend import PER, Change, Series
+from harness.gate.host_key import UNKNOWN
 
 HEADINGS = ("cell", "host", "latest", "on", "commit", "verdict", "level (results)", f"trend per {PER}")
 MAX_COMMIT = 10  # digits shown
@@ -25,10 +26,16 @@ def table(series: Sequence[Series]) -> str:
     lines = [line(HEADINGS)]
     for one, texts in zip(series, cells, strict=True):
         lines += [line(texts), *(f"    {change_text(change, one)}" for change in one.changes)]
+    return "\n".join([*lines, *(["", *warnings(series)] if warnings(series) else [])])
+
+
+def warnings(series: Sequence[Series]) -> list[str]:
+    """What must be known of hosts before series are believed."""
     joined = sorted({host for one in series if one.joined for host in one.hosts})
-    if joined:
-        lines += ["", "HOSTS JOINED: " + "; ".join(joined)]
-    return "\n".join(lines)
+    found = [f"HOSTS JOINED, whose numbers differ for other reasons too: {'; '.join(joined)}"] if joined else []
+    if any(UNKNOWN in one.hosts for one in series):
+        found.append(f"{UNKNOWN}: the programs told none, so these results may be of several that nobody can tell apart")
+    return found
 
 
 def document(series: Sequence[Series]) -> dict[str, Any]:

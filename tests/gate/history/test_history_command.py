@@ -7,10 +7,9 @@ import json
 import pytest
 
 from harness.cli import main
+from harness.gate import results
 from harness.gate.host_key import host_key
 from tests.gate.history.made_verdicts import BIG_HOST, HOST, nights, result, verdict
-
-results = pytest.importorskip("harness.gate.results")
 
 
 @pytest.fixture
@@ -61,6 +60,13 @@ def test_if_one_verdict_is_no_verdict_none_is_kept(files, history, capsys, tmp_p
     assert error.count("\n") == 1
     assert "bad.json" in error
     assert not (tmp_path / "history").exists()
+
+
+def test_a_verdict_without_a_host_is_kept_with_a_warning(files, history, capsys):
+    assert history("add", *files(verdict(), verdict(host={}, night=1))) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "no host" not in first
+    assert second.endswith("it tells no host: keep those of several hosts apart")
 
 
 def test_one_cell_may_be_asked_for_as_json(files, history, capsys):

@@ -13,7 +13,7 @@ from harness.errors import RunFailed, UserError
 from harness.gate.history import store
 from harness.gate.history.row import SCHEMA, entry_of
 from harness.gate.host_key import host_key
-from harness.gate.verdict import Decision, Verdict
+from harness.gate.verdict import Decision, Side, Verdict
 from tests.gate.history.made_verdicts import BIG_HOST, HOST, RATE, nights, result, verdict
 
 
@@ -106,7 +106,13 @@ def test_a_time_without_zone_is_utc_and_others_are_made_so():
 
 
 @pytest.mark.parametrize(
-    ("change", "words"), [({"started_at": "yesterday"}, "must be in ISO 8601, not 'yesterday'"), ({"cells": ()}, "no cells")]
+    ("change", "words"),
+    [
+        ({"started_at": "yesterday"}, "must be in ISO 8601, not 'yesterday'"),
+        ({"cells": ()}, "no cells"),
+        ({"head": Side(".", None, host={"cpus_allowed": "two"})}, "cannot be kept: .*two"),
+        ({"head": Side(".", None, host={"cpus_allowed": 2**40})}, "cannot be kept"),
+    ],
 )
 def test_a_verdict_that_cannot_be_kept_is_refused(change, words):
     with pytest.raises(UserError, match=words):

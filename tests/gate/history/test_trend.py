@@ -60,7 +60,19 @@ def test_joined_hosts_say_so_in_every_line(tmp_path):
     assert "2 HOSTS JOINED" in row
     assert "ANOTHER HOST from here on" in change_line
     assert empty == ""
-    assert foot == "HOSTS JOINED: " + "; ".join(sorted([host_key(HOST), host_key(BIG_HOST)]))
+    assert foot.startswith("HOSTS JOINED, whose numbers differ for other reasons too: ")
+    assert foot.endswith("; ".join(sorted([host_key(HOST), host_key(BIG_HOST)])))
+
+
+def test_results_that_tell_no_host_are_a_series_that_warns_of_it(tmp_path):
+    found = series(tmp_path, verdict(), verdict(host={}, night=1))
+    assert [one.host for one in found] == [host_key(HOST), "unknown host"]
+    assert (
+        text.table(found)
+        .splitlines()[-1]
+        .startswith("unknown host: the programs told none, so these results may be of several")
+    )
+    assert len(text.table(found[:1]).splitlines()) == 2
 
 
 def test_a_change_within_a_joined_series_says_that_it_is_joined(tmp_path):
