@@ -126,7 +126,6 @@ def test_the_step_ends_with_the_gates_exit_code_and_tells_it(stand_in, tmp_path,
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("number", "code", "verdict"), [(100, 0, "ok"), (130, 1, "regressed")])
 def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path, number, code, verdict):
-    pytest.importorskip("harness.gate.compare")
     origin, _ = origin_with(tmp_path, ahead=1, number=number)
     path = clone(origin, "--depth", "1")
     inputs = {"suite": "suite.yaml", "time-budget": "60", "millrace": f"{sys.executable} -m harness"}

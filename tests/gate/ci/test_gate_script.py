@@ -175,7 +175,6 @@ def test_a_millrace_that_is_not_there_is_no_pass(job, tmp_path):
 @pytest.fixture
 def real(job, tmp_path):
     """The script with the real gate. Its lock is its own: programs answer numbers that are made up, so nothing is measured."""
-    pytest.importorskip("harness.gate.compare")
     millrace = {"MILLRACE": f"{sys.executable} -m harness", "PYTHONPATH": str(EXAMPLES.parents[1]), "TMPDIR": str(tmp_path)}
 
     def run(where: Path, *options: str) -> subprocess.CompletedProcess[str]:
