@@ -18,6 +18,8 @@ FORGOTTEN = (
     "PYTHONSTARTUP",
     "PYTHONPYCACHEPREFIX",
     "VIRTUAL_ENV",
+    "PYTEST_ADDOPTS",
+    "PYTEST_XDIST_WORKER",
     "MAKEFLAGS",
     "MFLAGS",
     "MAKELEVEL",
@@ -30,7 +32,7 @@ FORGOTTEN = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
-"""Not inherited: search paths, an active environment, the job server of a make that called us, the repository of a hook."""
+"""Not inherited: search paths, an active environment, the pytest or the job server of a make that called us, the repository of a hook."""
 
 
 def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:

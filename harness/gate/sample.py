@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import signal
 import tempfile
 from collections.abc import Mapping
@@ -13,11 +14,15 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from harness.cgroup import quota_cpus
+from harness.cpu import allowed_cpu_numbers
 from harness.gate.cell import BENCHMARKS, Cell, Program
 from harness.gate.environment import clean_environment
+from harness.gate.results.pytest_format import host_of
 from harness.gate.runs import PAIR
 from harness.gate.session import Ended, run_session
 from harness.gate.tree import Tree
+from harness.measurement.host import cpu_model, governor
 
 PYTHON, ANSWER = "{python}", "{answer}"
 """Words in a program's argv: the tree's interpreter, and a file that it writes its answer to."""
@@ -35,7 +40,7 @@ class Sample:
     values: Mapping[str, float]  # finite and above 0, in each metric's unit
     wrong: str | None = None
     error: str | None = None
-    host: Mapping[str, Any] = field(default_factory=dict)  # a record's `host` object
+    host: Mapping[str, Any] = field(default_factory=dict)  # a record's `host` object, or what we know ourselves
     seconds: float = 0.0  # that the process took, all in all
     started_at: str = ""  # UTC, ISO 8601
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -66,7 +71,19 @@ def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = N
         else:
             read = of_benchmarks if program.answers == BENCHMARKS else of_record
             found = read(document, program.cells)
+    found["host"] = found.get("host") or this_host()
     return Sample(**{"values": {}, **found}, seconds=monotonic() - begin_s, started_at=started_at)
+
+
+def this_host() -> dict[str, Any]:
+    """What we know of the host of programs that tell nothing of it: not what compiled or executes them."""
+    return {
+        "cpu_model": cpu_model(),
+        "cpus_allowed": len(allowed_cpu_numbers()),
+        "cgroup_quota_cpus": quota_cpus(),
+        "governor": governor(),
+        "kernel": f"{os.uname().sysname} {os.uname().release}",
+    }
 
 
 def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
@@ -93,7 +110,9 @@ def of_benchmarks(document: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[
     found = {cell: _field(benchmarks.get(cell.key), f"stats.{cell.metric.name}") for cell in cells}
     values, missing = _numbers(found)
     absent = {cell.name: f"there is no benchmark {cell.key!r}" for cell in cells if cell.key not in benchmarks}
-    return {"values": values, "missing": missing | absent}
+    info = document.get("machine_info")
+    host = host_of(info) if isinstance(info, dict) else {}
+    return {"values": values, "missing": missing | absent, "host": host}
 
 
 def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:

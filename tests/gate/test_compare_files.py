@@ -13,6 +13,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.gate.cell import Metric
+from harness.gate.environment import clean_environment
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.results import compare_files, read_results, write_json
 from harness.gate.verdict import CellResult, Decision, Exit, Side, Verdict, exit_code
@@ -256,7 +257,9 @@ def test_files_that_do_not_tell_their_host_are_compared_with_a_note(runs):
 def test_what_pytest_benchmark_writes_today_can_be_read(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_sum(benchmark):\n    benchmark.pedantic(sum, ([1, 2],), rounds=3)\n")
     words = ["-m", "pytest", "test_it.py", "-q", "-p", "no:cacheprovider", "--benchmark-json", "out.json"]
-    done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=50)
+    done = subprocess.run(
+        [sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=50, env=clean_environment()
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     results = read_results(tmp_path / "out.json")
     (answer,) = results.answers.values()
