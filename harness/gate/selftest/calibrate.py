@@ -2,8 +2,7 @@
 
 What work adds grows with its amount, nearly in proportion. So the search is a secant on logarithms, of (ratio - 1) over amount,
 between the nearest amounts that made too little and too much; with one side only, a step in proportion. Noise may turn a step
-wrong, so steps are few and bounded, and the best amount tried is taken: what it makes is measured again, by every block
-recorded.
+wrong, so steps are few and bounded, and the last is taken as it is: what it makes is measured again, by every block recorded.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable
 
 from harness.errors import RunFailed
 
-STEPS = 6
+STEPS = 8
 TOLERANCE = 0.15  # of the wanted excess over 1: a guess; 1.05 may be 1.0425 to 1.0575
 SMALLEST_EXCESS = 0.002  # a measured one below this, or below 1, is taken for this: noise
 FURTHEST = 8.0  # times an amount, in one step
@@ -21,7 +20,7 @@ MOST = 2**53
 
 
 def search(measure: Callable[[int], float], wanted: float, start: float, steps: int = STEPS) -> int:
-    """The amount, at least 1, whose measured ratio is nearest to `wanted` > 1, beginning at about `start`.
+    """The amount, at least 1, that makes head over base about `wanted` > 1; the first one tried is about `start`.
 
     `measure(amount)` gives head over base, above 1 being worse. Raises RunFailed if no amount makes half of what is wanted.
     """
@@ -34,17 +33,16 @@ def search(measure: Callable[[int], float], wanted: float, start: float, steps: 
         tried[amount] = math.log(max(measure(amount) - 1, SMALLEST_EXCESS))
         if abs(math.expm1(tried[amount] - target)) <= TOLERANCE:
             return amount
-        following = _next(tried, target)
-        if following in tried:
+        amount = _next(tried, target)
+        if amount in tried:
             break
-        amount = following
-    best = min(tried, key=lambda one: abs(tried[one] - target))
-    if tried[best] < target + math.log(0.5):
+    most = max(tried, key=lambda one: tried[one])
+    if tried[most] < target + math.log(0.5):
         raise RunFailed(
-            f"no slowdown of {wanted:g} was found: {best} units in a million tuples made {1 + math.exp(tried[best]):.4f}; "
+            f"no slowdown of {wanted:g} was found: {most} units in a billion tuples made {1 + math.exp(tried[most]):.4f}; "
             "does the cell run work operators of this project?"
         )
-    return best
+    return amount
 
 
 def _next(tried: dict[int, float], target: float) -> int:

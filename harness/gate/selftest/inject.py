@@ -27,9 +27,9 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "sleep": "MILLRACE_EXTRA_SLEEP",
     }
 )
-"""By kind, what its amount is read from: units in a million tuples, as `injected.hpp` has them."""
+"""By kind, what its amount is read from: units in a billion tuples, as `injected.hpp` has them."""
 
-ABOUT_NS: Mapping[str, float] = MappingProxyType({"flop": 1.0, "copy": 4.0, "atomic": 8.0, "sleep": 5000.0})
+ABOUT_NS: Mapping[str, float] = MappingProxyType({"flop": 1.0, "copy": 4.0, "atomic": 8.0, "sleep": 100_000.0})
 """What a unit takes, roughly: guesses, which only tell a search where to begin."""
 
 MESSAGE = "Work injected by the gate's selftest"

@@ -8,8 +8,9 @@
 //   MILLRACE_EXTRA_ATOMIC   fetch_adds on a cache line that all threads share
 //   MILLRACE_EXTRA_SLEEP    sleeps of 1 us, to which the system adds its own time
 //
-// An amount is a number of these in a million tuples (0 if not set), so that slowdowns of any size can be had: each thread adds it to an
-// account at every tuple, and does as much as there are whole millions. Does not heed: operators of users, sources, sinks.
+// An amount is a number of these in a billion tuples (0 if not set), so that slowdowns of any size can be had: each thread keeps an account
+// of what it owes, and before a batch does what is whole. An account a tuple would take longer than a small slowdown may.
+// Not slowed: operators of users, sources, sinks.
 // Checked by: tests/gate/selftest/test_inject.py
 #pragma once
 
@@ -39,15 +40,15 @@ class Injected {
   static uint64_t atomics_done() noexcept { return shared_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr uint64_t MILLION = 1'000'000;
+  static constexpr uint64_t BILLION = 1'000'000'000;
 
-  // What is owed of one kind, in millionths.
+  // What is owed of one kind, in billionths.
   class Account {
    public:
-    uint64_t due(uint64_t amount) noexcept {
-      owed_ += amount;
-      const uint64_t whole = owed_ / MILLION;
-      owed_ -= whole * MILLION;
+    uint64_t due(uint64_t amount, uint32_t tuples) noexcept {
+      owed_ += amount * tuples;
+      const uint64_t whole = owed_ / BILLION;
+      owed_ -= whole * BILLION;
       return whole;
     }
 
@@ -57,12 +58,10 @@ class Injected {
 
   double work(Tuple* first, size_t stride, uint32_t count, double factor) noexcept {
     double chain = factor;
-    for (uint32_t i = 0; i < count; ++i) {
-      for (uint64_t n = flop_.due(FLOP); n > 0; --n) chain *= factor;
-      for (uint64_t n = copies_.due(COPIES); n > 0; --n) copy(slot(first, stride, i), stride);
-      for (uint64_t n = atomics_.due(ATOMICS); n > 0; --n) shared_.fetch_add(1, std::memory_order_relaxed);
-      for (uint64_t n = sleeps_.due(SLEEPS); n > 0; --n) nap();
-    }
+    for (uint64_t n = flop_.due(FLOP, count); n > 0; --n) chain *= factor;
+    for (uint64_t n = copies_.due(COPIES, count); n > 0; --n) copy(slot(first, stride, n % count), stride);
+    for (uint64_t n = atomics_.due(ATOMICS, count); n > 0; --n) shared_.fetch_add(1, std::memory_order_relaxed);
+    for (uint64_t n = sleeps_.due(SLEEPS, count); n > 0; --n) nap();
     last_ = chain;  // so that the multiplies are needed where nobody waits for them
     return chain;
   }

@@ -79,8 +79,10 @@ def find_amounts(
             continue
 
         def measure(amount: int, arm: Arm = arm) -> float:
-            progress(f"how much is {arm.name}: trying {amount} in a million tuples")
-            return _ratio(take, tree, program, cell, Arm(arm.kind, arm.wanted, amount), draw)
+            progress(f"how much is {arm.name}: trying {amount} in a billion tuples")
+            ratio = _ratio(take, tree, program, cell, Arm(arm.kind, arm.wanted, amount), draw)
+            progress(f"how much is {arm.name}: {amount} in a billion tuples made {ratio:.4f}")
+            return ratio
 
         start = _start(take, tree, program, cell, arm, known.values())
         known[arm.name] = found = Arm(arm.kind, arm.wanted, search(measure, arm.wanted, start))
@@ -156,4 +158,4 @@ def _start(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, known
     hop_ns = 100.0
     if cell.metric.name == "ns_per_hop":
         hop_ns = block_rows(take, tree, program, random.Random(0))[0]["values"][cell.name]
-    return 1e6 * (arm.wanted - 1) * hop_ns / ABOUT_NS[arm.kind]
+    return 1e9 * (arm.wanted - 1) * hop_ns / ABOUT_NS[arm.kind]

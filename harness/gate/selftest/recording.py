@@ -33,7 +33,7 @@ well."""
 
 @dataclass(frozen=True)
 class Arm:
-    """A kind of work in the amount (units in a million tuples) that makes about the wanted effect; measured is what counts."""
+    """A kind of work in the amount (units in a billion tuples) that makes about the wanted effect; measured is what counts."""
 
     kind: str
     wanted: float  # head over base

@@ -14,12 +14,12 @@ from harness.errors import RunFailed, UserError
 from harness.gate.selftest.inject import environment
 from harness.gate.selftest.recording import Arm
 from harness.gate.selftest.replay import Call, Injection, call_of
+from harness.gate.series import Take
 from harness.gate.verdict import Exit, Verdict
 
 if TYPE_CHECKING:
     from harness.gate.cell import Program
     from harness.gate.sample import Sample
-    from harness.gate.series import Take
     from harness.gate.tree import Tree
     from harness.gate.verdict import Comparison
 

@@ -88,12 +88,24 @@ def test_the_runtime_itself_has_none_of_it() -> None:
 @pytest.mark.heavy
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
 def test_what_is_injected_is_exactly_what_the_amounts_say(tmp_path: Path) -> None:
-    """In 1,000 tuples of each of two calls a batch; amounts are per million."""
+    """In 1,000 tuples of each of two calls a batch; amounts are per billion."""
     source, program = tmp_path / "count.cpp", tmp_path / "count"
     source.write_text(PROGRAM, encoding="utf-8")
     include = patched(tmp_path / "tree")
     subprocess.run(
-        ["g++", "-std=c++20", "-O2", "-pthread", "-Wall", "-Wextra", "-Werror", f"-I{include}", str(source), "-o", str(program)],
+        [
+            "g++",
+            "-std=c++20",
+            "-O2",
+            "-pthread",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            f"-I{include}",
+            str(source),
+            "-o",
+            str(program),
+        ],
         check=True,
     )
 
@@ -103,11 +115,11 @@ def test_what_is_injected_is_exactly_what_the_amounts_say(tmp_path: Path) -> Non
         return [int(word) for word in done.stdout.split()]
 
     assert counted() == [0, 0, 0]
-    assert counted(copy=3_000_000) == [0, 0, 0]  # tuples as they were, which the program checks
-    assert counted(atomic=1_250_000) == [0, 2500, 0]
-    assert counted(sleep=500) == [0, 0, 1]
-    assert counted(atomic=1000, sleep=10_000) == [0, 2, 20]
-    flop = counted(flop=2_500_000)
+    assert counted(copy=3_000_000_000) == [0, 0, 0]  # tuples as they were, which the program checks
+    assert counted(atomic=1_250_000_000) == [0, 2500, 0]
+    assert counted(sleep=500_000) == [0, 0, 1]
+    assert counted(atomic=1_000_000, sleep=10_000_000) == [0, 2, 20]
+    flop = counted(flop=2_500_000_000)
     assert flop == [2500, 0, 0]  # those of the direct calls; the chain of the other ones is 1.0
 
 
@@ -116,7 +128,11 @@ def test_the_commit_holds_the_patched_header_and_nothing_of_the_checkout_changes
     (repository / "harness/runtime/native/flop.hpp").write_text("changed, not committed")
     before = git(repository, "status", "--porcelain"), git(repository, "for-each-ref"), git(repository, "rev-parse", "HEAD")
     commit = inject.injected_commit(repository)
-    assert (git(repository, "status", "--porcelain"), git(repository, "for-each-ref"), git(repository, "rev-parse", "HEAD")) == before
+    assert (
+        git(repository, "status", "--porcelain"),
+        git(repository, "for-each-ref"),
+        git(repository, "rev-parse", "HEAD"),
+    ) == before
     assert "Injected::before_work" in git(repository, "show", f"{commit}:harness/runtime/native/flop.hpp")
     assert git(repository, "show", f"{commit}:{inject.HEADER_IN_TREE}") == inject.HEADER.read_text(encoding="utf-8").strip()
     assert git(repository, "rev-parse", f"{commit}^") == before[2]
