@@ -6,4 +6,6 @@ class UserError(Exception):
 
 
 class RunFailed(Exception):
-    """The input was fine but the run was not (an operator raised, a disk was full). The command line exits with 1."""
+    """The input was fine but the run was not (an operator raised, a disk was full). The command line exits with `exit_code`."""
+
+    exit_code = 1

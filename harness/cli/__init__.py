@@ -2,10 +2,10 @@
 
 One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches),
 `add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a measuring process must
-start fast and must not load what it does not use.
+start fast and must not load what it does not use. A command with words of its own (`gate history`) names the modules of these in `WORDS`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, told in one line;
-130 interrupted.
+130 interrupted. `gate` has more, and 1 means one thing only there.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "plot": "draw a figure from the tables",
     "claims": "check the papers' claims against the tables",
     "validate": "compare what the simulator predicts of this machine with what it measures",
+    "gate": "slower, fine, or cannot tell: compare two versions of a program, for CI",
     "figures": "make the figures: measure, aggregate and draw what is not up to date",
 }
 
@@ -73,6 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         kind = "option" if name.startswith("-") else "command"
         top.error(f"unknown {kind} {name!r}; commands are: {', '.join(COMMANDS)}")
     module = importlib.import_module(f"harness.cli.{name}")
+    words_of_its_own = getattr(module, "WORDS", {})
+    if rest and rest[0] in words_of_its_own:
+        module = importlib.import_module(words_of_its_own[rest[0]])
+        name, rest = f"{name} {rest[0]}", rest[1:]
     parser = OneLineParser(
         prog=f"millrace {name}",
         description=module.DESCRIPTION,
@@ -87,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except RunFailed as error:
         print(f"millrace {name}: {error}", file=sys.stderr)
-        return 1
+        return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; nothing is left to tell
         return 1

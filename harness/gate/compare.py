@@ -1,0 +1,196 @@
+"""A call's measuring: blocks of all programs that are still open, in turns, until all is decided or the time is up.
+
+One round is one block of every open program and one of the control, in random order: what drifts, drifts for all of them.
+Processes never overlap, here or with any other measuring of this user.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from harness.gate.decide import Control, Family
+from harness.gate.errors import Interrupted
+from harness.gate.notes import Fitness, control_notes, side_notes
+from harness.gate.sample import take as take_sample
+from harness.gate.sequential import declare
+from harness.gate.series import ARMS, SampleRow, Series, Take
+from harness.gate.suite import Suite
+from harness.gate.tree import Tree
+from harness.gate.verdict import CellResult, Comparison, Decision, Verdict
+from harness.measurement.lock import measuring_lock, say_on_stderr
+
+Progress = Callable[[int, float, Mapping[str, Verdict]], None]
+"""Told before each block: blocks that are done, seconds left at most, and how each cell stands; an open one is inconclusive."""
+
+NOTHING = (float("nan"), 0.0, float("inf"))
+"""Ratio and bounds of a cell without numbers."""
+
+
+def compare(
+    base: Tree,
+    head: Tree,
+    suite: Suite,
+    *,
+    factor: float,
+    alpha: float,
+    pairs: int | None,
+    time_budget_s: float,
+    seed: int,
+    progress: Progress = lambda blocks, left_s, states: None,
+    keep: Callable[[SampleRow], None] | None = None,
+    take: Take = take_sample,
+    notify: Callable[[str], None] = say_on_stderr,
+    lock: Callable[[Callable[[str], None]], AbstractContextManager[None]] = measuring_lock,
+    clock: Callable[[], float] = time.monotonic,
+) -> Comparison:
+    """Measure head against base. `pairs`: so many of each cell; None: as many as it takes in `time_budget_s` (inf: no limit).
+
+    A block is not begun if it would not end in time, by the mean of its program's blocks so far. `seed` decides the order of
+    everything. `keep` gets every sample as it comes. What `take` returns may be made up: then `lock` should be nothing, and
+    `clock` the time that the samples say.
+
+    Raises UserError for `pairs` that can decide nothing; Interrupted, a KeyboardInterrupt, if Ctrl-C comes in between: it
+    carries the comparison as it stands, so that nothing measured is lost.
+    """
+    call = _Call(base, head, suite, factor, alpha, pairs, seed)
+    call.keep, call.take, call.clock = keep or call.keep, take, clock
+    try:
+        with lock(notify):
+            call.measure(time_budget_s, progress)
+    except KeyboardInterrupt:
+        call.notes.append("interrupted")
+        raise Interrupted(call.comparison()) from None
+    return call.comparison()
+
+
+class _Call:
+    """One call: the tests, the programs' series, and what has been learnt of the host."""
+
+    clock: Callable[[], float]
+    take: Take
+
+    def __init__(self, base: Tree, head: Tree, suite: Suite, factor: float, alpha: float, pairs: int | None, seed: int) -> None:
+        looks = declare(len(suite.cells), alpha, pairs)
+        self.suite, self.factor, self.alpha, self.seed = suite, factor, alpha, seed
+        self.family = Family(suite.cells, factor, alpha, looks)
+        controlled = next(cell for cell in suite.cells if cell.name == suite.control)
+        self.control = Control(controlled, factor, alpha, looks)
+        self.series = [Series(program, base, head) for program in suite.programs]
+        self.control_series = Series(suite.program_of(suite.control), base, base, control=True)
+        self.sides = {"base": base.side, "head": head.side}
+        self.fitness = Fitness()
+        self.notes = [*side_notes(self.sides.items())]
+        if base.directory == head.directory:
+            self.notes.append("base and head are the same directory: there is no difference to be found")
+        self.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self.begin_s: float | None = None
+        self._draw = random.Random(seed)
+
+    def keep(self, row: SampleRow) -> None:
+        """Nothing, unless the caller wants the samples."""
+
+    def measure(self, time_budget_s: float, progress: Progress) -> None:
+        """Round after round, until nothing is open or no block fits into the time that is left."""
+        self.begin_s = self.clock()
+        end_s = self.begin_s + time_budget_s
+        while self._open():
+            measured = False
+            for series in self._round():
+                if not series.control and not self._is_open(series):
+                    continue  # decided in this round, by another cell's block: Holm's rule
+                left_s = end_s - self.clock()
+                progress(self._blocks(), left_s, self.standing())
+                if left_s <= 0.0 or series.expected_s > left_s:
+                    continue
+                self._block(series)
+                measured = measured or not series.control
+            if not measured:
+                open_cells = sum(verdict is Verdict.INCONCLUSIVE for verdict in self.standing().values())
+                self.notes.append(f"the time budget of {time_budget_s:g} s ended before {open_cells} cell(s) were decided")
+                break
+        progress(self._blocks(), max(0.0, end_s - self.clock()), self.standing())
+
+    def standing(self) -> dict[str, Verdict]:
+        """How each cell stands; inconclusive if it is open, whether or not it has been measured."""
+        standing = {}
+        for series in self.series:
+            for cell in series.program.cells:
+                judged, proven = series.judged(cell), self.family.decision(cell.name).verdict
+                standing[cell.name] = judged[0] if judged else Verdict.INCONCLUSIVE if proven is Verdict.UNMEASURED else proven
+        return standing
+
+    def comparison(self) -> Comparison:
+        """All of it, as it stands."""
+        control = self._control_result()
+        return Comparison(
+            suite=self.suite.name,
+            base=self.sides["base"],
+            head=self.sides["head"],
+            cells=tuple(self._result(result) for result in self.family.results()),
+            control=control,
+            control_failed=self.control.failed,
+            factor=self.factor,
+            alpha=self.alpha,
+            seed=self.seed,
+            started_at=self.started_at,
+            seconds=0.0 if self.begin_s is None else self.clock() - self.begin_s,
+            notes=(*self.notes, *self.fitness.notes(), *(() if self.control.failed else control_notes(control, self.factor))),
+        )
+
+    def _round(self) -> list[Series]:
+        """Whoever is in it, in random order: the open programs, and the control as long as it works."""
+        control = [self.control_series] if self._controlled(self.control_series) else []
+        chosen = [series for series in self.series if self._is_open(series)] + control
+        self._draw.shuffle(chosen)
+        return chosen
+
+    def _block(self, series: Series) -> None:
+        for pairs in series.block(self._draw, self.take, self._keep):
+            if not series.control:
+                self.family.add(pairs.cell.name, pairs.base, pairs.head)
+            elif pairs.cell.name == self.suite.control:
+                self.control.add(pairs.base, pairs.head)
+
+    def _keep(self, row: SampleRow) -> None:
+        self.fitness.see(row.sample.host)
+        side = "base" if row.control else row.arm
+        if not self.sides[side].host:
+            self.sides[side] = replace(self.sides[side], host=row.sample.host)
+        self.keep(row)
+
+    def _open(self) -> bool:
+        return any(self._is_open(series) for series in self.series)
+
+    def _is_open(self, series: Series) -> bool:
+        """Whether a program has a cell that gives numbers and that more of them may decide."""
+        undecided = set(self.family.open())
+        return any(cell.name in undecided for cell in series.sound())
+
+    def _controlled(self, series: Series) -> bool:
+        return any(cell.name == self.suite.control for cell in series.sound())
+
+    def _blocks(self) -> int:
+        return self.control_series.blocks + sum(series.blocks for series in self.series)
+
+    def _result(self, result: CellResult) -> CellResult:
+        """What the test says of a cell, unless a side failed: that is worse than any number."""
+        name = result.cell.name
+        series = next(each for each in self.series if result.cell in each.program.cells)
+        judged = series.judged(result.cell)
+        if judged is None:
+            untried = result.verdict is Verdict.UNMEASURED
+            return replace(result, reason="there was no time for a block of it") if untried else result
+        base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
+        return CellResult(result.cell, Decision(judged[0], *NOTHING, min(len(base), len(head)) // 2), base, head, judged[1])
+
+    def _control_result(self) -> CellResult:
+        result, series = self.control.result(), self.control_series
+        reasons = [
+            series.trouble[arm, self.suite.control].reason for arm in ARMS if (arm, self.suite.control) in series.trouble
+        ]
+        return replace(result, reason=reasons[0]) if reasons else result

@@ -1,0 +1,39 @@
+"""What builds and samples find in their environment: that of the call, less what would make two trees one.
+
+A PYTHONPATH would let both sides import the same code, and git's own variables, which it sets for hooks, would let every call
+of git speak of one repository. Nothing tells a process which side it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+HASH_SEED = "0"  # of Python's hashes, so that sets are walked in the same order in every process
+
+FORGOTTEN = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSAFEPATH",
+    "PYTHONSTARTUP",
+    "PYTHONPYCACHEPREFIX",
+    "VIRTUAL_ENV",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "MAKELEVEL",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+)
+"""Not inherited: search paths, an active environment, the job server of a make that called us, the repository of a hook."""
+
+
+def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A copy of ours for a process in a tree, and `more`."""
+    kept = {name: value for name, value in os.environ.items() if name not in FORGOTTEN}
+    return kept | {"PYTHONHASHSEED": HASH_SEED} | dict(more or {})

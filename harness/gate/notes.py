@@ -1,0 +1,72 @@
+"""What a reader of the verdict must know besides: of the sides, of the host while it was measured, and why it ended."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.gate.verdict import CellResult, Side
+from harness.measurement.host import MAX_LOAD_OF_OTHERS, MAX_STEAL, MIN_THROTTLED_US
+
+MANY = 0.1  # share of the samples that are disturbed before a note says so; a guess, not tuned
+
+LIMITS = {
+    "load_of_others": ("load of other processes", MAX_LOAD_OF_OTHERS),
+    "steal_share": ("time stolen by the hypervisor", MAX_STEAL),
+    "throttled_us": ("throttling by the cgroup", MIN_THROTTLED_US),
+}
+"""What disturbs a sample, by the field of its `host`: what it is called, and from where on it is too much."""
+
+
+@dataclass
+class Fitness:
+    """Counts the samples whose host was disturbed while they were measured, as far as they tell."""
+
+    samples: int = 0
+    disturbed: int = 0
+    causes: Counter[str] = field(default_factory=Counter)
+
+    def see(self, host: Mapping[str, Any]) -> None:
+        """The `host` of one more sample; {} tells nothing."""
+        if not host:
+            return
+        causes = [name for key, (name, limit) in LIMITS.items() if _exceeds(host.get(key), limit)]
+        self.samples += 1
+        self.disturbed += bool(causes)
+        self.causes.update(causes)
+
+    def notes(self) -> Iterator[str]:
+        """One if many samples were disturbed."""
+        if self.disturbed > MANY * self.samples:
+            told = ", ".join(f"{name} in {count}" for name, count in self.causes.most_common())
+            yield f"the host was disturbed while {self.disturbed} of {self.samples} samples were measured: {told}"
+
+
+def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
+    """What is not the commit that it is called, of (role, side)."""
+    for role, side in sides:
+        if side.dirty:
+            yield f"{role} {side.label!r} has changes that are not committed"
+        elif side.commit is None:
+            yield f"{role} {side.label!r} is under no version control"
+
+
+def control_notes(control: CellResult, factor: float) -> Iterator[str]:
+    """How much base may differ from itself, if that is more than the factor; and if the control has said nothing."""
+    low, high = control.decision.low, control.decision.high
+    if control.reason:
+        yield f"the control, {control.cell.name}, was not measured to the end: {control.reason}"
+    elif not (low > 0.0 and math.isfinite(high)):
+        yield f"the control has {control.decision.blocks} blocks, too few to say how noisy the host is"
+    elif (most := max(high, 1.0 / low)) > factor:
+        yield f"the host is noisy: base can differ from itself by up to {100 * (most - 1.0):.1f} %"
+
+
+def _exceeds(value: object, limit: float) -> bool:
+    """At the limit counts for whole microseconds, above it for shares; as `host.fitness_warnings`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value >= limit if isinstance(limit, int) else value > limit

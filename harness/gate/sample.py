@@ -1,0 +1,178 @@
+"""A sample: one fresh process of a program in a tree, and what it answered; or why it did not, in one line."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from harness.gate.cell import BENCHMARKS, Cell, Program
+from harness.gate.environment import clean_environment
+from harness.gate.runs import PAIR
+from harness.gate.session import Ended, run_session
+from harness.gate.tree import Tree
+
+PYTHON, ANSWER = "{python}", "{answer}"
+"""Words in a program's argv: the tree's interpreter, and a file that it writes its answer to."""
+
+LONGEST = 200  # characters of a reason
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Either `values`, by cell, or why there are none: `error` (it crashed, hung, answered nothing) or `wrong` results.
+
+    A cell that is in neither `values` nor covered by an error is in `missing`, with the reason.
+    """
+
+    values: Mapping[str, float]  # finite and above 0, in each metric's unit
+    wrong: str | None = None
+    error: str | None = None
+    host: Mapping[str, Any] = field(default_factory=dict)  # a record's `host` object
+    seconds: float = 0.0  # that the process took, all in all
+    started_at: str = ""  # UTC, ISO 8601
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+class NoAnswer(Exception):
+    """A process gave no answer that can be read. The message is the reason."""
+
+
+def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = None, pair: int = 0) -> Sample:
+    """Run a program in a tree. `environment`: variables besides those of `clean_environment`; `pair`: what `{pair}` means.
+
+    Never raises for what the program does. What it has started and left behind is killed.
+    """
+    started_at, begin_s = datetime.now(UTC).isoformat(timespec="milliseconds"), monotonic()
+    with tempfile.TemporaryDirectory(prefix="millrace-") as room:
+        answer = Path(room, "answer.json")
+        words = {PYTHON: tree.python, ANSWER: str(answer), PAIR: str(pair)}
+        argv = [_filled(word, words) for word in program.argv]
+        try:
+            stdin = _filled(program.stdin, {PAIR: str(pair)})
+            ended = run_session(argv, tree.directory, clean_environment(environment), program.timeout_s, stdin)
+            document = _document(program, ended, answer)
+        except OSError as error:
+            found: dict[str, Any] = {"error": f"{argv[0]} could not be started: {error.strerror}"}
+        except NoAnswer as error:
+            found = {"error": _one_line(str(error))}
+        else:
+            read = of_benchmarks if program.answers == BENCHMARKS else of_record
+            found = read(document, program.cells)
+    return Sample(**{"values": {}, **found}, seconds=monotonic() - begin_s, started_at=started_at)
+
+
+def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
+    """What a record says of cells: fields of `Sample`. `correct` and `error` are those of our records; others may lack them.
+
+    A run that failed before it had a number is an error, not wrong.
+    """
+    host = record.get("host")
+    found: dict[str, Any] = {"host": host if isinstance(host, dict) else {}}
+    values, missing = _numbers({cell: _field(record, cell.metric.name) for cell in cells})
+    error = record.get("error")
+    reason = _one_line(str(error)) if error else None
+    if record.get("correct") is False and (values or reason is None):
+        return found | {"wrong": reason or "the program says that its results are not correct"}
+    if reason is not None:
+        return found | {"error": reason}
+    return found | {"values": values, "missing": missing}
+
+
+def of_benchmarks(document: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
+    """The same of pytest-benchmark's JSON: each benchmark's statistics of this process are one number."""
+    listed = document.get("benchmarks")
+    benchmarks = {each.get("fullname"): each for each in listed if isinstance(each, dict)} if isinstance(listed, list) else {}
+    found = {cell: _field(benchmarks.get(cell.key), f"stats.{cell.metric.name}") for cell in cells}
+    values, missing = _numbers(found)
+    absent = {cell.name: f"there is no benchmark {cell.key!r}" for cell in cells if cell.key not in benchmarks}
+    return {"values": values, "missing": missing | absent}
+
+
+def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
+    """The JSON object that a process answered. Raises NoAnswer."""
+    last = _last_line(ended.words) or ("" if program.answers != BENCHMARKS else _last_line(ended.output))
+    because = f" ({last})" if last else ""
+    if ended.timed_out:
+        raise NoAnswer(f"killed after {program.timeout_s:g} s without an answer{because}")
+    if ended.code < 0:
+        raise NoAnswer(f"killed by {_signal_name(-ended.code)}{because}")
+    if ended.code > 0:
+        raise NoAnswer(f"exit code {ended.code}{because}")
+    if any(ANSWER in word for word in program.argv):
+        try:
+            text = answer.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise NoAnswer(f"the answer file was not written{because}") from error
+    else:
+        text = _last_line(ended.output)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NoAnswer(f"no JSON but {text[:60]!r}{because}" if text.strip() else f"no output{because}") from error
+    if not isinstance(document, dict):
+        raise NoAnswer(f"no JSON object but {text[:60]!r}{because}")
+    return document
+
+
+def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, str]]:
+    """Those that are numbers to compare, and why the others are not: both by the cell's name."""
+    values: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    for cell, value in found.items():
+        number = _number(value)
+        if value is None:
+            missing[cell.name] = f"the answer has no {cell.metric.name}"
+        elif number is None:
+            missing[cell.name] = f"{cell.metric.name} must be a finite number above 0, not {json.dumps(value)[:60]}"
+        else:
+            values[cell.name] = number
+    return values, missing
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and number > 0.0 else None
+
+
+def _field(document: object, name: str) -> object:
+    """A field by its dotted name; None if it is not there."""
+    for step in name.split("."):
+        document = document.get(step) if isinstance(document, Mapping) else None
+    return document
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return text
+
+
+def _last_line(data: bytes) -> str:
+    lines = [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _one_line(text: str) -> str:
+    """Its first line, not endless."""
+    line = " ".join(text.strip().splitlines()[0].split()) if text.strip() else ""
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

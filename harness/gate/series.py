@@ -1,0 +1,131 @@
+"""The blocks of one program: fresh processes of both sides in mirrored order, and what they have told of each side and cell."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from harness.gate.cell import Cell, Program
+from harness.gate.order import block_order
+from harness.gate.sample import Sample
+from harness.gate.tree import Tree
+from harness.gate.verdict import Verdict
+
+Arm = Literal["base", "head"]
+ARMS: tuple[Arm, Arm] = ("base", "head")
+
+Take = Callable[[Tree, Program, Mapping[str, str], int], Sample]
+"""As `sample.take`: tree, program, more environment, number of the pair."""
+
+PADDING, MOST_PADDING = "MILLRACE_PADDING", 4096
+"""A variable of random length [bytes], drawn for each process. Where the stack begins depends on the size of the environment,
+and a program may be faster at some places than at others (Mytkowicz et al., ASPLOS 2009): what would be a bias of one side, and
+so a verdict, becomes noise of both."""
+
+
+@dataclass(frozen=True)
+class SampleRow:
+    """A sample and where in the call it was taken."""
+
+    program: str
+    control: bool  # both arms are base
+    block: int  # of the program, from 0
+    position: int  # in the block, 0 .. 3; 0 and 1 are a pair, 2 and 3 the next
+    arm: Arm
+    sample: Sample
+
+
+class Trouble(NamedTuple):
+    """Why a side gives no number of a cell."""
+
+    wrong: bool  # its results are not correct; else it failed
+    reason: str
+
+
+class Pairs(NamedTuple):
+    """What a block says of a cell: the values of its two pairs."""
+
+    cell: Cell
+    base: tuple[float, float]
+    head: tuple[float, float]
+
+
+@dataclass
+class Series:
+    """A program, measured on `base` and `head`; for the control both are the same tree."""
+
+    program: Program
+    base: Tree
+    head: Tree
+    control: bool = False
+    blocks: int = 0
+    seconds: float = 0.0  # of all blocks
+    trouble: dict[tuple[Arm, str], Trouble] = field(default_factory=dict)  # by arm and cell
+    values: dict[tuple[Arm, str], list[float]] = field(default_factory=dict)  # likewise, in the order of the blocks
+
+    @property
+    def expected_s(self) -> float:
+        """How long the next block takes, by those before; 0 if there are none."""
+        return self.seconds / self.blocks if self.blocks else 0.0
+
+    def sound(self) -> list[Cell]:
+        """The cells of which both sides still give numbers."""
+        return [cell for cell in self.program.cells if not any((arm, cell.name) in self.trouble for arm in ARMS)]
+
+    def judged(self, cell: Cell) -> tuple[Verdict, str] | None:
+        """The verdict on a cell that is not sound, with the reason."""
+        base, head = (self.trouble.get((arm, cell.name)) for arm in ARMS)
+        if head is not None and head.wrong:
+            return Verdict.WRONG, f"head: {head.reason}"
+        if head is not None and base is not None:
+            return Verdict.UNMEASURED, f"base: {base.reason}; head: {head.reason}"
+        if head is not None:
+            return Verdict.FAILED, f"head: {head.reason}"
+        if base is not None:
+            return Verdict.FIXED, f"base: {base.reason}"
+        return None
+
+    def block(self, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sequence[Pairs]:
+        """Four processes, or fewer if one fails; the sound cells' values of a whole block.
+
+        A side that has failed is not asked again; the other one is, if nobody knows yet whether it works.
+        """
+        order, seen = block_order(draw), {arm: [] for arm in ARMS}  # type: dict[str, list[Sample]]
+        for position, arm in enumerate(order):
+            failed, other = self._failed(arm), self._failed("head" if arm == "base" else "base")
+            if failed or (other and self._known(arm)):
+                continue
+            padding = {PADDING: "x" * draw.randrange(MOST_PADDING)}
+            tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks + position // 2
+            sample = take(tree, self.program, padding, pair)
+            self.seconds += sample.seconds
+            self._learn(arm, sample)
+            seen[arm].append(sample)
+            keep(SampleRow(self.program.name, self.control, self.blocks, position, arm, sample))
+        self.blocks += 1
+        return [Pairs(cell, *(_two(seen[arm], cell) for arm in ARMS)) for cell in self.sound()]
+
+    def _learn(self, arm: Arm, sample: Sample) -> None:
+        reason = sample.wrong or sample.error
+        for cell in self.program.cells:
+            if reason is not None:
+                self.trouble[arm, cell.name] = Trouble(sample.wrong is not None, reason)
+            elif cell.name in sample.values:
+                self.values.setdefault((arm, cell.name), []).append(sample.values[cell.name])
+            else:
+                self.trouble[arm, cell.name] = Trouble(False, sample.missing.get(cell.name, "the answer has no such number"))
+
+    def _failed(self, arm: str) -> bool:
+        """Whether a side gives no number of any cell any more."""
+        return all((arm, cell.name) in self.trouble for cell in self.program.cells)
+
+    def _known(self, arm: str) -> bool:
+        """Whether a side has ever been asked."""
+        return any((arm, cell.name) in each for each in (self.values, self.trouble) for cell in self.program.cells)
+
+
+def _two(samples: Sequence[Sample], cell: Cell) -> tuple[float, float]:
+    first, second = (sample.values[cell.name] for sample in samples)
+    return first, second

@@ -1,0 +1,165 @@
+"""Suites: what is compared, from YAML (config/gate/*.yaml, schema gate-suite). A program is one of three kinds:
+
+run       a topology under a model; the process is the tree's own measuring process
+command   any program that prints one JSON object as the last line of its output
+pytest    benchmarks of pytest-benchmark, all of them named, so that none can be missing in silence
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.checked_yaml import Place, dotted, read_checked, wrong
+from harness.errors import UserError
+from harness.gate.cell import BENCHMARKS, RECORD, Cell, Metric, Program
+from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, spec_of
+
+FACTOR, ALPHA, TIME_BUDGET_S = 1.02, 0.01, 540.0
+BUILD, PYTHON = (("make", "build"),), ".venv/bin/python"
+TIMEOUT_S = 120.0  # generous: a hung process should not cost the whole time budget
+
+MEASURE = ("{python}", "-m", "harness.measurement.child")
+PYTEST = ("{python}", "-m", "pytest", "--benchmark-only", "--benchmark-json={answer}", "-q", "-p", "no:cacheprovider")
+
+UNITS = {"_per_s": "/s", "_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "bytes"}
+"""What a metric is measured in, by what its name ends in."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What is compared and how. `build` commands run in a tree before it is measured; `python` is its interpreter."""
+
+    name: str
+    programs: tuple[Program, ...]
+    control: str  # the cell in which base is compared with itself
+    build: tuple[tuple[str, ...], ...] = ()
+    python: str = PYTHON
+    factor: float = FACTOR
+    alpha: float = ALPHA
+    time_budget_s: float = TIME_BUDGET_S
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Of all programs, in their order."""
+        return tuple(cell for program in self.programs for cell in program.cells)
+
+    def program_of(self, cell_name: str) -> Program:
+        """The program that answers a cell. KeyError if there is no such cell."""
+        for program in self.programs:
+            if any(cell.name == cell_name for cell in program.cells):
+                return program
+        raise KeyError(cell_name)
+
+
+def load_suite(path: Path) -> Suite:
+    """The suite in a file. Raises UserError, in one line, for a file that cannot be read or breaks a rule.
+
+    Topologies, parameters, models and machines are looked up here, before anything is built, as `millrace run` would.
+    """
+    values = read_checked(path, "gate-suite")
+    warmup, duration_s = values.get("warmup", WARMUP_S), float(values.get("duration_s", DURATION_S))
+    programs = tuple(
+        _program(path, ("programs", index), entry, warmup, duration_s) for index, entry in enumerate(values["programs"])
+    )
+    _check_names(path, programs)
+    cells = [cell.name for program in programs for cell in program.cells]
+    control = values.get("control", cells[0])
+    if control not in cells:
+        raise wrong(path, ("control",), f"must be a cell of the suite, one of {', '.join(cells)}", control, cells)
+    runs = any("run" in entry for entry in values["programs"])
+    build = [_words(path, ("build", index), each) for index, each in enumerate(values["build"])] if "build" in values else None
+    return Suite(
+        name=path.stem,
+        programs=programs,
+        control=control,
+        build=tuple(build) if build is not None else BUILD if runs else (),
+        python=values.get("python", PYTHON),
+        factor=float(values.get("factor", FACTOR)),
+        alpha=float(values.get("alpha", ALPHA)),
+        time_budget_s=float(values.get("time_budget_s", TIME_BUDGET_S)),
+    )
+
+
+def _program(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float) -> Program:
+    kinds = [kind for kind in ("run", "command", "pytest") if kind in entry]
+    if len(kinds) != 1:
+        raise wrong(path, where, "must have one of run, command and pytest", kinds)
+    if ("benchmarks" in entry) != (kinds == ["pytest"]):
+        raise UserError(f"{path}: {dotted((*where, 'benchmarks'))}: must be given for pytest, and for nothing else")
+    if kinds == ["run"]:
+        return _run(path, where, entry, warmup, duration_s)
+    words = _words(path, (*where, kinds[0]), entry[kinds[0]])
+    name, timeout_s = entry.get("name", shlex.join(words)), float(entry.get("timeout_s", TIMEOUT_S))
+    if kinds == ["command"]:
+        return Program(name, words, _cells(entry, name, "ns_per_hop"), timeout_s=timeout_s)
+    cells = tuple(cell for each in entry["benchmarks"] for cell in _cells(entry, each, "median", key=each))
+    return Program(name, PYTEST + words, cells, BENCHMARKS, timeout_s=timeout_s)
+
+
+def _run(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float) -> Program:
+    try:
+        spec = spec_of(entry["run"], warmup, duration_s)
+        name = entry.get("name", name_of(spec))
+    except UserError as error:
+        raise UserError(f"{path}: {dotted((*where, 'run'))}: {error}") from error
+    limit_s = TIMEOUT_S if spec.simulated or spec.timeout_s is None else max(TIMEOUT_S, spec.timeout_s)
+    cells = _cells(entry, name, "simulation.wall_s" if spec.simulated else "ns_per_hop")
+    return Program(name, MEASURE, cells, RECORD, question(spec), float(entry.get("timeout_s", limit_s)))
+
+
+def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> tuple[Cell, ...]:
+    """One for each metric, called as the program or benchmark; if there are several, after the metric as well."""
+    metrics = [_metric(values, bool(key)) for values in entry.get("metrics", [{"name": default}])]
+    if len(metrics) == 1:
+        return (Cell(name, metrics[0], key),)
+    return tuple(Cell(f"{name}:{metric.name}", metric, key) for metric in metrics)
+
+
+def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:
+    """`of_benchmark`: a field of pytest-benchmark's statistics, which are in seconds but for `ops`."""
+    name = values["name"]
+    rate = name.endswith("_per_s") or (of_benchmark and name == "ops")
+    default = ("/s" if rate else "s") if of_benchmark else _unit(name)
+    better = values.get("better", "higher" if rate else "lower")
+    return Metric(name, values.get("unit", default), better == "lower", float(values.get("floor", 0.0)))
+
+
+def _unit(name: str) -> str:
+    """What the last word of a dotted name says that says something: `ns` of `ns_per_hop`, `latency_ns` and `latency_ns.p99`."""
+    for step in reversed(name.split(".")):
+        if step == "ns_per_hop":
+            return "ns"
+        for ending, unit in UNITS.items():
+            if step.endswith(ending):
+                return unit
+    return ""
+
+
+def _words(path: Path, where: Place, command: str | Sequence[str]) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(command) if isinstance(command, str) else command)
+    except ValueError as error:  # a quotation that does not end
+        raise wrong(path, where, f"must be words as a shell would read them ({error})", command) from error
+    if not words:
+        raise wrong(path, where, "must not be empty", command)
+    return words
+
+
+def _check_names(path: Path, programs: Iterable[Program]) -> None:
+    """Raise UserError for a program or cell that is named twice."""
+    seen: set[str] = set()
+    for place, name in _names(programs):
+        if name in seen:
+            raise wrong(path, place, "must not repeat the name of another program or cell", name)
+        seen.add(name)
+
+
+def _names(programs: Iterable[Program]) -> Iterator[tuple[Place, str]]:
+    """The names of programs and their cells; a cell that is all of its program may be called as it."""
+    for index, program in enumerate(programs):
+        yield ("programs", index), program.name
+        yield from ((("programs", index), cell.name) for cell in program.cells if cell.name != program.name)

@@ -1,0 +1,99 @@
+"""The two trees that are compared: a directory as it is, or a revision in a work tree of its own; both built by the suite.
+
+A word that is a directory means that directory, used in place. Any other word is a revision of the repository that the call is
+made in: it is checked out and built once, under `.millrace/gate` there (`tree_cache`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.errors import RunFailed, UserError
+from harness.gate.build import build
+from harness.gate.errors import NoBase, NothingMeasured
+from harness.gate.git import asked, git
+from harness.gate.suite import Suite
+from harness.gate.tree_cache import TreeCache
+from harness.gate.verdict import Side
+
+Role = Literal["base", "head"]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A built tree. Programs run in `directory`; `python` is the interpreter that `{python}` stands for in their argv."""
+
+    directory: Path
+    python: str
+    side: Side
+
+
+def prepare(text: str, suite: Suite, repository: Path, notify: Callable[[str], None], role: Role) -> Tree:
+    """The tree that a word means, built. `repository`: the directory that the call is made in; a revision is looked at from the
+    same place within it. `notify` is told what is built, and why it takes long.
+
+    Raises UserError for an unknown head; NoBase for an unknown base or one that does not build, NothingMeasured for a head that
+    does not. A tree of a revision stays until this process ends; another process does not remove it before.
+    """
+    top = asked(repository, "rev-parse", "--show-toplevel")
+    room = Path(top or repository, ".millrace", "gate")
+    directory, commit = _find(text, repository, role, in_git=top is not None)
+    try:
+        cache = TreeCache(room, notify)
+        with cache.locked():
+            if directory is not None:
+                side = _side_in_place(text, directory)
+                build(suite.build, directory, room / f"{role}.log", notify, f"{role} {text}")
+            else:
+                assert commit is not None
+                prefix = git(repository, "rev-parse", "--show-prefix")
+                side = Side(text, commit)
+                directory = cache.tree(repository, commit, prefix, suite.build, f"{role} {text} ({commit[:12]})")
+        return Tree(directory, _python(suite, directory), side)
+    except RunFailed as error:
+        told = f"{role} {text!r}: {error}"
+        raise (NoBase(told) if role == "base" else NothingMeasured(told)) from error
+
+
+def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path | None, str | None]:
+    """The directory or the commit that a word means. Raises NoBase or UserError if it is neither, UserError if it is both."""
+    error = NoBase if role == "base" else UserError
+    directory = repository / text
+    is_directory = bool(text) and directory.is_dir()
+    commit = _commit(text, repository) if in_git else None
+    if is_directory and commit is not None:
+        raise UserError(f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, {commit[:12]}")
+    if is_directory:
+        return directory.resolve(), None
+    if commit is not None:
+        return None, commit
+    rule = f"--{role} must be a directory or a revision of this repository, not {text!r}"
+    if not in_git:
+        raise error(f"{rule}: {repository} is in no git repository, so that only a directory can be meant")
+    if asked(repository, "rev-parse", "--is-shallow-repository") == "true":
+        rule += "; the clone is shallow, so it may have to be fetched first"
+    raise error(rule)
+
+
+def _commit(text: str, repository: Path) -> str | None:
+    if not text or text.startswith("-") or "\0" in text:
+        return None
+    return asked(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
+
+
+def _side_in_place(text: str, directory: Path) -> Side:
+    """A directory's commit, and whether tracked files differ from it."""
+    commit = asked(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return Side(text, commit, dirty=bool(commit and asked(directory, "status", "--porcelain", "--untracked-files=no")))
+
+
+def _python(suite: Suite, directory: Path) -> str:
+    """A tree's interpreter. Raises RunFailed if there is none although a program needs it."""
+    python = str(directory / suite.python) if "/" in suite.python else suite.python
+    if any("{python}" in word for program in suite.programs for word in program.argv) and shutil.which(python) is None:
+        raise RunFailed(f"there is no interpreter {suite.python} (key python of the suite {suite.name})")
+    return python

@@ -1,0 +1,147 @@
+"""Work trees of revisions, each checked out and built once: `.millrace/gate/trees`, in the repository.
+
+COMMIT          the work tree
+COMMIT.built    by what commands it was built, and where; written last: a tree without it was left half-built, and is made anew
+COMMIT.log      what its build printed
+COMMIT.lock     shared by those who use the tree, held until they end
+
+All of that changes only under the lock of the whole cache, so that callers who come together build one after the other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.errors import RunFailed
+from harness.gate.build import build
+from harness.gate.git import asked, git
+from harness.whole_file import write_whole
+
+KEPT = 8  # trees; a guess, not tuned: this project's tree takes 2 GB with its environment, most of it shared where links are
+
+
+class TreeCache:
+    """The trees under `room`. `notify` is told what is built, and for whom we wait."""
+
+    def __init__(self, room: Path, notify: Callable[[str], None]) -> None:
+        self.room = room
+        self.trees = room / "trees"
+        self._notify = notify
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the cache; `tree` is only called under it. Raises RunFailed if nothing can be written there."""
+        try:
+            self.trees.mkdir(parents=True, exist_ok=True)
+            (self.room / ".gitignore").write_text("*\n", encoding="utf-8")  # nothing here is the user's, not even untracked
+            handle = _open(self.room / "lock")
+        except OSError as error:
+            raise RunFailed(f"cannot write {self.room}: {error.strerror}") from error
+        try:
+            _lock(handle, fcntl.LOCK_EX, lambda: self._notify(f"waiting until another call has built its trees ({self.room})"))
+            yield
+        finally:
+            os.close(handle)
+
+    def tree(self, repository: Path, commit: str, prefix: str, commands: Sequence[Sequence[str]], name: str) -> Path:
+        """The directory `prefix` of a built tree of a commit, which stays until this process ends. `name` is for people.
+
+        Raises RunFailed, BuildFailed among them, if it cannot be made.
+        """
+        root, marker = self.trees / commit, self.trees / f"{commit}.built"
+        built = json.dumps({"commands": [list(command) for command in commands], "root": str(root), "prefix": prefix})
+        try:
+            self._sweep(repository)
+            if _text(marker) == built and asked(root, "rev-parse", "HEAD") == commit:
+                os.utime(marker)  # used last
+                _use(self.trees / f"{commit}.lock", fcntl.LOCK_SH)
+                return root / prefix
+            _use(self.trees / f"{commit}.lock", fcntl.LOCK_EX, lambda: self._notify(f"waiting for calls that use {root}"))
+            self._remove(repository, commit)
+            self._make(repository, commit, prefix, commands, name)
+            write_whole(marker, built.encode())
+            _use(self.trees / f"{commit}.lock", fcntl.LOCK_SH)
+            self._evict(repository)
+        except OSError as error:
+            raise RunFailed(f"cannot make the tree {root}: {error.strerror}") from error
+        return root / prefix
+
+    def _make(self, repository: Path, commit: str, prefix: str, commands: Sequence[Sequence[str]], name: str) -> None:
+        root = self.trees / commit
+        # Forced twice: git still knows, as locked, a tree whose making was killed. The user's hooks are not for our trees.
+        words = ("worktree", "add", "--quiet", "--force", "--force", "--detach", str(root), commit)
+        git(repository, "-c", "core.hooksPath=/dev/null", *words)
+        if not (root / prefix).is_dir():
+            raise RunFailed(f"has no directory {prefix}")
+        build(commands, root / prefix, self.trees / f"{commit}.log", self._notify, name)
+
+    def _sweep(self, repository: Path) -> None:
+        """Remove the trees of calls that were killed, or whose build failed: those without a marker."""
+        for root in self.trees.iterdir():
+            if root.is_dir() and not self.trees.joinpath(f"{root.name}.built").exists():
+                self._remove(repository, root.name)
+
+    def _evict(self, repository: Path) -> None:
+        """Remove all but the trees used last, unless somebody uses them."""
+        markers = sorted(self.trees.glob("*.built"), key=lambda marker: marker.stat().st_mtime_ns, reverse=True)
+        for marker in markers[KEPT:]:
+            lock = self.trees / f"{marker.stem}.lock"
+            if str(lock) in _HELD:
+                continue
+            handle = _open(lock)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            else:
+                self._remove(repository, marker.stem)
+                self.trees.joinpath(f"{marker.stem}.log").unlink(missing_ok=True)
+                lock.unlink()
+            finally:
+                os.close(handle)
+
+    def _remove(self, repository: Path, commit: str) -> None:
+        """Remove a tree, its marker first, so that nobody takes what is left of it for built."""
+        self.trees.joinpath(f"{commit}.built").unlink(missing_ok=True)
+        if self.trees.joinpath(commit).exists():
+            shutil.rmtree(self.trees / commit)
+        # git locks a tree while it makes it, and does not forget one that is locked
+        asked(repository, "worktree", "unlock", str(self.trees / commit))
+        git(repository, "worktree", "prune")
+
+
+_HELD: dict[str, int] = {}
+"""The locks of trees that this process uses, by file, with their handles: until it ends."""
+
+
+def _use(lock: Path, kind: int, waiting: Callable[[], None] = lambda: None) -> None:
+    """Hold the lock of a tree in that way, in place of how this process holds it already."""
+    handle = _HELD.get(str(lock))
+    if handle is None:
+        handle = _HELD[str(lock)] = _open(lock)
+    _lock(handle, kind, waiting)
+
+
+def _lock(handle: int, kind: int, waiting: Callable[[], None]) -> None:
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        waiting()
+        fcntl.flock(handle, kind)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

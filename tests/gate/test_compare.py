@@ -1,0 +1,447 @@
+"""A call's measuring, with made-up samples: the order of processes, when it stops, and what becomes of sides that fail."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from harness.gate.cell import Cell, Metric, Program
+from harness.gate.compare import compare
+from harness.gate.decide import Control
+from harness.gate.errors import Interrupted
+from harness.gate.sample import Sample, take
+from harness.gate.series import SampleRow
+from harness.gate.suite import Suite, load_suite
+from harness.gate.tree import Tree, prepare
+from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
+
+ROOT = Path(__file__).resolve().parents[2]
+
+Answer = Callable[[str, Program, int], Sample]
+"""What a process of a side ("base", "head") and program says, by the number of the pair."""
+
+
+def program(name: str, cells: int = 1) -> Program:
+    return Program(name, (name,), tuple(Cell(name if cells == 1 else f"{name}:{k}", Metric()) for k in range(cells)))
+
+
+def suite_of(*programs: Program, **options: object) -> Suite:
+    return Suite("mine", programs, programs[0].cells[0].name, **options)  # type: ignore[arg-type]
+
+
+class Machine:
+    """Plays answers, on a clock that only they move; writes down what was run."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.base, self.head = (Tree(Path("/", side), "", Side(side, "c0ffee")) for side in ("base", "head"))
+        self.now_s = 1000.0
+        self.rows: list[SampleRow] = []
+        self.calls: list[tuple[str, str, int]] = []
+        self.environments: list[Mapping[str, str]] = []
+        self.told: list[tuple[int, float, Mapping[str, Verdict]]] = []
+
+    def take(self, tree: Tree, asked: Program, environment: Mapping[str, str], pair: int) -> Sample:
+        side = "base" if tree is self.base else "head"
+        self.calls.append((side, asked.name, pair))
+        self.environments.append(environment)
+        sample = self.answer(side, asked, pair)
+        self.now_s += sample.seconds
+        return sample
+
+    def compare(self, suite: Suite, **options: object) -> Comparison:
+        terms = {"factor": 1.05, "alpha": 0.01, "pairs": None, "time_budget_s": 1000.0, "seed": 7} | options
+        return compare(
+            self.base,
+            self.head,
+            suite,
+            progress=lambda *words: self.told.append(words),
+            keep=self.rows.append,
+            take=self.take,
+            lock=lambda notify: nullcontext(),
+            clock=lambda: self.now_s,
+            **terms,  # type: ignore[arg-type]
+        )
+
+
+def noisy(ratio: float = 1.0, seed: int = 1, seconds: float = 1.0, host: dict | None = None) -> Answer:
+    """About 100 in every cell, `ratio` times as much of head, with 1 % of noise."""
+    draw = random.Random(seed)
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        level = 100.0 * (ratio if side == "head" else 1.0)
+        return Sample(
+            {cell.name: level * draw.lognormvariate(0, 0.01) for cell in asked.cells}, seconds=seconds, host=host or {}
+        )
+
+    return answer
+
+
+def verdicts(comparison: Comparison) -> dict[str, Verdict]:
+    return {result.cell.name: result.verdict for result in comparison.cells}
+
+
+def test_blocks_are_mirrored_pairs_and_the_coin_falls_both_ways() -> None:
+    machine = Machine(noisy())
+    machine.compare(suite_of(program("a"), program("b")))
+    blocks: dict[tuple, list[SampleRow]] = {}
+    for row in machine.rows:
+        blocks.setdefault((row.program, row.control, row.block), []).append(row)
+    orders = Counter("".join(row.arm[0] for row in rows) for rows in blocks.values())
+    assert set(orders) == {"bhhb", "hbbh"}
+    assert min(orders.values()) >= 0.2 * len(blocks)
+    assert all([row.position for row in rows] == [0, 1, 2, 3] for rows in blocks.values())
+    positions = [machine.rows.index(rows[0]) for rows in blocks.values()]
+    assert all(
+        machine.rows[i : i + 4] == rows for i, rows in zip(positions, blocks.values(), strict=True)
+    )  # nothing in between
+
+
+def test_both_sides_of_a_pair_have_its_number() -> None:
+    machine = Machine(noisy())
+    machine.compare(suite_of(program("a")), pairs=20)
+    numbers = Counter(pair for (_, name, pair), row in zip(machine.calls, machine.rows, strict=True) if not row.control)
+    assert numbers == dict.fromkeys(range(20), 2)
+
+
+def test_every_round_has_each_open_program_and_the_control_in_random_order() -> None:
+    machine = Machine(noisy())
+    machine.compare(suite_of(*map(program, "abc")), pairs=20)
+    firsts = [(row.program, row.control) for row in machine.rows if row.position == 0]
+    rounds = [tuple(firsts[i : i + 4]) for i in range(0, 40, 4)]
+    assert all(len(set(each)) == 4 for each in rounds)
+    assert len(set(rounds)) > 1
+    control = [call for call, row in zip(machine.calls, machine.rows, strict=True) if row.control]
+    assert {side for side, *_ in control} == {"base"}
+    assert {name for _, name, _ in control} == {"a"}
+    assert len(firsts) == 40
+
+
+def test_seed_decides_everything() -> None:
+    machines = [Machine(noisy()) for _ in range(3)]
+    comparisons = [
+        machine.compare(suite_of(program("a")), seed=seed) for machine, seed in zip(machines, (1, 1, 2), strict=True)
+    ]
+    assert machines[0].calls == machines[1].calls != machines[2].calls
+    assert machines[0].environments == machines[1].environments
+    assert comparisons[0].cells == comparisons[1].cells
+    assert comparisons[0].seed == 1
+
+
+def test_process_learns_nothing_of_its_side_but_finds_an_environment_of_random_size() -> None:
+    machine = Machine(noisy())
+    machine.compare(suite_of(program("a")))
+    assert {tuple(environment) for environment in machine.environments} == {("MILLRACE_PADDING",)}
+    assert len({len(environment["MILLRACE_PADDING"]) for environment in machine.environments}) > 30
+
+
+def test_slower_faster_and_same_are_told_and_decided_cells_are_measured_no_further() -> None:
+    answers = {"same": noisy(), "slow": noisy(1.2), "fast": noisy(0.8), "near": noisy(1.05)}
+    machine = Machine(lambda side, asked, pair: answers[asked.name](side, asked, pair))
+    comparison = machine.compare(suite_of(*map(program, answers)))
+    assert verdicts(comparison) == {
+        "same": Verdict.OK,
+        "slow": Verdict.REGRESSED,
+        "fast": Verdict.IMPROVED,
+        "near": Verdict.INCONCLUSIVE,
+    }
+    counts = Counter(row.program for row in machine.rows if not row.control)
+    assert counts["same"] == counts["slow"] == counts["fast"] < counts["near"]
+    assert len(comparison.cells[3].base) == counts["near"] / 2
+    assert comparison.control is not None
+    assert not comparison.control_failed
+    assert comparison.notes == ("the time budget of 1000 s ended before 1 cell(s) were decided",)
+    assert exit_code(comparison) == Exit.REGRESSED
+
+
+def test_measuring_ends_when_all_is_decided() -> None:
+    machine = Machine(noisy())
+    comparison = machine.compare(suite_of(program("a")), time_budget_s=float("inf"))
+    assert verdicts(comparison) == {"a": Verdict.OK}
+    assert (comparison.seconds, len(comparison.notes)) == (len(machine.calls), 0)
+    assert (comparison.suite, comparison.factor, comparison.alpha, comparison.interleaved) == ("mine", 1.05, 0.01, True)
+
+
+def test_fixed_pairs_are_measured_to_the_end_also_of_the_control() -> None:
+    machine = Machine(noisy(1.05))
+    comparison = machine.compare(suite_of(program("a"), program("b")), pairs=24, time_budget_s=float("inf"))
+    assert [len(result.base) for result in comparison.cells] == [24, 24]
+    assert comparison.control is not None
+    assert comparison.control.decision.blocks == 12
+    assert comparison.control.verdict is Verdict.OK
+    assert set(verdicts(comparison).values()) == {Verdict.INCONCLUSIVE}
+
+
+def test_block_that_would_not_end_in_time_is_not_begun() -> None:
+    times = {"long": 10.0, "short": 1.0}
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        return noisy(1.05, seed=pair, seconds=times[asked.name])(side, asked, pair)
+
+    machine = Machine(answer)
+    comparison = machine.compare(suite_of(program("short"), program("long")), time_budget_s=119.0)
+    assert comparison.seconds <= 119.0
+    blocks = {result.cell.name: result.decision.blocks for result in comparison.cells}
+    assert blocks["long"] == 2
+    assert blocks["short"] > 2  # goes on in what is left
+    assert "ended before 2 cell(s)" in comparison.notes[0]
+
+
+def test_cell_that_there_was_no_time_for_is_not_measured() -> None:
+    comparison = Machine(noisy(seconds=5.0)).compare(suite_of(program("a"), program("b"), program("c")), time_budget_s=10.0)
+    unmeasured = [result for result in comparison.cells if result.verdict is Verdict.UNMEASURED]
+    assert unmeasured
+    assert {result.reason for result in unmeasured} == {"there was no time for a block of it"}
+    assert exit_code(comparison) == Exit.NOTHING_MEASURED
+
+
+def failing(side: str, sample: Sample, after: int = 0) -> Answer:
+    good = noisy()
+    return lambda s, asked, pair: sample if s == side and asked.name == "a" and pair >= after else good(s, asked, pair)
+
+
+CRASH, WRONG = Sample({}, error="killed by SIGSEGV", seconds=1.0), Sample({}, wrong="tuples lost", seconds=1.0)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])  # either side is first
+@pytest.mark.parametrize(
+    ("side", "sample", "verdict", "reason", "code"),
+    [
+        ("head", CRASH, Verdict.FAILED, "head: killed by SIGSEGV", Exit.NOTHING_MEASURED),
+        ("base", CRASH, Verdict.FIXED, "base: killed by SIGSEGV", Exit.NO_BASE),
+        ("head", WRONG, Verdict.WRONG, "head: tuples lost", Exit.WRONG_RESULTS),
+        ("base", WRONG, Verdict.FIXED, "base: tuples lost", Exit.NO_BASE),
+    ],
+)
+def test_side_that_fails_ends_its_program_at_once_and_no_other(
+    seed: int, side: str, sample: Sample, verdict: Verdict, reason: str, code: Exit
+) -> None:
+    machine = Machine(failing(side, sample))
+    comparison = machine.compare(suite_of(program("b"), program("a")), seed=seed)
+    assert verdicts(comparison) == {"b": Verdict.OK, "a": verdict}
+    assert comparison.cells[1].reason == reason
+    calls = Counter(s for s, name, _ in machine.calls if name == "a")
+    assert calls[side] == 1
+    assert calls["base" if side == "head" else "head"] in (1, 2)
+    assert exit_code(comparison) == code
+
+
+def test_side_that_fails_late_ends_its_program_and_keeps_the_values() -> None:
+    machine = Machine(failing("head", CRASH, after=6))
+    (_, result) = machine.compare(suite_of(program("b"), program("a"))).cells
+    assert result.verdict is Verdict.FAILED
+    assert len(result.head) == 6
+    assert len(result.base) in (6, 7)  # who was first in the last block
+    assert result.decision.blocks == 3
+    assert max(pair for _, name, pair in machine.calls if name == "a") == 6
+
+
+def test_cell_that_neither_side_answers_is_not_measured() -> None:
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        return Sample({}, error=f"no {side}") if asked.name == "a" else noisy()(side, asked, pair)
+
+    machine = Machine(answer)
+    (_, result) = machine.compare(suite_of(program("b"), program("a"))).cells
+    assert (result.verdict, result.reason) == (Verdict.UNMEASURED, "base: no base; head: no head")
+    assert sum(name == "a" for _, name, _ in machine.calls) == 2
+
+
+def test_missing_number_ends_its_cell_but_not_the_others_of_its_program() -> None:
+    good = noisy(seconds=0.5)
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        sample = good(side, asked, pair)
+        if side == "base":
+            return sample
+        return Sample({"a:0": sample.values["a:0"]}, seconds=0.5, missing={"a:1": "there is no benchmark 'x'"})
+
+    comparison = Machine(answer).compare(suite_of(program("a", cells=2)))
+    assert verdicts(comparison) == {"a:0": Verdict.OK, "a:1": Verdict.FAILED}
+    assert comparison.cells[1].reason == "head: there is no benchmark 'x'"
+    assert exit_code(comparison) == Exit.NOTHING_MEASURED
+
+
+def test_control_that_fails_to_run_is_told() -> None:
+    comparison = Machine(failing("base", CRASH)).compare(suite_of(program("a"), program("b")))
+    assert comparison.control is not None
+    assert comparison.control.reason == "killed by SIGSEGV"
+    assert not comparison.control_failed
+    assert "the control, a, was not measured to the end: killed by SIGSEGV" in comparison.notes
+
+
+def test_base_that_differs_from_itself_makes_the_host_unstable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Control, "failed", True)
+    comparison = Machine(noisy()).compare(suite_of(program("a")))
+    assert comparison.control_failed
+    assert exit_code(comparison) == Exit.HOST_UNSTABLE
+
+
+def test_disturbed_samples_are_counted_and_sides_know_their_host() -> None:
+    host = {"cpu_model": "a CPU", "load_of_others": 0.5, "steal_share": 0.0, "throttled_us": None}
+    comparison = Machine(noisy(host=host)).compare(suite_of(program("a")))
+    assert comparison.base.host == comparison.head.host == host
+    (note,) = comparison.notes
+    samples = 4 * (comparison.cells[0].decision.blocks + comparison.control.decision.blocks)  # type: ignore[union-attr]
+    assert note == (
+        f"the host was disturbed while {samples} of {samples} samples were measured: load of other processes in {samples}"
+    )
+    quiet = host | {"load_of_others": 0.1}
+    assert Machine(noisy(host=quiet)).compare(suite_of(program("a"))).notes == ()
+
+
+def test_wide_control_is_a_note() -> None:
+    draw = random.Random(5)
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        return Sample({cell.name: draw.lognormvariate(0, 0.3) for cell in asked.cells}, seconds=1.0)
+
+    comparison = Machine(answer).compare(suite_of(program("a")), time_budget_s=200.0)
+    assert any(note.startswith("the host is noisy: base can differ from itself by up to ") for note in comparison.notes)
+
+
+def test_dirty_and_unversioned_sides_are_told() -> None:
+    machine = Machine(noisy())
+    machine.base = Tree(Path("/same"), "", Side("old", None))
+    machine.head = Tree(Path("/same"), "", Side(".", "c0ffee", dirty=True))
+    notes = machine.compare(suite_of(program("a"))).notes
+    assert notes[:3] == (
+        "base 'old' is under no version control",
+        "head '.' has changes that are not committed",
+        "base and head are the same directory: there is no difference to be found",
+    )
+
+
+def test_progress_says_blocks_time_left_and_how_cells_stand() -> None:
+    machine = Machine(noisy())
+    machine.compare(suite_of(program("a"), program("b")), time_budget_s=500.0)
+    assert machine.told[0] == (0, 500.0, {"a": Verdict.INCONCLUSIVE, "b": Verdict.INCONCLUSIVE})
+    assert machine.told[-1][2] == {"a": Verdict.OK, "b": Verdict.OK}
+    blocks, left_s = [told[0] for told in machine.told], [told[1] for told in machine.told]
+    assert blocks == list(range(len(blocks)))
+    assert left_s == sorted(left_s, reverse=True)
+
+
+def test_interrupted_call_hands_over_what_it_has() -> None:
+    good = noisy()
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        if pair == 8:
+            raise KeyboardInterrupt
+        return good(side, asked, pair)
+
+    with pytest.raises(Interrupted) as raised:
+        Machine(answer).compare(suite_of(program("a")))
+    comparison = raised.value.comparison
+    assert comparison.cells[0].verdict is Verdict.INCONCLUSIVE
+    assert len(comparison.cells[0].base) == 8
+    assert comparison.notes[0] == "interrupted"
+
+
+def test_real_processes_never_overlap(tmp_path: Path) -> None:
+    """Each process fails if another is at work in the room that they share."""
+    code = (
+        "import json, os, sys, time\n"
+        "os.mkdir(sys.argv[1])\n"  # raises if it is there
+        "time.sleep(0.01)\n"
+        "os.rmdir(sys.argv[1])\n"
+        "print(json.dumps({'ns_per_hop': 1 + os.getpid() % 7 / 1000}))\n"
+    )
+    trees = []
+    for side in ("base", "head"):
+        directory = tmp_path / side
+        directory.mkdir()
+        (directory / "it.py").write_text(code, encoding="utf-8")
+        trees.append(Tree(directory, sys.executable, Side(side, None)))
+    words = ("{python}", "it.py", str(tmp_path / "busy"))
+    suite = suite_of(*(Program(name, words, (Cell(name, Metric()),)) for name in "ab"))
+    rows: list[SampleRow] = []
+    comparison = compare(
+        *trees,
+        suite,
+        factor=1.5,
+        alpha=0.4,
+        pairs=6,
+        time_budget_s=1e6,
+        seed=1,
+        keep=rows.append,
+        take=take,
+        lock=lambda notify: nullcontext(),
+    )
+    assert [result.reason for result in comparison.cells] == ["", ""]
+    assert len(rows) == 36
+    starts = [row.sample.started_at for row in rows]
+    assert starts == sorted(starts)
+
+
+def test_measuring_lock_is_held_while_it_measures_and_the_budget_does_not_run_before() -> None:
+    machine = Machine(noisy())
+    events: list[str] = []
+
+    @contextmanager
+    def lock(notify: Callable[[str], None]) -> Iterator[None]:
+        machine.now_s += 5000.0  # it waits longer than the budget
+        events.append("held")
+        yield
+        events.append(f"released after {len(machine.calls)}")
+
+    compare(
+        machine.base,
+        machine.head,
+        suite_of(program("a")),
+        factor=1.05,
+        alpha=0.01,
+        pairs=None,
+        time_budget_s=1000.0,
+        seed=1,
+        take=machine.take,
+        lock=lock,
+        clock=lambda: machine.now_s,
+    )
+    assert events == ["held", f"released after {len(machine.calls)}"]
+    assert len(machine.calls) > 40
+
+
+@pytest.mark.heavy
+def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    run = {
+        "topology": "pipeline",
+        "parameters": {"operators": 4, "cost": 100},
+        "model": "manual",
+        "duration_s": 0.05,
+        "warmup": 0.02,
+    }
+    path.write_text(json.dumps({"programs": [{"name": "one", "run": run}], "build": []}), encoding="utf-8")
+    suite = load_suite(path)
+    told: list[str] = []
+    base, head = (prepare(".", suite, ROOT, told.append, role) for role in ("base", "head"))  # type: ignore[arg-type]
+    assert told == []
+    rows: list[SampleRow] = []
+    comparison = compare(
+        base,
+        head,
+        suite,
+        factor=3.0,
+        alpha=0.4,
+        pairs=4,
+        time_budget_s=30.0,
+        seed=1,
+        keep=rows.append,
+        lock=lambda notify: nullcontext(),
+    )
+    assert comparison.cells[0].reason == ""
+    assert len(rows) == 16
+    assert all(row.sample.host["cpus_allowed"] >= 1 for row in rows)
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    assert comparison.base.commit == comparison.head.commit == (commit or None)
+    assert comparison.base.host["cpu_model"]

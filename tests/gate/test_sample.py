@@ -1,0 +1,173 @@
+"""A sample is a fresh process: its numbers, or why there are none, in one line; and nothing of it is left running."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.gate.cell import BENCHMARKS, Cell, Metric, Program
+from harness.gate.sample import Sample, of_benchmarks, of_record, take
+from harness.gate.tree import Tree
+from harness.gate.verdict import Side
+
+CELL = Cell("one", Metric())
+HOST = {"cpu_model": "a CPU"}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """An empty tree, with this interpreter."""
+    return Tree(tmp_path, sys.executable, Side(".", None))
+
+
+def run(tree: Tree, code: str, *words: str, cells: tuple[Cell, ...] = (CELL,), **options: object) -> Sample:
+    """A sample of a Python program."""
+    (tree.directory / "program.py").write_text(code, encoding="utf-8")
+    return take(tree, Program("program", ("{python}", "program.py", *words), cells, **options))  # type: ignore[arg-type]
+
+
+def test_last_line_of_the_output_is_the_answer(tree: Tree) -> None:
+    record = {"ns_per_hop": 7, "elastic": {"period_s": 0.5}, "correct": True, "error": None, "host": HOST}
+    cells = (CELL, Cell("period", Metric("elastic.period_s")))
+    sample = run(tree, f"print('warming up')\nprint({json.dumps(json.dumps(record))})\nprint()", cells=cells)
+    assert sample.values == {"one": 7.0, "period": 0.5}
+    assert (sample.wrong, sample.error, sample.missing, sample.host) == (None, None, {}, HOST)
+    assert sample.seconds > 0
+    assert sample.started_at.endswith("+00:00")
+
+
+def test_answer_may_be_a_file(tree: Tree) -> None:
+    code = "import sys; open(sys.argv[1], 'w').write('{\"ns_per_hop\": 2}'); print('noise')"
+    assert run(tree, code, "{answer}").values == {"one": 2.0}
+    assert run(tree, "", "{answer}").error == "the answer file was not written"
+
+
+def test_process_runs_in_the_tree_and_is_asked_on_stdin_with_the_number_of_the_pair(tree: Tree) -> None:
+    code = (
+        "import os, sys, json; assert os.path.exists('program.py')\n"
+        "print(json.dumps({'ns_per_hop': json.load(sys.stdin)['n']}))"
+    )
+    (tree.directory / "program.py").write_text(code, encoding="utf-8")
+    program = Program("program", ("{python}", "program.py"), (CELL,), stdin='{"n": 1{pair}}')
+    assert take(tree, program, {}, 5).values == {"one": 15.0}
+
+
+def test_environment_is_clean_and_the_same_for_both_sides(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYTHONPATH", "GIT_DIR", "VIRTUAL_ENV", "MAKEFLAGS"):
+        monkeypatch.setenv(name, "/elsewhere")
+    monkeypatch.setenv("KEPT", "1")
+    code = (
+        "import json, os; e = os.environ\n"
+        "bad = [n for n in ('PYTHONPATH', 'GIT_DIR', 'VIRTUAL_ENV', 'MAKEFLAGS') if n in e]\n"
+        "assert not bad and e['KEPT'] == '1' and e['PYTHONHASHSEED'] == '0' and e['MORE'] == 'x', (bad, e.get('KEPT'))\n"
+        "print(json.dumps({'ns_per_hop': 1}))"
+    )
+    (tree.directory / "program.py").write_text(code, encoding="utf-8")
+    sample = take(tree, Program("program", ("{python}", "program.py"), (CELL,)), {"MORE": "x"})
+    assert sample.error is None
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import os; os.abort()", "killed by SIGABRT"),
+        ("import sys; print('{\"ns_per_hop\": 1}'); sys.exit(3)", "exit code 3"),
+        ("raise ValueError('too\\nbad')", "exit code 1 (bad)"),
+        ("", "no output"),
+        ("print('hello')", "no JSON but 'hello'"),
+        ("print('[1]')", "no JSON object but '[1]'"),
+        ("print('[' * 100000)", "no JSON but '[[["),
+        ('print(\'{"error": "no luck\\\\nat all"}\')', "no luck"),
+    ],
+)
+def test_process_without_an_answer_is_an_error_with_its_reason(tree: Tree, code: str, reason: str) -> None:
+    sample = run(tree, code)
+    assert sample.error is not None
+    assert sample.error.startswith(reason)
+    assert "\n" not in sample.error
+    assert not sample.values
+    assert sample.wrong is None
+
+
+def test_program_that_is_not_there_is_an_error(tree: Tree) -> None:
+    sample = take(tree, Program("program", ("./none",), (CELL,)))
+    assert sample.error == "./none could not be started: No such file or directory"
+
+
+def is_running(pid: int) -> bool:
+    """Not so for a zombie, which its parent may not have reaped yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("hangs", [True, False])
+def test_whole_session_is_killed_at_the_end_or_when_time_is_up(tree: Tree, hangs: bool) -> None:
+    code = (
+        "import os, subprocess, sys, time\n"
+        "other = subprocess.Popen(['sleep', '600'], process_group=0)\n"  # a group of its own, in the same session
+        "open('pid', 'w').write(str(other.pid))\n"
+        + ("time.sleep(600)" if hangs else "print('{\"ns_per_hop\": 4}')")  # it holds the output open, too
+    )
+    before = time.monotonic()
+    sample = run(tree, code, timeout_s=2.0 if hangs else 500.0)
+    assert time.monotonic() - before < 50
+    assert sample.error == ("killed after 2 s without an answer" if hangs else None)
+    assert sample.values == ({} if hangs else {"one": 4.0})
+    assert not is_running(int((tree.directory / "pid").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"ns_per_hop": 3, "correct": False, "error": "tuples lost"}, {"wrong": "tuples lost"}),
+        ({"correct": False, "error": None}, {"wrong": "the program says that its results are not correct"}),
+        ({"ns_per_hop": None, "correct": False, "error": "no memory\nat all"}, {"error": "no memory"}),
+        ({"ns_per_hop": 3, "error": "bad"}, {"error": "bad"}),
+    ],
+)
+def test_wrong_results_are_told_from_a_run_that_failed_before_it_had_any(record: dict, expected: dict) -> None:
+    assert of_record(record, (CELL,)) == {"host": {}, **expected}
+
+
+@pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), True, "3", [1], 10**400])
+def test_number_that_cannot_be_compared_is_missing(value: object) -> None:
+    found = of_record({"ns_per_hop": value}, (CELL,))
+    assert found["values"] == {}
+    assert found["missing"]["one"].startswith("ns_per_hop must be a finite number above 0, not ")
+
+
+def test_field_that_is_not_there_is_missing_and_others_are_not() -> None:
+    cells = (CELL, Cell("deep", Metric("a.b")), Cell("deeper", Metric("ns_per_hop.b")))
+    found = of_record({"ns_per_hop": 1, "a": None}, cells)
+    assert found["values"] == {"one": 1.0}
+    assert found["missing"] == {"deep": "the answer has no a.b", "deeper": "the answer has no ns_per_hop.b"}
+
+
+def test_benchmark_that_was_not_run_is_missing() -> None:
+    cells = tuple(Cell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b", "t.py::c"))
+    document = {"benchmarks": [{"fullname": "t.py::a", "stats": {"median": 0.5}}, {"fullname": "t.py::c", "stats": {}}, 3]}
+    found = of_benchmarks(document, cells)
+    assert found["values"] == {"t.py::a": 0.5}
+    assert found["missing"] == {"t.py::b": "there is no benchmark 't.py::b'", "t.py::c": "the answer has no median"}
+    assert set(of_benchmarks({}, cells)["missing"]) == {cell.name for cell in cells}
+
+
+@pytest.mark.heavy
+def test_pytest_benchmark_is_run_and_read(tree: Tree) -> None:
+    (tree.directory / "test_it.py").write_text("def test_it(benchmark):\n    benchmark(sum, [1, 2])\n", encoding="utf-8")
+    from harness.gate.suite import PYTEST
+
+    cells = tuple(Cell(name, Metric("median", "s"), name) for name in ("test_it.py::test_it", "test_it.py::gone"))
+    sample = take(tree, Program("b", (*PYTEST, "test_it.py"), cells, BENCHMARKS))
+    assert (sample.error, set(sample.values)) == (None, {"test_it.py::test_it"})
+    assert set(sample.missing) == {"test_it.py::gone"}
+    failing = take(tree, Program("b", (*PYTEST, "none.py"), cells, BENCHMARKS))
+    assert failing.error is not None
+    assert failing.error.startswith("exit code 4 (ERROR: file or directory not found: none.py)")
+    assert not list(tree.directory.glob("*.json"))

@@ -1,0 +1,290 @@
+"""Sides: a directory in place, or a revision in a cached work tree; what does not build is told by its role."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UserError
+from harness.gate import tree_cache
+from harness.gate.cell import Cell, Metric, Program
+from harness.gate.errors import NoBase, NothingMeasured
+from harness.gate.suite import Suite
+from harness.gate.tree import Tree, prepare
+
+BUILD = (("sh", "-c", "echo building; cp number built"),)
+PROGRAM = Program("one", ("{python}", "one.py"), (Cell("one", Metric()),))
+
+
+def git(repository: Path, *words: str) -> str:
+    settings = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", "-c", "core.hooksPath=/dev/null")
+    done = subprocess.run(["git", "-C", str(repository), *settings, *words], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(repository: Path, number: int, build_fails: bool = False) -> str:
+    """A commit whose build copies `number`, or fails for the lack of it."""
+    (repository / "number").write_text(str(number), encoding="utf-8")
+    (repository / "sub").mkdir(exist_ok=True)
+    (repository / "sub" / "number").write_text(f"sub {number}", encoding="utf-8")
+    if build_fails:
+        (repository / "number").unlink()
+    git(repository, "add", "--all")
+    git(repository, "commit", "-m", f"number {number}")
+    return git(repository, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with two commits: tag `one`, and `main`."""
+    path = tmp_path / "repository"
+    path.mkdir()
+    git(path, "init")
+    commit(path, 1)
+    git(path, "tag", "one")
+    commit(path, 2)
+    return path
+
+
+def suite_of(build: tuple = BUILD, python: str = sys.executable) -> Suite:
+    return Suite("mine", (PROGRAM,), "one", build, python)
+
+
+def made(repository: Path, text: str, role: str = "base", suite: Suite | None = None, told: list[str] | None = None) -> Tree:
+    return prepare(text, suite or suite_of(), repository, (told if told is not None else []).append, role)  # type: ignore[arg-type]
+
+
+def trees(repository: Path) -> Path:
+    return repository / ".millrace" / "gate" / "trees"
+
+
+def test_revision_is_built_in_a_tree_of_its_own_and_leaves_the_repository_clean(repository: Path) -> None:
+    told: list[str] = []
+    tree = made(repository, "one", told=told)
+    sha = git(repository, "rev-parse", "one")
+    assert tree.directory == trees(repository) / sha
+    assert (tree.directory / "built").read_text(encoding="utf-8") == "1"
+    assert (tree.side.label, tree.side.commit, tree.side.dirty) == ("one", sha, False)
+    assert tree.python == sys.executable
+    assert len(told) == 1
+    assert told[0].startswith(f"building base one ({sha[:12]}): sh -c")
+    assert git(repository, "status", "--porcelain") == ""
+    assert git(repository, "rev-parse", "--abbrev-ref", "HEAD") == "main"
+    assert (trees(repository) / f"{sha}.log").read_text(encoding="utf-8") == "building\n"
+
+
+def test_tree_is_built_once_and_again_if_the_commands_are_others(repository: Path) -> None:
+    told: list[str] = []
+    tree = made(repository, "one", told=told)
+    (tree.directory / "kept").touch()
+    assert made(repository, tree.side.commit, told=told).directory == tree.directory
+    assert (len(told), (tree.directory / "kept").exists()) == (1, True)
+    made(repository, "one", suite=suite_of((("cp", "number", "other"),)), told=told)
+    assert (len(told), (tree.directory / "kept").exists(), (tree.directory / "other").exists()) == (2, False, True)
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_half_built_tree_of_a_killed_call_is_made_anew(repository: Path, locked: bool) -> None:
+    tree = made(repository, "one")
+    (trees(repository) / f"{tree.side.commit}.built").unlink()
+    (tree.directory / "built").unlink()
+    (tree.directory / "rest").touch()
+    if locked:  # as git leaves it if it is killed while it makes the tree
+        git(repository, "worktree", "lock", str(tree.directory))
+    again = made(repository, "one")
+    assert (again.directory / "built").exists()
+    assert not (again.directory / "rest").exists()
+
+
+def test_tree_that_somebody_removed_is_made_anew(repository: Path) -> None:
+    tree = made(repository, "one")
+    subprocess.run(["rm", "-r", str(tree.directory)], check=True)
+    assert (made(repository, "one").directory / "built").exists()
+
+
+def test_what_killed_calls_left_of_other_commits_is_removed(repository: Path) -> None:
+    left = made(repository, "one")
+    (trees(repository) / f"{left.side.commit}.built").unlink()
+    git(repository, "worktree", "lock", str(left.directory))
+    made(repository, "main")
+    assert not left.directory.exists()
+    assert git(repository, "worktree", "list").count("\n") == 1  # the repository itself, and main
+
+
+def test_oldest_of_many_trees_are_removed_unless_they_are_in_use(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_cache, "KEPT", 2)
+    monkeypatch.setattr(tree_cache, "_HELD", {})
+    made_of = [made(repository, commit(repository, number)) for number in range(3, 6)]
+    assert all(tree.directory.exists() for tree in made_of)  # this process uses them all
+    for handle in tree_cache._HELD.values():
+        os.close(handle)
+    tree_cache._HELD.clear()
+    newest = made(repository, commit(repository, 6))
+    assert [tree.directory.exists() for tree in made_of] == [False, False, True]
+    assert newest.directory.exists()
+    assert sorted(path.name for path in trees(repository).glob("*.lock")) == sorted(
+        f"{tree.side.commit}.lock" for tree in (made_of[2], newest)
+    )
+
+
+def test_callers_who_come_together_build_one_after_the_other(repository: Path) -> None:
+    build = (("sh", "-c", "mkdir busy && sleep 0.2 && rmdir busy && cp number built"),)  # mkdir fails if another is at it
+    results: list[object] = []
+
+    def call() -> None:
+        try:
+            results.append(made(repository, "one", suite=suite_of(build)).directory)
+        except Exception as error:
+            results.append(error)
+
+    callers = [threading.Thread(target=call) for _ in range(3)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert results == [trees(repository) / git(repository, "rev-parse", "one")] * 3
+
+
+def test_directory_is_built_in_place_and_told_if_it_is_dirty(repository: Path) -> None:
+    tree = made(repository, ".", "head")
+    assert (tree.directory, tree.side.label, tree.side.dirty) == (repository, ".", False)
+    assert tree.side.commit == git(repository, "rev-parse", "main")
+    assert (repository / "built").read_text(encoding="utf-8") == "2"
+    (repository / "number").write_text("3", encoding="utf-8")
+    assert made(repository, ".", "head").side.dirty
+    assert (repository / "built").read_text(encoding="utf-8") == "3"
+
+
+def test_directory_outside_of_any_repository_has_no_commit(tmp_path: Path) -> None:
+    (tmp_path / "number").write_text("1", encoding="utf-8")
+    tree = made(tmp_path, ".", "head")
+    assert (tree.side.commit, tree.side.dirty, tree.directory) == (None, False, tmp_path)
+
+
+def test_call_in_a_subdirectory_compares_that_subdirectory(repository: Path) -> None:
+    base, head = made(repository / "sub", "one"), made(repository / "sub", ".", "head")
+    assert base.directory == trees(repository) / git(repository, "rev-parse", "one") / "sub"
+    assert (base.directory / "built").read_text(encoding="utf-8") == "sub 1"
+    assert (head.directory / "built").read_text(encoding="utf-8") == "sub 2"
+
+
+def test_git_variables_of_a_hook_do_not_mislead(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = git(repository, "rev-parse", "one")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "none"))
+    assert made(repository, "one").side.commit == expected
+
+
+@pytest.mark.parametrize(("role", "error"), [("base", NoBase), ("head", NothingMeasured)])
+def test_side_that_does_not_build_is_one_line_with_the_last_lines_of_its_log(
+    repository: Path, role: str, error: type[Exception]
+) -> None:
+    sha = commit(repository, 3, build_fails=True)
+    for text in (sha, "."):
+        with pytest.raises(error) as raised:
+            made(repository, text, role)
+        message = str(raised.value)
+        assert message.startswith(
+            f"{role} '{text}': does not build: sh -c 'echo building; cp number built' ended with exit code 1"
+        )
+        assert "building | cp: cannot stat 'number'" in message
+        assert "\n" not in message
+        assert Path(message.rsplit("(log: ", 1)[1].rstrip(")")).exists()
+    with pytest.raises(error):  # again: what was left is not taken for built
+        made(repository, sha, role)
+
+
+@pytest.mark.parametrize("text", ["none", "", "--help", "one\0", "main:number", "./none"])
+@pytest.mark.parametrize(("role", "error"), [("base", NoBase), ("head", UserError)])
+def test_word_that_means_nothing_is_told_by_its_role(repository: Path, role: str, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=f"--{role} must be a directory or a revision of this repository, not "):
+        made(repository, text, role)
+
+
+def test_revision_needs_a_repository(tmp_path: Path) -> None:
+    with pytest.raises(NoBase, match="is in no git repository, so that only a directory can be meant"):
+        made(tmp_path, "main")
+
+
+def test_word_that_is_both_directory_and_revision_must_be_clearer(repository: Path) -> None:
+    git(repository, "branch", "sub")
+    with pytest.raises(UserError, match=r"--base 'sub' is a directory and a revision: write \./sub, or the commit"):
+        made(repository, "sub")
+    assert made(repository, "./sub").directory == repository / "sub"
+
+
+def test_shallow_clone_is_told_to_fetch(repository: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "--depth", "1", f"file://{repository}", "shallow")
+    with pytest.raises(NoBase, match="the clone is shallow, so it may have to be fetched first"):
+        made(tmp_path / "shallow", "one")
+
+
+def test_tree_without_the_interpreter_that_programs_need_is_told(repository: Path) -> None:
+    told = "there is no interpreter .venv/bin/python"
+    with pytest.raises(NoBase, match=told):
+        made(repository, "one", suite=suite_of(python=".venv/bin/python"))
+    with pytest.raises(NothingMeasured, match=told):
+        made(repository, ".", "head", suite_of(python=".venv/bin/python"))
+
+
+def test_command_that_is_not_there_is_told(repository: Path) -> None:
+    with pytest.raises(NoBase, match=r"base 'one': does not build: \./none: No such file or directory"):
+        made(repository, "one", suite=suite_of((("./none",),)))
+
+
+def test_base_that_has_no_such_subdirectory_is_told(repository: Path) -> None:
+    (repository / "new").mkdir()
+    with pytest.raises(NoBase, match="has no directory new"):
+        made(repository / "new", "one")
+
+
+def test_hooks_of_the_repository_do_not_run(repository: Path) -> None:
+    hook = repository / ".git" / "hooks" / "post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {repository}/hooked\n", encoding="utf-8")
+    hook.chmod(0o755)
+    made(repository, "one")
+    assert not (repository / "hooked").exists()
+
+
+@pytest.mark.heavy
+def test_tree_in_use_by_another_process_is_not_removed(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: Callable[[Path], None]
+) -> None:
+    """Another process holds the oldest tree while this one makes too many."""
+    monkeypatch.setattr(tree_cache, "KEPT", 1)
+    code = (
+        "import sys, time; from pathlib import Path; from harness.gate.tree_cache import TreeCache\n"
+        "cache = TreeCache(Path(sys.argv[1]), print)\n"
+        "with cache.locked(): cache.tree(Path(sys.argv[2]), sys.argv[3], '', [['true']], 'it')\n"
+        "Path(sys.argv[4]).touch(); sys.stdin.read()\n"
+    )
+    sha, ready = git(repository, "rev-parse", "one"), tmp_path / "ready"
+    words = [sys.executable, "-c", code, str(repository / ".millrace" / "gate"), str(repository), sha, str(ready)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, cwd=Path(__file__).resolve().parents[2]) as other:
+        try:
+            wait_for(ready)
+            made(repository, "main")
+            made(repository, commit(repository, 3))
+            assert (trees(repository) / sha).exists()
+        finally:
+            other.stdin.close()
+    made(repository, commit(repository, 4))
+    assert not (trees(repository) / sha).exists()
+
+
+@pytest.fixture
+def wait_for() -> Callable[[Path], None]:
+    """Waits until a file is there; the test's time limit is the bound."""
+
+    def wait(path: Path) -> None:
+        pause = threading.Event()
+        while not path.exists():
+            pause.wait(0.01)
+
+    return wait
