@@ -6,7 +6,6 @@ It has its parent's dates, so the same sources give the same commit, and the tre
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from harness.errors import RunFailed, UserError
+from harness.gate.environment import clean_environment
 
 HERE = Path(__file__).parent
 PATCH, HEADER = HERE / "injected.patch", HERE / "injected.hpp"
@@ -91,7 +91,7 @@ def _git(repository: Path, *words: str, settings: Mapping[str, str] = MappingPro
     command = ["git", "-C", str(repository), *words]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=60, env=os.environ | settings, check=False
+            command, capture_output=True, text=True, errors="replace", timeout=60, env=clean_environment(settings), check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunFailed(f"git {words[0]}: {error}") from error
