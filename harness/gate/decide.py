@@ -73,7 +73,7 @@ class Family:
         for hypothesis in ("regressed", "ok", "improved"):
             levels = holm([course.p[hypothesis] for course in courses], self.alpha)
             for course, level in zip(courses, levels, strict=True):
-                course.hold(hypothesis, level)
+                course.level[hypothesis] = level
         for course in courses:
             course.close_if_decided()
 
@@ -105,10 +105,6 @@ class _Course:
         self.p["ok"] = self.evidence.p_less(worse)
         self.p["improved"] = self.evidence.p_less(better)
         return True
-
-    def hold(self, hypothesis: str, level: float) -> None:
-        if not self.decided:
-            self.level[hypothesis] = level
 
     def is_open(self) -> bool:
         return self.decided is None and self.evidence.looks.next(len(self.evidence.values)) is not None

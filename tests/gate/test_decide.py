@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from harness.errors import UserError
 from harness.gate.cell import Cell, Metric
 from harness.gate.decide import Control, Family, limits
-from harness.gate.sequential import Looks, declare
+from harness.gate.order import log_ratios
+from harness.gate.sequential import Evidence, Looks, declare
 from harness.gate.verdict import Verdict
 
 FACTOR, ALPHA = 1.02, 0.05
@@ -131,6 +132,20 @@ def test_a_decided_cell_makes_it_easier_for_the_others():
         (Verdict.REGRESSED, 15),
     ]
     assert family.decision("a").low > FACTOR
+
+
+def test_bounds_are_at_the_level_that_holm_held_the_verdict_against():
+    """Of four cells the last has improved: alone in that family, so at alpha / 4, though its being ok is at alpha."""
+    cells = [time(name) for name in "abcd"]
+    family, alone = Family(cells, FACTOR, ALPHA, Looks.fixed(20)), Evidence(Looks.fixed(20))
+    for seed, name in enumerate("abcd"):
+        measure(family, name, 0.9 if name == "d" else 1.0, 20, seed=seed)
+    improved = family.results()[3]
+    for pair in range(0, 40, 2):
+        alone.add(*log_ratios(cells[3], improved.base[pair : pair + 2], improved.head[pair : pair + 2]))
+    assert [result.verdict for result in family.results()] == [Verdict.OK] * 3 + [Verdict.IMPROVED]
+    assert math.log(improved.decision.high) == pytest.approx(alone.high(ALPHA / 4)) != pytest.approx(alone.high(ALPHA))
+    assert math.log(improved.decision.low) == pytest.approx(alone.low(ALPHA / 4))
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.01, 1.02, 1.03, 1.1, 0.97])
