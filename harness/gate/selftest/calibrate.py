@@ -16,6 +16,7 @@ STEPS = 8
 TOLERANCE = 0.15  # of the wanted excess over 1: a guess; 1.05 may be 1.0425 to 1.0575
 SMALLEST_EXCESS = 0.002  # a measured one below this, or below 1, is taken for this: noise
 FURTHEST = 8.0  # times an amount, in one step
+NO_STEP = 0.05  # between amounts (of their logarithms): closer ones noise cannot tell apart
 MOST = 2**53
 
 
@@ -34,7 +35,7 @@ def search(measure: Callable[[int], float], wanted: float, start: float, steps: 
         if abs(math.expm1(tried[amount] - target)) <= TOLERANCE:
             return amount
         amount = _next(tried, target)
-        if amount in tried:
+        if any(abs(math.log(amount / one)) < NO_STEP for one in tried):
             break
     most = max(tried, key=lambda one: tried[one])
     if tried[most] < target + math.log(0.5):

@@ -57,7 +57,12 @@ class Study:
 
 
 def markdown(study: Study) -> str:
-    """Two tables, base against itself and injected work, with what a reader must know."""
+    """Its tables, and how to read them."""
+    return f"{tables(study)}\n{LEGEND}\n"
+
+
+def tables(study: Study) -> str:
+    """Two, base against itself and injected work, and how they were made."""
     same = [row for row in study.rows if row.effect is None and row.wanted is None]
     slower = [row for row in study.rows if row not in same]
     parts = [f"### {study.title}", study.about]
@@ -70,20 +75,21 @@ def markdown(study: Study) -> str:
         ]
     if study.notes:
         parts.append("\n".join(f"* {note}" for note in study.notes))
-    return "\n\n".join([*parts, LEGEND]) + "\n"
+    return "\n\n".join(parts) + "\n"
 
 
 def into(text: str, study: Study) -> str:
-    """A file's text with the study in it: between the markers of its key, or at the end if there are none.
+    """A file's text with the study in it: between the markers of its key, or at the end if there are none, with the legend.
 
     Raises UserError if there is one marker without the other.
     """
     begin, end = f"<!-- selftest {study.key}: begin -->", f"<!-- selftest {study.key}: end -->"
-    section = f"{begin}\n\n{markdown(study)}\n{end}"
+    section = f"{begin}\n\n{tables(study)}\n{end}"
     if (begin in text) != (end in text) or text.find(begin) > text.find(end):
         raise UserError(f"--markdown: the file has not both markers, {begin!r} and then {end!r}")
     if begin not in text:
-        return f"{text.rstrip()}\n\n{section}\n".lstrip()
+        parts = [text.rstrip(), section] if LEGEND in text else [text.rstrip(), LEGEND, section]
+        return "\n\n".join(parts).lstrip() + "\n"
     before, rest = text.split(begin, 1)
     return before + section + rest.split(end, 1)[1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,24 +55,30 @@ def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -
     built = tree.prepare(commit, suite, options.repository, options.note, "base")
     draw = random.Random()
 
-    with busy.one_cpu_half_of_the_time() if options.disturb == HALF else nullcontext():
-        if options.time_budget_s > 0:
-            with measuring_lock(options.note):
-                arms = find_amounts(sample.take, built, writer, place.program, place.cell, arms, draw, options.show)
-                record(
-                    sample.take,
-                    built,
-                    writer,
-                    suite,
-                    place.program,
-                    arms,
-                    calls=options.calls,
-                    time_budget_s=options.time_budget_s,
-                    draw=draw,
-                    progress=options.show,
-                )
-        known = [writer.recording.arms.get(arm.name, arm) for arm in arms]
+    if options.time_budget_s > 0:
+        with measuring_lock(options.note), _disturbing(options):
+            arms = find_amounts(sample.take, built, writer, place.program, place.cell, arms, draw, options.show)
+            record(
+                sample.take,
+                built,
+                writer,
+                suite,
+                place.program,
+                arms,
+                calls=options.calls,
+                time_budget_s=options.time_budget_s,
+                draw=draw,
+                progress=options.show,
+            )
+    if not options.true_calls:
+        return {}
+    known = [writer.recording.arms.get(arm.name, arm) for arm in arms]
+    with _disturbing(options):
         return _true_calls(suite, place, [arm for arm in known if arm.amount], built, options)
+
+
+def _disturbing(options: Options) -> AbstractContextManager[object]:
+    return busy.one_cpu_half_of_the_time() if options.disturb == HALF else nullcontext()
 
 
 def _true_calls(
@@ -99,7 +105,7 @@ def _true_calls(
         arm = min(arms, key=lambda arm: abs(arm.wanted - TRUE_EFFECT))
         conditions[arm.name] = arm
     made: dict[str, list[Call]] = {}
-    for name, arm in conditions.items() if options.true_calls else ():
+    for name, arm in conditions.items():
         options.show(f"true calls: {name}")
         made[name] = true_calls(
             options.directory / CALLS,

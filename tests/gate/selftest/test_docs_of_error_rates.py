@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import gate_selftest
-from harness.gate.selftest.report import Study, into
+from harness.gate.selftest.report import LEGEND, Study, into
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "gate-error-rates.md"
@@ -21,6 +21,10 @@ def test_a_section_is_replaced_where_it_stands(key: str) -> None:
     assert "Made anew." in after
     assert after.split("<!--")[0] == before.split("<!--")[0]
     assert after.count("<!--") == before.count("<!--"), "not added at the end"
+
+
+def test_the_page_explains_the_tables_as_the_command_does() -> None:
+    assert LEGEND in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_commands_of_the_page_and_of_the_help_are_accepted() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from harness.errors import UserError
 from harness.gate.selftest.rates import Effect, row
 from harness.gate.selftest.replay import Call
-from harness.gate.selftest.report import Study, into, markdown, plain
+from harness.gate.selftest.report import LEGEND, Study, into, markdown, plain
 from harness.gate.verdict import Exit, Verdict
 from tests.gate.selftest.made import OTHER
 
@@ -62,8 +63,10 @@ def test_a_file_gets_a_section_and_later_only_that_changes() -> None:
 
 
 def test_a_file_without_its_section_gets_it_at_the_end() -> None:
-    assert into("Prose.\n", study()).startswith("Prose.\n\n<!-- selftest short none: begin -->\n")
-    assert into("", study()).startswith("<!-- selftest short none: begin -->\n")
+    found = into("Prose.\n", study())
+    assert found.startswith(f"Prose.\n\n{LEGEND}\n\n<!-- selftest short none: begin -->\n")
+    assert into(found, replace(study(), key="other")).count(LEGEND) == 1
+    assert into("", study()).startswith(LEGEND)
 
 
 @pytest.mark.parametrize("words", ["begin", "end", "end -->\n<!-- selftest short none: begin"])
