@@ -45,6 +45,9 @@ examples:
   millrace gate selftest --kinds flop --effects 1.05 --disturb half --time-budget 3600
       one slowdown only, while a process of ours keeps one CPU busy half of the time
 
+  millrace gate selftest --kinds none --time-budget 18000
+      false alarms only: all of the time goes to base against itself
+
   millrace gate selftest --time-budget 0 --calls 1000
       nothing is measured: more calls of what was recorded
 
@@ -54,6 +57,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 RECORDINGS = PROJECT / ".millrace" / "gate" / "selftest"
 SUITE = PROJECT / "config" / "gate" / "short.yaml"
 KINDS = ("flop", "copy", "atomic", "sleep")
+NO_KIND = "none"
 EFFECTS = "1.02,1.05,1.1"
 MOST_EFFECTS = 10
 DISTURB = ("none", "half")
@@ -69,12 +73,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", metavar="FILE", help="whose calls (default: config/gate/short.yaml)")
     parser.add_argument("--cell", metavar="NAME", help="where work is injected (default: the first that is not the control's)")
     parser.add_argument("--effects", default=EFFECTS, metavar="R,R", help=f"slowdowns as ratios above 1 (default: {EFFECTS})")
-    parser.add_argument("--kinds", default=",".join(KINDS), metavar="K,K", help=f"of work (default: {','.join(KINDS)})")
+    parser.add_argument(
+        "--kinds", default=",".join(KINDS), metavar="K,K", help=f"of work, or none (default: {','.join(KINDS)})"
+    )
     parser.add_argument("--noises", metavar="N,N", help="with --simulated: which (default: all)")
     parser.add_argument("--disturb", default="none", metavar="HOW", help="none, or half: one busy CPU half of the time")
     parser.add_argument("--record", metavar="DIR", help="the recording (default: .millrace/gate/selftest/SUITE-DISTURB)")
     parser.add_argument(
-        "--time-budget", type=seconds(0), default=TIME_BUDGET_S, metavar="S", help=f"for recording (default: {TIME_BUDGET_S:g})"
+        "--time-budget",
+        type=seconds(0),
+        default=TIME_BUDGET_S,
+        metavar="S",
+        help=f"for recording, amounts found before (default: {TIME_BUDGET_S:g})",
     )
     parser.add_argument(
         "--real", type=whole(0, MAX_CALLS), default=0, metavar="N", help="true calls besides, of two conditions"
@@ -89,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     from harness.gate.selftest.report import into, markdown, plain
 
     effects = _effects(args.effects)
-    kinds = _names("--kinds", args.kinds, KINDS)
+    kinds = [] if args.kinds == NO_KIND else _names("--kinds", args.kinds, KINDS)
     if args.disturb not in DISTURB:
         raise UserError(f"--disturb must be one of {', '.join(DISTURB)}, not {shown(args.disturb)}")
     if args.noises is not None and not args.simulated:

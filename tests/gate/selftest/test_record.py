@@ -17,7 +17,9 @@ from tests.gate.selftest.made import ABOUT, OTHER, SUITE, TREE, Processes
 FLOP = Arm("flop", 1.05, 50_000_000)
 
 
-def recorded(path: Path, take: Processes, calls: int = 1, time_budget_s: float = 60.0) -> Writer:
+def recorded(
+    path: Path, take: Processes, calls: int = 1, time_budget_s: float = 60.0, arms: tuple[Arm, ...] = (FLOP,)
+) -> Writer:
     writer = Writer(path, ABOUT, identity.check)
     record(
         take,
@@ -25,7 +27,7 @@ def recorded(path: Path, take: Processes, calls: int = 1, time_budget_s: float =
         writer,
         SUITE,
         OTHER,
-        [FLOP],
+        arms,
         calls=calls,
         time_budget_s=time_budget_s,
         draw=random.Random(1),
@@ -63,6 +65,11 @@ def test_recording_ends_when_there_is_enough_for_the_calls(tmp_path: Path) -> No
     found = read(tmp_path / "s.jsonl")
     a_round_s = 3 * 4 * 2.0  # with nothing injected: two programs and the control
     assert len(found.rounds) == -(-3 * SUITE.time_budget_s // a_round_s)
+
+
+def test_without_arms_all_of_the_time_goes_to_base_against_itself(tmp_path: Path) -> None:
+    recorded(tmp_path / "s.jsonl", Processes(seconds=5.0), arms=())
+    assert all({arm for _, arm in blocks} == {"base", "control"} for blocks in read(tmp_path / "s.jsonl").rounds)
 
 
 def test_a_second_recording_adds_rounds(tmp_path: Path) -> None:
