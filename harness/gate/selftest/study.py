@@ -57,14 +57,16 @@ def simulated(
     return rows
 
 
-def real(made: Mapping[str, Sequence[Call]], place: Injection) -> list[Row]:
-    """Rows of true calls, by condition: `SAME` or the name of an arm."""
+def real(made: Mapping[str, Sequence[Call]], place: Injection, recording: Recording) -> list[Row]:
+    """Rows of true calls, by condition: `SAME` or the name of an arm, whose effect is the one recorded."""
     rows = []
     for condition, of_one in made.items():
         name = f"{condition}, true calls"
-        rows.append(
-            row(name, of_one) if condition == SAME else _arm_row(name, of_one, place, wanted=float(condition.split()[-1]))
-        )
+        if condition == SAME:
+            rows.append(row(name, of_one))
+        else:
+            effect = effect_of(place.cell, recording.blocks(place.program.name, condition))
+            rows.append(_arm_row(name, of_one, place, effect=effect, wanted=recording.arms[condition].wanted))
     return rows
 
 

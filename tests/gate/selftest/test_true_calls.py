@@ -6,16 +6,18 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from harness.gate.compare import compare
-from harness.gate.series import Take
-from harness.gate.tree import Tree
 
 from harness.errors import RunFailed, UserError
-from harness.gate.selftest.recording import Arm
+from harness.gate.compare import compare
+from harness.gate.selftest import recording
+from harness.gate.selftest.recording import SAMPLES, Arm
 from harness.gate.selftest.replay import Call
+from harness.gate.selftest.study import SAME, real
 from harness.gate.selftest.true_calls import CALLS, read, true_calls
+from harness.gate.series import Take
+from harness.gate.tree import Tree
 from harness.gate.verdict import Comparison, Exit, Verdict
-from tests.gate.selftest.made import PLACE, SUITE, TREE, Processes
+from tests.gate.selftest.made import PLACE, SUITE, TREE, Processes, write_recording
 
 
 def made(directory: Path, wanted: int, arm: Arm | None = None, processes: Processes | None = None) -> list[Call]:
@@ -84,3 +86,13 @@ def test_a_call_that_measures_nothing_ends_it_with_the_reason(tmp_path: Path) ->
     with pytest.raises(RunFailed, match=r"a true call could not be made: .*exit code 3"):
         made(tmp_path, 1, processes=Processes(fail=lambda number: True))
     assert not (tmp_path / CALLS).exists()
+
+
+def test_they_stand_in_the_tables_beside_the_effect_that_was_recorded(tmp_path: Path) -> None:
+    write_recording(tmp_path / SAMPLES, 12, head=107.0)
+    found = {SAME: made(tmp_path, 1), "flop 1.05": made(tmp_path, 1, Arm("flop", 1.05, 50_000_000))}
+    same, arm = real(found, PLACE, recording.read(tmp_path / SAMPLES))
+    assert (same.condition, same.effect) == ("base against itself, true calls", None)
+    assert arm.effect is not None
+    assert arm.effect.ratio == pytest.approx(1.07, abs=0.002)
+    assert arm.verdicts["regressed"].count == 1
