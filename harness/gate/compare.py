@@ -104,9 +104,9 @@ class _Call:
                 if not series.control and not self._is_open(series):
                     continue  # decided in this round, by another cell's block: Holm's rule
                 left_s = end_s - self.clock()
-                progress(self._blocks(), left_s, self.standing())
                 if left_s <= 0.0 or series.expected_s > left_s:
                     continue
+                progress(self._blocks(), left_s, self.standing())
                 self._block(series)
                 measured = measured or not series.control
             if not measured:

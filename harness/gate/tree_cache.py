@@ -4,6 +4,7 @@ COMMIT          the work tree
 COMMIT.built    by what commands it was built, and where; written last: a tree without it was left half-built, and is made anew
 COMMIT.log      what its build printed
 COMMIT.lock     shared by those who use the tree, held until they end
+COMMIT.rest.*   what could not be removed yet
 
 All of that changes only under the lock of the whole cache, so that callers who come together build one after the other.
 """
@@ -23,7 +24,10 @@ from harness.gate.build import build
 from harness.gate.git import asked, git
 from harness.whole_file import write_whole
 
-KEPT = 8  # trees; a guess, not tuned: this project's tree takes 2 GB with its environment, most of it shared where links are
+KEPT = 8  # trees; a guess, not tuned: one of this project takes 1.5 GB, of which uv shares 1.4 where it can make links
+
+
+REST = ".rest."
 
 
 class TreeCache:
@@ -84,7 +88,9 @@ class TreeCache:
     def _sweep(self, repository: Path) -> None:
         """Remove the trees of calls that were killed, or whose build failed: those without a marker."""
         for root in self.trees.iterdir():
-            if root.is_dir() and not self.trees.joinpath(f"{root.name}.built").exists():
+            if REST in root.name:
+                shutil.rmtree(root, ignore_errors=True)
+            elif root.is_dir() and not self.trees.joinpath(f"{root.name}.built").exists():
                 self._remove(repository, root.name)
 
     def _evict(self, repository: Path) -> None:
@@ -107,10 +113,15 @@ class TreeCache:
                 os.close(handle)
 
     def _remove(self, repository: Path, commit: str) -> None:
-        """Remove a tree, its marker first, so that nobody takes what is left of it for built."""
+        """Remove a tree, its marker first, so that nobody takes what is left of it for built.
+
+        It is moved away before: the build of a call that was killed may still run in it, and make files as we remove them.
+        """
         self.trees.joinpath(f"{commit}.built").unlink(missing_ok=True)
         if self.trees.joinpath(commit).exists():
-            shutil.rmtree(self.trees / commit)
+            rest = self.trees / f"{commit}{REST}{os.urandom(6).hex()}"
+            self.trees.joinpath(commit).rename(rest)
+            shutil.rmtree(rest, ignore_errors=True)
         # git locks a tree while it makes it, and does not forget one that is locked
         asked(repository, "worktree", "unlock", str(self.trees / commit))
         git(repository, "worktree", "prune")

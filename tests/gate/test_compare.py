@@ -12,13 +12,15 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness.gate.cell import Cell, Metric, Program
 from harness.gate.compare import compare
 from harness.gate.decide import Control
 from harness.gate.errors import Interrupted
 from harness.gate.sample import Sample, take
-from harness.gate.series import SampleRow
+from harness.gate.series import SampleRow, Series
 from harness.gate.suite import Suite, load_suite
 from harness.gate.tree import Tree, prepare
 from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
@@ -48,6 +50,7 @@ class Machine:
         self.calls: list[tuple[str, str, int]] = []
         self.environments: list[Mapping[str, str]] = []
         self.told: list[tuple[int, float, Mapping[str, Verdict]]] = []
+        self.is_control = False  # for tests that must know
 
     def take(self, tree: Tree, asked: Program, environment: Mapping[str, str], pair: int) -> Sample:
         side = "base" if tree is self.base else "head"
@@ -209,6 +212,57 @@ def failing(side: str, sample: Sample, after: int = 0) -> Answer:
 
 
 CRASH, WRONG = Sample({}, error="killed by SIGSEGV", seconds=1.0), Sample({}, wrong="tuples lost", seconds=1.0)
+
+
+OUTCOMES = st.sampled_from(["good"] * 6 + ["crash", "wrong", "missing"])
+
+
+@given(st.lists(st.lists(OUTCOMES, min_size=1, max_size=12), min_size=2, max_size=6), st.integers(0, 1000))
+@settings(deadline=None, max_examples=60)
+def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_again(
+    scripts: list[list[str]], seed: int
+) -> None:
+    """Script 2k is base's of program k, 2k + 1 head's: the outcomes of its processes, good ones after the last."""
+    names = "abc"[: len(scripts) // 2]
+    left = {(side, name): iter(scripts[2 * k + s]) for k, name in enumerate(names) for s, side in enumerate(("base", "head"))}
+    bad: dict[tuple[str, str], str] = {}
+    good = noisy()
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        if machine.is_control:
+            return good(side, asked, pair)
+        assert (side, asked.name) not in bad, "asked again"
+        outcome = next(left[side, asked.name], "good")
+        if outcome == "good":
+            return good(side, asked, pair)
+        bad[side, asked.name] = outcome
+        return {"crash": CRASH, "wrong": WRONG, "missing": Sample({}, missing={asked.name: "gone"}, seconds=1.0)}[outcome]
+
+    machine = Machine(answer)
+    block = Series.block
+
+    def watched(series: Series, *words: object) -> object:
+        machine.is_control = series.control
+        return block(series, *words)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Series, "block", watched)
+        comparison = machine.compare(suite_of(*map(program, names)), seed=seed, time_budget_s=600.0)
+    for result in comparison.cells:
+        base, head = bad.get(("base", result.cell.name)), bad.get(("head", result.cell.name))
+        expected = (
+            Verdict.WRONG
+            if head == "wrong"
+            else Verdict.UNMEASURED
+            if base and head
+            else Verdict.FAILED
+            if head
+            else Verdict.FIXED
+            if base
+            else Verdict.OK
+        )
+        assert result.verdict is expected
+        assert bool(result.reason) == (expected is not Verdict.OK)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])  # either side is first

@@ -253,6 +253,41 @@ def test_hooks_of_the_repository_do_not_run(repository: Path) -> None:
 
 
 @pytest.mark.heavy
+def test_build_of_a_killed_call_that_goes_on_does_no_harm(
+    repository: Path, tmp_path: Path, wait_for: Callable[[Path], None]
+) -> None:
+    """A call is killed while its build makes files; the build, which nobody told, goes on making them."""
+    started, end, ended = (tmp_path / name for name in ("started", "end", "ended"))
+    busy = f"touch {started}; while [ ! -e {end} ]; do mkdir -p deep/er; echo $$ > deep/er/$$; sleep 0.001; done; touch {ended}"
+    code = (
+        "import sys; from pathlib import Path; from harness.gate.tree_cache import TreeCache\n"
+        "cache = TreeCache(Path(sys.argv[1]), print)\n"
+        "with cache.locked(): cache.tree(Path(sys.argv[2]), sys.argv[3], '', [['sh', '-c', sys.argv[4]]], 'it')\n"
+    )
+    words = [
+        sys.executable,
+        "-c",
+        code,
+        str(trees(repository).parent),
+        str(repository),
+        git(repository, "rev-parse", "one"),
+        busy,
+    ]
+    try:
+        with subprocess.Popen(words, cwd=Path(__file__).resolve().parents[2]) as call:
+            wait_for(started)
+            call.kill()
+        tree = made(repository, "one")
+        assert (tree.directory / "built").read_text(encoding="utf-8") == "1"
+        assert not (tree.directory / "deep").exists()
+    finally:
+        end.touch()
+    wait_for(ended)
+    made(repository, "one")
+    assert [path.name for path in trees(repository).iterdir() if path.is_dir()] == [tree.side.commit]
+
+
+@pytest.mark.heavy
 def test_tree_in_use_by_another_process_is_not_removed(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_for: Callable[[Path], None]
 ) -> None:
