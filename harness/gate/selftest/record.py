@@ -1,0 +1,161 @@
+"""Measures rounds into a recording: blocks as real calls measure them, four fresh processes in a row, base and injected head.
+
+A process that fails costs its block, and nothing else; a row of failures ends the recording.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.errors import RunFailed
+from harness.gate.cell import Cell, Program
+from harness.gate.sample import Sample
+from harness.gate.selftest.calibrate import search
+from harness.gate.selftest.inject import ABOUT_NS, environment
+from harness.gate.selftest.recording import BASE, CONTROL, Arm, Recording, Writer, next_round
+from harness.gate.series import SampleRow, Series, Take
+from harness.gate.suite import Suite
+from harness.gate.tree import Tree
+
+FAILURES_IN_A_ROW = 3
+CALIBRATION_BLOCKS = 6  # a dozen pairs an amount
+MAX_REASON = 200  # characters
+DISTURBANCE = ("steal_share", "load_of_others", "throttled_us")
+
+
+def block_rows(
+    take: Take, tree: Tree, program: Program, draw: random.Random, arm: Arm | None = None, number: int = 0
+) -> list[dict[str, Any]]:
+    """The four processes of block `number`, as a call measures it. Raises RunFailed with the reason if one gives no number."""
+    head, rows = replace(tree), []  # another tree than base's, and the same
+
+    def injecting(side: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
+        injected = environment(arm.kind, arm.amount) if arm is not None and side is head else environment()
+        return take(side, program, {**settings, **injected}, pair)
+
+    series = Series(program, tree, head, blocks=number)
+    series.block(draw, injecting, rows.append)
+    if series.trouble:
+        reason = next(iter(series.trouble.values())).reason
+        raise RunFailed(f"{program.name}: {' '.join(reason.split())[:MAX_REASON]}")
+    return [_row(row) for row in rows]
+
+
+def _row(row: SampleRow) -> dict[str, Any]:
+    sample = row.sample
+    return {
+        "position": row.position,
+        "side": row.arm,
+        "at": sample.started_at,
+        "seconds": sample.seconds,
+        "values": dict(sample.values),
+        "host": sample.host.get("hostname_hash"),
+        "disturbance": {name: sample.host.get(name) for name in DISTURBANCE},
+    }
+
+
+def find_amounts(
+    take: Take,
+    tree: Tree,
+    writer: Writer,
+    program: Program,
+    cell: Cell,
+    wanted: Sequence[Arm],
+    draw: random.Random,
+    progress: Callable[[str], None],
+) -> list[Arm]:
+    """The arms with their amounts: those that the recording has, the others searched for and written down at once.
+
+    Of a kind the largest effect comes first, which noise hides least; what it took tells where to begin with the others.
+    """
+    known = dict(writer.recording.arms)
+    for arm in sorted(wanted, key=lambda arm: -arm.wanted):
+        if arm.name in known:
+            continue
+
+        def measure(amount: int, arm: Arm = arm) -> float:
+            progress(f"how much is {arm.name}: trying {amount} in a billion tuples")
+            ratio = _ratio(take, tree, program, cell, Arm(arm.kind, arm.wanted, amount), draw)
+            progress(f"how much is {arm.name}: {amount} in a billion tuples made {ratio:.4f}")
+            return ratio
+
+        start = _start(take, tree, program, cell, arm, known.values())
+        known[arm.name] = found = Arm(arm.kind, arm.wanted, search(measure, arm.wanted, start))
+        writer.add_arm(found)
+    return [known[arm.name] for arm in wanted]
+
+
+def record(
+    take: Take,
+    tree: Tree,
+    writer: Writer,
+    suite: Suite,
+    program: Program,
+    arms: Sequence[Arm],
+    *,
+    calls: int,
+    time_budget_s: float,
+    draw: random.Random,
+    progress: Callable[[str], None],
+) -> None:
+    """Measure rounds until they hold `calls` disjoint calls, or the time is up: the round that is on is finished.
+
+    The arms' work is injected into `program`. Raises RunFailed if several processes in a row fail.
+    """
+    plan: list[tuple[Program, str, Arm | None]] = [(one, BASE, None) for one in suite.programs]
+    plan += [(suite.program_of(suite.control), CONTROL, None), *((program, arm.name, arm) for arm in arms)]
+    end_s = time.monotonic() + time_budget_s
+    number, measured_s = next_round(writer.recording), seconds_of_base(writer.recording)
+    failures = 0
+    while measured_s < (calls + 1) * suite.time_budget_s and time.monotonic() < end_s:
+        draw.shuffle(plan)
+        for place, (of, name, arm) in enumerate(plan):
+            left_s = max(0.0, end_s - time.monotonic())
+            progress(f"round {number + 1}, block {place + 1} of {len(plan)}, {left_s / 60:.0f} min left: {of.name}, {name}")
+            try:
+                rows = block_rows(take, tree, of, draw, arm, number)
+            except RunFailed as error:
+                failures += 1
+                if failures == FAILURES_IN_A_ROW:
+                    raise RunFailed(f"{failures} processes in a row failed, the last of them {error}") from error
+                continue
+            failures = 0
+            amount = 0 if arm is None else arm.amount
+            writer.append([{"round": number, "program": of.name, "arm": name, "amount": amount, **row} for row in rows])
+            if arm is None:
+                measured_s += sum(row["seconds"] for row in rows)
+        number += 1
+
+
+def seconds_of_base(recording: Recording) -> float:
+    """How long the blocks with nothing injected took: what A/A calls are made of."""
+    return sum(
+        sum(block.seconds) for blocks in recording.rounds for (_, arm), block in blocks.items() if arm in (BASE, CONTROL)
+    )
+
+
+def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, draw: random.Random) -> float:
+    """Of the medians, head over base in the bad direction."""
+    values: dict[str, list[float]] = {}
+    for _ in range(CALIBRATION_BLOCKS):
+        for row in block_rows(take, tree, program, draw, arm):
+            values.setdefault(row["side"], []).append(row["values"][cell.name])
+    base, head = (statistics.median(values[side]) for side in ("base", "head"))
+    return head / base if cell.metric.lower_is_better else base / head
+
+
+def _start(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, known: Iterable[Arm]) -> float:
+    """In proportion to the nearest effect of the kind; else from what a unit takes, and ns a hop if the cell measures that."""
+    same = [one for one in known if one.kind == arm.kind and one.amount > 0]
+    if same:
+        nearest = min(same, key=lambda one: abs(one.wanted - arm.wanted))
+        return nearest.amount * (arm.wanted - 1) / (nearest.wanted - 1)
+    hop_ns = 100.0
+    if cell.metric.name == "ns_per_hop":
+        hop_ns = block_rows(take, tree, program, random.Random(0))[0]["values"][cell.name]
+    return 1e9 * (arm.wanted - 1) * hop_ns / ABOUT_NS[arm.kind]

@@ -1,0 +1,203 @@
+"""What the selftest has measured: `samples.jsonl`, one line a process, written as blocks come, read again by who goes on.
+
+Lines are JSON objects. The first describes the recording, one with `wanted` gives the amount of an arm, others are processes:
+
+    round, program, arm, amount   which block this process belongs to, and what its head had injected
+    position, side                its place in the block, 0 to 3, and what it was: base or head
+    at, seconds                   when it began (UTC), and how long it took from start to end
+    values                        by cell, in the metric's unit
+    host, disturbance             whose host (a hash), and what others did to its CPUs meanwhile
+
+A block is appended by one write when its four processes are done, so that a killed selftest loses one block at most: what is
+left of it at the end of the file is not read, and cut off by who goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import RunFailed, UserError
+from harness.measurement.host import MAX_LOAD_OF_OTHERS, MAX_STEAL
+
+VERSION = 1
+SAMPLES = "samples.jsonl"
+BASE, CONTROL = "base", "control"
+"""Arms with nothing injected. That of the control is recorded apart, as in a call, where its program may be a cell's as
+well."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A kind of work in the amount (units in a billion tuples) that makes about the wanted effect; measured is what counts."""
+
+    kind: str
+    wanted: float  # head over base
+    amount: int = 0
+
+    @property
+    def name(self) -> str:
+        """As recordings and tables have it."""
+        return f"{self.kind} {self.wanted:g}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Four processes in a row: when each ran is its place, what it was is its side. `values` of each are by cell."""
+
+    sides: tuple[str, ...]
+    values: tuple[Mapping[str, float], ...]
+    seconds: tuple[float, ...]  # of each process, from start to end
+    disturbed: int = 0  # processes to which others did more than a fit host allows (`measurement.host`)
+
+    def of(self, cell: str, side: str) -> list[float]:
+        """What base or head gave of a cell, pair by pair."""
+        return [values[cell] for values, was in zip(self.values, self.sides, strict=True) if was == side]
+
+
+Check = Callable[[Path, Mapping[str, Any], Mapping[str, Any]], None]
+
+Round = Mapping[tuple[str, str], Block]
+"""By program and arm."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All that a file holds. `whole_bytes`: what may stay if somebody goes on writing."""
+
+    about: Mapping[str, Any]
+    arms: Mapping[str, Arm] = field(default_factory=dict)
+    rounds: tuple[Round, ...] = ()
+    whole_bytes: int = 0
+
+    def blocks(self, program: str, arm: str) -> Iterator[Block]:
+        """In order of time, those of a program under an arm."""
+        return (blocks[program, arm] for blocks in self.rounds if (program, arm) in blocks)
+
+
+def read(path: Path) -> Recording:
+    """Raises UserError naming the line that is not what it should be; RunFailed if the system refuses."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunFailed(f"cannot read {path}: {error.strerror}") from error
+    lines = data.splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        del lines[-1]  # a write that was cut short
+    if not lines:
+        raise UserError(f"{path}: empty: not a recording of the selftest")
+    about, arms, rounds = _about(path, lines[0]), {}, {}
+    whole, number = len(lines[0]), 1
+    while number < len(lines):
+        row = _object(path, number, lines[number])
+        if "wanted" in row:
+            arm = _checked(path, number, _arm, row)
+            arms[arm.name] = arm
+            took = 1
+        else:
+            rows = [_object(path, number + i, line) for i, line in enumerate(lines[number : number + 4])]
+            took = len(rows)
+            if took < 4:
+                break  # the block that was on when it was killed
+            key, block = _checked(path, number, _block, rows)
+            rounds.setdefault(key[0], {})[key[1:]] = block
+        whole += sum(map(len, lines[number : number + took]))
+        number += took
+    return Recording(about, arms, tuple(rounds[number] for number in sorted(rounds)), whole)
+
+
+def next_round(recording: Recording) -> int:
+    """The number of the round to measure next. One that was cut short stays as it is."""
+    return len(recording.rounds)
+
+
+class Writer:
+    """Appends to a recording; makes it if it is not there."""
+
+    def __init__(self, path: Path, about: Mapping[str, Any], check: Check) -> None:
+        """`check(path, there, about)` raises if what is there is a recording of something else; this also raises as `read`."""
+        self._path = path
+        if path.exists():
+            self.recording = read(path)
+            check(path, self.recording.about, about)
+            self._do(lambda: os.truncate(path, self.recording.whole_bytes))
+        else:
+            self.recording = Recording({"recording": VERSION, **about})
+            self._do(lambda: path.parent.mkdir(parents=True, exist_ok=True))
+            self.append([self.recording.about])
+
+    def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """A block, or a line of another kind. Raises RunFailed if the system refuses (a full disk)."""
+        text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+
+        def write() -> None:
+            with self._path.open("ab", buffering=0) as file:
+                file.write(text.encode())
+
+        self._do(write)
+
+    def add_arm(self, arm: Arm) -> None:
+        """Its amount, which all of its blocks have."""
+        self.append([{"kind": arm.kind, "wanted": arm.wanted, "amount": arm.amount}])
+
+    def _do(self, action: Any) -> None:
+        try:
+            action()
+        except OSError as error:
+            raise RunFailed(f"cannot write {self._path}: {error.strerror}") from error
+
+
+def _about(path: Path, line: bytes) -> Mapping[str, Any]:
+    about = _object(path, 0, line)
+    if about.get("recording") != VERSION:
+        raise UserError(f"{path}, line 1: not the first line of a recording of version {VERSION}")
+    return about
+
+
+def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise UserError(f"{path}, line {number + 1}: not a JSON object: {line[:40].decode(errors='replace').strip()!r}")
+    return row
+
+
+def _checked(path: Path, number: int, make: Any, row: Any) -> Any:
+    try:
+        return make(row)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise UserError(f"{path}, line {number + 1}: not a sample of the selftest: {what}") from error
+
+
+def _arm(row: Mapping[str, Any]) -> Arm:
+    arm = Arm(str(row["kind"]), float(row["wanted"]), int(row["amount"]))
+    if not (arm.wanted > 1 and arm.amount > 0):
+        raise ValueError(f"an arm wants more than 1 of an amount above 0, not {row['wanted']} of {row['amount']}")
+    return arm
+
+
+def _block(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str, str], Block]:
+    keys = {(int(row["round"]), str(row["program"]), str(row["arm"])) for row in rows}
+    if len(keys) > 1 or [row["position"] for row in rows] != [0, 1, 2, 3]:
+        raise ValueError("it begins a block, whose other processes do not follow")
+    sides = tuple(str(row["side"]) for row in rows)
+    if sides not in {("base", "head", "head", "base"), ("head", "base", "base", "head")}:
+        raise ValueError(f"a block is base, head, head, base, or mirrored, not {', '.join(sides)}")
+    values = tuple({str(cell): float(value) for cell, value in row["values"].items()} for row in rows)
+    seconds = tuple(float(row["seconds"]) for row in rows)
+    if not all(0 < value < float("inf") for numbers in (seconds, *(each.values() for each in values)) for value in numbers):
+        raise ValueError("values and seconds are numbers above 0")
+    if any(of_one.keys() != values[0].keys() for of_one in values):
+        raise ValueError("its block's processes answer different cells")
+    return keys.pop(), Block(sides, values, seconds, sum(_disturbed(row["disturbance"]) for row in rows))
+
+
+def _disturbed(found: Mapping[str, Any]) -> bool:
+    return (found.get("steal_share") or 0) > MAX_STEAL or (found.get("load_of_others") or 0) > MAX_LOAD_OF_OTHERS

@@ -1,0 +1,38 @@
+"""The disturbing process: it works, and it is gone afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from harness.gate.selftest import busy
+
+pytestmark = pytest.mark.heavy
+
+
+def test_it_takes_cpu_time_and_ends_with_the_context() -> None:
+    with busy.one_cpu_half_of_the_time() as process:
+        seen = psutil.Process(process.pid)
+        end_s = time.monotonic() + 30
+        while sum(seen.cpu_times()[:2]) < 0.3 and time.monotonic() < end_s:
+            time.sleep(0.05)
+        assert sum(seen.cpu_times()[:2]) >= 0.3
+        assert process.poll() is None
+    assert process.poll() is not None
+
+
+def test_it_ends_when_who_started_it_is_gone() -> None:
+    """Which closes its stdin."""
+    with busy.one_cpu_half_of_the_time() as process:
+        process.stdin.close()
+        assert process.wait(timeout=30) == 0
+
+
+def test_its_life_is_bounded() -> None:
+    command = [sys.executable, "-m", busy.MODULE, "0.2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=busy.PROJECT) as process:
+        assert process.wait(timeout=30) == 0
