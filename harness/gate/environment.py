@@ -32,7 +32,7 @@ FORGOTTEN = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
-"""Not inherited: search paths, an active environment, the pytest or the job server of a make that called us, the repository of a hook."""
+"""Not inherited: search paths, an active environment, the pytest or make that called us, the repository of a hook."""
 
 
 def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.gate.sample import Sample
-from harness.gate.suite import Suite
-from harness.gate.tree import Tree
-
 from harness.gate.cell import Cell, Metric, Program
 from harness.gate.order import block_order
+from harness.gate.sample import Sample
 from harness.gate.selftest.replay import Injection
+from harness.gate.suite import Suite
+from harness.gate.tree import Tree
 from harness.gate.verdict import Side
 
 ONE, OTHER = (Program(name, (name,), (Cell(name, Metric()),)) for name in ("one", "other"))
