@@ -29,7 +29,7 @@ from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.memory import Load, load_of, remember
 from harness.elasticity.multilevel.options import Options, Placements
-from harness.elasticity.multilevel.outlook import HURTS, outlook
+from harness.elasticity.multilevel.outlook import HURTS, Survey
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
 from harness.elasticity.multilevel.watch import Watch
 from harness.elasticity.multilevel.work_shares import WorkShares
@@ -162,7 +162,8 @@ class Millrace(MultilevelLaw):
         tolerance = float(self.set["tolerance"])
         threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * (HOLDS if place == self._chosen else 1.0)
         margin = HOLDS * tolerance if place == self._chosen else SAME
-        view = outlook(options, self._evidence, self._hypotheses, row, margin)
+        survey = Survey(options, self._evidence, self._hypotheses)
+        self._fit, view = survey.fit, survey.outlook(row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):
             count = len(options.level)
@@ -171,8 +172,7 @@ class Millrace(MultilevelLaw):
                 options.near(view.look)
             if len(options.level) == count:
                 break
-            view = outlook(options, self._evidence, self._hypotheses, row, margin)
-        self._fit = view.fit
+            view = survey.outlook(row, margin)
         if self._hurt >= TWICE:
             target, state = view.best, "searching"
             what = f"{self._named(view.best)} has brought {math.expm1(min(view.lead, UNTOLD)):.1%} more"
@@ -186,7 +186,7 @@ class Millrace(MultilevelLaw):
             return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
         self._chosen = options.place(target) if state == "settled" else None
         if target == row and state == "settled":
-            self._settle(place, view.fit)
+            self._settle(place, survey.fit)
             return Decision(place[1], f"{why}{what} → stay", state, place[0])
         self._settled = None
         self._looks += 1

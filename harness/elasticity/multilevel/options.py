@@ -66,6 +66,8 @@ class Options:
         self.placement: list[int] = []
         self.level: list[int] = []
         self._beside: set[int] = set()
+        self._asked: Hypotheses | None = None  # whose formula of rows is kept
+        self._said: dict[int, Vector] = {}
         for queued in graph.suggested(shares, hop):
             self._add(queued, _grid(levels))
         self._complete()
@@ -99,6 +101,15 @@ class Options:
     def formula(self, rows: Sequence[int] | np.ndarray, hypotheses: Hypotheses) -> Vector:
         """What hypotheses say of rows: row x hypothesis."""
         return log_throughput(self._bounds, np.array(self.placement)[rows], np.array(self.level)[rows], hypotheses)
+
+    def measured(self, rows: Sequence[int], hypotheses: Hypotheses) -> Vector:
+        """The same for rows that periods passed at: kept, as they are asked for in each period."""
+        if self._asked is not hypotheses:
+            self._asked, self._said = hypotheses, {}
+        new = [row for row in dict.fromkeys(rows) if row not in self._said]
+        if new:
+            self._said |= zip(new, self.formula(new, hypotheses), strict=True)
+        return np.stack([self._said[row] for row in rows])
 
     def near(self, row: int) -> None:
         """Look also at levels and placements around a row."""

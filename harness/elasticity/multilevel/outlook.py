@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.elasticity.multilevel.evidence import Evidence, Fit
+from harness.elasticity.multilevel.evidence import Evidence
 from harness.elasticity.multilevel.options import Options
 from harness.elasticity.multilevel.physics import Hypotheses
 from harness.elasticity.multilevel.regions import Vector
@@ -30,12 +30,11 @@ SPOKESMEN = 160  # hypotheses that speak for all of them
 
 @dataclass(frozen=True)
 class Outlook:
-    """`fit`: what the periods say. `best`: row of the best configuration that was measured; `look`: of the next one.
+    """`best`: row of the best configuration that was measured; `look`: of the next one.
 
     `worth`, `gain`: of that look; 0 where none is worth anything. `lead`: how far the best one is before where the law is.
     """
 
-    fit: Fit
     best: int
     look: int
     worth: float
@@ -43,35 +42,55 @@ class Outlook:
     lead: float
 
 
-def outlook(options: Options, evidence: Evidence, hypotheses: Hypotheses, here: int, margin: float) -> Outlook:
-    """At the row `here`; another one is the best only if it is better by more than `margin`."""
-    rows = [options.row(place) for place in evidence.places]
-    fit = evidence.weigh(options.formula(rows, hypotheses), options.alike(rows, rows))
-    likely, odds = _spokesmen(fit.odds)
-    chosen = hypotheses.take(likely)
-    price = PRICE * options.log_level + QUEUE_PRICE * options.log_queues
-    been = np.unique(rows)
-    known = fit.expected(options.formula(been, chosen), options.alike(been, rows), likely) @ odds - price[been]
-    best = int(been[np.argmax(known + margin * (been == here))])
-    reach = max(REACH * options.level[best], options.level[here])
-    near = np.flatnonzero(np.array(options.level) <= reach)
-    at, stand = int(np.searchsorted(near, best)), int(np.searchsorted(near, here))
-    alike = options.alike(near, rows)
-    expected = fit.expected(options.formula(near, chosen), alike, likely) - price[near, None]
-    mean = expected @ odds
-    spread = fit.spread(alike, options.alike(near, [best])[:, 0], at)
-    ahead = mean - mean[at]
-    apart = np.sqrt(np.maximum(np.square(expected - expected[at]) @ odds - ahead**2, 0.0) + spread**2)
-    gain = _improvement(ahead, apart)  # as if all hypotheses together were normal: to see which ones to ask exactly
-    asked = np.argsort(-gain, kind="stable")[:ASKED]
-    gain[asked] = _improvement(expected[asked] - expected[at], spread[asked, None]) @ odds
-    worth = gain - (gain - ahead) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
-    if ahead[stand] < -HURTS:
-        worth[ahead < 0.0] = -np.inf  # it has hurt: no second risk in a row
-    worth[np.setdiff1d(np.arange(len(near)), asked)] = -np.inf
-    worth[at] = 0.0
-    look = int(np.argmax(worth))
-    return Outlook(fit, best, int(near[look]), float(worth[look]), float(gain[look]), -float(ahead[stand]))
+class Survey:
+    """What the periods say of the options; it may be asked again when there are more options.
+
+    `fit`: the odds of the hypotheses. `rows`: those of the periods.
+    """
+
+    def __init__(self, options: Options, evidence: Evidence, hypotheses: Hypotheses) -> None:
+        self._options = options
+        self._rows = [options.row(place) for place in evidence.places]
+        self.fit = evidence.weigh(options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows))
+        self._likely, self._odds = _spokesmen(self.fit.odds)
+        self._chosen = hypotheses.take(self._likely)
+        self._said = np.empty((0, len(self._likely)))  # by the formula of each option; not a number where it was not asked
+
+    def outlook(self, here: int, margin: float) -> Outlook:
+        """At the row `here`; another one is the best only if it is better by more than `margin`."""
+        options, rows, fit, odds = self._options, self._rows, self.fit, self._odds
+        price = PRICE * options.log_level + QUEUE_PRICE * options.log_queues
+        been = np.unique(rows)
+        known = fit.expected(self._formula(been), options.alike(been, rows), self._likely) @ odds - price[been]
+        best = int(been[np.argmax(known + margin * (been == here))])
+        reach = max(REACH * options.level[best], options.level[here])
+        near = np.flatnonzero(np.array(options.level) <= reach)
+        at, stand = int(np.searchsorted(near, best)), int(np.searchsorted(near, here))
+        alike = options.alike(near, rows)
+        expected = fit.expected(self._formula(near), alike, self._likely) - price[near, None]
+        mean = expected @ odds
+        spread = fit.spread(alike, options.alike(near, [best])[:, 0], at)
+        ahead = mean - mean[at]
+        apart = np.sqrt(np.maximum(np.square(expected - expected[at]) @ odds - ahead**2, 0.0) + spread**2)
+        gain = _improvement(ahead, apart)  # as if all hypotheses together were normal: to see which ones to ask exactly
+        asked = np.argsort(-gain, kind="stable")[:ASKED]
+        gain[asked] = _improvement(expected[asked] - expected[at], spread[asked, None]) @ odds
+        worth = gain - (gain - ahead) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
+        if ahead[stand] < -HURTS:
+            worth[ahead < 0.0] = -np.inf  # it has hurt: no second risk in a row
+        worth[np.setdiff1d(np.arange(len(near)), asked)] = -np.inf
+        worth[at] = 0.0
+        look = int(np.argmax(worth))
+        return Outlook(best, int(near[look]), float(worth[look]), float(gain[look]), -float(ahead[stand]))
+
+    def _formula(self, rows: np.ndarray) -> Vector:
+        """Row x hypothesis that speaks."""
+        more = np.full((len(self._options.level) - len(self._said), len(self._likely)), np.nan)
+        self._said = np.concatenate([self._said, more])
+        new = rows[np.isnan(self._said[rows, 0])]
+        if len(new):
+            self._said[new] = self._options.formula(new, self._chosen)
+        return self._said[rows]
 
 
 def _spokesmen(odds: Vector) -> tuple[np.ndarray, Vector]:
