@@ -104,7 +104,7 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
 
 @dataclass(frozen=True)
 class Bounds:
-    """The loads of a placement at each time of `HOPS`: side x entry x hop."""
+    """The loads of a placement at each time of `HOPS`: side x entry x hop, flat."""
 
     region: Vector
     lock: Vector
@@ -130,8 +130,8 @@ def bounds_of(loads: Loads) -> Bounds:
     lock = (loads.work[~regions] + HOPS[:, None] * hops[:, :, None, ~regions]).max(axis=-1, initial=0.0)
     contended = loads.contenders[~regions]
     return Bounds(
-        region=region,
-        lock=lock,
+        region=region.ravel(),
+        lock=lock.ravel(),
         contenders=float(contended[int(np.argmax(loads.entries[~regions]))]) if len(contended) else 1.0,
         hops=loads.hops,
         entries=loads.all_entries,
@@ -143,7 +143,7 @@ def bounds_of(loads: Loads) -> Bounds:
 
 def ideal(bounds: Bounds) -> float:
     """Throughput if queues cost nothing and each of the graph's own threads is a CPU, in units of that of all work on one."""
-    return 1.0 / max(float(bounds.region[0, 0, 0]), float(bounds.lock[0, 0, 0]), 1.0 / bounds.own_threads)
+    return 1.0 / max(float(bounds.region[0]), float(bounds.lock[0]), 1.0 / bounds.own_threads)
 
 
 def log_throughput(
@@ -160,10 +160,10 @@ def log_throughput(
     hop = of.hop * (1.0 + of.sync * np.log2(busy)) * np.maximum(column("queues"), 1.0) ** of.footprint
     dearer = of.entry * (1.0 + of.waiting * (np.minimum(column("contenders"), busy) - 1.0))
     part, at_hop = rows[:, None] * (2 * len(SIDES)) + of.side, _between(HOPS, hop)
-    region = _at(np.concatenate([one.region.ravel() for one in each]), part, _between(ENTRIES, of.entry), at_hop)
+    region = _at(np.concatenate([one.region for one in each]), part, _between(ENTRIES, of.entry), at_hop)
     lock = np.zeros_like(region)
     if len(locked := np.flatnonzero([each[row].contenders > 1.0 for row in rows])):
-        table, there = np.concatenate([one.lock.ravel() for one in each]), (at_hop[0][locked], at_hop[1][locked])
+        table, there = np.concatenate([one.lock for one in each]), (at_hop[0][locked], at_hop[1][locked])
         lock[locked] = _at(table, part[locked], _between(ENTRIES, dearer[locked]), there)
     within = np.minimum(busy, of.knee)
     capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
