@@ -171,23 +171,53 @@ def _meetings(tree: Dominators, queued: frozenset[int]) -> Iterator[frozenset[in
         region[index] = next(iter(callers)) if len(callers) == 1 else ("lock", index)
 
 
-def neighbours(tree: Dominators, shares: Sequence[float], queued: frozenset[int], most: int) -> list[frozenset[int]]:
-    """Placements that differ from one by a queue: left out, added, or moved along the streams; `most` of each at most."""
+def neighbours(tree: Dominators, shares: Sequence[float], queued: frozenset[int], most: int, turn: int) -> list[frozenset[int]]:
+    """Placements that differ from one by a queue: left out, added, or moved along the streams; `most` of each at most.
+
+    Others with each `turn` 0, 1, 2, ..., those first that are likely to bring more.
+    """
     cuts = [index for index in tree.order if tree.places[index] and tree.places[index] <= queued]
     found: dict[frozenset[int], None] = {}
-    for index in cuts[:: max(1, -(-len(cuts) // most))]:
+    for index in _some(cuts, most, turn):
         found.setdefault(queued - tree.places[index])
-    heavy = sorted((index for index in tree.order if not tree.places[index] <= queued), key=lambda index: -shares[index])
-    for index in heavy[: most // 2]:
-        for other in (index, _down(tree, index, 1)):
-            found.setdefault(queued | tree.places[other])
+    for index in _relieving(tree, shares, queued)[most * turn : most * (turn + 1)]:
+        found.setdefault(queued | tree.places[index])
     steps = [step for step in (1, 2, 4, 8, 16, 32) if len(cuts) * 2 * step <= 4 * most or step == 1]
-    for index in cuts[:: max(1, -(-len(cuts) * 2 * len(steps) // most))]:
+    for index in _some(cuts, max(1, most // len(steps)), turn):
         for step in steps:
             for other in (_up(tree, index, step), _down(tree, index, step)):
                 if tree.places[other] and not tree.places[other] & queued:
                     found.setdefault((queued - tree.places[index]) | tree.places[other])
     return list(found)
+
+
+def middle(tree: Dominators, shares: Sequence[float]) -> frozenset[int]:
+    """The one cut that divides the work most evenly; empty where nothing can be cut off."""
+    relieving = _relieving(tree, shares, frozenset())
+    return tree.places[relieving[0]] if relieving else frozenset()
+
+
+def _some(cuts: Sequence[int], most: int, turn: int) -> Sequence[int]:
+    """At most so many, spread over all; others in the next turn."""
+    stride = max(1, -(-len(cuts) // most))
+    return cuts[turn % stride :: stride]
+
+
+def _relieving(tree: Dominators, shares: Sequence[float], queued: frozenset[int]) -> list[int]:
+    """Operators without queue, first those where one takes most off the region that they are in."""
+    region, below = {}, dict(enumerate(shares))
+    whole: dict[int, float] = {}
+    for index in reversed(tree.order):
+        above = tree.parent[index]
+        if above >= 0 and not (tree.places[index] and tree.places[index] <= queued):
+            below[above] += below[index]
+    for index in tree.order:
+        above = tree.parent[index]
+        begins = above < 0 or (tree.places[index] and tree.places[index] <= queued)
+        region[index] = index if begins else region[above]
+        whole[index] = below[region[index]]
+    free = [index for index in tree.order if tree.places[index] and not tree.places[index] <= queued]
+    return sorted(free, key=lambda index: -min(below[index], whole[index] - below[index]))
 
 
 def _up(tree: Dominators, index: int, steps: int) -> int:

@@ -13,6 +13,7 @@ bends towards what was measured there and nearby, so that in the end measurement
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -26,7 +27,8 @@ NOISES = {0.004: 0.25, 0.012: 0.2, 0.025: 0.2, 0.045: 0.15, 0.075: 0.1, 0.13: 0.
 MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 """How wrong the formula is, in `SMOOTH` and `OWN`, and the odds."""
 
-SWITCHED = 0.01, 0.15  # and more in the period after queues came or went, as they fill or drain: in any case, and if all did
+SURGE = 0.15  # more or less in a period in which all queues fill, and the other way round where they drain (M19 Figure 6)
+UNEVEN = 0.01, 0.05  # beside that, after a switch: in any case, and if all came or went; guesses, not tuned
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
@@ -43,16 +45,16 @@ class Evidence:
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.values: list[float] = []
-        self.switched: list[float] = []
+        self.switched: list[tuple[float, float]] = []
 
-    def add(self, place: Place, value: float, switched: float = 0.0) -> None:
-        """One more, before which a share of the queues came or went.
+    def add(self, place: Place, value: float, came: float = 0.0, went: float = 0.0) -> None:
+        """One more, before which such shares of all the queues that there may be came and went.
 
         Where there are too many, the oldest one goes of the configuration that has the most.
         """
         self.places.append(place)
         self.values.append(value)
-        self.switched.append(switched)
+        self.switched.append((came, went))
         if len(self.places) > MOST:
             oldest = self.places.index(max(self.places, key=self.places.count))
             for column in (self.places, self.values, self.switched):
@@ -62,13 +64,17 @@ class Evidence:
         """Of the periods at a configuration; those after a switch count only if there are no others."""
         columns = zip(self.places, self.values, self.switched, strict=True)
         seen = [(value, switched) for at, value, switched in columns if at == place]
-        calm = [value for value, switched in seen if switched == 0.0]
+        calm = [value for value, switched in seen if not any(switched)]
         return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
+
+    def calm(self, place: Place) -> bool:
+        """Whether a period has passed there before which nothing was switched."""
+        return any(at == place and not any(switched) for at, switched in zip(self.places, self.switched, strict=True))
 
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
         """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
-        extra = np.diag(_disturbed(np.array(self.switched)))
+        extra = _disturbed(self.switched)
         cases, rows = [], []
         for (noise, noise_odds), (misfit, misfit_odds) in product(NOISES.items(), MISFITS.items()):
             covariance = misfit**2 * alike + extra + noise**2 * np.eye(len(apart))
@@ -89,9 +95,11 @@ class Evidence:
         return Fit(joint.sum(axis=0), noise, height, misfit**2, precision @ apart, inverse, level)
 
 
-def _disturbed(switched: Vector) -> Vector:
-    """Variance that a switch of so many of the queues adds to a period."""
-    return np.where(switched > 0.0, (SWITCHED[0] + SWITCHED[1] * switched) ** 2, 0.0)
+def _disturbed(switched: Sequence[tuple[float, float]]) -> Vector:
+    """Covariance that switches of queues add: one surge for all, whose size and sign the periods tell, and some for each."""
+    came, went = np.array(switched).T
+    each = np.where(came + went > 0.0, UNEVEN[0] + UNEVEN[1] * (came + went), 0.0)
+    return SURGE**2 * np.outer(came - went, came - went) + np.diag(each**2)
 
 
 @dataclass(frozen=True)

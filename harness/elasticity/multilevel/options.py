@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from harness.elasticity.law import Bounds as Levels
-from harness.elasticity.multilevel.cuts import Dominators, neighbours, placements
+from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
 from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH, Place
 from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.physics import Bounds, Hypotheses, bounds_of, log_throughput
@@ -52,11 +52,12 @@ class Placements:
 
 
 class Options:
-    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each."""
+    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each. `middle`: the graph cut in two."""
 
     def __init__(self, graph: Placements, levels: Levels, shares: Vector, hop: float) -> None:
         """With the placements that the graph suggests under these shares of the work, and for hops that take about so long."""
         self.shares = shares
+        self.middle = middle(graph.tree, shares)
         self._graph, self._levels = graph, levels
         self.placements: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
@@ -65,7 +66,11 @@ class Options:
         self._row: dict[tuple[int, int], int] = {}
         self.placement: list[int] = []
         self.level: list[int] = []
-        self._beside: set[int] = set()
+        self._turns: dict[int, int] = {}  # by row: how often it was looked for more around it
+        self._found: set[int] = set()  # rows around others
+        self._gone: set[int] = set()  # that promised too little
+        self._asked: Hypotheses | None = None  # whose formula of rows is kept
+        self._said: dict[int, Vector] = {}
         for queued in graph.suggested(shares, hop):
             self._add(queued, _grid(levels))
         self._complete()
@@ -100,17 +105,35 @@ class Options:
         """What hypotheses say of rows: row x hypothesis."""
         return log_throughput(self._bounds, np.array(self.placement)[rows], np.array(self.level)[rows], hypotheses)
 
+    def measured(self, rows: Sequence[int], hypotheses: Hypotheses) -> Vector:
+        """The same for rows that periods passed at: kept, as they are asked for in each period."""
+        if self._asked is not hypotheses:
+            self._asked, self._said = hypotheses, {}
+        new = [row for row in dict.fromkeys(rows) if row not in self._said]
+        if new:
+            self._said |= zip(new, self.formula(new, hypotheses), strict=True)
+        return np.stack([self._said[row] for row in rows])
+
     def near(self, row: int) -> None:
-        """Look also at levels and placements around a row."""
-        if row in self._beside:
-            return
-        self._beside.add(row)
-        level, queued = self.level[row], self.queued(row)
-        self._add(queued, {level - 2, level - 1, level + 1, level + 2, *(round(level * factor) for factor in BESIDE)})
+        """Look also at levels and placements around a row; at others each time."""
+        level, queued, turn = self.level[row], self.queued(row), self._turns.get(row, 0)
+        self._turns[row], first = turn + 1, len(self.level)
+        if turn == 0:
+            self._add(queued, {level - 2, level - 1, level + 1, level + 2, *(round(level * factor) for factor in BESIDE)})
         most = max(2, min(NEAR, WORK // (4 * len(self.shares))))
-        for other in neighbours(self._graph.tree, self.shares, queued, most):
-            self._add(other, [level])
+        for other in neighbours(self._graph.tree, self.shares, queued, most, turn):
+            self._add(other, {level, level + (len(other) > len(queued)) - (len(other) < len(queued))})
+        self._found |= set(range(first, len(self.level)))
         self._complete()
+
+    def within(self, level: int) -> np.ndarray:
+        """Rows up to a level, but those around others that were let go."""
+        return np.array([row for row, at in enumerate(self.level) if at <= level and row not in self._gone], dtype=int)
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Of those that were found around others, let all go but these, and those that nobody has looked at yet."""
+        self._gone |= self._found - set(rows.tolist())
+        self._found -= self._gone
 
     def _add(self, queued: frozenset[int], levels: Iterable[int], seen: bool = False) -> None:
         if queued not in self._number:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.elasticity.multilevel.evidence import Evidence, Fit
+from harness.elasticity.multilevel.evidence import Evidence
 from harness.elasticity.multilevel.options import Options
 from harness.elasticity.multilevel.physics import Hypotheses
 from harness.elasticity.multilevel.regions import Vector
@@ -24,18 +24,21 @@ QUEUE_PRICE = 0.001  # of a doubling of the queues
 HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the best level: how far up it looks
 HURTS = 0.03  # of throughput below the best: a look that is taken back
+FEWER = 0.95  # of the threads: savings that are worth a look, as the bench counts them
+SURE = 0.5  # standard deviations that fewer threads must be better than what is allowed: a guess, not tuned
+OFTEN = 2  # periods after which fewer threads either are enough or are not: the first may follow a switch
 ASKED = 80  # configurations, of those that promise the most
 SPOKESMEN = 160  # hypotheses that speak for all of them
+SOME = 5  # of these one in so many says which configurations promise the most
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """`fit`: what the periods say. `best`: row of the best configuration that was measured; `look`: of the next one.
+    """`best`: row of the best configuration that was measured; `look`: of the next one.
 
     `worth`, `gain`: of that look; 0 where none is worth anything. `lead`: how far the best one is before where the law is.
     """
 
-    fit: Fit
     best: int
     look: int
     worth: float
@@ -43,35 +46,84 @@ class Outlook:
     lead: float
 
 
-def outlook(options: Options, evidence: Evidence, hypotheses: Hypotheses, here: int, margin: float) -> Outlook:
-    """At the row `here`; another one is the best only if it is better by more than `margin`."""
-    rows = [options.row(place) for place in evidence.places]
-    fit = evidence.weigh(options.formula(rows, hypotheses), options.alike(rows, rows))
-    likely, odds = _spokesmen(fit.odds)
-    chosen = hypotheses.take(likely)
-    price = PRICE * options.log_level + QUEUE_PRICE * options.log_queues
-    been = np.unique(rows)
-    known = fit.expected(options.formula(been, chosen), options.alike(been, rows), likely) @ odds - price[been]
-    best = int(been[np.argmax(known + margin * (been == here))])
-    reach = max(REACH * options.level[best], options.level[here])
-    near = np.flatnonzero(np.array(options.level) <= reach)
-    at, stand = int(np.searchsorted(near, best)), int(np.searchsorted(near, here))
-    alike = options.alike(near, rows)
-    expected = fit.expected(options.formula(near, chosen), alike, likely) - price[near, None]
-    mean = expected @ odds
-    spread = fit.spread(alike, options.alike(near, [best])[:, 0], at)
-    ahead = mean - mean[at]
-    apart = np.sqrt(np.maximum(np.square(expected - expected[at]) @ odds - ahead**2, 0.0) + spread**2)
-    gain = _improvement(ahead, apart)  # as if all hypotheses together were normal: to see which ones to ask exactly
-    asked = np.argsort(-gain, kind="stable")[:ASKED]
-    gain[asked] = _improvement(expected[asked] - expected[at], spread[asked, None]) @ odds
-    worth = gain - (gain - ahead) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
-    if ahead[stand] < -HURTS:
-        worth[ahead < 0.0] = -np.inf  # it has hurt: no second risk in a row
-    worth[np.setdiff1d(np.arange(len(near)), asked)] = -np.inf
-    worth[at] = 0.0
-    look = int(np.argmax(worth))
-    return Outlook(fit, best, int(near[look]), float(worth[look]), float(gain[look]), -float(ahead[stand]))
+class Survey:
+    """What the periods say of the options; it may be asked again when there are more options.
+
+    `fit`: the odds of the hypotheses. `rows`: those of the periods.
+    """
+
+    def __init__(self, options: Options, evidence: Evidence, hypotheses: Hypotheses) -> None:
+        self._options = options
+        self._rows = [options.row(place) for place in evidence.places]
+        self.fit = evidence.weigh(options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows))
+        self._likely, self._odds = _spokesmen(self.fit.odds)
+        self._chosen = hypotheses.take(self._likely)
+
+    def outlook(self, here: int, margin: float) -> Outlook:
+        """At the row `here`; another one is the best only if it is better by more than `margin`."""
+        options, odds = self._options, self._odds
+        price = PRICE * options.log_level + QUEUE_PRICE * options.log_queues
+        been = np.unique(self._rows)
+        ahead, _ = self._ahead(been, int(np.searchsorted(been, here)), price, slice(None))
+        best = int(been[np.argmax(ahead @ odds - margin * (been != here))])
+        reach = max(REACH * options.level[best], options.level[here])
+        near = np.union1d(options.within(reach), [best, here])
+        asked = self._promising(near, best, here, price)
+        at, stand = int(np.searchsorted(asked, best)), int(np.searchsorted(asked, here))
+        ahead, apart = self._ahead(asked, at, price, slice(None))
+        mean = ahead @ odds
+        gain = _improvement(ahead, apart[:, None]) @ odds
+        worth = gain - (gain - mean) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
+        if mean[stand] < -HURTS:
+            worth[mean < 0.0] = -np.inf  # it has hurt: no second risk in a row
+        worth[at] = 0.0
+        look = int(np.argmax(worth))
+        return Outlook(best, int(asked[look]), float(worth[look]), float(gain[look]), -float(mean[stand]))
+
+    def thrifty(self, best: int, here: int, loss: float, looks: bool) -> tuple[int, bool]:
+        """The fewest threads that may bring as much as any configuration that was measured, but for a `loss`.
+
+        Row, and whether it was measured; `best` if there are none. That the law is at it speaks for a row.
+        """
+        options, odds = self._options, self._odds
+        been, counts = np.unique(self._rows, return_counts=True)
+        below = options.within(options.level[best] - 1)
+        rows = np.union1d(below, [*been, best])
+        nothing = np.zeros(len(options.level))
+        ahead, apart = self._ahead(rows, int(np.searchsorted(rows, best)), nothing, slice(None, None, SOME))
+        some = odds[::SOME] / odds[::SOME].sum()
+        mean = ahead @ some
+        known = np.isin(rows, been)
+        mean = mean - mean[known].max()
+        doubt = np.sqrt(np.maximum(np.square(ahead) @ some - (ahead @ some) ** 2, 0.0) + apart**2)
+        often = np.zeros(len(rows))
+        often[known] = counts
+        level = np.array(options.level)[rows]
+        sure = known & (mean - SURE * doubt * (rows != here) >= -loss)
+        look = looks & (often < OFTEN) & ~sure & (mean >= -loss)
+        fewer = (sure | look) & (level <= FEWER * options.level[best])
+        if not fewer.any():
+            return best, True
+        first = int(np.flatnonzero(fewer)[np.lexsort((-mean[fewer], level[fewer]))[0]])
+        return int(rows[first]), bool(sure[first])
+
+    def _promising(self, near: np.ndarray, best: int, here: int, price: Vector) -> np.ndarray:
+        """Those that promise the most, in order, `best` and `here` among them: as if some hypotheses together were normal."""
+        some = slice(None, None, SOME)
+        odds = self._odds[some] / self._odds[some].sum()
+        ahead, apart = self._ahead(near, int(np.searchsorted(near, best)), price, some)
+        mean = ahead @ odds
+        apart = np.sqrt(np.maximum(np.square(ahead) @ odds - mean**2, 0.0) + apart**2)
+        asked = np.union1d(near[np.argsort(-_improvement(mean, apart), kind="stable")[:ASKED]], [best, here])
+        self._options.keep(asked)
+        return asked
+
+    def _ahead(self, rows: np.ndarray, at: int, price: Vector, which: slice) -> tuple[Vector, Vector]:
+        """How far rows are ahead of the one `at` a place of them, row x hypothesis; its deviation, as errors leave it open."""
+        alike = self._options.alike(rows, self._rows)
+        formula = self._options.formula(rows, self._chosen.take(np.arange(len(self._likely))[which]))
+        expected = self.fit.expected(formula, alike, self._likely[which]) - price[rows, None]
+        return expected - expected[at], self.fit.spread(alike, self._options.alike(rows, rows[[at]])[:, 0], at)
 
 
 def _spokesmen(odds: Vector) -> tuple[np.ndarray, Vector]:

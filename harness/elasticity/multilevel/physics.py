@@ -104,7 +104,7 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
 
 @dataclass(frozen=True)
 class Bounds:
-    """The loads of a placement at each time of `HOPS`: side x entry x hop."""
+    """The loads of a placement at each time of `HOPS`: side x entry x hop, flat."""
 
     region: Vector
     lock: Vector
@@ -130,8 +130,8 @@ def bounds_of(loads: Loads) -> Bounds:
     lock = (loads.work[~regions] + HOPS[:, None] * hops[:, :, None, ~regions]).max(axis=-1, initial=0.0)
     contended = loads.contenders[~regions]
     return Bounds(
-        region=region,
-        lock=lock,
+        region=region.ravel(),
+        lock=lock.ravel(),
         contenders=float(contended[int(np.argmax(loads.entries[~regions]))]) if len(contended) else 1.0,
         hops=loads.hops,
         entries=loads.all_entries,
@@ -143,7 +143,7 @@ def bounds_of(loads: Loads) -> Bounds:
 
 def ideal(bounds: Bounds) -> float:
     """Throughput if queues cost nothing and each of the graph's own threads is a CPU, in units of that of all work on one."""
-    return 1.0 / max(float(bounds.region[0, 0, 0]), float(bounds.lock[0, 0, 0]), 1.0 / bounds.own_threads)
+    return 1.0 / max(float(bounds.region[0]), float(bounds.lock[0]), 1.0 / bounds.own_threads)
 
 
 def log_throughput(
@@ -158,32 +158,44 @@ def log_throughput(
         return np.array([float(getattr(one, name)) for one in each])[rows, None]
 
     hop = of.hop * (1.0 + of.sync * np.log2(busy)) * np.maximum(column("queues"), 1.0) ** of.footprint
-    part = rows[:, None], of.side[None, :]
     dearer = of.entry * (1.0 + of.waiting * (np.minimum(column("contenders"), busy) - 1.0))
-    region = _at(np.stack([one.region for one in each]), part, of.entry[None, :], hop)
-    lock = _at(np.stack([one.lock for one in each]), part, dearer, hop)
+    part, at_hop = rows[:, None] * (2 * len(SIDES)) + of.side, _between(HOPS, hop)
+    region = _at(np.concatenate([one.region for one in each]), part, _between(ENTRIES, of.entry), at_hop)
+    lock = np.zeros_like(region)
+    if len(locked := np.flatnonzero([each[row].contenders > 1.0 for row in rows])):
+        table, there = np.concatenate([one.lock for one in each]), (at_hop[0][locked], at_hop[1][locked])
+        lock[locked] = _at(table, part[locked], _between(ENTRIES, dearer[locked]), there)
     within = np.minimum(busy, of.knee)
     capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
     entries = np.where(of.side < len(SIDES), column("entries"), column("single"))
     threads = (1.0 + hop * (column("hops") + of.entry * entries)) / capacity
     slowest = np.maximum(np.maximum(region, lock), threads)
-    apart = (region / slowest) ** of.sharp + (lock / slowest) ** of.sharp + (threads / slowest) ** of.sharp
+    apart = (region / slowest) ** of.sharp + (threads / slowest) ** of.sharp
+    apart[locked] += (lock[locked] / slowest[locked]) ** of.sharp
     return -np.log(slowest) - np.log(apart) / of.sharp
 
 
-def _at(table: Vector, part: tuple[np.ndarray, ...], entry: Vector, hop: Vector) -> Vector:
-    """Loads at times of an entry and of a hop between those of a table, along straight lines, and beyond the last ones."""
-    (first, more), (place, beyond) = _between(ENTRIES, entry), _between(HOPS, hop)
-    low = _line(table, (*part, first), place, beyond)
-    return low + more * (_line(table, (*part, first + 1), place, beyond) - low)
+def _at(table: Vector, part: np.ndarray, entry: Places, hop: Places) -> Vector:
+    """Loads at times of an entry and of a hop between those of a table, along straight lines, and beyond the last ones.
+
+    `table`: flat, by part, entry and hop.
+    """
+    (first, more), (place, beyond) = entry, hop
+    low = (part * len(ENTRIES) + first) * len(HOPS) + place
+    left, right = (_line(table, low + further, beyond) for further in (0, len(HOPS)))
+    return left + more * (right - left)
 
 
-def _line(table: Vector, key: tuple[np.ndarray, ...], place: np.ndarray, beyond: Vector) -> Vector:
-    low = table[(*key, place)]
-    return low + beyond * (table[(*key, place + 1)] - low)
+def _line(table: Vector, low: np.ndarray, beyond: Vector) -> Vector:
+    left = table.take(low)
+    return left + beyond * (table.take(low + 1) - left)
 
 
-def _between(grid: Vector, values: Vector) -> tuple[np.ndarray, Vector]:
+Places = tuple[np.ndarray, Vector]
+
+
+def _between(grid: Vector, values: Vector) -> Places:
     """The place in a grid before each value, and how far behind it the value is."""
     place = np.clip(np.searchsorted(grid, values) - 1, 0, len(grid) - 2)
-    return place, (values - grid[place]) / (grid[place + 1] - grid[place])
+    low = grid.take(place)
+    return place, (values - low) / (grid.take(place + 1) - low)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elasticity.multilevel import layout_of
-from harness.elasticity.multilevel.cuts import Dominators, neighbours, placements
+from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
 from harness.elasticity.multilevel.regions import Flow, loads_of
 from harness.models import Dynamic
 from harness.saso.placement.graphs import random_graph
@@ -75,11 +75,35 @@ def test_an_operator_where_branches_meet_belongs_to_where_they_part():
 
 def test_neighbours_drop_add_and_move_queues():
     tree = chain(20)
-    around = neighbours(tree, [1 / 22] * 22, frozenset({9}), 10)
+    around = neighbours(tree, [1 / 22] * 22, frozenset({9}), 10, 0)
     assert frozenset() in around
     assert frozenset({8}) in around
     assert frozenset({10}) in around
     assert any(len(queued) == 2 for queued in around)
+
+
+def test_the_next_turn_has_other_neighbours_until_a_queue_was_added_everywhere():
+    tree, queued = chain(20), frozenset({9})
+    every = set().union(*(other - queued for turn in range(10) for other in neighbours(tree, [1 / 22] * 22, queued, 4, turn)))
+    assert every == set(range(21)) - queued
+
+
+def test_the_first_queue_to_be_added_halves_the_region_with_the_most_work():
+    tree = chain(20)
+    shares = [0.01] * 12 + [0.88 / 10] * 10  # source, 20 operators, sink: nearly all of the work is at the end
+    added = next(other for other in neighbours(tree, shares, frozenset({9}), 1, 0) if len(other) == 2)
+    assert added - {9} == {middle_place(shares, 10)}
+
+
+def middle_place(shares, begin):
+    """Of the places from `begin` on, the one with half of the work from there on before it."""
+    half = 0.5 * sum(shares[begin:])
+    return min(range(begin, len(shares) - 1), key=lambda place: abs(sum(shares[begin : place + 1]) - half))
+
+
+def test_the_middle_of_a_pipeline_divides_its_work_in_two():
+    assert middle(chain(20), [1 / 22] * 22) == {10}
+    assert middle(chain(20), [0.0] * 18 + [0.25] * 4) == {19}
 
 
 @settings(deadline=None, max_examples=40)
@@ -95,5 +119,6 @@ def test_any_graph_has_placements_within_its_places(seed, count, hop, data):
     assert all(queued <= places for queued in found)
     assert len(set(found)) == len(found)
     for queued in found[:: max(1, len(found) // 3)]:
-        assert all(other <= places for other in neighbours(tree, shares, queued, 6))
+        for turn in (0, 1, 50):
+            assert all(other <= places for other in neighbours(tree, shares, queued, 6, turn))
         assert loads_of(tree.flow, shares, queued).work.sum() >= 1.0 - 1e-9

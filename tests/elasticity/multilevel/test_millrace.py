@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from itertools import pairwise
 
 import pytest
@@ -101,6 +102,38 @@ def test_threads_that_bring_nothing_are_not_kept():
     assert step.threads <= 2, "one operator is nearly all of the work"
 
 
+def test_the_graph_is_cut_in_two_first():
+    for surface in (pipeline(), pipeline(operators=100, cpus=16), pipeline(cost=1, payload=16384, hop_s=2e-6)):
+        step = drive(law_of(surface), surface, 2)[1]
+        (place,) = step.queued
+        assert step.threads == 1
+        assert abs(place - len(surface.layout.ports) // 2) <= 1
+
+
+def test_threads_that_bring_two_percent_are_given_back():
+    """From the fourth on a thread brings 0.8 %: the last two of eight would not be missed."""
+    surface = surface_of(build("data-parallel", {"width": 40, "cost": 1000}, 1)[0], 8)
+    law, queued, threads = law_of(surface), frozenset(), 1
+    for second in range(1, 40):
+        rate = surface.throughput(queued, min(threads, 4)) * (1.0 + 0.008 * max(0, threads - 4))
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        queued, threads = decision.queued, decision.threads
+    assert 4 <= threads <= 6
+
+
+@pytest.mark.parametrize("seed", [3, 7])
+def test_queues_that_fill_and_drain_do_not_pass_for_better_and_worse_ones(seed):
+    """Queues bring 7 % less, but for a sixth more while they fill; without them it looks worse while they drain."""
+    surface, draw = pipeline(operators=8), random.Random(seed)
+    law, queued, before = law_of(surface, maximum=1), frozenset(), frozenset()
+    for second in range(1, 30):
+        surge = 1.0 + 0.16 * (len(queued) - len(before)) / len(surface.layout.ports)
+        rate = 1000.0 * (0.93 if queued else 1.0) * surge * draw.gauss(1.0, 0.03)
+        decision = law.step(Reading(float(second), 1.0, 1, rate, costs=surface.shares(), queued=queued))
+        before, queued = queued, decision.queued
+    assert queued == frozenset()
+
+
 def test_queues_that_bring_nothing_are_taken_out():
     """It begins with a queue before every port, as after a change of model."""
     surface = pipeline(cost=100)
@@ -158,7 +191,7 @@ def test_its_reasons_name_the_queues_and_what_they_may_bring():
     surface = pipeline(operators=3, cost=100_000)
     steps = drive(law_of(surface), surface, 30)
     assert any("before work" in step.decision.reason for step in steps)
-    assert "% over no queues with 1 thread → there" in steps[0].decision.reason
+    assert any("% over " in step.decision.reason for step in steps)
     assert {step.decision.state for step in steps} <= {"searching", "settled"}
     assert steps[-1].decision.reason == "as expected → stay"
 

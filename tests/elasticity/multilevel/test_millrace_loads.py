@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -48,6 +50,20 @@ def test_a_burst_of_one_period_moves_nothing(factor):
     steps = drive(law_of(surface), lambda period: slower(surface, factor) if period == PERIODS else surface, PERIODS + 10)
     assert len({(step.queued, step.threads) for step in steps[PERIODS - 5 :]}) == 1
     assert "a burst, or another load?" in steps[PERIODS].decision.reason
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_where_bursts_pass_it_comes_to_rest(seed):
+    """A quarter of the time others slow it down, for one or two periods; each time that looks like another load."""
+    surface, draw, slow = pipeline(cpus=2), random.Random(seed), 0
+    law, queued, threads, places = law_of(surface), frozenset(), 1, []
+    for second in range(1, 161):
+        slow = slow - 1 if slow else draw.choice((0, 0, 0, draw.randrange(1, 3)))
+        rate = surface.throughput(queued, threads) * (draw.uniform(0.5, 0.7) if slow else draw.uniform(0.9, 1.0))
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        queued, threads = decision.queued, decision.threads
+        places.append((queued, threads))
+    assert sum(one != other for one, other in pairwise(places[80:])) <= 4
 
 
 def test_another_load_is_noticed_in_two_periods_and_searched_from_there():
