@@ -86,6 +86,7 @@ and, as far as wanted:
 The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
 
 
+MAX_PATH = 200  # characters of a file's name that an error shows
 MAX_PORTS_TEXT = 40  # characters of a row
 MAX_EVERY = 1000
 MAX_JOBS = 1024
@@ -251,11 +252,11 @@ def _own(args: argparse.Namespace, option: str, parse: Callable[[object], list[S
     try:
         document = _json_or_none(text) or yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UserError(f"--{option} {path[:80]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
+        raise UserError(f"--{option} {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
     try:
         return parse(document)
     except UserError as error:
-        raise UserError(f"--{option} {path[:80]}: {error}") from None
+        raise UserError(f"--{option} {path[:MAX_PATH]}: {error}") from None
 
 
 def _json_or_none(text: str) -> object:
@@ -330,9 +331,9 @@ def _text_of(path: str) -> str:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise UserError(f"{path[:80]}: cannot be read: {error.strerror}") from None
+        raise UserError(f"{path[:MAX_PATH]}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path[:80]}: must be UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise UserError(f"{path[:MAX_PATH]}: must be UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
 def _table(rows: list[tuple[str, ...]], right: int = 0) -> list[str]:

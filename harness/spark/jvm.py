@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from harness.errors import RunFailed
 
 OLDEST = 17  # Spark 4 runs on Java 17 and newer
 UNWANTED = "--add-modules=jdk.incubator.vector"
-SHIM = Path(sys.prefix) / "millrace-jre"
+SHIMS = Path(sys.prefix) / "millrace-jre"  # a directory for each Java: two processes may have chosen two
 ANSWER_TIMEOUT_S = 30  # a guess, not tuned; a JVM that says its version takes 0.05 s here
 
 SCRIPT = """\
@@ -49,7 +50,7 @@ class Java:
 
 
 def java_home() -> Path:
-    """A JAVA_HOME that Spark can start with: the shim around the chosen Java, made if it is missing or names another Java.
+    """A JAVA_HOME that Spark can start with: the shim around the chosen Java, made if it is missing.
 
     Raises RunFailed if there is no Java that works.
     """
@@ -100,12 +101,13 @@ def parse_answer(text: str) -> Java | None:
     return Java(Path(home[1]) / "bin" / "java", int(version[1]))
 
 
-def shim_around(java: Java, directory: Path = SHIM) -> Path:
-    """`directory` as a Java home whose `bin/java` executes `java`; left alone if it already does.
+def shim_around(java: Java, directory: Path | None = None) -> Path:
+    """`directory`, or one of ours, as a Java home whose `bin/java` executes `java`; left alone if it already does.
 
     The script is replaced in one step, so a Spark that starts meanwhile finds the old one or the new one. If `directory` cannot
     be written, a temporary one takes its place for the life of this process. Raises RunFailed if neither can be.
     """
+    directory = directory or SHIMS / f"{zlib.crc32(os.fsencode(java.executable)):08x}"
     script = SCRIPT.format(unwanted=shlex.quote(UNWANTED), java=shlex.quote(str(java.executable)))
     for home in (directory, None):
         try:

@@ -129,6 +129,12 @@ CASES = {
     # topologies, models, show
     "topologies extra": "extra",
     "models extra": "extra",
+    "gate": "the following arguments are required: --base",
+    "gate --base main --factor 1": "argument --factor: must be a number above 1, at most 100, not '1'",
+    "gate --base main --pairs 3": "argument --pairs: must be auto, or an even number from 2 to 10000, not '3'",
+    "gate --base main --suite TMP/none.yaml": "none.yaml",
+    "gate history show --history TMP/none": "--history: no verdicts in TMP/none",
+    "gate selftest --effects 0.9": "--effects",
     "machines power9": "machine 'power9' is unknown; did you mean 'power8'?",
     f"machines {LONG}": "is unknown; known are: cstream, ",
     "machines --software xeon": "software 'xeon' is unknown",

