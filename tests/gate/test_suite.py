@@ -186,7 +186,7 @@ def test_programs_of_one_name_are_refused(write: Callable[..., Path]) -> None:
         load_suite(write({"name": "same", "command": "a"}, {"name": "same", "command": "b"}))
 
 
-@pytest.mark.parametrize(("name", "cells", "budget_s"), [("default", 6, 480), ("short", 2, 90)])
+@pytest.mark.parametrize(("name", "cells", "budget_s"), [("default", 6, 420), ("short", 2, 90)])
 def test_suites_of_the_project_can_be_loaded(name: str, cells: int, budget_s: float) -> None:
     suite = load_suite(ROOT / "config" / "gate" / f"{name}.yaml")
     assert (len(suite.cells), suite.time_budget_s) == (cells, budget_s)
