@@ -1,7 +1,7 @@
 """Tables made ahead: one Spark for all the experiments of a workflow.
 
-Each experiment's tables are a job of their own, but starting Spark takes ten seconds, and what it then does for one experiment
-a second or two. So the first of these jobs also makes the tables of every other experiment whose records are all there, and
+Each experiment's tables are a job of their own, but Spark takes seventeen seconds for the first one, and a few for each that
+follows (2 cores). So the first of these jobs also makes the tables of every other experiment whose records are all there, and
 keeps them beside the tables' folders; a later job takes what was made for it, if the records are still the same.
 """
 

@@ -31,6 +31,7 @@ JVM_OPTIONS = (
     # million samples 33 instead of 55. For much more, spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4 takes one back.
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",  # with one tier it is 48m, and full after half a minute: from there on all is interpreted
 )
 
 DEFAULTS: Mapping[str, str] = {
