@@ -235,7 +235,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     from harness.gate.compare import compare
     from harness.gate.sequential import declare
     from harness.gate.suite import load_suite
-    from harness.gate.tree import prepare
+    from harness.gate.tree import check, prepare
 
     suite = load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
     count = None if args.pairs == "auto" else args.pairs
@@ -244,9 +244,12 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     level = args.alpha or suite.alpha or DEFAULT_ALPHA
     declare(len(suite.cells), level, count)  # raises UserError for too few pairs, before anything is built
     options |= {"pairs": args.pairs, "time_budget_s": budget_s if math.isfinite(budget_s) else None}
+    base_word, head_word = args.base[0], (args.head or ["."])[0]
+    check(base_word, Path.cwd(), "base")
+    check(head_word, Path.cwd(), "head")  # before minutes go into building base
     with GateProgress() as progress:
-        base = prepare(args.base[0], suite, Path.cwd(), progress.notify, "base")
-        head = prepare((args.head or ["."])[0], suite, Path.cwd(), progress.notify, "head")
+        base = prepare(base_word, suite, Path.cwd(), progress.notify, "base")
+        head = prepare(head_word, suite, Path.cwd(), progress.notify, "head")
         return compare(
             base,
             head,

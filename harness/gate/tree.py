@@ -59,6 +59,11 @@ def prepare(text: str, suite: Suite, repository: Path, notify: Callable[[str], N
         raise (NoBase(told) if role == "base" else NothingMeasured(told)) from error
 
 
+def check(text: str, repository: Path, role: Role) -> None:
+    """Raises what `prepare` would for a word that means neither a directory nor a revision: builds nothing."""
+    _find(text, repository, role, in_git=asked(repository, "rev-parse", "--show-toplevel") is not None)
+
+
 def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path | None, str | None]:
     """The directory or the commit that a word means. Raises NoBase or UserError if it is neither, UserError if it is both."""
     error = NoBase if role == "base" else UserError

@@ -27,6 +27,7 @@ class Stand:
 
     ends: Comparison | BaseException = field(default_factory=lambda: comparison(result("a")))
     suite: Suite = field(default_factory=Suite)
+    unknown: dict = field(default_factory=dict)  # role -> what a look at its word raises
     refuses: dict = field(default_factory=dict)  # role -> what preparing it raises
     prepared: list = field(default_factory=list)
     loaded: list = field(default_factory=list)
@@ -35,6 +36,10 @@ class Stand:
     def load_suite(self, path):
         self.loaded.append(str(path))
         return self.suite
+
+    def check(self, text, repository, role):
+        if role in self.unknown:
+            raise self.unknown[role]
 
     def prepare(self, text, suite, repository, notify, role):
         if role in self.refuses:
@@ -55,10 +60,11 @@ class Stand:
 def gate_stand(monkeypatch, tmp_path):
     """Everything behind the command line; the current directory is empty."""
     made = Stand()
-    for name in ("load_suite", "prepare", "compare"):
-        module = ModuleType({"load_suite": "suite", "prepare": "tree", "compare": "compare"}[name])
-        setattr(module, name, getattr(made, name))
-        monkeypatch.setitem(sys.modules, f"harness.gate.{module.__name__}", module)
+    for place, names in {"suite": ["load_suite"], "tree": ["check", "prepare"], "compare": ["compare"]}.items():
+        module = ModuleType(place)
+        for name in names:
+            setattr(module, name, getattr(made, name))
+        monkeypatch.setitem(sys.modules, f"harness.gate.{place}", module)
     monkeypatch.chdir(tmp_path)
     for variable in ("NO_COLOR", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(variable, raising=False)

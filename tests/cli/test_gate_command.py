@@ -155,6 +155,13 @@ def test_a_side_that_cannot_be_prepared_has_its_exit_code(gate_stand, error_line
     assert error_line() == f"millrace gate: {error}"
 
 
+def test_an_unknown_head_is_told_before_base_is_built(gate_stand, error_line):
+    gate_stand.unknown = {"head": UserError("--head must be a directory or a revision of this repository, not 'x'")}
+    assert main(["gate", "--base", "main", "--head", "x"]) == 2
+    assert "--head must be a directory or a revision" in error_line()
+    assert gate_stand.prepared == []
+
+
 def test_a_bug_never_looks_like_a_regression(gate_stand, capsys):
     gate_stand.ends = ZeroDivisionError("a bug")
     assert main(["gate", "--base", "main"]) == 70

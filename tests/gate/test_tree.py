@@ -16,7 +16,7 @@ from harness.gate import tree_cache
 from harness.gate.cell import Cell, Metric, Program
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.suite import Suite
-from harness.gate.tree import Tree, prepare
+from harness.gate.tree import Tree, check, prepare
 
 BUILD = (("sh", "-c", "echo building; cp number built"),)
 PROGRAM = Program("one", ("{python}", "one.py"), (Cell("one", Metric()),))
@@ -178,6 +178,15 @@ def test_git_variables_of_a_hook_do_not_mislead(repository: Path, tmp_path: Path
     expected = git(repository, "rev-parse", "one")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "none"))
     assert made(repository, "one").side.commit == expected
+
+
+def test_looking_at_a_word_builds_nothing(repository: Path) -> None:
+    check("one", repository, "base")
+    check(".", repository, "head")
+    for role, error in (("base", NoBase), ("head", UserError)):
+        with pytest.raises(error, match=f"--{role} must be a directory or a revision of this repository, not 'nonesuch'"):
+            check("nonesuch", repository, role)
+    assert not (repository / ".millrace").exists()
 
 
 @pytest.mark.parametrize(("role", "error"), [("base", NoBase), ("head", NothingMeasured)])
