@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.measurement.spec import RunSpec
 
-CHILD = (sys.executable, "-m", "harness.measurement.child")
+CHILD = (sys.executable, "-P", "-m", "harness.measurement.child")  # -P: not whatever is called harness where the user is
 MAX_STDERR = 4000  # characters of a failed child's last words that its record keeps
 
 

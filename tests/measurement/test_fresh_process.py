@@ -56,6 +56,14 @@ def test_a_child_that_cannot_be_started_leaves_a_failed_record():
     assert "could not be started" in record["error"]
 
 
+def test_what_is_called_harness_where_the_user_is_is_not_what_measures(tmp_path, monkeypatch):
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "harness" / "__init__.py").write_text("raise ImportError('another checkout')")
+    monkeypatch.chdir(tmp_path)
+    record = run_in_fresh_process(SPEC)
+    assert record["error"] is None and record["correct"]
+
+
 def test_a_child_that_hangs_is_killed_after_the_time_allowed():
     record = run_in_fresh_process(SPEC, 0.5, command=child("print('going', file=sys.stderr, flush=True); time.sleep(50)"))
     validate_record(record)
