@@ -1,6 +1,7 @@
 """M19 Figure 13: the share of heavy operators changes in mid-run; throughput, queues and threads over time.
 
-Reads   timeline.parquet     a row a period: throughput_sink [tuples/s], queued_ports, threads_active, times [s], parameters
+Reads   timeline.parquet     a row a period: throughput_sink and throughput_source [tuples/s], queued_ports,
+                             threads_active, times [s], parameters
         throughput.parquet   which cells and arms there are, and on what they were measured
 Draws   a row a machine, a panel an arm: throughput above, queues and threads below; phases with more heavy operators shaded
 """
@@ -22,15 +23,15 @@ TABLES = ("throughput", "timeline")
 
 
 def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
-    """When tuples of even phases arrived at the sink. What was on its way then is not counted.
+    """When the source sent tuples of even phases: the first operators have other work from there on.
 
     `rows` are those of one run, from its beginning, in the order of time.
     """
     phase = int(json.loads(rows["parameters"].iloc[0])["phase"])
-    arrived = np.concatenate([[0.0], (rows["throughput_sink"] * rows["elapsed_s"]).cumsum()])
+    sent = np.concatenate([[0.0], (rows["throughput_source"] * rows["elapsed_s"]).cumsum()])
     times = np.concatenate([[0.0], rows["time_s"]])
-    for begin in range(phase, int(arrived[-1]) + 1, 2 * phase):
-        yield Burst(*(float(np.interp(count, arrived, times)) for count in (begin, begin + phase)))
+    for begin in range(phase, int(sent[-1]) + 1, 2 * phase):
+        yield Burst(*(float(np.interp(count, sent, times)) for count in (begin, begin + phase)))
 
 
 KIND = adaptation_panels.Kind(

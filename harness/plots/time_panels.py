@@ -6,6 +6,7 @@ whole period; a law that tries a level and takes it back shows as one step up an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from harness.plots import places, provenance, style, thread_panels
 from harness.plots.thread_panels import ELASTIC, by_cost, cell_name
 
 PANEL_INCHES = (3.3, 2.2)
+BESIDE = 2  # cells of one run each
 MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
 BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
@@ -108,19 +110,28 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
 
 
 def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False) -> Figure:
-    """A row of panels a cell and machine, a panel a run; with `cells_across` a column a cell. Both tables hold rows of one
-    experiment.
+    """A row of panels a cell and machine, a panel a run; cells of one run each are beside each other, `BESIDE` in a row. With
+    `cells_across` a column a cell. Both tables hold rows of one experiment.
     """
     named = [(called, cell.iloc[0]) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
     cells = [cell for _, cell in named]
     runs = [_runs(places.at(timeline, cell)) for cell in cells]
     most = max(1, *map(len, runs))
-    down, across = (most, len(cells)) if cells_across else (len(cells), most)
+    if cells_across:
+        down, across = most, len(cells)
+    elif most == 1:
+        across = min(BESIDE, len(cells))
+        down = math.ceil(len(cells) / across)
+    else:
+        down, across = len(cells), most
     width, height = PANEL_INCHES
     with style.applied():
         drawing = style.plt.figure(figsize=(max(width * across + 0.4, MIN_WIDTH), height * down + 1.2))
         axes = drawing.subplots(down, across, squeeze=False)
-        for (called, cell), of_cell, line in zip(named, runs, axes.T if cells_across else axes, strict=True):
+        lines = axes.T if cells_across else axes.reshape(-1, most)
+        for ax in lines[len(cells) :].flat:
+            ax.set_axis_off()
+        for (called, cell), of_cell, line in zip(named, runs, lines, strict=False):
             made = max(1, len(of_cell), thread_panels.runs_of(cell))  # with those that left no samples
             for number, ax in enumerate(line):
                 buffers = f", buffers of {style.whole(cell['queue_capacity'])}" if kind.names_buffers else ""
@@ -139,8 +150,8 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
                 right.set_ylabel(kind.level_label)
         for ax in axes[:, 0]:
             ax.set_ylabel(f"{kind.throughput_label}\n[tuples/s]")
-        for ax in axes[-1]:
-            ax.set_xlabel("time since the start [s]")
+        for column in axes.T:
+            [ax for ax in column if ax.axison][-1].set_xlabel("time since the start [s]")
         style.title_with_legend(drawing, kind.title, [*_legend(kind), *places.legend(throughput)])
         provenance.stamp(drawing, throughput, None)
     return drawing

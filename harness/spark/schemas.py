@@ -251,6 +251,7 @@ TABLES: dict[str, StructType] = {
         time_s=REAL,
         elapsed_s=REAL,
         throughput_submitted=REAL,
+        throughput_source=REAL,
         throughput_sink=REAL,
         threads_active=SMALL,
         threads_requested=SMALL,

@@ -13,10 +13,10 @@ def timeline(runs: DataFrame) -> DataFrame:
     variant has none.
 
     phase: "adaptation" before the measured window, "measured" in it. time_s (since the run's start, at the sample's end),
-    elapsed_s (the sample's length), throughput_submitted (over all operators) and throughput_sink [tuples/s], threads_active,
-    threads_requested, queued_ports, system_cpu (0 .. 1), law_state, law_reason; of the balancer its name, active_ports, ports,
-    congestion (0 .. 1) and balancer_reason, null without one; parameters: the topology's, as a line of JSON, all values as
-    text. Rows of failed runs are here too, and say so.
+    elapsed_s (the sample's length), throughput_submitted (over all operators), throughput_source and throughput_sink
+    [tuples/s], threads_active, threads_requested, queued_ports, system_cpu (0 .. 1), law_state, law_reason; of the balancer its
+    name, active_ports, ports, congestion (0 .. 1) and balancer_reason, null without one; parameters: the topology's, as a line
+    of JSON, all values as text. Rows of failed runs are here too, and say so.
     """
     of_run = [name for name in TABLES["timeline"].names if name in runs.columns]
     phases = [_phase(series, name) for series, name in (("adaptation", "adaptation"), ("samples", "measured"))]
@@ -33,6 +33,7 @@ def timeline(runs: DataFrame) -> DataFrame:
             "phase",
             "sample.*",
             "sample.submitted_tuples_per_s AS throughput_submitted",
+            "sample.source_tuples_per_s AS throughput_source",
             "sample.sink_tuples_per_s AS throughput_sink",
             "balance.operator AS balancer",
             "balance.active AS active_ports",

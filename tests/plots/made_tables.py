@@ -172,6 +172,7 @@ def period_rows(row: dict, levels: list[int], rate: float = 1e6, period_s: float
             "time_s": (index + 1) * period_s,
             "elapsed_s": period_s,
             "throughput_submitted": 10 * rate * level**0.5,
+            "throughput_source": rate * level**0.5,
             "throughput_sink": rate * level**0.5,
             "threads_active": level,
             "threads_requested": level,

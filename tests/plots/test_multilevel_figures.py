@@ -268,7 +268,7 @@ def test_figure_6_has_a_panel_an_arm_on_the_same_scale_and_shows_its_first_run()
 
 def test_the_phase_with_more_heavy_operators_is_shaded():
     row = multilevel_row("mw19_fig13", "pipeline", None, 5.0, 2.0, 4.0) | {"topology": "phase-change"}
-    rows = run_rows(row, [1] * 4, [0, 4, 4, 9], throughput_sink=100.0, parameters=json.dumps({"phase": "75"}))
+    rows = run_rows(row, [1] * 4, [0, 4, 4, 9], throughput_source=100.0, parameters=json.dumps({"phase": "75"}))
     figure = mw19_fig13.figure({"throughput": table([row]), "timeline": pd.DataFrame(rows)})
     (panel,) = panels(figure).values()
     (shade,) = panel.patches
@@ -277,5 +277,5 @@ def test_the_phase_with_more_heavy_operators_is_shaded():
 
 
 def test_a_run_that_ends_before_the_change_has_no_shade():
-    rows = pd.DataFrame({"throughput_sink": [10.0], "elapsed_s": [1.0], "time_s": [1.0], "parameters": ['{"phase": "50"}']})
+    rows = pd.DataFrame({"throughput_source": [10.0], "elapsed_s": [1.0], "time_s": [1.0], "parameters": ['{"phase": "50"}']})
     assert list(mw19_fig13.heavy_phases(rows)) == []

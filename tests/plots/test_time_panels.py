@@ -101,6 +101,16 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
     assert "Mean of" not in foot
 
 
+def test_cells_of_one_run_are_two_in_a_row_and_the_last_of_each_column_names_the_time():
+    rows = [elastic_row("pldi17_fig11", "mix", cost, 1e6, 2.0) for cost in (1, 100, 1000)]
+    timeline = pd.concat(pd.DataFrame(period_rows(row, [1, 2])) for row in rows)
+    shown = panels(pldi17_fig11.figure({"throughput": frame(rows), "timeline": timeline}))
+    first, second, third = (ax.get_position() for ax in shown.values())
+    assert first.y0 == second.y0 > third.y0
+    assert first.x0 == third.x0 < second.x0
+    assert [ax.get_xlabel() for ax in shown.values()] == ["", "time since the start [s]", "time since the start [s]"]
+
+
 def balancer(experiment, *costs):
     return [arm_row(experiment, "load-balance", cost, "manual", 1e6, queue_capacity=100) for cost in costs]
 

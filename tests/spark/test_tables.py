@@ -186,7 +186,8 @@ def test_the_timeline_shows_elastic_runs_from_their_beginning(runs_of, make_reco
         make_record(run_id="d", arm="old"),
     )
     shared = {"experiment": "fig", "cell": "pipeline,operators=4", "topology": "pipeline", "operators": 4, "cost": "100"}
-    rates = {"throughput_submitted": 50.0, "throughput_sink": 12.0, "balancer": None, "ports": None, "congestion": None}
+    rates = {"throughput_submitted": 50.0, "throughput_source": 11.0, "throughput_sink": 12.0}
+    rates |= dict.fromkeys(("balancer", "ports", "congestion"))
     first = {**shared, **rates, "run_id": "a", "repeat": 2, "arm": "dynamic-elastic", "law": "a law", "failed": False}
     other = {**shared, **rates, "run_id": "b", "repeat": 0, "arm": "manual", "law": "other", "failed": True}
     untold = dict.fromkeys(climbing)
