@@ -2,8 +2,8 @@
 
 One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches),
 `add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a measuring process must
-start fast and must not load what it does not use. A command with words of its own
-(`gate history`) names their modules in `WORDS`.
+start fast and must not load what it does not use. A command with words of its own (`gate history`) names their modules in
+`WORDS`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, told in one line;
 130 interrupted. `gate` has more, and 1 means one thing only there.
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -86,6 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     module.add_arguments(parser)
     args = parser.parse_args(rest)
+    # A law's matrices are small, and the threads of a numerical library would take CPUs from those that are measured. Whoever
+    # calls may have set another number, as Snakemake does; the library reads it when it is loaded, which nothing has done yet.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
         return module.run(args)
     except UserError as error:

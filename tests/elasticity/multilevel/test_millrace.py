@@ -110,6 +110,27 @@ def test_the_graph_is_cut_in_two_first():
         assert abs(place - len(surface.layout.ports) // 2) <= 1
 
 
+@pytest.mark.parametrize(("a_thread_brings", "most_looks"), [(0.7, 40), (0.05, 2)])
+def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_most_cpus_are_idle(a_thread_brings, most_looks):
+    surface = surface_of(build("data-parallel", {"width": 40, "cost": 100}, 1)[0], 16)
+    law, queued, threads = law_of(surface), frozenset(), 1
+    every = frozenset(range(len(surface.layout.ports)))
+
+    def rate_at(queued, threads):
+        if queued == every:
+            return 1e6 * a_thread_brings * min(threads, 6)
+        return 0.8e6 if queued else 1e6
+
+    looks = 0
+    for second in range(1, 40):
+        rate = rate_at(queued, threads)
+        looks += queued == every
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        queued, threads = decision.queued, decision.threads
+    assert 1 <= looks <= most_looks
+    assert rate_at(queued, threads) >= 0.95 * max(1e6, rate_at(every, 6))
+
+
 def test_threads_that_bring_two_percent_are_given_back():
     """From the fourth on a thread brings 0.8 %: the last two of eight would not be missed."""
     surface = surface_of(build("data-parallel", {"width": 40, "cost": 1000}, 1)[0], 8)
