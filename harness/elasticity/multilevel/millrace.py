@@ -6,8 +6,8 @@ few thousand hypotheses with odds, which each period's throughput changes, besid
 correct (`evidence`). Of the configurations (`options`) it goes first to the graph cut in two, then to the one most worth a look
 (`outlook`). When no look promises `tolerance` it looks whether fewer threads do, and goes to the best one that it has been at.
 A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Levels
-are at most twice the best one, so that few threads stay few where few do; but before it settles with most CPUs idle it looks
-once what queues everywhere bring.
+are at most twice the best one, so that few threads stay few where few do; but before it settles with half of the CPUs idle it
+looks once what queues everywhere bring.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
 back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it
@@ -191,7 +191,7 @@ class Millrace(MultilevelLaw):
             what = f"{self._named(target)} may bring {math.expm1(min(view.gain, UNTOLD)):.1%} over {self._named(view.best)}"
         elif (everywhere := self._untried_everywhere(view.best)) is not None:
             target, state = everywhere, "searching"
-            what = f"{self._named(view.best)} leaves most CPUs idle, and {self._named(target)} is untried"
+            what = f"{self._named(view.best)} leaves half of the CPUs idle, and {self._named(target)} is untried"
         else:
             target, known = survey.thrifty(view.best, row, ENOUGH, self._trims < TRIMS)
             state = "settled" if known else "searching"
@@ -220,7 +220,7 @@ class Millrace(MultilevelLaw):
         return options.row((options.middle, self.bounds.minimum))
 
     def _untried_everywhere(self, best: int) -> int | None:
-        """Queues everywhere with some threads, once a search, if the best configuration so far leaves most CPUs idle.
+        """Queues everywhere with some threads, once a search, if the best configuration so far leaves half of the CPUs idle.
 
         Where a tree cuts batches to pieces a few queues cost more than they bring, and all of them bring more than they cost:
         nothing that is seen near the few tells. So the law is never far below the dynamic model for not having looked.
@@ -228,8 +228,8 @@ class Millrace(MultilevelLaw):
         options = self._options
         assert options is not None
         every = frozenset(range(len(self.layout.ports)))
-        level = self.bounds.clamp(max(2, round(math.sqrt(self.layout.cpus))))
-        if 2 * options.busy(best) >= self.layout.cpus or level < 2 or not self.cpu.acceptable():
+        level = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
+        if 2 * options.busy(best) > self.layout.cpus or not self.cpu.acceptable():
             return None
         if any(queued == every for queued, _ in self._evidence.places):
             return None

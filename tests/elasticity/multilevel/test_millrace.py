@@ -111,7 +111,7 @@ def test_the_graph_is_cut_in_two_first():
 
 
 @pytest.mark.parametrize(("a_thread_brings", "most_looks"), [(0.7, 40), (0.05, 2)])
-def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_most_cpus_are_idle(a_thread_brings, most_looks):
+def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_cpus_are_idle(a_thread_brings, most_looks):
     surface = surface_of(build("data-parallel", {"width": 40, "cost": 100}, 1)[0], 16)
     law, queued, threads = law_of(surface), frozenset(), 1
     every = frozenset(range(len(surface.layout.ports)))
