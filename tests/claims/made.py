@@ -96,6 +96,7 @@ def periods(
             "time_s": [float(index + 1) for index in range(len(levels))],
             "elapsed_s": 1.0,
             "throughput_submitted": [10.0 * rate for rate in rates],
+            "throughput_source": rates,
             "throughput_sink": rates,
             "threads_active": levels,
             "system_cpu": 0.5,
