@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -87,9 +86,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     module.add_arguments(parser)
     args = parser.parse_args(rest)
-    # A law's matrices are small, and the threads of a numerical library would take CPUs from those that are measured. Whoever
-    # calls may have set another number, as Snakemake does; the library reads it when it is loaded, which nothing has done yet.
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
         return module.run(args)
     except UserError as error:

@@ -16,6 +16,9 @@ def main(words: Sequence[str]) -> int:
     """Do the run that stdin asks for; returns the exit code."""
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what an operator prints must not mix with the record
+    # A law's matrices are small, and a numerical library's threads spin on the CPUs of those that are measured. Snakemake
+    # exports as many as the job has CPUs; the library reads it when it is loaded, later than here.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     announce = _attach(int(words[1])) if words[:1] == ["--parent"] else lambda phase: None
     from harness.measurement.run import RunSpec, measure
 

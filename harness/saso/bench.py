@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ def run_bench(
             rows.append(row_of(law, scenario))
             progress(len(rows), len(pairs))
         return rows
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes take all CPUs already
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         for row in pool.map(row_of, *zip(*pairs, strict=True), chunksize=CHUNK):
             rows.append(row)

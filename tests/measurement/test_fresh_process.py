@@ -165,6 +165,20 @@ def test_a_spec_that_cannot_be_run_is_the_childs_exit_code_2_and_one_line():
     assert done.stderr.count("\n") == 1 and "circle" in done.stderr
 
 
+def test_a_law_has_no_threads_of_a_numerical_library_whatever_the_caller_exports():
+    code = """
+        import os, sys
+        from harness.measurement import child
+        child.main([])
+        print("numpy" in sys.modules, os.environ["OPENBLAS_NUM_THREADS"], file=sys.stderr)
+    """
+    settings = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
+    words = [sys.executable, "-c", textwrap.dedent(code)]
+    asked = RunSpec("nonesuch", {}, "manual").to_json()
+    done = subprocess.run(words, input=asked, cwd=ROOT, capture_output=True, text=True, env=settings, check=True)
+    assert done.stderr.splitlines()[-1] == "False 1"
+
+
 def test_a_measuring_process_loads_nothing_heavy():
     code = """
         import sys

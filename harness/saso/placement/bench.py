@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -92,6 +93,7 @@ def run_bench(
             rows += rows_of(laws, group)
             progress(len(rows), total)
         return rows
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes take all CPUs already
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
         for some in pool.map(rows_of, [laws] * len(groups), groups):
             rows += some
