@@ -1,7 +1,8 @@
 """A call's measuring: blocks of all programs that are still open, in turns, until all is decided or the time is up.
 
-One round is one block of every open program and one of the control, in random order: what drifts, drifts for all of them.
-Processes never overlap, here or with any other measuring of this user.
+One round is one block of every open program, in random order: what drifts, drifts for all of them. The control has one block
+for as many of the programs' as there are programs: all along the same share of the time, however few are open. Processes never
+overlap, here or with any other measuring of this user.
 """
 
 from __future__ import annotations
@@ -110,8 +111,10 @@ class _Call:
                 self._block(series)
                 measured = measured or not series.control
             if not measured:
-                open_cells = sum(verdict is Verdict.INCONCLUSIVE for verdict in self.standing().values())
-                self.notes.append(f"the time budget of {time_budget_s:g} s ended before {open_cells} cell(s) were decided")
+                self.family.look_at_the_end()
+                self.control.look_at_the_end()
+                if open_cells := sum(verdict is Verdict.INCONCLUSIVE for verdict in self.standing().values()):
+                    self.notes.append(f"the time budget of {time_budget_s:g} s ended before {open_cells} cell(s) were decided")
                 break
         progress(self._blocks(), max(0.0, end_s - self.clock()), self.standing())
 
@@ -144,8 +147,10 @@ class _Call:
 
     def _round(self) -> list[Series]:
         """Whoever is in it, in random order: the open programs, and the control as long as it works."""
-        control = [self.control_series] if self._controlled(self.control_series) else []
-        chosen = [series for series in self.series if self._is_open(series)] + control
+        chosen = [series for series in self.series if self._is_open(series)]
+        due = len(self.series) * self.control_series.blocks <= sum(series.blocks for series in self.series)
+        if due and self._controlled(self.control_series):
+            chosen.append(self.control_series)
         self._draw.shuffle(chosen)
         return chosen
 

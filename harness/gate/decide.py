@@ -55,6 +55,12 @@ class Family:
         if self._courses[cell_name].add(base_pair, head_pair):
             self._judge()
 
+    def look_at_the_end(self) -> None:
+        """The time is up: undecided cells are looked at once more, with all of their blocks (`sequential`)."""
+        for course in self._courses.values():
+            course.look_at_the_end()
+        self._judge()
+
     def open(self) -> list[str]:
         """The cells that further blocks may decide: not decided, and with a look to come."""
         return [name for name, course in self._courses.items() if course.is_open()]
@@ -98,13 +104,20 @@ class _Course:
         (value,) = log_ratios(self.cell, base_pair, head_pair)
         self.base += base_pair
         self.head += head_pair
-        if not self.evidence.add(value):
-            return False
+        if self.evidence.add(value):
+            self._test()
+            return True
+        return False
+
+    def look_at_the_end(self) -> None:
+        if self.decided is None and self.evidence.look_at_the_end():
+            self._test()
+
+    def _test(self) -> None:
         better, worse = limits(self.cell.metric, self.factor, statistics.median(self.base))
         self.p["regressed"] = self.evidence.p_greater(worse)
         self.p["ok"] = self.evidence.p_less(worse)
         self.p["improved"] = self.evidence.p_less(better)
-        return True
 
     def is_open(self) -> bool:
         return self.decided is None and self.evidence.looks.next(len(self.evidence.values)) is not None
@@ -156,6 +169,10 @@ class Control:
         self._evidence.add(*log_ratios(self.cell, base_pair, again_pair))
         self._base += base_pair
         self._again += again_pair
+
+    def look_at_the_end(self) -> None:
+        """As of `Family`."""
+        self._evidence.look_at_the_end()
 
     @property
     def failed(self) -> bool:

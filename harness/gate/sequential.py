@@ -6,6 +6,11 @@ endlessly many looks, so the chance that any look ever errs is at most alpha (th
 for any reason, and there is no most number of blocks. It is alpha spending as of Lan and DeMets (Biometrika 70(3), 1983), with
 half for the first look.
 
+When the time is up there may be one look more, at as many blocks as there are by then, with the next look's share. Nobody
+declared that count, but the coins that the test rests on have no part in it: a cell's four processes take the same time
+together whichever of them came first, and a cell that its coins have decided is looked at no more. Who stops a call by hand
+has no such look, for he may have seen the numbers.
+
 Turned round: the least over the looks so far of p_k k (k + 1) is a p-value that is valid whenever one stops (an always-valid
 p-value, Johari, Koomen, Pekelis and Walsh, Operations Research 70(3), 2022), and the narrowest of the looks' bounds, each at
 level / (k (k + 1)), are confidence bounds that are. `Evidence` has both. They agree: the p-value at a shift is at most `level`
@@ -102,9 +107,20 @@ class Evidence:
         self._last = None
         if not self.looks.is_look(len(self.values)):
             return False
+        self._look()
+        return True
+
+    def look_at_the_end(self) -> bool:
+        """The time is up: True if there was one look more. Not if the declared ones are all made, nor before the first."""
+        n = len(self.values)
+        if n < self.looks.first or self.looks.is_look(n) or self.looks.next(n) is None:
+            return False
+        self._look()
+        return True
+
+    def _look(self) -> None:
         self._last = Walsh(self.values)
         self._seen.append((self.looks.weight(len(self._seen) + 1), self._last))
-        return True
 
     def p_greater(self, shift: float) -> float:
         """Always-valid p-value of "the middle is at most `shift`"."""

@@ -128,6 +128,28 @@ def test_every_round_has_each_open_program_and_the_control_in_random_order() -> 
     assert len(firsts) == 40
 
 
+def test_the_control_keeps_its_share_when_few_programs_are_open() -> None:
+    """Three are soon ok, one is at the factor, which cannot be decided: the control has one block in five, not one in two."""
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        return (at_the_factor if asked.name == "d" else same)(side, asked, pair)
+
+    same, at_the_factor = noisy(seed=1), noisy(1.05, seed=2)
+    comparison = Machine(answer).compare(suite_of(*map(program, "abcd")), time_budget_s=800.0)
+    assert comparison.control is not None
+    blocks = {result.cell.name: result.decision.blocks for result in comparison.cells}
+    assert blocks["d"] > 3 * blocks["a"]
+    assert comparison.control.decision.blocks == pytest.approx(sum(blocks.values()) / 4, abs=1)
+
+
+def test_when_the_time_is_up_cells_are_looked_at_once_more() -> None:
+    """One program has looks at 10, 15 and 22 blocks; 19 of a slowdown that 15 do not prove are what there is time for."""
+    comparison = Machine(noisy(1.0575, seed=0)).compare(suite_of(program("a")), time_budget_s=8 * 19.0)
+    (cell,) = comparison.cells
+    assert (cell.verdict, cell.decision.blocks) == (Verdict.REGRESSED, 19)
+    assert not any("before" in note for note in comparison.notes)
+
+
 def test_seed_decides_everything() -> None:
     machines = [Machine(noisy()) for _ in range(3)]
     comparisons = [

@@ -127,3 +127,32 @@ def test_looking_at_every_look_errs_no_more_often_than_promised_but_testing_anew
     most = stats.binom.ppf(0.999, calls, alpha)
     assert careful <= most < naive
     assert careful > 0.3 * calls * alpha  # it does spend it
+
+
+def test_a_look_at_the_end_is_one_more_at_the_next_price():
+    values = np.random.default_rng(6).normal(0.3, 1.0, 17)
+    evidence = fed(Looks(6, 2.0), values)  # looks at 6, 12, 24
+    assert evidence.look_at_the_end()
+    by_hand = [(weight, Walsh(values[:n])) for weight, n in ((2, 6), (6, 12), (12, 17))]
+    assert evidence.low(0.1) == max(walsh.low(0.1 / weight) for weight, walsh in by_hand)
+    assert evidence.p_less(0.4) == min([1.0, *(weight * walsh.p_less(0.4) for weight, walsh in by_hand)])
+
+
+@pytest.mark.parametrize(("looks", "n"), [(Looks(6, 2.0), 0), (Looks(6, 2.0), 5), (Looks(6, 2.0), 12), (Looks.fixed(6), 9)])
+def test_at_the_end_there_is_no_look_before_the_first_nor_twice_nor_after_the_only_one(looks, n):
+    evidence = fed(looks, np.ones(n))
+    before = evidence.low(0.3)
+    assert not evidence.look_at_the_end()
+    assert evidence.low(0.3) == before
+
+
+def test_with_a_look_at_whatever_end_it_errs_no_more_often_than_promised():
+    """2,000 rows without an effect, each ended anywhere after the first look."""
+    draw = np.random.default_rng(13)
+    calls, alpha = 2000, 0.05
+    wrong = 0
+    for row in draw.standard_normal((calls, 90)):
+        evidence = fed(Looks(10), row[: draw.integers(10, 91)])
+        evidence.look_at_the_end()
+        wrong += evidence.p_greater(0.0) <= alpha
+    assert 0.3 * calls * alpha < wrong <= stats.binom.ppf(0.999, calls, alpha)

@@ -1,8 +1,8 @@
-"""How much must be injected for a wanted slowdown: a search over amounts, each tried by measuring.
+"""How much must be injected for a wanted slowdown: measured once for each kind of work, at a large one, and then in proportion.
 
-What work adds grows with its amount, nearly in proportion. So the search is a secant on logarithms, of (ratio - 1) over amount,
-between the nearest amounts that made too little and too much; with one side only, a step in proportion. Noise may turn a step
-wrong, so steps are few and bounded, and the last is taken as it is: what it makes is measured again, by every block recorded.
+Of a few dozen processes noise leaves one or two percent, as much as a small slowdown has and little of a large one. What work
+adds grows nearly in proportion with its amount, so the amount that makes `REFERENCE` tells the others. What they really make is
+measured again, by every block recorded.
 """
 
 from __future__ import annotations
@@ -12,52 +12,43 @@ from collections.abc import Callable
 
 from harness.errors import RunFailed
 
+REFERENCE = 0.4  # excess over 1
+NEAR = 0.25  # of it: such an excess is close enough to go by
+SMALLEST_EXCESS = 0.002  # a measured one below this, or below 0, is taken for this: noise
+FURTHEST = 30.0  # times an amount, in one step
 STEPS = 8
-TOLERANCE = 0.15  # of the wanted excess over 1: a guess; 1.05 may be 1.0425 to 1.0575
-SMALLEST_EXCESS = 0.002  # a measured one below this, or below 1, is taken for this: noise
-FURTHEST = 8.0  # times an amount, in one step
-NO_STEP = 0.05  # between amounts (of their logarithms): closer ones noise cannot tell apart
 MOST = 2**53
 
 
-def search(measure: Callable[[int], float], wanted: float, start: float, steps: int = STEPS) -> int:
-    """The amount, at least 1, that makes head over base about `wanted` > 1; the first one tried is about `start`.
+def units_for_twice(measure: Callable[[int], float], start: float) -> float:
+    """The amount that would make head over base 2, in proportion to one that made about 1 + `REFERENCE`.
 
-    `measure(amount)` gives head over base, above 1 being worse. Raises RunFailed if no amount makes half of what is wanted.
+    `measure(amount)` gives head over base, above 1 being worse; the first amount tried is about `start`. Raises RunFailed if no
+    amount makes half of what is wanted.
     """
-    if not wanted > 1:
-        raise ValueError(f"a slowdown is above 1, not {wanted:g}")
-    target = math.log(wanted - 1)
-    tried: dict[int, float] = {}  # log excess by amount
-    amount = max(1, round(start))
-    for _ in range(steps):
-        tried[amount] = math.log(max(measure(amount) - 1, SMALLEST_EXCESS))
-        if abs(math.expm1(tried[amount] - target)) <= TOLERANCE:
-            return amount
-        amount = _next(tried, target)
-        if any(abs(math.log(amount / one)) < NO_STEP for one in tried):
+    tried: dict[int, float] = {}  # excess by amount
+    amount = _whole(start)
+    for _ in range(STEPS):
+        tried[amount] = excess = max(measure(amount) - 1, SMALLEST_EXCESS)
+        if abs(excess / REFERENCE - 1) <= NEAR:
+            return amount / excess
+        amount = _whole(amount * min(FURTHEST, max(1 / FURTHEST, REFERENCE / excess)))
+        if amount in tried:
             break
-    most = max(tried, key=lambda one: tried[one])
-    if tried[most] < target + math.log(0.5):
+    nearest = min(tried, key=lambda one: abs(math.log(tried[one] / REFERENCE)))
+    if tried[nearest] < REFERENCE / 2:
         raise RunFailed(
-            f"no slowdown of {wanted:g} was found: {most} units in a billion tuples made {1 + math.exp(tried[most]):.4f}; "
+            f"no slowdown of {1 + REFERENCE:g} was found: {nearest} units in a billion tuples made {1 + tried[nearest]:.4f}; "
             "does the cell run work operators of this project?"
         )
-    return amount
+    return nearest / tried[nearest]
 
 
-def _next(tried: dict[int, float], target: float) -> int:
-    """The amount to try next."""
-    less = max((amount for amount, found in tried.items() if found < target), default=None)
-    more = min((amount for amount, found in tried.items() if found >= target), default=None)
-    if less is None or more is None:
-        amount = more if less is None else less
-        factor = math.exp(target - tried[amount])
-        return _whole(amount * min(FURTHEST, max(1 / FURTHEST, factor)))
-    if less > more:  # noise: more work made less
-        return _whole(math.sqrt(less * more))
-    share = (target - tried[less]) / (tried[more] - tried[less])
-    return _whole(less * (more / less) ** min(0.9, max(0.1, share)))
+def amount_for(wanted: float, for_twice: float) -> int:
+    """For head over base `wanted` > 1: at least 1."""
+    if not wanted > 1:
+        raise ValueError(f"a slowdown is above 1, not {wanted:g}")
+    return _whole((wanted - 1) * for_twice)
 
 
 def _whole(amount: float) -> int:

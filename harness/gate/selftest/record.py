@@ -8,14 +8,14 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from harness.errors import RunFailed
 from harness.gate.cell import Cell, Program
 from harness.gate.sample import Sample
-from harness.gate.selftest.calibrate import search
+from harness.gate.selftest.calibrate import REFERENCE, amount_for, units_for_twice
 from harness.gate.selftest.inject import ABOUT_NS, environment
 from harness.gate.selftest.recording import BASE, CONTROL, Arm, Recording, Writer, next_round
 from harness.gate.series import SampleRow, Series, Take
@@ -69,24 +69,21 @@ def find_amounts(
     draw: random.Random,
     progress: Callable[[str], None],
 ) -> list[Arm]:
-    """The arms with their amounts: those that the recording has, the others searched for and written down at once.
-
-    Of a kind the largest effect comes first, which noise hides least; what it took tells where to begin with the others.
-    """
+    """The arms with their amounts: those that the recording has, the others by what one measures of their kind, and kept."""
     known = dict(writer.recording.arms)
-    for arm in sorted(wanted, key=lambda arm: -arm.wanted):
-        if arm.name in known:
-            continue
+    for kind in dict.fromkeys(arm.kind for arm in wanted if arm.name not in known):
 
-        def measure(amount: int, arm: Arm = arm) -> float:
-            progress(f"how much is {arm.name}: trying {amount} in a billion tuples")
-            ratio = _ratio(take, tree, program, cell, Arm(arm.kind, arm.wanted, amount), draw)
-            progress(f"how much is {arm.name}: {amount} in a billion tuples made {ratio:.4f}")
+        def measure(amount: int, kind: str = kind) -> float:
+            progress(f"how much {kind} is how slow: trying {amount} in a billion tuples")
+            ratio = _ratio(take, tree, program, cell, Arm(kind, 1 + REFERENCE, amount), draw)
+            progress(f"how much {kind} is how slow: {amount} in a billion tuples made {ratio:.4f}")
             return ratio
 
-        start = _start(take, tree, program, cell, arm, known.values())
-        known[arm.name] = found = Arm(arm.kind, arm.wanted, search(measure, arm.wanted, start))
-        writer.add_arm(found)
+        for_twice = units_for_twice(measure, REFERENCE * _for_twice(take, tree, program, cell, kind))
+        for arm in wanted:
+            if arm.kind == kind and arm.name not in known:
+                known[arm.name] = found = Arm(kind, arm.wanted, amount_for(arm.wanted, for_twice))
+                writer.add_arm(found)
     return [known[arm.name] for arm in wanted]
 
 
@@ -149,13 +146,9 @@ def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, draw:
     return head / base if cell.metric.lower_is_better else base / head
 
 
-def _start(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, known: Iterable[Arm]) -> float:
-    """In proportion to the nearest effect of the kind; else from what a unit takes, and ns a hop if the cell measures that."""
-    same = [one for one in known if one.kind == arm.kind and one.amount > 0]
-    if same:
-        nearest = min(same, key=lambda one: abs(one.wanted - arm.wanted))
-        return nearest.amount * (arm.wanted - 1) / (nearest.wanted - 1)
+def _for_twice(take: Take, tree: Tree, program: Program, cell: Cell, kind: str) -> float:
+    """A guess, from what a unit takes, and ns a hop if the cell measures that."""
     hop_ns = 100.0
     if cell.metric.name == "ns_per_hop":
         hop_ns = block_rows(take, tree, program, random.Random(0))[0]["values"][cell.name]
-    return 1e9 * (arm.wanted - 1) * hop_ns / ABOUT_NS[arm.kind]
+    return 1e9 * hop_ns / ABOUT_NS[kind]

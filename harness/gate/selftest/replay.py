@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from harness.gate.order import BASE as BASE_SIDE
 from harness.gate.order import HEAD
 from harness.gate.sample import Sample
 from harness.gate.selftest.recording import BASE, CONTROL, Block, Round
+from harness.gate.sequential import declare
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 from harness.gate.verdict import CellResult, Comparison, Exit, Side, Verdict, exit_code
@@ -85,8 +87,7 @@ def calls(
 ) -> Iterator[Call]:
     """`wanted` calls, the disjoint ones first; none if a call may need more rounds than were recorded."""
     usable = [taken for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds) if taken is not None]
-    control = suite.program_of(suite.control).name
-    if sum(_least_s(blocks, control) for blocks in usable) < suite.time_budget_s:
+    if not _enough(usable, suite):
         return
     start, first_pass = 0, True
     for _ in range(wanted):
@@ -133,9 +134,15 @@ def _of_a_call(blocks: Round, suite: Suite, injection: Injection | None) -> dict
     return {program: tuple(blocks[program, arm] for arm in of_one) for program, of_one in arms.items()}
 
 
-def _least_s(blocks: Mapping[str, Sequence[Block]], control: str) -> float:
-    """What a round takes at least: a call may go on with one program, and the control [s]."""
-    return min(math.fsum(of_one[0].seconds) for of_one in blocks.values()) + math.fsum(blocks[control][-1].seconds)
+def _enough(rounds: Sequence[Mapping[str, Sequence[Block]]], suite: Suite) -> bool:
+    """Whether no call would come to the same round again: until the first look all programs are open, then it may be one."""
+    first = declare(len(suite.cells), suite.alpha).first
+    if len(rounds) < first:
+        return False
+    mean_s = {name: statistics.fmean(math.fsum(blocks[name][0].seconds) for blocks in rounds) for name in rounds[0]}
+    control_s = mean_s[suite.program_of(suite.control).name] / len(mean_s)  # for each block of a program
+    all_s, one_s = sum(mean_s.values()) + len(mean_s) * control_s, min(mean_s.values()) + control_s
+    return first * all_s + (len(rounds) - first) * one_s >= suite.time_budget_s
 
 
 def _slower(yardstick: Yardstick, result: CellResult) -> bool:

@@ -39,7 +39,7 @@ def simulated_calls(noise: str, effect: float, wanted: int, seed: int, suite: Su
     draw = random.Random(f"{seed} {noise} {effect}")
     noises = np.random.default_rng([seed, list(NOISES).index(noise), round(effect * 1e6)])
     per_round = 4 * (len(suite.programs) + 1)
-    rounds = math.ceil(suite.time_budget_s / (8 * PROCESS_S))  # one program and the control could take all of the time
+    rounds = math.ceil(suite.time_budget_s / (4 * PROCESS_S))  # if one program's blocks took all of it
     injection = None if effect == 1 else INJECTED
     for logs in NOISES[noise](noises, (wanted, rounds * per_round)):
         yield from calls(_rounds(np.exp(logs) * NS_PER_HOP, suite, effect, draw), suite, injection, 1, draw)
