@@ -1,8 +1,9 @@
 """A call's measuring: blocks of all programs that are still open, in turns, until all is decided or the time is up.
 
-One round is one block of every open program, in random order: what drifts, drifts for all of them. The control has one block
-for as many of the programs' as there are programs: all along the same share of the time, however few are open. Processes never
-overlap, here or with any other measuring of this user.
+One round is one block of every open program, in random order: what drifts, drifts for all of them. Programs with a cell that
+looks slower than the factor, but is not proven to be, get half of the time: whoever waits for the verdict waits for these. The
+control has one block for as many of the programs' as there are programs: all along the same share of the time, however few are
+open. Processes never overlap, here or with any other measuring of this user.
 """
 
 from __future__ import annotations
@@ -111,10 +112,8 @@ class _Call:
                 self._block(series)
                 measured = measured or not series.control
             if not measured:
-                self.family.look_at_the_end()
-                self.control.look_at_the_end()
-                if open_cells := sum(verdict is Verdict.INCONCLUSIVE for verdict in self.standing().values()):
-                    self.notes.append(f"the time budget of {time_budget_s:g} s ended before {open_cells} cell(s) were decided")
+                open_cells = sum(verdict is Verdict.INCONCLUSIVE for verdict in self.standing().values())
+                self.notes.append(f"the time budget of {time_budget_s:g} s ended before {open_cells} cell(s) were decided")
                 break
         progress(self._blocks(), max(0.0, end_s - self.clock()), self.standing())
 
@@ -147,10 +146,14 @@ class _Call:
 
     def _round(self) -> list[Series]:
         """Whoever is in it, in random order: the open programs, and the control as long as it works."""
+        leaning = set(self.family.leaning())
         chosen = [series for series in self.series if self._is_open(series)]
-        due = len(self.series) * self.control_series.blocks <= sum(series.blocks for series in self.series)
-        if due and self._controlled(self.control_series):
-            chosen.append(self.control_series)
+        suspects = [series for series in chosen if any(cell.name in leaning for cell in series.program.cells)]
+        if suspects:
+            chosen += suspects * ((len(chosen) - len(suspects)) // len(suspects) - 1)
+        if self._controlled(self.control_series):
+            owed = sum(series.blocks for series in self.series) - len(self.series) * self.control_series.blocks
+            chosen += [self.control_series] * (1 + owed // len(self.series))
         self._draw.shuffle(chosen)
         return chosen
 

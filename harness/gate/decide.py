@@ -55,11 +55,9 @@ class Family:
         if self._courses[cell_name].add(base_pair, head_pair):
             self._judge()
 
-    def look_at_the_end(self) -> None:
-        """The time is up: undecided cells are looked at once more, with all of their blocks (`sequential`)."""
-        for course in self._courses.values():
-            course.look_at_the_end()
-        self._judge()
+    def leaning(self) -> list[str]:
+        """Undecided cells whose estimate at their last look is beyond the factor."""
+        return [name for name, course in self._courses.items() if course.leans and course.is_open()]
 
     def open(self) -> list[str]:
         """The cells that further blocks may decide: not decided, and with a look to come."""
@@ -96,6 +94,7 @@ class _Course:
         self.p = dict.fromkeys(("regressed", "ok", "improved"), 1.0)
         self.level = dict.fromkeys(self.p, level)
         self.decided: Decision | None = None
+        self.leans = False
 
     def add(self, base_pair: Pair, head_pair: Pair) -> bool:
         """True if the p-values are new."""
@@ -104,20 +103,14 @@ class _Course:
         (value,) = log_ratios(self.cell, base_pair, head_pair)
         self.base += base_pair
         self.head += head_pair
-        if self.evidence.add(value):
-            self._test()
-            return True
-        return False
-
-    def look_at_the_end(self) -> None:
-        if self.decided is None and self.evidence.look_at_the_end():
-            self._test()
-
-    def _test(self) -> None:
+        if not self.evidence.add(value):
+            return False
         better, worse = limits(self.cell.metric, self.factor, statistics.median(self.base))
+        self.leans = self.evidence.estimate() > worse
         self.p["regressed"] = self.evidence.p_greater(worse)
         self.p["ok"] = self.evidence.p_less(worse)
         self.p["improved"] = self.evidence.p_less(better)
+        return True
 
     def is_open(self) -> bool:
         return self.decided is None and self.evidence.looks.next(len(self.evidence.values)) is not None
@@ -169,10 +162,6 @@ class Control:
         self._evidence.add(*log_ratios(self.cell, base_pair, again_pair))
         self._base += base_pair
         self._again += again_pair
-
-    def look_at_the_end(self) -> None:
-        """As of `Family`."""
-        self._evidence.look_at_the_end()
 
     @property
     def failed(self) -> bool:

@@ -119,17 +119,17 @@ def test_after_its_last_look_a_cell_is_not_open():
 
 
 def test_a_decided_cell_makes_it_easier_for_the_others():
-    """Ten blocks that all say the same have p = 2^-10, here 2 * 2^-10 at the first look: more than half of alpha, less
+    """Ten blocks that all say the same have p = 2^-10, here 4 * 2^-10 at the first look: more than half of alpha, less
     than all.
     Two cells of which both have ten are open; once the other is decided, by its second look, both are."""
-    family = Family([time("a"), time("b")], FACTOR, 3 * 2.0**-10, Looks(10))
+    family = Family([time("a"), time("b")], FACTOR, 6 * 2.0**-10, Looks(10))
     measure(family, "a", 1.2, 10)
     measure(family, "b", 1.2, 10)
     assert {family.decision(name).verdict for name in "ab"} == {Verdict.INCONCLUSIVE}
     measure(family, "b", 1.2, 5)
     assert [(family.decision(name).verdict, family.decision(name).blocks) for name in "ab"] == [
         (Verdict.REGRESSED, 10),
-        (Verdict.REGRESSED, 15),
+        (Verdict.REGRESSED, 12),
     ]
     assert family.decision("a").low > FACTOR
 
@@ -216,9 +216,9 @@ def test_the_control_fails_if_base_differs_from_itself(ratio, spread, failed, ex
 
 
 def test_the_control_is_two_sided_and_pays_for_it():
-    """Ten blocks that say the same have a two-sided p of 2^-9, and the first look gets half of alpha."""
-    assert control(1.1, 0.001, blocks=10, alpha=2.0**-8).failed
-    assert not control(1.1, 0.001, blocks=10, alpha=0.9 * 2.0**-8).failed
+    """Ten blocks that say the same have a two-sided p of 2^-9, and the first look gets a quarter of alpha."""
+    assert control(1.1, 0.001, blocks=10, alpha=2.0**-7).failed
+    assert not control(1.1, 0.001, blocks=10, alpha=0.9 * 2.0**-7).failed
 
 
 def test_a_failed_control_stays_failed():

@@ -22,8 +22,8 @@ def looks_below(looks: Looks, most: int) -> list[int]:
     return [n for n in range(most) if looks.is_look(n)]
 
 
-def test_looks_grow_by_the_square_root_of_two():
-    assert looks_below(Looks(10), 100) == [10, 15, 22, 32, 46, 66, 94]
+def test_looks_grow_by_a_fifth():
+    assert looks_below(Looks(10), 75) == [10, 12, 15, 18, 22, 27, 33, 40, 48, 58, 70]
 
 
 def test_a_fixed_call_has_one_look_that_spends_everything():
@@ -47,7 +47,7 @@ def test_what_is_spent_adds_up_to_all():
     looks = Looks(10)
     spent = list(itertools.accumulate(1 / looks.weight(k) for k in range(1, 1001)))
     assert max(spent) <= 1.0
-    assert spent[-1] == pytest.approx(1.0, abs=2e-3)
+    assert spent[-1] == pytest.approx(1.0, abs=4e-3)
 
 
 def test_fewest_blocks_can_reject_and_one_less_cannot():
@@ -57,7 +57,7 @@ def test_fewest_blocks_can_reject_and_one_less_cannot():
     assert fewest_blocks(0.25) == 2
 
 
-@pytest.mark.parametrize(("cells", "alpha", "first"), [(1, 0.05, 10), (8, 0.01, 11), (50, 0.01, 14), (8, 0.05, 10)])
+@pytest.mark.parametrize(("cells", "alpha", "first"), [(1, 0.05, 10), (8, 0.01, 12), (50, 0.01, 15), (8, 0.05, 10)])
 def test_the_first_look_can_decide_all_cells(cells, alpha, first):
     looks = declare(cells, alpha)
     assert looks.first == first
@@ -99,7 +99,7 @@ def test_adding_tells_whether_it_is_a_look():
 def test_the_evidence_is_the_best_of_the_looks_each_at_its_price():
     values = np.random.default_rng(5).normal(0.3, 1.0, 30)
     evidence = fed(Looks(6, 2.0), values)  # looks at 6, 12, 24
-    by_hand = [(weight, Walsh(values[:n])) for weight, n in ((2, 6), (6, 12), (12, 24))]
+    by_hand = [(weight, Walsh(values[:n])) for weight, n in ((4, 6), (20 / 3, 12), (10, 24))]
     assert evidence.p_greater(-0.2) == min(weight * walsh.p_greater(-0.2) for weight, walsh in by_hand) < 1.0
     assert evidence.low(0.1) == max(walsh.low(0.1 / weight) for weight, walsh in by_hand)
     assert evidence.high(0.1) == min(walsh.high(0.1 / weight) for weight, walsh in by_hand)
@@ -127,32 +127,3 @@ def test_looking_at_every_look_errs_no_more_often_than_promised_but_testing_anew
     most = stats.binom.ppf(0.999, calls, alpha)
     assert careful <= most < naive
     assert careful > 0.3 * calls * alpha  # it does spend it
-
-
-def test_a_look_at_the_end_is_one_more_at_the_next_price():
-    values = np.random.default_rng(6).normal(0.3, 1.0, 17)
-    evidence = fed(Looks(6, 2.0), values)  # looks at 6, 12, 24
-    assert evidence.look_at_the_end()
-    by_hand = [(weight, Walsh(values[:n])) for weight, n in ((2, 6), (6, 12), (12, 17))]
-    assert evidence.low(0.1) == max(walsh.low(0.1 / weight) for weight, walsh in by_hand)
-    assert evidence.p_less(0.4) == min([1.0, *(weight * walsh.p_less(0.4) for weight, walsh in by_hand)])
-
-
-@pytest.mark.parametrize(("looks", "n"), [(Looks(6, 2.0), 0), (Looks(6, 2.0), 5), (Looks(6, 2.0), 12), (Looks.fixed(6), 9)])
-def test_at_the_end_there_is_no_look_before_the_first_nor_twice_nor_after_the_only_one(looks, n):
-    evidence = fed(looks, np.ones(n))
-    before = evidence.low(0.3)
-    assert not evidence.look_at_the_end()
-    assert evidence.low(0.3) == before
-
-
-def test_with_a_look_at_whatever_end_it_errs_no_more_often_than_promised():
-    """2,000 rows without an effect, each ended anywhere after the first look."""
-    draw = np.random.default_rng(13)
-    calls, alpha = 2000, 0.05
-    wrong = 0
-    for row in draw.standard_normal((calls, 90)):
-        evidence = fed(Looks(10), row[: draw.integers(10, 91)])
-        evidence.look_at_the_end()
-        wrong += evidence.p_greater(0.0) <= alpha
-    assert 0.3 * calls * alpha < wrong <= stats.binom.ppf(0.999, calls, alpha)

@@ -1,54 +1,62 @@
-"""How much must be injected for a wanted slowdown: measured once for each kind of work, at a large one, and then in proportion.
+"""How much must be injected for a wanted slowdown: measured twice for each kind of work, at slowdowns that noise does not hide.
 
-Of a few dozen processes noise leaves one or two percent, as much as a small slowdown has and little of a large one. What work
-adds grows nearly in proportion with its amount, so the amount that makes `REFERENCE` tells the others. What they really make is
-measured again, by every block recorded.
+Of two dozen processes noise leaves one or two percent, as much as a small slowdown has. So an amount is searched for that makes
+`LARGE`, then one that makes about `SMALL` is measured with more processes, and a power law through both tells the others: what
+work adds need not be in proportion, for some of it the core does beside other work. What amounts really make is measured again,
+by every block recorded.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from harness.errors import RunFailed
 
-REFERENCE = 0.4  # excess over 1
+LARGE, SMALL = 0.4, 0.1  # excess over 1
 NEAR = 0.25  # of it: such an excess is close enough to go by
-SMALLEST_EXCESS = 0.002  # a measured one below this, or below 0, is taken for this: noise
+LEAST = 0.002  # a measured one below this, or below 0, is taken for this: noise
 FURTHEST = 30.0  # times an amount, in one step
 STEPS = 8
+POWERS = 0.5, 2.0  # what is plausible: beyond it is noise
 MOST = 2**53
 
+Measure = Callable[[int, bool], float]
+"""Head over base, above 1 being worse, of an amount; with more processes if True."""
 
-def units_for_twice(measure: Callable[[int], float], start: float) -> float:
-    """The amount that would make head over base 2, in proportion to one that made about 1 + `REFERENCE`.
 
-    `measure(amount)` gives head over base, above 1 being worse; the first amount tried is about `start`. Raises RunFailed if no
-    amount makes half of what is wanted.
+def amounts(measure: Measure, wanted: Sequence[float], start: float) -> list[int]:
+    """The amounts, at least 1, that make head over base about `wanted` > 1. The first one tried is about `start`.
+
+    Raises RunFailed if no amount makes half of `LARGE`.
     """
+    if not all(ratio > 1 for ratio in wanted):
+        raise ValueError(f"slowdowns are above 1, not {wanted}")
+    much, more = _search(measure, start)
+    little = _whole(much * SMALL / more)
+    less = max(measure(little, True) - 1, LEAST)
+    power = min(POWERS[1], max(POWERS[0], math.log(more / less) / math.log(much / little))) if little < much else 1.0
+    return [_whole(little * ((ratio - 1) / less) ** (1 / power)) for ratio in wanted]
+
+
+def _search(measure: Measure, start: float) -> tuple[int, float]:
+    """An amount that makes about `LARGE`, and what it makes."""
     tried: dict[int, float] = {}  # excess by amount
     amount = _whole(start)
     for _ in range(STEPS):
-        tried[amount] = excess = max(measure(amount) - 1, SMALLEST_EXCESS)
-        if abs(excess / REFERENCE - 1) <= NEAR:
-            return amount / excess
-        amount = _whole(amount * min(FURTHEST, max(1 / FURTHEST, REFERENCE / excess)))
+        tried[amount] = excess = max(measure(amount, False) - 1, LEAST)
+        if abs(excess / LARGE - 1) <= NEAR:
+            return amount, excess
+        amount = _whole(amount * min(FURTHEST, max(1 / FURTHEST, LARGE / excess)))
         if amount in tried:
             break
-    nearest = min(tried, key=lambda one: abs(math.log(tried[one] / REFERENCE)))
-    if tried[nearest] < REFERENCE / 2:
+    nearest = min(tried, key=lambda one: abs(math.log(tried[one] / LARGE)))
+    if tried[nearest] < LARGE / 2:
         raise RunFailed(
-            f"no slowdown of {1 + REFERENCE:g} was found: {nearest} units in a billion tuples made {1 + tried[nearest]:.4f}; "
+            f"no slowdown of {1 + LARGE:g} was found: {nearest} units in a billion tuples made {1 + tried[nearest]:.4f}; "
             "does the cell run work operators of this project?"
         )
-    return nearest / tried[nearest]
-
-
-def amount_for(wanted: float, for_twice: float) -> int:
-    """For head over base `wanted` > 1: at least 1."""
-    if not wanted > 1:
-        raise ValueError(f"a slowdown is above 1, not {wanted:g}")
-    return _whole((wanted - 1) * for_twice)
+    return nearest, tried[nearest]
 
 
 def _whole(amount: float) -> int:

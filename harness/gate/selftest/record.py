@@ -15,7 +15,7 @@ from typing import Any
 from harness.errors import RunFailed
 from harness.gate.cell import Cell, Program
 from harness.gate.sample import Sample
-from harness.gate.selftest.calibrate import REFERENCE, amount_for, units_for_twice
+from harness.gate.selftest.calibrate import LARGE, amounts
 from harness.gate.selftest.inject import ABOUT_NS, environment
 from harness.gate.selftest.recording import BASE, CONTROL, Arm, Recording, Writer, next_round
 from harness.gate.series import SampleRow, Series, Take
@@ -71,19 +71,21 @@ def find_amounts(
 ) -> list[Arm]:
     """The arms with their amounts: those that the recording has, the others by what one measures of their kind, and kept."""
     known = dict(writer.recording.arms)
-    for kind in dict.fromkeys(arm.kind for arm in wanted if arm.name not in known):
+    missing = [arm for arm in wanted if arm.name not in known]
+    for kind in dict.fromkeys(arm.kind for arm in missing):
 
-        def measure(amount: int, kind: str = kind) -> float:
+        def measure(amount: int, well: bool, kind: str = kind) -> float:
             progress(f"how much {kind} is how slow: trying {amount} in a billion tuples")
-            ratio = _ratio(take, tree, program, cell, Arm(kind, 1 + REFERENCE, amount), draw)
+            blocks = CALIBRATION_BLOCKS * (3 if well else 1)
+            ratio = _ratio(take, tree, program, cell, Arm(kind, 1 + LARGE, amount), blocks, draw)
             progress(f"how much {kind} is how slow: {amount} in a billion tuples made {ratio:.4f}")
             return ratio
 
-        for_twice = units_for_twice(measure, REFERENCE * _for_twice(take, tree, program, cell, kind))
-        for arm in wanted:
-            if arm.kind == kind and arm.name not in known:
-                known[arm.name] = found = Arm(kind, arm.wanted, amount_for(arm.wanted, for_twice))
-                writer.add_arm(found)
+        arms = [arm for arm in missing if arm.kind == kind]
+        start = LARGE * _for_twice(take, tree, program, cell, kind)
+        for arm, amount in zip(arms, amounts(measure, [arm.wanted for arm in arms], start), strict=True):
+            known[arm.name] = Arm(kind, arm.wanted, amount)
+            writer.add_arm(known[arm.name])
     return [known[arm.name] for arm in wanted]
 
 
@@ -136,10 +138,10 @@ def seconds_of_base(recording: Recording) -> float:
     )
 
 
-def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, draw: random.Random) -> float:
+def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, blocks: int, draw: random.Random) -> float:
     """Of the medians, head over base in the bad direction."""
     values: dict[str, list[float]] = {}
-    for _ in range(CALIBRATION_BLOCKS):
+    for _ in range(blocks):
         for row in block_rows(take, tree, program, draw, arm):
             values.setdefault(row["side"], []).append(row["values"][cell.name])
     base, head = (statistics.median(values[side]) for side in ("base", "head"))

@@ -4,15 +4,14 @@ A call begins at some round, and its block n of a program is that of the n-th ro
 processes took. Where nothing is injected, which process is base and which head is decided by the call's own coin.
 
 The first calls take rounds that no call before has taken: they are *disjoint*. When the recording is used up, later calls
-begin anywhere, with fresh coins. After the last round comes the first one again: a long call is as welcome as a short one.
+begin anywhere, with fresh coins. After the last round comes the first one again: a long call is as welcome as a short one. But
+none may come to the same round twice, so a recording in which one does is too short for any.
 """
 
 from __future__ import annotations
 
-import math
 import random
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,6 @@ from harness.gate.order import BASE as BASE_SIDE
 from harness.gate.order import HEAD
 from harness.gate.sample import Sample
 from harness.gate.selftest.recording import BASE, CONTROL, Block, Round
-from harness.gate.sequential import declare
 from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 from harness.gate.verdict import CellResult, Comparison, Exit, Side, Verdict, exit_code
@@ -84,13 +82,12 @@ class Taken:
 
 def calls(
     rounds: Sequence[Round], suite: Suite, injection: Injection | None, wanted: int, draw: random.Random
-) -> Iterator[Call]:
-    """`wanted` calls, the disjoint ones first; none if a call may need more rounds than were recorded."""
+) -> list[Call]:
+    """`wanted` calls, the disjoint ones first; none if a call came to a round again: then too few were recorded."""
     usable = [taken for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds) if taken is not None]
-    if not _enough(usable, suite):
-        return
+    made: list[Call] = []
     start, first_pass = 0, True
-    for _ in range(wanted):
+    while usable and len(made) < wanted:
         taken = Taken(usable[start:] + usable[:start], None if injection is None else injection.program.name)
         comparison = compare(
             BASE_TREE,
@@ -105,10 +102,13 @@ def calls(
             lock=lambda notify: nullcontext(),
             clock=taken.clock,
         )
+        if taken.used > len(usable):
+            return []
         end = start + taken.used
-        yield call_of(comparison, injection, disjoint=first_pass and end <= len(usable))
+        made.append(call_of(comparison, injection, disjoint=first_pass and end <= len(usable)))
         first_pass = first_pass and end < len(usable)
         start = end if first_pass else draw.randrange(len(usable))
+    return made
 
 
 def call_of(comparison: Comparison, injection: Injection | None, disjoint: bool) -> Call:
@@ -132,17 +132,6 @@ def _of_a_call(blocks: Round, suite: Suite, injection: Injection | None) -> dict
     if any((program, arm) not in blocks for program, of_one in arms.items() for arm in of_one):
         return None
     return {program: tuple(blocks[program, arm] for arm in of_one) for program, of_one in arms.items()}
-
-
-def _enough(rounds: Sequence[Mapping[str, Sequence[Block]]], suite: Suite) -> bool:
-    """Whether no call would come to the same round again: until the first look all programs are open, then it may be one."""
-    first = declare(len(suite.cells), suite.alpha).first
-    if len(rounds) < first:
-        return False
-    mean_s = {name: statistics.fmean(math.fsum(blocks[name][0].seconds) for blocks in rounds) for name in rounds[0]}
-    control_s = mean_s[suite.program_of(suite.control).name] / len(mean_s)  # for each block of a program
-    all_s, one_s = sum(mean_s.values()) + len(mean_s) * control_s, min(mean_s.values()) + control_s
-    return first * all_s + (len(rounds) - first) * one_s >= suite.time_budget_s
 
 
 def _slower(yardstick: Yardstick, result: CellResult) -> bool:

@@ -35,10 +35,10 @@ def injected_cell(suite: Suite, name: str | None) -> Injection:
 
 def recorded(recording: Recording, suite: Suite, place: Injection, wanted_calls: int, seed: int) -> list[Row]:
     """A row of base against itself and one of each arm; of arms without a whole call, a row of no calls."""
-    rows = [row(SAME, list(calls(recording.rounds, suite, None, wanted_calls, random.Random(f"{seed} {SAME}"))))]
+    rows = [row(SAME, calls(recording.rounds, suite, None, wanted_calls, random.Random(f"{seed} {SAME}")))]
     for name, arm in recording.arms.items():
         injection = Injection(name, place.program, place.cell)
-        made = list(calls(recording.rounds, suite, injection, wanted_calls, random.Random(f"{seed} {name}")))
+        made = calls(recording.rounds, suite, injection, wanted_calls, random.Random(f"{seed} {name}"))
         effect = effect_of(place.cell, recording.blocks(place.program.name, name))
         rows.append(_arm_row(name, made, place, effect=effect, wanted=arm.wanted))
     return rows

@@ -54,20 +54,16 @@ def test_calls_are_disjoint_until_the_recording_is_used_up(tmp_path: Path) -> No
     assert [call.disjoint for call in made] == [True] * 3 + [False] * 5
 
 
-def test_a_recording_that_is_shorter_than_a_call_may_be_makes_none(tmp_path: Path) -> None:
-    """Ten rounds until the first look have all programs and take 60 s; then it may be one: 3 s with the control's share."""
-    assert replayed(tmp_path, 9) == []
-    assert len(replayed(tmp_path, 10)) == 5
-    write_recording(tmp_path / "longer.jsonl", 15)
-    rounds, longer = read(tmp_path / "longer.jsonl").rounds, replace(SUITE, time_budget_s=75.0)
-    assert list(calls(rounds[:14], longer, None, 1, random.Random(1))) == []
-    assert len(list(calls(rounds, longer, None, 1, random.Random(1)))) == 1
+def test_a_recording_that_a_call_comes_through_twice_makes_none(tmp_path: Path) -> None:
+    """Noise that decides nothing: all of 60 s, three blocks a round."""
+    assert replayed(tmp_path, 9, noise=0.5) == []
+    assert len(replayed(tmp_path, 10, noise=0.5)) == 5
 
 
 def test_rounds_that_are_not_whole_are_left_out(tmp_path: Path) -> None:
-    write_recording(tmp_path / "s.jsonl", 12)
+    write_recording(tmp_path / "s.jsonl", 15)
     rounds = [dict(blocks) for blocks in read(tmp_path / "s.jsonl").rounds]
-    for blocks in rounds[:3]:
+    for blocks in rounds[:6]:
         del blocks["other", "flop 1.05"]
     assert list(calls(rounds, SUITE, ARM, 1, random.Random(1))) == []
     assert len(list(calls(rounds, SUITE, None, 1, random.Random(1)))) == 1
