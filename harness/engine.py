@@ -103,6 +103,12 @@ class Engine(Protocol):
         a run with such operators has to be sampled.
         """
 
+    def since_sample(self) -> tuple[float, int]:
+        """What has passed since the last sample: seconds, and tuples submitted as a sample counts them. The next one has them, too.
+
+        What happened while a law was thinking is told apart by it: a law computes on CPUs that the run needs.
+        """
+
     def set_threads(self, level: int) -> None:
         """Let `level` scheduler threads run (from 1 to 1,024), at once; the others sleep as soon as their operator lets them.
 

@@ -11,9 +11,6 @@ from harness.measurement.control import Controller, Step
 from harness.measurement.spec import RunSpec
 from harness.measurement.steady import WarmUp
 
-SETTLED_PERIODS = 8
-"""Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
-
 SHORTEST_REST_S = 0.01
 """What may be left of an adaptation that is over, or a tenth of a sample: no time to learn anything in."""
 
@@ -34,8 +31,8 @@ def adapt(
 ) -> bool | None:
     """Let the laws find their levels; `seen` gets the samples. Returns whether the run has settled.
 
-    That is when every law has kept its level for `SETTLED_PERIODS` and the run is stationary at it (`steady`), or never within
-    the time that `spec` allows. With a warm-up of fixed length nobody looks: None.
+    That is when the laws have settled (`Controller.settled`) and the run is stationary (`steady`), or never within the time
+    that `spec` allows. With a warm-up of fixed length nobody looks: None.
     """
     limit_s = spec.adaptation_limit_s
     elapsed_s = 0.0
@@ -50,7 +47,7 @@ def adapt(
         if controller.kept == 0:  # what was seen at another level says nothing about this one
             warm_up = WarmUp(copies, limit_s)
         warm_up.step(sample)
-        if controller.kept >= SETTLED_PERIODS and warm_up.settled:
+        if controller.settled and warm_up.settled:
             return True
     return None if spec.warmup != "auto" else False
 

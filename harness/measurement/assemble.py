@@ -183,6 +183,7 @@ def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
         "utilisation": sample.utilisation,
         "law_state": step.state,
         "law_reason": step.reason,
+        "law_tuples_per_s": step.throughput,
         "switched_on": list(step.switched_on),
         "switched_off": list(step.switched_off),
         "operator_cost": [round(share, 4) for share in sample.operator_cost],

@@ -1,7 +1,8 @@
 """Elasticity while a run goes on: samples of an engine become readings of laws, what the laws decide is done.
 
 The pool's law steps once a period (P17 §4.2); beside it every elastic `elastic_load_balance` operator has a law of its own,
-whose levels are ports. A period is one sample or several; its throughput is what was submitted in it over its true length.
+whose levels are ports. A period is one sample or several; its throughput is what was submitted in it over its true length, but
+for the time in which the pool's law was thinking.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ Names = tuple[str, ...]
 NOT_COUNTED = frozenset(("idle", "crowded"))
 """States of a law that has learnt nothing from a period: it stays, but has not settled."""
 
+LEARNING = "learning"
+"""State of a law that stays and may look elsewhere once more."""
+
+SETTLED_PERIODS = 8
+"""Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
+
 
 class ControlFailed(RunFailed):
     """A law failed, or wants what cannot be. The message names the law."""
@@ -40,6 +47,7 @@ class Step:
 
     state: str | None = None  # of the pool's law
     reason: str | None = None
+    throughput: float | None = None  # that it went by [tuples/s submitted]
     balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
     switched_on: Sequence[str] = ()  # ports that got their queue, `operator[port]`
     switched_off: Sequence[str] = ()  # and that lost it
@@ -72,6 +80,7 @@ class Controller:
         self._steps: dict[float, Step] = {}
         self._unsuspendable = 0
         self._active: int | None = None
+        self._thinking: tuple[float, int] = (0.0, 0)  # seconds since the last sample until the laws had stepped, and tuples
 
     def _loops(self) -> list[Loop]:
         return ([self.pool] if self.pool else []) + list(self.balancers.values())
@@ -86,14 +95,24 @@ class Controller:
         """Periods in a row after which every law has left its level as it was."""
         return min((loop.kept for loop in self._loops()), default=0)
 
+    @property
+    def settled(self) -> bool:
+        """Whether every law has kept its level for `SETTLED_PERIODS`, and none says that it may look elsewhere all the same."""
+        return self.kept >= SETTLED_PERIODS and all(loop.state != LEARNING for loop in self._loops())
+
     def see(self, sample: Sample) -> Step:
-        """Take the next sample; where it ends a period, let the law step and do what it decides. Raises ControlFailed."""
-        state = reason = None
+        """Take the next sample; where it ends a period, let the law step and do what it decides. Raises ControlFailed.
+
+        A period of the pool's begins when that is done: what the law computes it computes on the CPUs that it reads.
+        """
+        state = reason = throughput = None
         switched: tuple[Names, Names] = ((), ())
         if self.pool is not None:
+            thought_s, tuples = self._thinking
             shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
-            self.pool.collect(sample.elapsed_s, sample.submitted_tuples, shares)
+            self.pool.collect(max(0.0, sample.elapsed_s - thought_s), max(0, sample.submitted_tuples - tuples), shares)
             if self.pool.is_due(self.sample_s):
+                throughput = self.pool.throughput
                 state, reason, switched = self._step_pool(self.pool, sample)
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
@@ -104,7 +123,8 @@ class Controller:
                 reasons[name] = decision.reason
                 if decision.threads != balance.active:
                     self._engine.set_active_ports(name, decision.threads)
-        step = self._steps[sample.time_s] = Step(state, reason, reasons, *switched)
+        self._thinking = (0.0, 0) if state is None else self._engine.since_sample()
+        step = self._steps[sample.time_s] = Step(state, reason, throughput, reasons, *switched)
         return step
 
     def step_after(self, sample: Sample) -> Step:
@@ -166,6 +186,7 @@ class Loop:
         self.level = law.bounds.start
         self.queued: frozenset[int] = frozenset()  # places, of a law that has any
         self.kept = 0  # periods in a row that have changed neither
+        self.state = ""  # of the law, after its last step
         self.begin()
 
     def begin(self) -> None:
@@ -187,12 +208,16 @@ class Loop:
         """Whether a period is over, as nearly as samples of `sample_s` allow."""
         return self._elapsed_s > self.period_s - sample_s / 2
 
+    @property
+    def throughput(self) -> float:
+        """Tuples a second of the period so far."""
+        return self._tuples / self._elapsed_s
+
     def step(self, time_s: float, congestion: float | None = None, costs: Sequence[float] = ()) -> Decision:
         """End the period: what the law decides. Raises ControlFailed, whatever the law raises."""
         try:
-            throughput = self._tuples / self._elapsed_s
             seen = {"congestion": congestion, "costs": costs, "queued": self.queued, **self._shares}
-            decision = self.law.step(Reading(time_s, self._elapsed_s, self.level, throughput, **seen))
+            decision = self.law.step(Reading(time_s, self._elapsed_s, self.level, self.throughput, **seen))
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
                 raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")
@@ -206,7 +231,7 @@ class Loop:
             self.kept = 0
         elif decision.state not in NOT_COUNTED:
             self.kept += 1
-        self.level, self.queued = decision.threads, queued
+        self.level, self.queued, self.state = decision.threads, queued, decision.state
         return decision
 
     def _places(self, queued: frozenset[int]) -> frozenset[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from harness.cpu import Reading, allowed_cpu_numbers
 from harness.engine import Engine, Sample, Totals
-from harness.measurement.adapt import SETTLED_PERIODS, adapt, watch
+from harness.measurement.adapt import adapt, watch
 from harness.measurement.control import ControlFailed, Controller
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.spec import RunSpec
@@ -134,7 +134,7 @@ def _elastic(
     announce("adapting")
     try:
         settled = adapt(engine, controller, spec, copies, announce, seen.adaptation)
-        seen.level_settled = controller.kept >= SETTLED_PERIODS
+        seen.level_settled = controller.settled
         announce("measuring")
         before = Reading.now()
         while (not samples or measured_s < window_s - controller.sample_s / 2) and not engine.finished():
@@ -192,7 +192,7 @@ def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[
         quiet_s = 0.0 if moved else quiet_s + sample.elapsed_s
     else:
         error = f"no tuple has moved for {quiet_s:.0f} s"
-    kept = controller is not None and controller.kept >= SETTLED_PERIODS
+    kept = controller is not None and controller.settled
     return Observation(
         samples,
         controller=controller,

@@ -230,6 +230,10 @@ cdef class RuntimeEngine:
             },
         )
 
+    def since_sample(self):
+        seconds = (now_ns() - self.started_ns) / 1e9 - self.before["time_s"]
+        return seconds, self._submitted() - self.before["submitted"]
+
     def layout(self):
         """What the plan decided, by name: operators that need a lock, and queues (of which input port) that several threads fill."""
         cdef Run* run = self.plan.run
@@ -302,14 +306,28 @@ cdef class RuntimeEngine:
         congestion = 1.0 if state.waiting.load(memory_order_relaxed) else fill / active
         return Balance(active=active, ports=op.outputs, submitted=submitted, congestion=congestion)
 
+    cdef uint64_t _submitted(self):
+        """Tuples submitted on all output ports since the start."""
+        cdef Run* run = self.plan.run
+        cdef uint32_t i
+        cdef uint64_t submitted = 0
+        for i in range(run.operator_count):
+            kind = self.plan.operators[i].kind
+            if kind in DROPPING:
+                submitted += run.operators[i].emitted.read()
+            elif kind != "sink" and kind not in INWARD:
+                submitted += run.operators[i].processed.read()
+        return submitted
+
     cdef dict _read(self):
         """All counters since the start."""
         cdef Run* run = self.plan.run
         cdef uint32_t i
         cdef int bucket
-        cdef uint64_t sent = 0, received = 0, submitted = 0, count
+        cdef uint64_t sent = 0, received = 0, count
         cdef SinkState* sink
         time_s = (now_ns() - self.started_ns) / 1e9  # first: counting takes milliseconds where operators are many
+        submitted = self._submitted()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         processed = []
         latency = [0] * BUCKETS
@@ -324,10 +342,6 @@ cdef class RuntimeEngine:
                 sink = <SinkState*> run.operators[i].own
                 for bucket in range(BUCKETS):
                     latency[bucket] += sink.latency.count(bucket)
-            elif kind in DROPPING:
-                submitted += run.operators[i].emitted.read()
-            elif kind not in INWARD:
-                submitted += count
         return {
             "time_s": time_s,
             "sent": sent,

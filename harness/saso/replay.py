@@ -191,7 +191,8 @@ def _bounds_of_record(record: Mapping[str, Any], samples: Sequence[tuple[str, di
 
 
 def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[float]) -> Reading:
-    throughput = checked.throughput(f"{place}.submitted_tuples_per_s", sample.get("submitted_tuples_per_s"))
+    read = "submitted_tuples_per_s" if sample.get("law_tuples_per_s") is None else "law_tuples_per_s"
+    throughput = checked.throughput(f"{place}.{read}", sample.get(read))
     time_s = checked.number(f"{place}.time_s", sample.get("time_s"))
     elapsed_s = checked.number(f"{place}.elapsed_s", sample.get("elapsed_s"))
     shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in ("system_cpu", "others_cpu", "utilisation")}

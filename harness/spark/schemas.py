@@ -60,6 +60,7 @@ SAMPLE = _struct(
         "utilisation": REAL,
         "law_state": TEXT,
         "law_reason": TEXT,
+        "law_tuples_per_s": REAL,
         "switched_on": ArrayType(TEXT),
         "switched_off": ArrayType(TEXT),
         "operator_cost": ArrayType(REAL),

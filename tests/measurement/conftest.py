@@ -95,6 +95,10 @@ class FakeEngine:
         sample = make_sample(period_s, source, sink, self.time_s)
         return replace(sample, threads_active=self.level, threads_requested=self.level)
 
+    def since_sample(self) -> tuple[float, int]:
+        """See `Engine`: laws think in no time."""
+        return 0.0, 0
+
     def sample_events(self, events: int) -> Sample:
         """As of a simulator: a period of its own choice."""
         self.calls.append(("sample_events", events))
@@ -163,6 +167,7 @@ class Scripted(Law):
 
     name = "scripted"
     summary = "plays levels"
+    state = "playing"
     SETTINGS = (Setting("gain", 1.0, 0.0, 9.0, "", "a number"), Setting("bold", False, 0, 1, "", "yes or no"))
 
     def __init__(self, levels: Iterable[int | Exception], asked: list[str], *words: Any, **named: Any) -> None:
@@ -179,7 +184,7 @@ class Scripted(Law):
         if isinstance(level, Exception):
             raise level
         self._level = level
-        return Decision(level, f"because of {reading.threads}", "playing")
+        return Decision(level, f"because of {reading.threads}", self.state)
 
     def cpu_limit(self) -> Answers:
         """It never asks."""

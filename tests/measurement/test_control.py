@@ -24,6 +24,11 @@ class Doors:
     def __init__(self) -> None:
         self.levels: list[int] = []
         self.ports: list[tuple[str, int]] = []
+        self.passed: tuple[float, int] = (0.0, 0)
+
+    def since_sample(self) -> tuple[float, int]:
+        """See `Engine`."""
+        return self.passed
 
     def set_threads(self, level: int) -> None:
         """See `Engine`."""
@@ -70,6 +75,32 @@ def test_a_law_sees_each_period_by_its_true_length_and_its_decision_is_done(grap
     assert [seen.throughput for seen in made[0].readings] == [1200.0, 1000.0, 1200.0]
     assert [(step.state, step.reason) for step in steps] == [("playing", f"because of {level}") for level in (1, 3, 3)]
     assert made[0].asked == ["millrace"] and made[0].bounds.maximum == 8
+
+
+def test_what_passes_while_a_law_thinks_is_not_in_its_next_period(graph, moment, script):
+    """It thought for 0.1 s of its own at 500 tuples/s; 250 of the next sample's tuples came after that."""
+    made, doors = script([3, 3, 3]), Doors()
+    controller = Controller(doors, graph, ELASTIC, 0.25)
+    doors.passed = (0.1, 50)
+    first = controller.see(moment(0.25))
+    doors.passed = (0.0, 0)
+    second = controller.see(moment(0.6, 3, elapsed_s=0.35, submitted_tuples=300))
+    third = controller.see(moment(0.85, 3))
+    assert [(seen.elapsed_s, seen.throughput) for seen in made[0].readings] == [
+        (0.25, 1200.0),
+        (pytest.approx(0.25), pytest.approx(1000.0)),
+        (0.25, 1200.0),
+    ]
+    assert [step.throughput for step in (first, second, third)] == [seen.throughput for seen in made[0].readings]
+
+
+def test_a_run_that_ends_while_a_law_thinks_is_no_period(graph, moment, script):
+    made, doors = script([3]), Doors()
+    controller = Controller(doors, graph, ELASTIC, 0.25)
+    doors.passed = (0.2, 100)
+    controller.see(moment(0.25))
+    assert controller.see(moment(0.45, 3, elapsed_s=0.2, submitted_tuples=90)).state is None
+    assert len(made[0].readings) == 1
 
 
 def test_short_samples_are_put_together_to_a_period(graph, moment, script):
@@ -163,6 +194,19 @@ def test_levels_that_stay_are_counted(graph, moment, script):
         controller.see(moment(0.25 * n, level))
         kept.append(controller.kept)
     assert kept == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_law_that_says_that_it_still_learns_has_not_settled(graph, moment, script):
+    made = script()
+    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    (law,) = made
+    law.state = "learning"
+    for n in range(1, 12):
+        controller.see(moment(0.25 * n))
+        assert not controller.settled
+    law.state = "settled"
+    controller.see(moment(3.0))
+    assert controller.settled and controller.kept == 12
 
 
 def test_where_nothing_is_elastic_there_is_nothing_to_control(graph, moment):

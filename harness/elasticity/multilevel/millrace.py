@@ -194,7 +194,7 @@ class Millrace(MultilevelLaw):
             what = f"{self._named(view.best)} leaves half of the CPUs idle, and {self._named(target)} is untried"
         else:
             target, known = survey.thrifty(view.best, row, ENOUGH, self._trims < TRIMS)
-            state = "settled" if known else "searching"
+            state = "learning" if known else "searching"
             what = f"{self._named(target)}: nothing else promises {threshold:.1%} more"
             if not known:
                 self._trims += 1
@@ -202,8 +202,8 @@ class Millrace(MultilevelLaw):
         if target != row and self._climbs(row, target) and not self.cpu.acceptable():
             return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
         self._left += place == self._settled and target != row
-        self._chosen = options.place(target) if state == "settled" else None
-        if target == row and state == "settled":
+        self._chosen = options.place(target) if state == "learning" else None
+        if target == row and state == "learning":
             self._settle(place, survey.fit)
             return Decision(place[1], f"{why}{what} → stay", state, place[0])
         self._settled = None

@@ -9,7 +9,8 @@ With the loads of `regions` (the work of the whole graph is 1) and m = own threa
   threads    (1 + hop (hops + e entries)) / capacity
   throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
 
-up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e are drawn as times, and q is
+where each region has a thread of its own, up to the knee, nobody waits for a thread: without the third, and the region takes
+1 + a (m - 1) times as long. All is up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e are drawn as times, and q is
 divided by the time of the graph's work, which the first measurement tells, so that a graph with dear operators is known from
 the start to bear queues.
 
@@ -115,6 +116,11 @@ class Bounds:
     queues: int
     own_threads: int
 
+    @property
+    def regions(self) -> int:
+        """Parts of the graph that a thread executes at a time."""
+        return self.own_threads + self.queues
+
     def busy(self, level: int) -> int:
         """Threads that find work at a level."""
         return self.own_threads + min(level, self.queues)
@@ -169,6 +175,8 @@ def log_throughput(
     capacity = within / (1.0 + of.serial * (within - 1.0)) * np.maximum(busy / of.knee, 1.0) ** -of.tail
     entries = np.where(of.side < len(SIDES), column("entries"), column("single"))
     threads = (1.0 + hop * (column("hops") + of.entry * entries)) / capacity
+    alone = (busy >= column("regions")) & (busy <= of.knee)
+    region, threads = np.where(alone, region * (1.0 + of.serial * (busy - 1.0)), region), np.where(alone, 0.0, threads)
     slowest = np.maximum(np.maximum(region, lock), threads)
     apart = (region / slowest) ** of.sharp + (threads / slowest) ** of.sharp
     apart[locked] += (lock[locked] / slowest[locked]) ** of.sharp

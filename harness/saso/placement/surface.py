@@ -4,7 +4,8 @@ A source tuple takes, in seconds, about the largest of what limits it, or a bit 
 
   1/x = (all^p + busiest^p + locked^p + memory^p)^(1/p)
 
-  all      work of all regions over what the busy threads do at once: cores, SMT, clock, turns on a CPU (`world.power`)
+  all      work of all regions over what the busy threads do at once: cores, SMT, clock, turns on a CPU (`world.power`);
+           none where each region has a thread and a CPU of its own, for then nobody waits for anything but the busiest
   busiest  work of the busiest region: one thread at a time executes it (ALONE), and this bounds pipelines (P17 §2.2)
   locked   time for which the busiest lock is held, which grows with who contends for it (P17 §5.2)
   memory   bytes through memory where the queues outgrow the last cache
@@ -89,6 +90,7 @@ class Surface:
         queues = queued.sum(axis=1)
         heads = self._own + queues
         workers = np.minimum(self._own + np.where(queues > 0, queues if dedicated else threads, 0), 1024).astype(float)
+        cpus = self.world.cpus * (1.0 - self.others)
         # how many of them are busy depends on the limits, and these on how many are busy: twice round is near enough
         busy = np.minimum(workers, np.minimum(heads, self.world.cpus)).astype(float)
         for _ in range(2):
@@ -98,7 +100,8 @@ class Surface:
             speed = self.prices.power(np.maximum(busy, 1.0), self.others) / np.maximum(busy, 1.0)
             together = np.maximum(0.2, self.prices.power(limit, self.others) - idle)
             late = self.prices.late(workers, self.others)
-            spans = np.stack([totals[:, 0] / together, late * totals[:, 1] / speed, late * totals[:, 2] / speed, memory])
+            shared = np.where((workers < heads) | (workers > cpus), totals[:, 0] / together, 0.0)
+            spans = np.stack([shared, late * totals[:, 1] / speed, late * totals[:, 2] / speed, memory])
             longest = spans.max(axis=0)
             span = longest * ((spans / longest) ** self._sharp).sum(axis=0) ** (1.0 / self._sharp)
             busy = np.clip(totals[:, 0] / speed / span, 1.0, limit)
