@@ -104,9 +104,10 @@ class Engine(Protocol):
         """
 
     def since_sample(self) -> tuple[float, int]:
-        """What has passed since the last sample: seconds, and tuples submitted as a sample counts them. The next one has them, too.
+        """What has passed since the last sample: seconds, and tuples submitted as a sample counts them.
 
-        What happened while a law was thinking is told apart by it: a law computes on CPUs that the run needs.
+        The next sample has both, too. What happened while a law was thinking is told apart by it: a law computes on CPUs that
+        the run needs.
         """
 
     def set_threads(self, level: int) -> None:

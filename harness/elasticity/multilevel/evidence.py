@@ -29,6 +29,7 @@ MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 
 SURGE = 0.15  # more or less in a period in which all queues fill, and the other way round where they drain (M19 Figure 6)
 UNEVEN = 0.01, 0.05  # beside that, after a switch: in any case, and if all came or went; guesses, not tuned
+BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go through: a guess, after looks at real threads
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
@@ -46,18 +47,21 @@ class Evidence:
         self.places: list[Place] = []
         self.values: list[float] = []
         self.switched: list[tuple[float, float]] = []
+        self.held: list[float] = []
 
-    def add(self, place: Place, value: float, came: float = 0.0, went: float = 0.0) -> None:
+    def add(self, place: Place, value: float, came: float = 0.0, went: float = 0.0, held: float = 0.0) -> None:
         """One more, before which such shares of all the queues that there may be came and went.
 
-        Where there are too many, the oldest one goes of the configuration that has the most.
+        `held`: share of the period that what a queue holds takes to go through. Where there are too many periods, the oldest one
+        goes of the configuration that has the most.
         """
         self.places.append(place)
         self.values.append(value)
         self.switched.append((came, went))
+        self.held.append(held)
         if len(self.places) > MOST:
             oldest = self.places.index(max(self.places, key=self.places.count))
-            for column in (self.places, self.values, self.switched):
+            for column in (self.places, self.values, self.switched, self.held):
                 del column[oldest]
 
     def mean(self, place: Place) -> float:
@@ -74,7 +78,7 @@ class Evidence:
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
         """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
-        extra = _disturbed(self.switched)
+        extra = _disturbed(self.switched, self.held)
         cases, rows = [], []
         for (noise, noise_odds), (misfit, misfit_odds) in product(NOISES.items(), MISFITS.items()):
             covariance = misfit**2 * alike + extra + noise**2 * np.eye(len(apart))
@@ -95,10 +99,10 @@ class Evidence:
         return Fit(joint.sum(axis=0), noise, height, misfit**2, precision @ apart, inverse, level)
 
 
-def _disturbed(switched: Sequence[tuple[float, float]]) -> Vector:
+def _disturbed(switched: Sequence[tuple[float, float]], held: Sequence[float]) -> Vector:
     """Covariance that switches of queues add: one surge for all, whose size and sign the periods tell, and some for each."""
     came, went = np.array(switched).T
-    each = np.where(came + went > 0.0, UNEVEN[0] + UNEVEN[1] * (came + went), 0.0)
+    each = np.where(came + went > 0.0, UNEVEN[0] + UNEVEN[1] * (came + went) + BACKLOG * np.array(held), 0.0)
     return SURGE**2 * np.outer(came - went, came - went) + np.diag(each**2)
 
 

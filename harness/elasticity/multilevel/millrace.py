@@ -5,7 +5,9 @@ and what each can bring at most (`regions`, `physics`); what they do not say, su
 few thousand hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
 correct (`evidence`). Of the configurations (`options`) it goes first to the graph cut in two, then to the one most worth a look
 (`outlook`). When no look promises `tolerance` it looks whether fewer threads do, and goes to the best one that it has been at.
-A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Levels
+A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Where
+tuples are so dear that a queue holds the work of a whole period, a switch disturbs for long: looks have to promise more there,
+and what they show is believed less. Levels
 are at most twice the best one, so that few threads stay few where few do; but before it settles with half of the CPUs idle it
 looks once what queues everywhere bring.
 
@@ -49,6 +51,8 @@ UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exact
 OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
+QUEUE = 500  # tuples that a queue holds, about
+FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through; a guess, not tuned
 SEED = 2019
 
 
@@ -76,6 +80,7 @@ class Millrace(MultilevelLaw):
         self._loads: list[Load] = []
         self._watch: Watch | None = None
         self._last: frozenset[int] = frozenset()  # placement of the period before
+        self._held = 0.0  # share of a period that what a queue holds takes to go through
         self._begin()
 
     def cpu_limit(self) -> CpuLimit:
@@ -93,6 +98,7 @@ class Millrace(MultilevelLaw):
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
         value = math.log(reading.throughput)
+        self._held = min(1.0, QUEUE * self._graph.flow.submitted / (reading.throughput * reading.elapsed_s))
         moved = self._look_at_costs(reading, level, queued)
         self._know(value, queued)
         place = queued, level
@@ -104,7 +110,7 @@ class Millrace(MultilevelLaw):
             known = self._another_load(place, value)
             if known is not None:
                 return known
-        self._evidence.add(place, value, came, went)
+        self._evidence.add(place, value, came, went, self._held)
         return self._choose(place, "the work has moved: " if moved else "")
 
     # -- what it knows --------------------------------------------------------------------------------------------------------
@@ -167,9 +173,9 @@ class Millrace(MultilevelLaw):
         row = options.row(place)
         tolerance = float(self.set["tolerance"])
         stays = HOLDS * 2.0 ** max(0, self._left - 1) if place == self._chosen else 1.0
-        threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * stays
+        threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * stays + FILLS * self._held
         margin = stays * tolerance if place == self._chosen else SAME
-        survey = Survey(options, self._evidence, self._hypotheses)
+        survey = Survey(options, self._evidence, self._hypotheses, self._held)
         self._fit, view = survey.fit, survey.outlook(row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):

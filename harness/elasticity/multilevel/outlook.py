@@ -1,6 +1,7 @@
 """What each configuration promises over the best one that was measured: the expected improvement, less what a look there costs.
 
-With U(x) = log throughput(x) - PRICE log2 level - QUEUE_PRICE log2 (1 + queues), a look at x is worth
+With U(x) = log throughput(x) - PRICE log2 level - (QUEUE_PRICE + SLOW_PRICE held) log2 (1 + queues), `held` being the share of
+a period that what a queue holds takes to go through, a look at x is worth
 
   gain - loss / HORIZON = E[max(0, U(x) - U(best))] - E[max(0, U(best) - U(x))] / HORIZON
 
@@ -21,6 +22,7 @@ from harness.elasticity.multilevel.regions import Vector
 
 PRICE = 0.025  # of a doubling of the level, as a share of throughput
 QUEUE_PRICE = 0.001  # of a doubling of the queues
+SLOW_PRICE = 0.015  # of the same where queues take a period to fill, which lends throughput: a guess
 HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the best level: how far up it looks
 HURTS = 0.03  # of throughput below the best: a look that is taken back
@@ -52,8 +54,9 @@ class Survey:
     `fit`: the odds of the hypotheses. `rows`: those of the periods.
     """
 
-    def __init__(self, options: Options, evidence: Evidence, hypotheses: Hypotheses) -> None:
+    def __init__(self, options: Options, evidence: Evidence, hypotheses: Hypotheses, held: float) -> None:
         self._options = options
+        self._queue_price = QUEUE_PRICE + SLOW_PRICE * held
         self._rows = [options.row(place) for place in evidence.places]
         self.fit = evidence.weigh(options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows))
         self._likely, self._odds = _spokesmen(self.fit.odds)
@@ -62,7 +65,7 @@ class Survey:
     def outlook(self, here: int, margin: float) -> Outlook:
         """At the row `here`; another one is the best only if it is better by more than `margin`."""
         options, odds = self._options, self._odds
-        price = PRICE * options.log_level + QUEUE_PRICE * options.log_queues
+        price = PRICE * options.log_level + self._queue_price * options.log_queues
         been = np.unique(self._rows)
         ahead, _ = self._ahead(been, int(np.searchsorted(been, here)), price, slice(None))
         best = int(been[np.argmax(ahead @ odds - margin * (been != here))])

@@ -10,9 +10,9 @@ With the loads of `regions` (the work of the whole graph is 1) and m = own threa
   throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
 
 where each region has a thread of its own, up to the knee, nobody waits for a thread: without the third, and the region takes
-1 + a (m - 1) times as long. All is up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e are drawn as times, and q is
-divided by the time of the graph's work, which the first measurement tells, so that a graph with dear operators is known from
-the start to bear queues.
+1 + a (m - 1) times as long. All is up to a factor that measurements say. A *hypothesis* is a choice of all constants. q and e
+are drawn as times, and q is divided by the time of the graph's work, which the first measurement tells, so that a graph with
+dear operators is known from the start to bear queues.
 
 After the roofline's idea that the tightest of a few bounds explains throughput (Williams, Waterman and Patterson, CACM 52(4),
 2009). The odds of the constants come from the bench and from `config/software`, not from any one machine.

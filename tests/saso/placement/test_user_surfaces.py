@@ -33,7 +33,7 @@ def test_a_topology_in_a_world():
     own = one(name="mine", machine="xeon", software="streams-4.2", cpus=8, smt=2, noise=0.03, periods=70, seed=4)
     assert (own.name, own.noise, own.periods, own.seed, own.bounds.maximum) == ("mine", 0.03, 70, 4, 8)
     assert len(own.layout.ports) == 10
-    assert own.surface(0).throughput({4}, 2) > 1.5 * own.surface(0).throughput((), 1)
+    assert own.surface(0).throughput({5}, 2) > 1.5 * own.surface(0).throughput((), 1)
     assert own.best(0).throughput > own.surface(0).throughput((), 1)
 
 
