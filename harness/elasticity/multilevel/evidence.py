@@ -52,8 +52,8 @@ class Evidence:
     def add(self, place: Place, value: float, came: float = 0.0, went: float = 0.0, held: float = 0.0) -> None:
         """One more, before which such shares of all the queues that there may be came and went.
 
-        `held`: share of the period that what a queue holds takes to go through. Where there are too many periods, the oldest one
-        goes of the configuration that has the most.
+        `held`: share of the period that what a queue holds takes to go through. Where there are too many periods, the oldest
+        one goes of the configuration that has the most.
         """
         self.places.append(place)
         self.values.append(value)

@@ -1,0 +1,52 @@
+"""What periods are worth as evidence, and what the formula says before there is any."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from harness.elasticity.multilevel import layout_of
+from harness.elasticity.multilevel.evidence import Evidence
+from harness.elasticity.multilevel.options import Placements
+from harness.elasticity.multilevel.physics import bounds_of, draw, log_throughput
+from harness.models import Dynamic
+from topologies import build
+
+HERE, THERE = (frozenset(), 1), (frozenset({3}), 1)
+NEARNESS = {True: 0.08**2 + 0.02**2, False: 0.5 * 0.08**2}
+
+
+def expected_there(held: float) -> float:
+    """Of a place that was seen once, a fifth below the other one, in the first period after its queue came."""
+    evidence = Evidence()
+    for _ in range(3):
+        evidence.add(HERE, 0.0)
+    evidence.add(THERE, -0.2, came=0.01, held=held)
+    places = evidence.places
+    alike = np.array([[NEARNESS[one == other] for other in places] for one in places])
+    fit = evidence.weigh(np.zeros((4, 1)), alike)
+    rows = alike[[3]]
+    return float(fit.expected(np.zeros((1, 1)), rows, np.array([0]))[0, 0])
+
+
+def test_a_period_after_a_switch_is_believed_less_where_queues_take_long_to_fill() -> None:
+    quick, slow = expected_there(0.0), expected_there(1.0)
+    assert quick < -0.1
+    assert quick < 2 * slow < 0.0
+
+
+def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> None:
+    """Where the machine has two CPUs and no more, and hops cost nothing: twice as fast as without queues, but for what CPUs share."""
+    graph = Placements(layout_of(build("pipeline", {"operators": 99, "cost": 1000}, 1)[0], Dynamic(threads=1), 2))
+    shares = np.zeros(101)
+    shares[1:100] = 1.0
+    shares[50] += 1.0  # two halves of fifty
+    placements = [frozenset(), frozenset({50}), frozenset({25, 50, 75}), frozenset(range(100))]
+    bounds = [bounds_of(graph.parts(queued).loads(shares / shares.sum())) for queued in placements]
+    drawn = draw(np.random.default_rng(7), 300, 2, 128, 1e-3)
+    machine = replace(drawn, hop=np.zeros(300), entry=np.zeros(300), knee=np.full(300, 2.0), tail=np.abs(drawn.tail))
+    none, halves, quarters, all_ = log_throughput(bounds, range(4), [1, 1, 1, 2], machine)
+    assert np.allclose(halves - none, np.log(2.0 / (1.0 + machine.serial)), atol=0.02)
+    assert (quarters <= halves + 0.02).all()
+    assert (all_ <= halves + 0.02).all()
