@@ -78,7 +78,8 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
         above = 3 if row["model"] == "multilevel" else 2
         ax.errorbar(ratio, y, xerr=spread, marker=look.marker, color=look.color, markersize=7, linestyle="none", zorder=above)
         if row["model"] == "multilevel":
-            where = "" if pd.isna(row["queued"]) else f", {row['queued']:.0f} queues, {row['level']:.0f} thr."
+            queues = "" if pd.isna(row["queued"]) else f"{row['queued']:.0f} queue{'' if round(row['queued']) == 1 else 's'}"
+            where = f", {queues}, {row['level']:.0f} thr." if queues else ""
             unsettled = ", unsettled" if row["unsettled_used"] else ""
             ax.annotate(
                 f"{ratio:.0%}{where}{unsettled}",

@@ -37,8 +37,9 @@ def test_a_period_after_a_switch_is_believed_less_where_queues_take_long_to_fill
 
 
 def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> None:
-    """Where the machine has two CPUs and no more, and hops cost nothing: twice as fast as without queues, but for what CPUs share."""
-    graph = Placements(layout_of(build("pipeline", {"operators": 99, "cost": 1000}, 1)[0], Dynamic(threads=1), 2))
+    """On two CPUs, where hops cost nothing: twice as fast as without queues, but for what the CPUs share."""
+    pipeline, _ = build("pipeline", {"operators": 99, "cost": 1000}, 1)
+    graph = Placements(layout_of(pipeline, Dynamic(threads=1), 2))
     shares = np.zeros(101)
     shares[1:100] = 1.0
     shares[50] += 1.0  # two halves of fifty
