@@ -75,9 +75,7 @@ class Machine:
         )
 
 
-def noisy(
-    ratio: float = 1.0, seed: int = 1, seconds: float = 1.0, host: dict | None = None, noise: float = 0.01
-) -> Answer:
+def noisy(ratio: float = 1.0, seed: int = 1, seconds: float = 1.0, host: dict | None = None, noise: float = 0.01) -> Answer:
     """About 100 in every cell, `ratio` times as much of head, with 1 % of noise or so."""
     draw = random.Random(seed)
 

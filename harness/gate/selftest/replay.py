@@ -80,9 +80,7 @@ class Taken:
         return Sample(block.values[position], seconds=block.seconds[position])
 
 
-def calls(
-    rounds: Sequence[Round], suite: Suite, injection: Injection | None, wanted: int, draw: random.Random
-) -> list[Call]:
+def calls(rounds: Sequence[Round], suite: Suite, injection: Injection | None, wanted: int, draw: random.Random) -> list[Call]:
     """`wanted` calls, the disjoint ones first; none if a call came to a round again: then too few were recorded."""
     usable = [taken for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds) if taken is not None]
     made: list[Call] = []
