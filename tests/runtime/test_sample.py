@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 from harness.runtime.engine import build_info, latency_bounds_ns, ns_per_flop
@@ -34,6 +35,20 @@ def test_samples_add_up_to_the_totals(model: Model) -> None:
     assert all(0.0 <= share <= 1.0 for sample in samples for share in sample.write_blocked)
     assert samples[0].threads_active == (2 if model.name == "dynamic" else 0)
     assert samples[0].queued_ports == (0 if model.name == "manual" else 5)
+
+
+def test_what_has_passed_since_a_sample_is_in_the_next_one_too() -> None:
+    engine = open_engine(pipeline(4, cost=100), Manual())
+    engine.start()
+    first = engine.sample(0.02)
+    time.sleep(0.02)
+    seconds, tuples = engine.since_sample()
+    again_s, again = engine.since_sample()
+    second = engine.sample(0.02)
+    engine.stop(drain=False, timeout_s=5.0)
+    assert 0.02 <= seconds <= again_s <= second.elapsed_s
+    assert 0 < tuples <= again <= second.submitted_tuples
+    assert first.submitted_tuples > 0
 
 
 def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> None:

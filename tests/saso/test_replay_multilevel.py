@@ -131,6 +131,12 @@ def test_where_the_graph_is_not_known_a_pipeline_of_its_places_stands_for_it(how
     assert len(replay("middleware19", trace)) == 2
 
 
+def test_what_the_law_went_by_is_replayed_where_a_record_has_it():
+    samples = [sample(1.0, 100.0), sample(2.0, 200.0, law_tuples_per_s=230.0), sample(3.0, 300.0, law_tuples_per_s=None)]
+    trace = parse_trace(json.dumps(record(samples=samples)))
+    assert [reading.throughput for reading in trace.readings][-3:] == [100.0, 230.0, 300.0]
+
+
 def test_a_sample_that_the_law_did_not_see_is_left_out():
     held = sample(1.5, 1.0, law_state="waiting", law_reason="put off: 1 thread(s) would not suspend")
     trace = parse_trace(json.dumps(record(samples=[held, sample(2.0, 200.0)])))

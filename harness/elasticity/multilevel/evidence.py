@@ -29,7 +29,7 @@ MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 
 SURGE = 0.15  # more or less in a period in which all queues fill, and the other way round where they drain (M19 Figure 6)
 UNEVEN = 0.01, 0.05  # beside that, after a switch: in any case, and if all came or went; guesses, not tuned
-BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go through: a guess, after looks at real threads
+BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go through
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common

@@ -22,7 +22,7 @@ from harness.elasticity.multilevel.regions import Vector
 
 PRICE = 0.025  # of a doubling of the level, as a share of throughput
 QUEUE_PRICE = 0.001  # of a doubling of the queues
-SLOW_PRICE = 0.015  # of the same where queues take a period to fill, which lends throughput: a guess
+SLOW_PRICE = 0.015  # of the same where queues take a period to fill, which lends throughput
 HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the best level: how far up it looks
 HURTS = 0.03  # of throughput below the best: a look that is taken back

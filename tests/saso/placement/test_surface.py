@@ -25,6 +25,12 @@ def test_manual_throughput_is_that_of_the_operators_alone():
     assert plain.throughput((), 1) / plain.submitted == pytest.approx(1e9 / per_tuple, rel=0.2)  # costs are jittered
 
 
+def test_one_thread_that_executes_everything_waits_for_nobody():
+    plain = surface(pipeline([10_000] * 10))
+    work_ns = float(np.dot(plain.work, plain.layout.tuples))
+    assert plain.throughput((), 1) == pytest.approx(plain.submitted * 1e9 / work_ns, rel=0.02)  # levels are jittered
+
+
 def test_a_queue_in_the_middle_nearly_doubles_a_balanced_pipeline():
     plain = surface(pipeline([10_000] * 9))
     assert 1.6 < plain.throughput({5}, 1) / plain.throughput((), 1) < 2.05
