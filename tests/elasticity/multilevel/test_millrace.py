@@ -102,6 +102,24 @@ def test_threads_that_bring_nothing_are_not_kept():
     assert step.threads <= 2, "one operator is nearly all of the work"
 
 
+def slow_pipelines():
+    """Of 4 ms of work a tuple: what a queue holds takes longer than a period. Noise is 5 %."""
+    for operators in (40, 60, 100):
+        surface = pipeline(operators=operators, cost=4_000_000 // operators)
+        yield drive(law_of(surface), surface, 16, noise=0.05)
+
+
+def test_where_a_queue_holds_the_work_of_a_period_it_does_not_switch_for_little():
+    for steps in slow_pipelines():
+        assert sum(one.queued != other.queued for one, other in pairwise(steps)) == 1, "to the graph cut in two"
+
+
+def test_there_it_prefers_few_queues_even_if_it_looks_around(monkeypatch):
+    monkeypatch.setattr("harness.elasticity.multilevel.millrace.FILLS", 0.0)
+    for steps in slow_pipelines():
+        assert len(steps[-1].queued) <= 3
+
+
 def test_the_graph_is_cut_in_two_first():
     for surface in (pipeline(), pipeline(operators=100, cpus=16), pipeline(cost=1, payload=16384, hop_s=2e-6)):
         step = drive(law_of(surface), surface, 2)[1]
