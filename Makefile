@@ -87,7 +87,7 @@ lock: .venv/.installed
 
 clean:
 	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
-	rm -f harness/runtime/*.so harness/calibration/*.so harness/saso/placement/*.so
+	rm -f harness/runtime/*.so harness/simulator/*.so harness/calibration/*.so harness/saso/placement/*.so
 
 # -- what the commands above stand on --------------------------------------------------------------------------------------------
 

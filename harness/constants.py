@@ -56,6 +56,8 @@ class Profile:
     constants: Mapping[str, Constant]
     plain: Mapping[str, Any]
     """What has no tag, such as `topology.sockets`: numbers are floats, texts and null as they are."""
+    sweep: Mapping[str, tuple[float, float]]
+    """Constants that a sensitivity study varies, what matters most first: path -> (low, high)."""
 
     def __getitem__(self, path: str) -> Any:
         """The number (or plain text) at a dotted path. Raises KeyError if there is none."""
@@ -152,6 +154,7 @@ def read_profile(path: Path, schema: str, folder: Path) -> tuple[dict[str, Any],
         "digest": hashlib.sha256(path.read_bytes()).hexdigest()[:12],
         "constants": constants,
         "plain": plain,
+        "sweep": dict(_sweep(path, constants, values.get("sweep", []))),
     }
     return values, shared
 
@@ -182,6 +185,17 @@ def _constant(path: Path, place: Place, leaf: dict[str, Any]) -> Constant:
     if not low <= value <= high:
         raise wrong(path, (*place, "value"), f"must be within its own range, {low:g} to {high:g}", leaf["value"])
     return Constant(value, leaf["tag"], low, high, leaf["source"])
+
+
+def _sweep(file: Path, constants: Mapping[str, Constant], paths: list[str]) -> Iterator[tuple[str, tuple[float, float]]]:
+    for index, path in enumerate(paths):
+        place: Place = ("sweep", index)
+        if path not in constants:
+            raise wrong(file, place, "must be the path of a constant, as in atomic.fence", path, constants)
+        constant = constants[path]
+        if constant.low is None or constant.high is None:
+            raise wrong(file, place, "must be a constant with a range", path)
+        yield path, (constant.low, constant.high)
 
 
 def _inside(where: str, path: str) -> bool:

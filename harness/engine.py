@@ -76,7 +76,7 @@ class Totals:
     latency_max_ns: int = 0
     stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
     error: str | None = None  # the exception of an operator that raised
-    scheduling: dict[str, int] = field(default_factory=dict)  # drains, searches, waits, pushes and so on: sums over all threads
+    scheduling: dict[str, int] = field(default_factory=dict)  # drains, waits, pushes, queue switches and so on: sums
 
     @property
     def correct(self) -> bool:
@@ -163,8 +163,8 @@ def open_engine(
     """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
 
     On "local" threads are real, unless `simulated`; any other machine is described by a profile, a name in config/machines or
-    a file, and always simulated. `software`, `constants` (numbers in place of the machine's, by path) and `seed` are for
-    simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`).
+    a file, and always simulated. `software`, `constants` (numbers in place of the machine's and the software's, by path) and
+    `seed` are for simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`).
 
     Raises UserError for an unknown machine or constant, or more scheduler threads than a described machine has CPUs; GraphError
     for a graph that cannot run.
@@ -184,8 +184,10 @@ def open_engine(
     from harness.simulator.engine import SimulatorEngine
     from harness.software import load_software
 
-    described = load_machine(machine).with_constants(constants or {})
+    costs = load_software(software)
+    of_machine, of_software = costs.split(constants or {})
+    described, costs = load_machine(machine).with_constants(of_machine), costs.with_constants(of_software)
     for option, levels in (("threads", getattr(model, "threads", None)), ("maximum", getattr(model, "maximum", None))):
         if levels is not None and levels > described.cpus:
             raise UserError(f"{option} must be at most {described.cpus}, the CPUs of machine {machine!r}, not {levels}")
-    return SimulatorEngine(graph, model, described, load_software(software), tuples, profile, seed, replaced=constants)
+    return SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants)

@@ -102,7 +102,7 @@ def _said_at(spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], key:
 
 
 def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, float]]:
-    """Each constant of the machine's sweep at either end of its range; with a number only so many of the constants."""
+    """Each constant of the place's sweep at either end of its range; with a number only so many of the constants."""
     swept = list(place.sweep.items())
     if sensitivity is not True:
         swept = swept[: int(sensitivity)]

@@ -1,6 +1,6 @@
 """Machines that a simulated run can run on: profiles in config/machines/, one a file (docs/machines.md).
 
-  Machine  a profile with its topology and its sweep: which constants a sensitivity study varies, and how far
+  Machine  a profile with its topology
 
 A profile may say more than its topology needs, such as SMT for more hardware threads than a core has; what it must say follows
 from the topology and is checked here, as what a schema cannot say.
@@ -41,8 +41,6 @@ class Machine(Profile):
     smt: int
     """Hardware threads of a core."""
     disabled_cores: int
-    sweep: Mapping[str, tuple[float, float]]
-    """Constants that a sensitivity study varies: path -> (low, high)."""
 
     @property
     def cores(self) -> int:
@@ -109,13 +107,13 @@ def load_machine(name_or_path: str | Path) -> Machine:
     path = find_profile("machine", MACHINES, name_or_path)
     values, shared = read_profile(path, "machine", MACHINES)
     topology = {key: int(value) for key, value in values["topology"].items()}
-    machine = Machine(**shared, **topology, sweep={})
+    machine = Machine(**shared, **topology)
     _check_topology(machine)
     _check_distances(machine)
     _check_tables(machine, values)
     _check_caches(machine, values["cache"])
     _check_idle(machine, values["os"])
-    return Machine(**shared, **topology, sweep=dict(_sweep(machine, values.get("sweep", []))))
+    return machine
 
 
 def _check_topology(machine: Machine) -> None:
@@ -175,13 +173,3 @@ def _check_idle(machine: Machine, system: Mapping[str, Any]) -> None:
             if state not in system[other]:
                 raise UserError(f"{machine.path}: os.{other}.{state}: missing key: os.{one} has it")
 
-
-def _sweep(machine: Machine, paths: list[str]) -> Iterator[tuple[str, tuple[float, float]]]:
-    for index, path in enumerate(paths):
-        place: Place = ("sweep", index)
-        if path not in machine.constants:
-            raise wrong(machine.path, place, "must be the path of a constant, as in atomic.fence", path, machine.constants)
-        constant = machine.constants[path]
-        if constant.low is None or constant.high is None:
-            raise wrong(machine.path, place, "must be a constant with a range", path)
-        yield path, (constant.low, constant.high)

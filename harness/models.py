@@ -265,12 +265,13 @@ class Chosen:
         return frozenset(ports[(2 * number + 1) * len(ports) // (2 * count)] for number in range(count))
 
 
-def pool_of(graph: Graph, model: Model) -> Pool:
+def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all.
 
     It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic: who wants a
     fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins at the
-    highest number asked for that is a level, or at the minimum. Raises UserError for a maximum that is too low for the graph.
+    highest number asked for that is a level, or at the minimum. `cpus`, those of the machine it runs on (None: of this process),
+    are as many as nobody has asked for another number. Raises UserError for a maximum that is too low for the graph.
     """
     if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)):
         return Pool(0, False)
@@ -285,13 +286,13 @@ def pool_of(graph: Graph, model: Model) -> Pool:
         if model.threads is not None:
             asked.append(model.threads)
     if opinions != {True}:
-        return Pool(max(asked, default=0) or allowed_cpus(), False)
+        return Pool(max(asked, default=0) or cpus or allowed_cpus(), False)
     least = least_threads(graph)
     low = max(low, least)
     if high is not None and high < low:
         rule = "one more than the most input ports of an operator that may block"
         raise UserError(f"maximum must be at least {low} threads for graph {graph.name!r}, {rule}, not {high}")
-    high = high or min(max(usable_cpus(), low), MAX_THREADS)
+    high = high or min(max(cpus or usable_cpus(), low), MAX_THREADS)
     return Pool(max(low, min(high, max(asked, default=low))), True, low, high)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from harness.checked_yaml import did_you_mean
@@ -53,8 +54,14 @@ class Place:
 
     @property
     def sweep(self) -> Mapping[str, tuple[float, float]]:
-        """The constants that a sensitivity study varies, with the ends of their ranges; none of real threads."""
-        return self.described().sweep if self.simulated else {}
+        """The constants that a sensitivity study varies, with the ends of their ranges; none of real threads.
+
+        Of machine and software in turn, what matters most first: whoever varies a few only varies some of both.
+        """
+        if not self.simulated:
+            return {}
+        both = zip_longest(self.described().sweep.items(), self.costs().sweep.items())
+        return dict(entry for entries in both for entry in entries if entry is not None)
 
     def described(self) -> Machine:
         """The profile of a simulated place's machine. Raises UserError for one that cannot be read."""
@@ -71,11 +78,13 @@ class Place:
                 raise UserError(f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}")
 
     def check_constants(self, constants: Mapping[str, float]) -> None:
-        """Raise UserError for constants that the machine does not have, or cannot have so."""
+        """Raise UserError for constants that neither machine nor software has, or cannot have so."""
         if constants and not self.simulated:
             raise UserError(f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}")
         if constants:
-            self.described().with_constants(constants)
+            of_machine, of_software = self.costs().split(constants)
+            self.described().with_constants(of_machine)
+            self.costs().with_constants(of_software)
 
 
 def find_place(machine: str = LOCAL, simulated: bool = False, software: str = "", cpus: int | None = None) -> Place:

@@ -5,6 +5,7 @@ Software  what each step of a runtime costs, and which algorithms it has; apart 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,11 @@ BACK_OFF = ("back_off_first_ns", "back_off_factor", "back_off_most_ms")
 @dataclass(frozen=True)
 class Software(Profile):
     """A described runtime. `software["cost.push_batch"]` is in ns on the reference core; the schema tells what each is."""
+
+    def split(self, constants: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+        """Numbers by path: those of a machine, and those of this profile."""
+        mine = {path: value for path, value in constants.items() if path in self.constants}
+        return {path: value for path, value in constants.items() if path not in mine}, mine
 
     def scale(self, clock_ghz: float, ipc: float) -> float:
         """How many times as long a step takes on a core of that clock [GHz] and instructions in a cycle (Broadwell = 1)."""

@@ -5,8 +5,7 @@ any number of CPUs may be used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import SimpleNamespace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -29,6 +28,9 @@ class Described:
     sweep: Mapping[str, tuple[float, float]]
     digest: str = "0123456789ab"
 
+    def get(self, path: str) -> None:
+        """Nothing: it has no constants."""
+
     def with_constants(self, constants: Mapping[str, float]) -> Described:
         """Itself; refuses what is not in its sweep."""
         for path in constants:
@@ -37,13 +39,30 @@ class Described:
         return self
 
 
+@dataclass(frozen=True)
+class DescribedCosts:
+    """What `harness.place` asks of a software's profile: all constants are the machine's."""
+
+    name: str
+    digest: str = "ba9876543210"
+    sweep: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def split(self, constants: Mapping[str, float]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """The machine's, and none."""
+        return constants, {}
+
+    def with_constants(self, constants: Mapping[str, float]) -> DescribedCosts:
+        """Itself."""
+        return self
+
+
 def describe(monkeypatch: pytest.MonkeyPatch, digest: str = "0123456789ab") -> None:
     """From now on there are these machines, and no other ones."""
 
-    def costs(place: Place) -> SimpleNamespace:
+    def costs(place: Place) -> DescribedCosts:
         if place.software not in SOFTWARE:
             raise UserError(f"software {place.software!r} is unknown")
-        return SimpleNamespace(name=place.software, digest="ba9876543210")
+        return DescribedCosts(place.software)
 
     monkeypatch.setattr(harness.place, "machines", lambda: list(CPUS))
 

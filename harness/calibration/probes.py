@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import psutil
 
 from harness.calibration import futexes, hardware
-from harness.calibration.topology import OTHER_SOCKET, SAME_CHIP, SAME_CORE, SAME_MODULE, Caches, Host
+from harness.calibration.topology import OTHER_SOCKET, SAME_CORE, Caches, Host
 
 STRIDES = (192, 4160)
 """Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most [bytes]."""
@@ -205,10 +205,10 @@ def system(setting: Setting) -> Values:
 
 def _wakes(setting: Setting) -> Values:
     """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as each idle state asks for."""
-    pairs = setting.host.pairs()
-    pair = next((pairs[distance] for distance in (SAME_CHIP, SAME_MODULE, OTHER_SOCKET) if distance in pairs), None)
-    if pair is None:
+    near = setting.host.nearest()
+    if near is None:
         return {}
+    _, pair = near
     call_ns, soon_ns = futexes.wake(pair, setting.times(200), SHORT_IDLE_S)
     values = {"os.wake_caller_us": call_ns / 1000, "os.wake_us": soon_ns / 1000}
     for name, residency_us in (setting.idle_states or {}).items():

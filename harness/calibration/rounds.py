@@ -1,17 +1,21 @@
-"""Groups of probes in turn, round after round, so that slow drift of the host disturbs all alike; medians and quartiles."""
+"""Groups of probes in turn, round after round, so that slow drift of the host disturbs all alike; medians and quartiles.
+
+What was measured in another state of the machine than most is left out: a profile describes one machine.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.calibration.probes import Group, Setting
+from harness.calibration.probes import Group, Setting, Values
+from harness.calibration.state import alike, hand_off_ns, most_common
 
 NOISY = 0.2
 """Quartiles further apart than this share of the median are told."""
@@ -31,29 +35,66 @@ class Measured:
         return self.high - self.low > NOISY * self.value
 
 
+@dataclass(frozen=True)
+class Visit:
+    """A group in a round: what it found, and how long a line took between cores right before and after it [ns]."""
+
+    group: str
+    values: Values
+    hand_offs: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The constants; of how many visits how many were left out, as the machine was in another state than in most of them."""
+
+    constants: dict[str, Measured]
+    visits: int
+    left_out: int
+    other_state: tuple[str, ...]  # groups that were visited in other states only
+
+
 def measure(
     groups: Mapping[str, Group],
     setting: Setting,
     rounds: int,
     budget_s: float,
     progress: Callable[[int, int, str], None] = lambda done, total, what: None,
-) -> dict[str, Measured]:
-    """By constant: what `rounds` rounds over the groups found, fewer if the time is up; at least one.
+) -> Found:
+    """What `rounds` rounds over the groups found, fewer if the time is up; at least one.
 
     Raises OSError if the system refuses a thread, a CPU or memory.
     """
-    found: dict[str, list[float]] = {}
+    visits: list[Visit] = []
     end = time.monotonic() + budget_s
     total = rounds * len(groups)
     with pinned(setting.host.numbers[0]), second_thread():
+        before = hand_off_ns(setting.host)
         for number in range(rounds):
             for place, (name, group) in enumerate(groups.items()):
                 progress(number * len(groups) + place, total, name)
-                for path, value in group(setting).items():
-                    found.setdefault(path, []).append(value)
+                values = group(setting)
+                after = hand_off_ns(setting.host)
+                visits.append(Visit(name, values, tuple(ns for ns in (before, after) if ns is not None)))
+                before = after
             if time.monotonic() > end:
                 break
-    return {path: summary(values) for path, values in found.items()}
+    return found(visits)
+
+
+def found(visits: Sequence[Visit]) -> Found:
+    """Medians over the visits in the state that most were made in; of a group without any, over all of its own."""
+    common = most_common([visit.hand_offs for visit in visits])
+    usual = [visit for visit in visits if all(alike(ns, common) for ns in visit.hand_offs)]
+    known = {visit.group for visit in usual}
+    other_state = dict.fromkeys(visit.group for visit in visits if visit.group not in known)
+    usual += [visit for visit in visits if visit.group in other_state]
+    values: dict[str, list[float]] = {}
+    for visit in usual:
+        for path, value in visit.values.items():
+            values.setdefault(path, []).append(value)
+    constants = {path: summary(of_one) for path, of_one in values.items()}
+    return Found(constants, len(visits), len(visits) - len(usual), tuple(other_state))
 
 
 def summary(values: list[float]) -> Measured:

@@ -86,6 +86,11 @@ class Host:
             found.setdefault(distance(one, other), [one.number, other.number])
         return found
 
+    def nearest(self) -> tuple[str, list[int]] | None:
+        """The shortest distance between two cores, and two CPUs that far apart; None where there is one core."""
+        pairs = self.pairs()
+        return next(((far, pairs[far]) for far in (SAME_CHIP, SAME_MODULE, OTHER_SOCKET) if far in pairs), None)
+
 
 def distance(one: Cpu, other: Cpu) -> str:
     """What two CPUs share, at the closest."""

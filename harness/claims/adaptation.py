@@ -14,14 +14,17 @@ from harness.claims.reading import Missing, Reading, of_runs
 from harness.claims.timeline import Run
 
 
+STILL = 10  # periods at a run's end in which nothing changes, if it has settled: as on the bench of placements
+
+
 def settling(runs: Sequence[Run]) -> Reading:
-    """Periods until the last one after which threads or queues changed."""
-    return of_runs([float(_last_change(run) + 1) for run in runs])
+    """Periods until the last one after which threads or queues changed. Raises Missing if a run never settled."""
+    return of_runs([float(_settled_after(run) + 1) for run in runs])
 
 
 def settling_s(runs: Sequence[Run]) -> Reading:
-    """Seconds until neither threads nor queues changed any more."""
-    return of_runs([_seconds_until(run, _last_change(run)) for run in runs])
+    """Seconds until neither threads nor queues changed any more. Raises Missing as above."""
+    return of_runs([_seconds_until(run, _settled_after(run)) for run in runs])
 
 
 def final_throughput(runs: Sequence[Run]) -> Reading:
@@ -64,8 +67,8 @@ def gain_on_change(runs: Sequence[Run]) -> Reading:
 
 
 def settling_on_change(runs: Sequence[Run]) -> Reading:
-    """Periods from the change of the load until the last one after which threads or queues changed."""
-    return of_runs([float(max(0, _last_change(run) + 1 - _change(run))) for run in runs])
+    """Periods from the change of the load until the last one after which threads or queues changed. Raises Missing as above."""
+    return of_runs([float(max(0, _settled_after(run) + 1 - _change(run))) for run in runs])
 
 
 def _sink(run: Run) -> np.ndarray:
@@ -80,6 +83,15 @@ def _last_change(run: Run) -> int:
     """The last period after which threads or queues were others; -1: none."""
     moved = (np.diff(run.level) != 0) | (np.diff(_queued(run)) != 0)
     return int(np.flatnonzero(moved)[-1]) if moved.any() else -1
+
+
+def _settled_after(run: Run) -> int:
+    """The same of a run that has settled. Raises Missing if something changed in its last periods: it may go on for ever."""
+    last = _last_change(run)
+    if last >= 0 and len(run.level) - 1 - last < STILL:
+        told = "was still changing threads or queues when it ended"
+        raise Missing(f"a run of {run.experiment} {told}, after {len(run.level)} periods")
+    return last
 
 
 def _seconds_until(run: Run, period: int) -> float:

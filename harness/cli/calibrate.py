@@ -18,7 +18,7 @@ from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
     from harness.calibration.probes import Group
-    from harness.calibration.rounds import Measured
+    from harness.calibration.rounds import Found, Measured
     from harness.calibration.topology import Host
     from harness.machine import Machine
     from harness.software import Software
@@ -35,7 +35,8 @@ Measure what a simulated run on this machine is made of, and write it down:
   config/software/millrace.yaml   steps    what each step of this runtime costs, one by one, without running a graph
 
 Each group is measured in several rounds, all groups in turn; a constant is the median of its rounds, its range their quartiles.
-Constants whose quartiles are more than 20 % apart are named: something else used the machine, or its hypervisor moved the CPUs;
+Measurements beside which a cache line took another time from core to core than beside most are left out, since a hypervisor has
+then moved the CPUs. Constants whose quartiles are more than 20 % apart are named, since something else used the machine;
 calibrate again when it is quiet. What cannot be measured here keeps the value, tag and source that it has in the file.
 
 Threads are pinned, to CPUs that this process may use (taskset narrows them). It takes up to a minute.
@@ -91,10 +92,11 @@ def run(args: argparse.Namespace) -> int:
     before = Reading.now()
     try:
         with ProgressLine(len(groups)) as line:
-            found = measure(groups, setting, 1 if args.quick else ROUNDS, BUDGET_S, line.show)
+            seen = measure(groups, setting, 1 if args.quick else ROUNDS, BUDGET_S, line.show)
     except OSError as error:
         raise RunFailed(f"the system refuses a probe: {error.strerror}") from error
     others = others_share(before, Reading.now())
+    found = seen.constants
     software = {path: one for path, one in found.items() if path.startswith(("cost.", "reference."))}
     machine = {path: one for path, one in found.items() if path not in software}
     files = {}
@@ -104,11 +106,13 @@ def run(args: argparse.Namespace) -> int:
         files[software_path] = _software_file(software_path.stem, software_base, machine_base, software)
     for path, data in files.items():
         write_whole(path, data)
-    notices = list(_notices(host, found, others))
+    moved = _moved(host, machine_base, seen) if len(groups) < len(GROUPS) else None
+    notices = list(_notices(host, seen, others, moved))
     for notice in notices:
         print(f"millrace calibrate: {notice}", file=sys.stderr, flush=True)
     if args.json:
-        say(json.dumps({"machine": _plain(machine), "software": _plain(software), "notices": notices}, indent=2))
+        states = {"visits": seen.visits, "left_out": seen.left_out}
+        say(json.dumps({"machine": _plain(machine), "software": _plain(software), **states, "notices": notices}, indent=2))
     else:
         say("\n".join([*_table(found), *(f"wrote {path}" for path in files)]))
     return 0
@@ -161,7 +165,18 @@ def _origin() -> tuple[str, str]:
     return model, source_of(model, datetime.datetime.now(datetime.UTC).date())
 
 
-def _notices(host: Host, found: Mapping[str, Measured], others: float) -> Iterator[str]:
+def _moved(host: Host, base: Machine, seen: Found) -> tuple[str, float, float] | None:
+    """The constant that tells the machine's state, as it was in the profile and as it is, if these are two states."""
+    from harness.calibration.state import alike, hand_off_constant
+
+    constant = hand_off_constant(host)
+    if constant not in seen.constants or constant not in base.constants or base.constants[constant].tag != "measured":
+        return None
+    before, now = base[constant], seen.constants[constant].value
+    return None if alike(before, now) else (constant, before, now)
+
+
+def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, float] | None) -> Iterator[str]:
     """What a reader should know before believing the numbers."""
     if len(host.cores) < 2:
         yield "one core may be used: what takes two (transfers, contention, waking another core) was left out"
@@ -169,7 +184,16 @@ def _notices(host: Host, found: Mapping[str, Measured], others: float) -> Iterat
         yield "the system does not tell plausible cache sizes: those of the profile stay"
     if others > MOST_OF_OTHERS:
         yield f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again when the machine is quiet"
-    if noisy := [path for path, one in found.items() if one.noisy]:
+    if seen.left_out:
+        yield (
+            f"{seen.left_out} of {seen.visits} measurements were left out: a cache line took another time from core to core than "
+            "in most of them, as when a hypervisor moves the CPUs"
+        )
+    if seen.other_state:
+        yield f"measured in another state of the machine than the rest: {', '.join(seen.other_state)}; calibrate again"
+    if moved:
+        yield f"{moved[0]} was {moved[1]:.3g} and is {moved[2]:.3g}: what was not measured now is of another state of the machine"
+    if noisy := [path for path, one in seen.constants.items() if one.noisy]:
         yield f"quartiles more than 20 % apart: {', '.join(noisy)}"
 
 

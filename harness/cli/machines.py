@@ -77,9 +77,7 @@ def listing(profiles: Sequence[Machine] | Sequence[Software]) -> str:
 def as_text(profile: Machine | Software) -> str:
     """One profile for people: what it is, then a table of its constants."""
     head = [f"{profile.name}: {profile.title}"]
-    sweep: Sequence[str] = ()
     if isinstance(profile, Machine):
-        sweep = tuple(profile.sweep)
         head.append(f"{_shape(profile)} (sockets × chips × cores × SMT): {profile.cpus} CPUs, {_clock(profile)}")
     head.append(
         f"{', '.join(f'{count} {tag}' for tag, count in _tags(profile).items())}; {profile.path}, digest {profile.digest}"
@@ -90,7 +88,7 @@ def as_text(profile: Machine | Software) -> str:
     rows = [("constant", "value", "unit", "tag", "range", "source")]
     for path, constant in profile.constants.items():
         span = "" if constant.low is None or constant.high is None else f"{constant.low:g} .. {constant.high:g}"
-        star = "*" if path in sweep else ""
+        star = "*" if path in profile.sweep else ""
         rows.append((f"{path}{star}", f"{constant.value:g}", _unit(profile, path), constant.tag, span, constant.source))
     return "\n".join([*head, "", *_aligned(plain), "", *_aligned(rows)])
 
@@ -106,7 +104,8 @@ def as_data(profile: Machine | Software, *, constants: bool = False) -> dict:
         **{path: _whole(value) for path, value in profile.plain.items() if "." in path},
     }
     if isinstance(profile, Machine):
-        data |= {"cpus": profile.cpus, "sweep": {path: list(span) for path, span in profile.sweep.items()}}
+        data["cpus"] = profile.cpus
+    data["sweep"] = {path: list(span) for path, span in profile.sweep.items()}
     if constants:
         data["constants"] = {
             path: {

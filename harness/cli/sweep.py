@@ -31,8 +31,9 @@ Without --cell, blocks whose file is there already, measured under the same sett
 goes on where it was. Runs that fail are recorded as failed and told on stderr; they do not end the sweep.
 
 An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only, also
-on one that the experiment does not name. With --over machine.sweep each simulated arm also runs with every constant of its
-machine's sweep at either end of its range, one at a time: figures show the band between the least and the greatest mean.
+on one that the experiment does not name. With --over machine.sweep each simulated arm also runs with every constant that the
+profiles of its machine and its software list as their sweep, at either end of its range, one at a time: figures show the band
+between the least and the greatest mean.
 
 examples:
   millrace sweep --dry-run                            what the quick profile measures, and how long it takes
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cell", metavar="CELL", help="measure this block only, even if it was measured before")
     add_place_arguments(parser, default=None)
     parser.add_argument(
-        "--over", choices=["machine.sweep"], help="vary what the machine's profile lists as its sweep, of simulated blocks"
+        "--over", choices=["machine.sweep"], help="vary what the profiles of machine and software list as their sweep, of simulated blocks"
     )
     parser.add_argument("-o", "--output", metavar="PATH", help="file of the block (with --cell) or folder of all (without)")
     parser.add_argument("--dry-run", action="store_true", help="list the blocks, the number of runs and the estimated time")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from harness.measurement.spec import RunSpec
     from harness.validation.cases import Case
+    from harness.validation.state import State
 
 SUMMARY = "compare what the simulator predicts of this machine with what it measures"
 
@@ -30,7 +31,11 @@ machine's real threads, let the simulator predict the same 96 cases from the cal
 errors, whether the models come in the right order, and whether the targets are met: median error at most 15 %, none above 40 %,
 the order right wherever measured medians differ by more than 15 %.
 
-The default takes up to 8 minutes on 2 CPUs; leave the machine alone meanwhile. Every run is kept when it ends, in files
+A run counts if the machine was then in the state that the profile describes: if a cache line took as long from core to core,
+right before and right after it, as the profile says. A virtual machine changes its state whenever a hypervisor moves its CPUs.
+Runs wait for the right state, up to five minutes in all, and are made again if it has changed.
+
+The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every run is kept when it ends, in files
 beside the output: NAME.measured.jsonl and NAME.predicted.jsonl. A session that was interrupted goes on with --resume;
 predictions, which take less time, are made anew, since profiles and simulator may have changed.
 
@@ -98,16 +103,18 @@ def run(args: argparse.Namespace) -> int:
     from harness.validation.comparison import compare
     from harness.validation.report import report
     from harness.validation.session import RecordLog, kept, left, read_measured, rounds
+    from harness.validation.state import State
     from harness.validation.table import as_frame
     from harness.validation.verdict import judge
 
     chosen = cases(args.cells)
     _check(args)
+    state = State(find_place(LOCAL, simulated=True).described())
     stem = Path(args.output).with_suffix("")
     log, forecasts = (stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted"))
     specs = rounds(chosen, 0 if args.only_predicted or args.measured else args.repeats, args.duration, args.seed)
     before = read_measured(log, "--resume") if args.resume and log.exists() else []
-    records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs)
+    records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs, state.expected_ns)
     due = left(specs, records)
     with Countdown("validate", PREDICT_S * len(chosen) + MEASURE_S * len(due), len(chosen) + len(due)) as line:
         if args.resume:
@@ -117,10 +124,12 @@ def run(args: argparse.Namespace) -> int:
         predicted = _predict(chosen, forecasts, line)
         if specs:
             with RecordLog(log, before) as file:
-                for record in _measure(due, line):
+                for record in _measure(due, line, state):
                     records.append(record)
                     file.append(record)
-    comparisons = compare(chosen, records, predicted)
+        if state.repeated:
+            line.note(f"{state.repeated} run(s) were made again, as the machine changed its state meanwhile")
+    comparisons = compare(chosen, records, predicted, state.expected_ns)
     text = report(comparisons)
     _write(args, as_frame(comparisons, records, predicted), text)
     say(text.rstrip())
@@ -141,7 +150,7 @@ def _write(args: argparse.Namespace, frame: pd.DataFrame, text: str) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise UserError for options that do not go together, outputs that cannot be written, a profile that is not there."""
+    """Raise UserError for options that do not go together and outputs that cannot be written."""
     if args.resume and (args.measured or args.only_predicted):
         other = "--measured" if args.measured else "--only-predicted"
         raise UserError(f"--resume goes on measuring, and with {other} nothing is measured: leave one of them out")
@@ -150,7 +159,6 @@ def _check(args: argparse.Namespace) -> None:
     for option in ("output", "figure", "markdown"):
         if getattr(args, option) is not None:
             check_writable(f"--{option}", getattr(args, option))
-    find_place(LOCAL, simulated=True)
 
 
 def _given(path: Path, chosen: Sequence[Case]) -> list[dict[str, Any]]:
@@ -178,10 +186,10 @@ def _predict(chosen: Sequence[Case], path: Path, line: Countdown) -> list[dict[s
     return records
 
 
-def _measure(due: Sequence[RunSpec], line: Countdown) -> Iterator[dict[str, Any]]:
+def _measure(due: Sequence[RunSpec], line: Countdown, state: State) -> Iterator[dict[str, Any]]:
     from harness.validation.session import measure
 
-    for record in measure(due, lambda spec, phase: line.show(_what(spec, phase)), line.note):
+    for record in measure(due, lambda spec, phase: line.show(_what(spec, phase)), line.note, state):
         _tell(line, MEASURE_S, f"measured #{record['repeat'] + 1}", record)
         yield record
 

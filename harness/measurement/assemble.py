@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.engine import Sample, Totals
 from harness.graph import Flow
-from harness.measurement.control import Step
+from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
 from harness.measurement.oracle import explain
@@ -186,7 +186,7 @@ def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
         "law_tuples_per_s": step.throughput,
         "switched_on": list(step.switched_on),
         "switched_off": list(step.switched_off),
-        "operator_cost": [round(share, 4) for share in sample.operator_cost],
+        "operator_cost": rounded(sample.operator_cost),
         "balancers": [
             {
                 "operator": name,

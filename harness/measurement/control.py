@@ -146,7 +146,7 @@ class Controller:
             pool.begin()
             return "waiting", f"put off: {hindrance}", ((), ())
         before = pool.queued
-        decision = pool.step(sample.time_s, costs=sample.operator_cost)
+        decision = pool.step(sample.time_s, costs=rounded(sample.operator_cost))
         if decision.threads != sample.threads_requested:
             self._engine.set_threads(decision.threads)
         return decision.state, decision.reason, self._switch(before, pool.queued)
@@ -243,9 +243,14 @@ class Loop:
         return queued
 
 
+def rounded(shares: Sequence[float]) -> list[float]:
+    """Costs as a law sees them and as a record has them, the same, so that a replay decides as the run did."""
+    return [round(share, 6) for share in shares]
+
+
 def pool_law(graph: Graph, model: Model, cpus: int | None = None) -> Law | None:
     """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be."""
-    pool = pool_of(graph, model)
+    pool = pool_of(graph, model, cpus)
     if not pool.elastic:
         return None
     if isinstance(model, Multilevel):

@@ -1,7 +1,7 @@
 """M19 Figure 13: the share of heavy operators changes in mid-run; throughput, queues and threads over time.
 
 Reads   timeline.parquet     a row a period: throughput_sink and throughput_source [tuples/s], queued_ports,
-                             threads_active, times [s], parameters
+                             threads_active, times [s], tuples_sent, parameters
         throughput.parquet   which cells and arms there are, and on what they were measured
 Draws   a row a machine, a panel an arm: throughput above, queues and threads below; phases with more heavy operators shaded
 """
@@ -25,12 +25,14 @@ TABLES = ("throughput", "timeline")
 def heavy_phases(rows: pd.DataFrame) -> Iterator[Burst]:
     """When the source sent tuples of even phases: the first operators have other work from there on.
 
-    `rows` are those of one run, from its beginning, in the order of time.
+    `rows` are those of one run, from its first sample, in the order of time. What no sample saw was sent before: a simulated
+    run settles for a moment until its law looks, and sources stop with the last sample.
     """
     phase = int(json.loads(rows["parameters"].iloc[0])["phase"])
-    sent = np.concatenate([[0.0], (rows["throughput_source"] * rows["elapsed_s"]).cumsum()])
+    seen = np.concatenate([[0.0], (rows["throughput_source"] * rows["elapsed_s"]).cumsum()])
+    sent = seen + max(0.0, rows["tuples_sent"].iloc[0] - seen[-1])
     times = np.concatenate([[0.0], rows["time_s"]])
-    for begin in range(phase, int(sent[-1]) + 1, 2 * phase):
+    for begin in range(phase, round(sent[-1]) + 1, 2 * phase):
         yield Burst(*(float(np.interp(count, sent, times)) for count in (begin, begin + phase)))
 
 

@@ -145,7 +145,7 @@ def _diamond(ax: Axes, row: pd.Series, left: float, is_named: bool) -> None:
 
 
 def _band(look: style.ModelStyle) -> dict:
-    """How the means look that other constants of the machine would have given."""
+    """How the means look that other constants would have given."""
     return {
         "facecolor": to_rgba(look.color, BAND_ALPHA),
         "edgecolor": to_rgba(look.color, 0.7),

@@ -130,7 +130,7 @@ def _windows(Plan plan):
 
 cdef dict _scheduling(Run* run):
     cdef uint32_t i
-    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0}
+    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0, "queue_switches": 0}
     for i in range(run.worker_count):
         sums["drains"] += run.workers[i].drains.read()
         sums["searches"] += run.workers[i].searches.read()
@@ -139,4 +139,5 @@ cdef dict _scheduling(Run* run):
     for i in range(run.port_count):
         sums["pushes"] += run.ports[i].pushes.read()
         sums["blocked_pushes"] += run.ports[i].blocked.read()
+        sums["queue_switches"] += run.ports[i].switches.read()
     return sums

@@ -105,6 +105,7 @@ cdef uint32_t switch_on(Run* run, Port* port) noexcept nogil:
         run.contexts.changing.lock()
         find_contexts(run, port.index)
     mode = port.mode.fetch_and(~<uint32_t> NOW_CALLED, memory_order_acq_rel) & ~<uint32_t> NOW_CALLED
+    port.switches.add(1)
     if run.contexts != NULL:
         run.contexts.changing.unlock()
     return mode
@@ -128,6 +129,7 @@ cdef uint32_t switch_off(Worker* worker, Port* port) noexcept nogil:
             if run.contexts != NULL:
                 run.contexts.changing.lock()
             mode = port.mode.fetch_or(NOW_CALLED, memory_order_acq_rel) | NOW_CALLED
+            port.switches.add(1)
             if run.contexts != NULL:
                 find_contexts(run, NO_QUEUE)
                 run.contexts.changing.unlock()

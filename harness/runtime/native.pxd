@@ -198,6 +198,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Counter pushes
         Counter blocked
         atomic[uint64_t] given_up
+        Counter switches
         Counter marks
         TryFlag consuming
         uint32_t open_streams

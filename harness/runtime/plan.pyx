@@ -87,11 +87,11 @@ PYTHON_STACK_BYTES = 2 * 2**20
 cdef class Plan:
     """Owns all memory of a run.
 
-    `graph` is checked; `limit` bounds the tuples of each source (None: no bound); `ns_per_flop` turns busy times into work.
-    Raises UserError if the queues would not fit in memory, RunFailed if the system refuses the memory.
+    `graph` is checked; `limit` bounds the tuples of each source (None: no bound); `ns_per_flop` turns busy times into work;
+    `cpus` are those of the machine that it runs on (None: this process's). Raises UserError if the queues would not fit in memory, RunFailed if the system refuses the memory.
     """
 
-    def __cinit__(self, graph, model, limit, ns_per_flop):
+    def __cinit__(self, graph, model, limit, ns_per_flop, cpus=None):
         self.run = make_array[Run](1)
         self.operators = list(graph.operators.values())
         self.input_ports = list(graph.input_ports())
@@ -125,7 +125,7 @@ cdef class Plan:
         self._make_operators(order, outgoing, incoming, steps, locked, lazy, copies, ns_per_flop)
         self._make_ports(queues, incoming, locked, context, begins_queued(graph, model))
         self._make_states(order, incoming, queued, queues, number, paths, limit)
-        self._make_workers(graph, model, order, outgoing, queued, scheduled, lazy)
+        self._make_workers(graph, pool_of(graph, model, cpus).threads, order, outgoing, queued, scheduled, lazy)
         self.set_batches()
 
     def _size_queues(self, queues):
@@ -364,12 +364,12 @@ cdef class Plan:
             port.room = &state.room
             port.freed = &state.freed
 
-    def _make_workers(self, graph, model, order, outgoing, queued, scheduled, lazy):
+    def _make_workers(self, graph, pool_threads, order, outgoing, queued, scheduled, lazy):
         """One thread for each source and each threaded port, and room for the largest pool."""
         cdef Worker* worker
         cdef uint32_t next_worker = 0, i, owed = 0
         cdef Run* run = self.run
-        self.pool_threads = pool_of(graph, model).threads
+        self.pool_threads = pool_threads
         self.minimum_threads = 1
         if self.pool_threads > 0:
             run.ready = new ReadyPorts(run.port_count)

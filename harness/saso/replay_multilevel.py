@@ -23,6 +23,7 @@ from harness.elasticity import Bounds
 from harness.elasticity.multilevel import Layout, Link, layout_of
 from harness.errors import UserError
 from harness.graph import MAX_PAYLOAD, MAX_THREADS, PortId
+from harness.machine import load_machine
 from harness.models import Dynamic
 from harness.saso import trace_values as checked
 
@@ -80,18 +81,29 @@ def _share(key: str, value: object) -> float:
 
 def layout_of_record(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
     """The graph of a record, None if it is that of another law."""
-    elastic, host = record.get("elastic"), record.get("host")
+    elastic = record.get("elastic")
     if not isinstance(elastic, dict) or elastic.get("places") is None:
         return None
     ports = [_port(f"elastic.places[{i}]", name) for i, name in enumerate(checked.listed(elastic, "places"))]
-    given = host.get("cpus_allowed") if isinstance(host, dict) else None
-    cpus = bounds.maximum if given is None else checked.whole("host.cpus_allowed", given, 1, MAX_THREADS)
+    cpus = _cpus(record) or bounds.maximum
     try:
         graph, _ = topologies.build(record["topology"], record["parameters"], record["seed"])
     except (UserError, KeyError, TypeError, AttributeError):  # of a file, or no whole record
         return _pipeline(ports, [0.0] * len(ports), 0, cpus)
     layout = layout_of(graph, Dynamic(), cpus)
     return layout if layout.ports == ports else _pipeline(ports, [0.0] * len(ports), graph.payload, cpus)
+
+
+def _cpus(record: Mapping[str, Any]) -> int | None:
+    """Of the machine that the run was made on, be it described or the host; None if that is not known."""
+    machine, host = record.get("machine"), record.get("host")
+    if record.get("simulated") is True and isinstance(machine, str):
+        try:
+            return load_machine(machine).cpus
+        except UserError:
+            return None
+    given = host.get("cpus_allowed") if isinstance(host, dict) else None
+    return None if given is None else checked.whole("host.cpus_allowed", given, 1, MAX_THREADS)
 
 
 def _port(key: str, name: object) -> PortId:

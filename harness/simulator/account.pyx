@@ -96,7 +96,7 @@ cdef list _windows(Plan plan, Simulation& simulation):
 cdef dict _scheduling(Plan plan, Simulation& simulation):
     cdef uint32_t i
     cdef Worker* worker
-    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0}
+    sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0, "queue_switches": 0}
     for i in range(plan.run.worker_count):
         worker = &simulation.workers[i]
         sums["drains"] += worker.drains
@@ -106,4 +106,5 @@ cdef dict _scheduling(Plan plan, Simulation& simulation):
     for i in range(plan.run.port_count):
         sums["pushes"] += simulation.ports[i].pushes
         sums["blocked_pushes"] += simulation.ports[i].blocked
+        sums["queue_switches"] += simulation.ports[i].switches
     return sums

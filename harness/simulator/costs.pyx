@@ -55,8 +55,8 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.copy_call = ps(machine["copy.call"])
     for i, place in enumerate(PLACE):
         to.copy_kib[i] = kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"]))
-    for name, i in (("l2", OWN_L2), ("l3", L3), ("dram", DRAM_LOCAL), ("dram", DRAM_REMOTE)):
-        to.latency[i] = ps(machine[f"latency.{name}"])
+    for name, i in (("l2", OWN_L2), ("l3", L3), ("dram", DRAM_LOCAL), ("dram_remote", DRAM_REMOTE)):
+        to.latency[i] = ps(machine.get(f"latency.{name}", machine["latency.dram"]))
     to.dram_kib = kib(machine["copy.socket_dram"])
 
     def us(name):

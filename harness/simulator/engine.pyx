@@ -5,6 +5,7 @@ One seed gives the same run on any machine, bit for bit: times are whole numbers
 """
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 cimport cython
@@ -68,7 +69,11 @@ PATIENCE_US = 20
 """How long a thread looks for what it waits for before it sleeps, where threads have CPUs to themselves: as the runtime."""
 
 PROFILE_S = 1e-4
-"""Virtual time between two looks of the profiler [s]. The runtime looks every 10 ms, but virtual runs are short."""
+"""Virtual time between two looks of the profiler [s]. The runtime looks every millisecond, but virtual periods are short."""
+
+HALF_WINDOW = 5
+"""Samples after which the older one of the profiler's two overlapping windows begins anew. The runtime's are of time (runtime/profiler.pyx),
+about as many periods as these."""
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
 KINDS["control"] = CONTROL
@@ -94,7 +99,7 @@ cdef class SimulatorEngine:
     profile : bool
         Whether to look what operators cost.
     seed : int
-        Of where threads begin and how long wake-ups take.
+        Of how long wake-ups take, and in which order ports are on the list when a run begins.
     events : int
         The run fails after so many: turns of threads, and batches that operators execute.
     """
@@ -105,6 +110,7 @@ cdef class SimulatorEngine:
     cdef readonly int queue_capacity
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
+    cdef tuple windows  # looks when the profiler's older window began, and its younger one; samples since then
     cdef bint started, profiles, bounded
     cdef uint64_t handled, most_events, stretch, origin
     cdef readonly int requested
@@ -128,7 +134,10 @@ cdef class SimulatorEngine:
         self.graph, self.machine, self.software = graph, machine, software
         self.seed, self.replaced = seed, dict(replaced or {})
         self.profiles, self.most_events, self.bounded = profile, events, tuples is not None
-        self.plan = Plan(graph, model, tuples, lambda: hardware_flop_ns(machine))
+        self.plan = Plan(graph, model, tuples, lambda: hardware_flop_ns(machine), machine.cpus)
+        if self.plan.pool_threads > machine.cpus:
+            rule = f"at most {machine.cpus}, the CPUs of machine {machine.name!r}"
+            raise UserError(f"threads must be {rule}, not {self.plan.pool_threads} as graph {graph.name!r} asks for")
         self.queue_capacity = self.plan.capacity
         for operator in self.plan.operators:
             kinds.push_back(BURSTS if operator.kind == "work" and operator.costs else KINDS[operator.kind])
@@ -187,6 +196,7 @@ cdef class SimulatorEngine:
         if self.profiles:
             self.core.profile(<uint64_t> (PROFILE_S / PS))
         self.before = self._read()
+        self.windows = self.before["looks"], self.before["looks"], 0
 
     cdef _fill(self):
         """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge wants them in order."""
@@ -209,7 +219,7 @@ cdef class SimulatorEngine:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
             raise UserError("set_threads was called before start")
-        most = min(MAX_THREADS, max(self.machine.cpus, self.plan.pool_threads))
+        most = min(MAX_THREADS, self.machine.cpus)
         if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= most:
             raise UserError(f"threads must be from 1 to {most} on machine {self.machine.name!r}, not {level!r}")
         if self.core.over:
@@ -285,8 +295,6 @@ cdef class SimulatorEngine:
         self.before = now
         elapsed = now["time_s"] - before["time_s"]
         queues = self.plan.queue_of_port
-        looks = [after - earlier for after, earlier in zip(now["looks"], before["looks"], strict=True)] if self.profiles else []
-        seen = sum(looks)
         return Sample(
             time_s=now["time_s"],
             elapsed_s=elapsed,
@@ -304,7 +312,7 @@ cdef class SimulatorEngine:
             system_cpu=min(1.0, (now["cpu_s"] - before["cpu_s"]) / (elapsed * self.machine.cpus)) if elapsed > 0 else 0.0,
             context_switches=now["switches"] - before["switches"],
             latency_counts=[after - earlier for after, earlier in zip(now["latency"], before["latency"], strict=True)],
-            operator_cost=[count / seen for count in looks] if seen > 0 else [],
+            operator_cost=self._operator_cost(now["looks"]) if self.profiles else [],
             others_cpu=0.0,
             utilisation=_utilisation(before["use"], now["use"]),
             balancers={name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()},
@@ -337,7 +345,8 @@ cdef class SimulatorEngine:
             return self.totals
         if self.started and drain:
             self.core.finishing = True
-            self._pass(timeout_s)
+            with suppress(RunFailed):  # the bound on events: what is left is cut, and `bound` says so
+                self._pass(timeout_s)
         drained = self.started and self.core.open_operators == 0
         if self.started and not self.core.over:
             self._end()
@@ -388,6 +397,14 @@ cdef class SimulatorEngine:
         for thread in range(self.created):
             active += self.core.workers[self.plan.first_scheduler + thread].rest != 2
         return active
+
+    cdef list _operator_cost(self, list looks):
+        """Shares of the looks in the older window: of the last five to ten samples, so that few operators are never seen."""
+        older, younger, samples = self.windows
+        seen = [now - then for now, then in zip(looks, older, strict=True)]
+        self.windows = (younger, looks, 0) if samples + 1 == HALF_WINDOW else (older, younger, samples + 1)
+        total = sum(seen)
+        return [count / total for count in seen] if total > 0 else []
 
     cdef double _queue_fill(self, uint32_t queue):
         return self.core.ports[queue].ring.size() / <double> self.core.ports[queue].ring.slots.size()

@@ -93,7 +93,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         Operator* op
         bool scheduled
         uint32_t mode
-        uint64_t pushes, blocked, given_up
+        uint64_t pushes, blocked, given_up, switches
 
     cdef cppclass Worker:
         uint32_t at

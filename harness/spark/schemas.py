@@ -265,6 +265,7 @@ TABLES: dict[str, StructType] = {
         ports=SMALL,
         congestion=REAL,
         balancer_reason=TEXT,
+        tuples_sent=WHOLE,
         parameters=TEXT,
     ),
     "latency": _table(

@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.measurement.rank_interval import median_interval
 from harness.validation.cases import Case
+from harness.validation.state import fits
 
 UNSTABLE = 0.20
 """An interval that reaches further from its median than this share makes a case *unstable*: reported, and marked."""
@@ -30,9 +31,17 @@ class Comparison:
     failed: int = 0
     unsettled: int = 0
     unsettled_used: bool = False  # the median is of unsettled runs, since no run of the case settled
+    other_state: int = 0  # made in another state of the machine than the profile describes
+    other_state_used: bool = False  # the median is of such runs, since there are no others
     predicted: float | None = None
     failure: str | None = None  # why nothing was predicted
     others: float = 0.0  # share of the CPUs that other processes took while it was measured, mean of the runs
+
+    @property
+    def attempted(self) -> int:
+        """Runs, whatever became of them."""
+        left_out = (0 if self.unsettled_used else self.unsettled) + (0 if self.other_state_used else self.other_state)
+        return self.runs + self.failed + left_out
 
     @property
     def error(self) -> float | None:
@@ -53,23 +62,38 @@ class Comparison:
         """Whether others were at work while it was measured."""
         return self.others > DISTURBED
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether what was measured is not quite what was predicted."""
+        return self.unstable or self.disturbed or self.other_state_used
 
-def compare(cases: Sequence[Case], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]) -> list[Comparison]:
+
+def compare(
+    cases: Sequence[Case],
+    measured: Iterable[dict[str, Any]],
+    predicted: Iterable[dict[str, Any]],
+    expected_ns: float | None = None,
+) -> list[Comparison]:
     """A comparison a case, from the records of both kinds.
 
-    The median is over the runs that are correct and settled; over the unsettled ones where none settled.
+    The median is over the runs that are correct, made in the state of the machine that the profile describes (a line's hand-off
+    takes `expected_ns`), and settled; over the unsettled ones, or those of another state, where there are no others.
     """
     runs: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for record in measured:
         runs[record["cell"], record["arm"]].append(record)
     forecasts = {(record["cell"], record["arm"]): record for record in predicted}
-    return [_compare(case, runs[case.cell, case.arm], forecasts.get((case.cell, case.arm))) for case in cases]
+    return [_compare(case, runs[case.cell, case.arm], forecasts.get((case.cell, case.arm)), expected_ns) for case in cases]
 
 
-def _compare(case: Case, runs: Sequence[dict[str, Any]], forecast: dict[str, Any] | None) -> Comparison:
+def _compare(
+    case: Case, runs: Sequence[dict[str, Any]], forecast: dict[str, Any] | None, expected_ns: float | None
+) -> Comparison:
     good = [run for run in runs if _is_good(run)]
-    settled = [run for run in good if run["settled"]]
-    used = settled or good
+    here = [run for run in good if fits(run, expected_ns)]
+    usable = here or good
+    settled = [run for run in usable if run["settled"]]
+    used = settled or usable
     middle = median_interval([run["sink_tuples_per_s"] for run in used]) if used else (None, None, None)
     failure = None
     if forecast is not None and not _is_good(forecast):
@@ -79,8 +103,10 @@ def _compare(case: Case, runs: Sequence[dict[str, Any]], forecast: dict[str, Any
         *middle,
         runs=len(used),
         failed=len(runs) - len(good),
-        unsettled=len(good) - len(settled),
+        unsettled=len(usable) - len(settled),
         unsettled_used=bool(used) and not settled,
+        other_state=len(good) - len(here),
+        other_state_used=bool(good) and not here,
         predicted=forecast["sink_tuples_per_s"] if forecast is not None and failure is None else None,
         failure=failure,
         others=statistics.fmean(map(_others, used)) if used else 0.0,

@@ -55,12 +55,14 @@ def remarks(each: Comparison) -> list[str]:
         found.append("unstable")
     if each.disturbed:
         found.append(f"others took {each.others:.0%}")
+    if each.other_state:
+        found.append("always in another state" if each.other_state_used else f"{each.other_state} in another state")
     if each.unsettled_used:
         found.append("never settled")
     elif each.unsettled:
         found.append(f"{each.unsettled} unsettled")
     if each.failed:
-        found.append(f"{each.failed} of {each.runs + each.failed + (0 if each.unsettled_used else each.unsettled)} failed")
+        found.append(f"{each.failed} of {each.attempted} failed")
     if each.failure is not None:
         found.append(f"no prediction: {each.failure.replace('|', '/')[:80]}")
     return found
@@ -75,11 +77,18 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         f", which hold the true median with probability {coverage(runs[0], rank(runs[0])):.0%} at least" if runs[0] > 1 else ""
     )
     unstable = sum(each.unstable for each in comparisons)
+    other_state = sum(each.other_state for each in comparisons)
+    states = (
+        f" {other_state} run(s) were made in another state of the machine: a cache line took another time from core to core than "
+        "the profile says. They count only where there are no others."
+        if other_state
+        else ""
+    )
     others = statistics.fmean(each.others for each in comparisons if each.runs)
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
         f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Other processes took {others:.0%} of the "
-        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: one run in virtual time."
+        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: one run in virtual time.{states}"
     )
 
 
@@ -116,7 +125,7 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
             if reliable
             else "none left"
         )
-        lines.append(f"* without the {doubtful} unstable or disturbed case(s): {told}")
+        lines.append(f"* without the {doubtful} unstable or disturbed case(s), or of another state of the machine: {told}")
     if verdict.missing:
         lines.append(
             f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: {_word(met['complete'])}"

@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +23,7 @@ from harness.measurement.records import read_records, record_line, write_records
 from harness.measurement.spec import RunSpec
 from harness.place import LOCAL
 from harness.validation.cases import EXPERIMENT, Case
+from harness.validation.state import State, fits
 
 Record = dict[str, Any]
 Announce = Callable[[RunSpec, str], None]
@@ -42,17 +44,22 @@ def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) ->
     return [replace(spec, order_in_block=place) for place, spec in enumerate(order)]
 
 
-def measure(specs: Sequence[RunSpec], announce: Announce, notify: Callable[[str], None]) -> Iterator[Record]:
-    """Yield the record of each run as it ends. `notify` is told if another measuring process must be waited for."""
+def measure(specs: Sequence[RunSpec], announce: Announce, notify: Callable[[str], None], state: State) -> Iterator[Record]:
+    """Yield the record of each run as it ends, made in a `state` of the machine.
+
+    `notify` is told if another measuring process must be waited for.
+    """
     for _, arms in groupby(specs, key=lambda spec: (spec.cell, spec.repeat)):
         with measuring_lock(notify):
-            yield from predict(list(arms), announce)
+            for spec in arms:
+                tell = partial(announce, spec)
+                yield state.run(lambda spec=spec, tell=tell: run_in_fresh_process(spec, announce=tell), tell)
 
 
 def predict(specs: Sequence[RunSpec], announce: Announce) -> Iterator[Record]:
     """Yield the record of each run as it ends, without the lock: virtual time does not mind who else is measuring."""
     for spec in specs:
-        yield run_in_fresh_process(spec, announce=lambda phase, spec=spec: announce(spec, phase))
+        yield run_in_fresh_process(spec, announce=partial(announce, spec))
 
 
 def key(record: Record) -> Key:
@@ -65,13 +72,18 @@ def is_measured(record: Record) -> bool:
     return record["experiment"] == EXPERIMENT and record["machine"] == LOCAL and not record["simulated"]
 
 
-def kept(records: Sequence[Record], specs: Sequence[RunSpec]) -> list[Record]:
-    """The records that answer one of `specs`, the first one each. A failed run's is kept, whatever it never got to say."""
+def kept(records: Sequence[Record], specs: Sequence[RunSpec], expected_ns: float | None = None) -> list[Record]:
+    """The records that answer one of `specs`, the first one each. A failed run's is kept, whatever it never got to say.
+
+    Those made in another state of the machine than the profile's, whose hand-off is `expected_ns`, are not.
+    """
     wanted = {(spec.cell, spec.arm, spec.repeat): spec for spec in specs}
     found: dict[Key, Record] = {}
     for record in records:
         spec = wanted.get(key(record))
         if spec is None or not is_measured(record):
+            continue
+        if record["error"] is None and not fits(record, expected_ns):
             continue
         if record["error"] is not None or abs(record["duration_s"] - spec.duration_s) < 0.5 * spec.duration_s:
             found.setdefault(key(record), record)

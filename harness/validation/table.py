@@ -18,8 +18,9 @@ def as_frame(
     comparisons: Sequence[Comparison], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]
 ) -> pd.DataFrame:
     """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high, predicted [tuples/s], error
-    [share of measured]; runs, failed, unsettled, unsettled_used, unstable, disturbed, failure, others_cpu [share of the CPUs];
-    cpu_model, cpus_allowed, commit of the measured runs; machine_digest and software of the predicted ones.
+    [share of measured]; runs, failed, unsettled, unsettled_used, other_state, other_state_used, unstable, disturbed, failure;
+    others_cpu [share of the CPUs]; cpu_model, cpus_allowed, commit of the measured runs; machine_digest and software of the
+    predicted ones.
     """
     import pandas as pd
 
@@ -58,6 +59,8 @@ def _row(each: Comparison, run: dict[str, Any], forecast: dict[str, Any]) -> dic
         "failed": each.failed,
         "unsettled": each.unsettled,
         "unsettled_used": each.unsettled_used,
+        "other_state": each.other_state,
+        "other_state_used": each.other_state_used,
         "unstable": each.unstable,
         "disturbed": each.disturbed,
         "predicted": each.predicted,

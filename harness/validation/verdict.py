@@ -14,7 +14,7 @@ class Verdict:
     """What all comparisons of a session amount to."""
 
     overall: Errors | None  # None if no case has an error
-    reliable: Errors | None  # the same without the unstable and the disturbed cases
+    reliable: Errors | None  # the same without the doubtful cases: unstable, disturbed, of another state of the machine
     pairs: Sequence[Pair]
     missing: Sequence[Comparison]  # cases without a measurement or without a prediction
 
@@ -43,7 +43,7 @@ def judge(comparisons: Sequence[Comparison]) -> Verdict:
     """The verdict on the comparisons."""
     return Verdict(
         overall=errors(comparisons),
-        reliable=errors(each for each in comparisons if not (each.unstable or each.disturbed)),
+        reliable=errors(each for each in comparisons if not each.doubtful),
         pairs=pairs(comparisons),
         missing=[each for each in comparisons if each.error is None],
     )

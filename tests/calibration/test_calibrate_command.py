@@ -6,7 +6,10 @@ import json
 import os
 
 import pytest
+import yaml
 
+from harness.calibration.state import hand_off_constant
+from harness.calibration.topology import Host
 from harness.cli import main
 from harness.machine import load_machine
 from harness.software import load_software
@@ -64,9 +67,31 @@ def test_json_has_every_constant_and_nothing_else_is_on_stdout(calibrate):
     code, out, _ = calibrate("--json", "--only", "steps", "--only", "cores")
     assert code == 0
     document = json.loads(out)
-    assert set(document) == {"machine", "software", "notices"}
+    assert set(document) == {"machine", "software", "visits", "left_out", "notices"}
     assert set(document["machine"]["core.fmul_latency_cycles"]) == {"value", "low", "high"}
     assert document["software"]["cost.push_batch"]["value"] > 0
+
+
+def test_what_was_measured_in_a_rare_state_of_the_machine_is_left_out_and_told(calibrate, monkeypatch):
+    hand_offs = iter([25.0, 25.0, 26.0, 120.0])
+    monkeypatch.setattr("harness.calibration.rounds.hand_off_ns", lambda host: next(hand_offs))
+    code, out, err = calibrate("--only", "cores", "--only", "lines", "--only", "steps")
+    assert code == 0
+    assert "millrace calibrate: measured in another state of the machine than the rest: steps; calibrate again" in err
+
+
+@pytest.mark.skipif(len(Host.here().cores) < 2, reason="one core may be used")
+def test_a_part_that_is_measured_in_another_state_than_the_rest_was_is_told(calibrate, tmp_path):
+    calibrate()
+    path = tmp_path / "mine.yaml"
+    near = hand_off_constant(Host.here())
+    value = load_machine(path)[near]
+    machine = yaml.safe_load(path.read_text(encoding="utf-8"))
+    machine["transfer"]["rmw"][near.rpartition(".")[2]] |= {"value": 10 * value, "range": [value, 100 * value]}
+    path.write_text(yaml.safe_dump(machine), encoding="utf-8")
+    code, _, err = calibrate("--only", "lines")
+    assert code == 0
+    assert f"{near} was " in err and "what was not measured now is of another state of the machine" in err
 
 
 def test_one_cpu_leaves_out_what_takes_two_and_says_so(calibrate, tmp_path):

@@ -102,6 +102,7 @@ def periods(
             "system_cpu": 0.5,
             "active_ports": None,
             "congestion": None,
+            "tuples_sent": 0,
             "parameters": "{}",
         }
         | other

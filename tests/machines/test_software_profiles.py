@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from harness.constants import unit_and_meaning
+from harness.engine import open_engine
 from harness.errors import UserError
+from harness.machine import load_machine
+from harness.models import Dynamic
+from harness.place import find_place
 from harness.software import load_software, software_names
+from topologies import build
 
 BAD = {
     "a missing cost": ({"cost.flag": ...}, "cost.flag: missing key"),
@@ -25,6 +30,7 @@ BAD = {
         {"how.back_off_most_ms": ...},
         "how.back_off_most_ms: missing key: idle threads back off",
     ),
+    "a sweep of what is no cost": ({"sweep": ["cost.flags"]}, "sweep[0]: must be the path of a constant"),
     "a back-off that shrinks": ({"how.back_off_factor": 0.5}, "how.back_off_factor: must be 1 or more, not 0.5"),
 }
 
@@ -58,6 +64,34 @@ def test_what_nobody_has_measured_of_streams_is_called_an_estimate():
     costs = [constant for path, constant in constants.items() if path.startswith("cost.")]
     assert {constant.tag for constant in costs} == {"estimate"}
     assert all(constant.high >= 1.5 * constant.low for constant in costs)
+
+
+def test_a_sensitivity_study_varies_machine_and_software_in_turn():
+    place = find_place("xeon", software="streams-4.2")
+    machine, software = load_machine("xeon").sweep, load_software("streams-4.2").sweep
+    assert len(place.sweep) == len(machine) + len(software)
+    assert list(place.sweep)[:4] == [path for pair in zip(machine, software, strict=False) for path in pair][:4]
+    assert place.sweep["cost.push_tuple"] == (8, 50)
+    assert dict(find_place("xeon").sweep) == machine, "what was measured is not varied"
+
+
+def test_a_constant_of_the_software_is_replaced_like_one_of_the_machine():
+    place = find_place("xeon", software="streams-4.2")
+    place.check_constants({"cost.push_tuple": 50.0, "atomic.fence": 9.0})
+    with pytest.raises(UserError, match="'cost.push' is no constant of the profile 'xeon'"):
+        place.check_constants({"cost.push": 50.0})
+    with pytest.raises(UserError, match="cost.push_tuple must be a number above 0, not -1"):
+        place.check_constants({"cost.push_tuple": -1.0})
+
+
+def test_dearer_software_is_slower_when_it_is_simulated():
+    def rate(**constants):
+        graph, _ = build("pipeline", {"operators": 4}, 0)
+        engine = open_engine(graph, Dynamic(4), "xeon", software="streams-4.2", constants=constants)
+        engine.start()
+        return engine.sample(1e-3).sink_tuples
+
+    assert rate(**{"cost.push_tuple": 500.0}) < 0.8 * rate()
 
 
 @pytest.mark.parametrize("name", software_names())

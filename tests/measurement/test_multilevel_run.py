@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -87,6 +89,25 @@ def test_a_law_reads_costs_and_the_queues_of_its_period(scripted):
     assert [reading.queued for reading in seen[:4]] == [frozenset(), {3}, {3, 7}, {7}]
     assert [reading.threads for reading in seen[:3]] == [1, 2, 2]
     assert all(len(reading.costs) == 14 for reading in seen[3:])
+
+
+@pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])
+def test_operators_annotated_manual_never_get_a_queue(simulated, tmp_path):
+    """Their users want their latency."""
+    path = tmp_path / "mine.json"
+    work = [{"work": f"work{number}", "cost": 300} for number in range(8)]
+    manual = {"threading": {"model": "manual"}, "operators": work[2:5]}
+    operators = [{"source": "source"}, *work[:2], manual, *work[5:], {"sink": "sink"}]
+    names = ["source", *(operator["work"] for operator in work), "sink"]
+    path.write_text(json.dumps({"operators": operators, "streams": [list(pair) for pair in pairwise(names)]}))
+    asked = replace(spec(simulated), topology="mine", graph_file=str(path), parameters={}, warmup=0.1 if simulated else 3.0)
+    record = measure(asked)
+    assert record["correct"] and record["error"] is None
+    assert {"work2[0]", "work3[0]", "work4[0]"}.isdisjoint(record["elastic"]["places"])
+    samples = [*record["adaptation"], *record["samples"]]
+    on = {port for sample in samples for port in sample["switched_on"]}
+    assert on <= set(record["elastic"]["places"])
+    assert on or not simulated  # real threads get none while others have the machine
 
 
 def test_a_law_that_wants_a_queue_where_there_is_no_place_fails_the_run(scripted, monkeypatch):

@@ -185,6 +185,7 @@ def period_rows(row: dict, levels: list[int], rate: float = 1e6, period_s: float
             "ports": None,
             "congestion": None,
             "balancer_reason": None,
+            "tuples_sent": 0,
             "parameters": "{}",
         }
         | other

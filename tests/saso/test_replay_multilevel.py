@@ -13,6 +13,7 @@ from harness.cli import main
 from harness.elasticity.multilevel import layout_of
 from harness.errors import UserError
 from harness.graph import PortId
+from harness.measurement.run import RunSpec, measure
 from harness.models import Dynamic
 from harness.saso.replay import answer, parse_trace, replay
 from harness.saso.replay_multilevel import told
@@ -135,6 +136,38 @@ def test_what_the_law_went_by_is_replayed_where_a_record_has_it():
     samples = [sample(1.0, 100.0), sample(2.0, 200.0, law_tuples_per_s=230.0), sample(3.0, 300.0, law_tuples_per_s=None)]
     trace = parse_trace(json.dumps(record(samples=samples)))
     assert [reading.throughput for reading in trace.readings][-3:] == [100.0, 230.0, 300.0]
+
+
+def test_the_record_of_a_simulated_run_has_the_described_machines_cpus():
+    trace = parse_trace(json.dumps(record(simulated=True, machine="xeon:16")))
+    assert trace.layout.cpus == 16
+    unknown = parse_trace(json.dumps(record(simulated=True, machine="nowhere")))
+    assert unknown.layout.cpus == 4
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("law", ["streams", "middleware19", "millrace"])
+def test_a_run_replayed_decides_as_it_did(law):
+    spec = RunSpec(
+        topology="pipeline",
+        parameters={"operators": 30, "cost": 100},
+        model="multilevel",
+        law=law,
+        maximum=16,
+        machine="xeon:16",
+        simulated=True,
+        warmup=0.0,
+        duration_s=0.15,
+        period_s=0.005,
+    )
+    made = measure(spec)
+    assert made["correct"]
+    samples = [*made["adaptation"], *made["samples"]]
+    decisions = replay(law, parse_trace(json.dumps(made)))
+    assert len(decisions) == len(samples) >= 30
+    assert [decision.threads for decision in decisions[:-1]] == [sample["threads_requested"] for sample in samples[1:]]
+    assert [len(decision.queued) for decision in decisions[:-1]] == [sample["queued_ports"] for sample in samples[1:]]
+    assert len({len(decision.queued) for decision in decisions}) > 1
 
 
 def test_a_sample_that_the_law_did_not_see_is_left_out():

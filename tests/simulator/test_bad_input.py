@@ -10,7 +10,7 @@ from harness.simulator.engine import SimulatorEngine
 
 from harness.engine import Engine, open_engine
 from harness.errors import RunFailed, UserError
-from harness.graph import Graph, PortId
+from harness.graph import IN_FORCE, Graph, PortId, Threading
 from harness.machine import load_machine
 from harness.models import Dedicated, Dynamic, Manual
 from harness.software import load_software
@@ -60,6 +60,28 @@ def test_a_constant_that_the_machine_does_not_have_is_named(constants: dict[str,
 def test_a_constant_is_a_number_above_0(value: object) -> None:
     with refused("atomic.fence must be a number above 0", "not"):
         simulated(pipeline(), Manual(), constants={"atomic.fence": value})
+
+
+def annotated(threads: int | None) -> Graph:
+    """A graph that asks for a pool by itself, of so many threads or of as many as there are CPUs."""
+    graph = Graph("annotated", 8)
+    token = IN_FORCE.set(Threading("dynamic", threads))
+    work = graph.work("work", 1)
+    IN_FORCE.reset(token)
+    graph.connect(graph.source("source"), work)
+    graph.connect(work, graph.sink("sink"))
+    return graph
+
+
+@pytest.mark.parametrize(("machine", "cpus"), [("local", 2), ("xeon:16", 16), ("power8", 184)])
+def test_a_pool_that_only_the_graph_asks_for_has_the_described_machines_cpus(machine: str, cpus: int) -> None:
+    assert simulated(annotated(None), Manual(), machine).threads == 1 + cpus  # and the source's thread
+
+
+def test_a_graph_that_asks_for_more_threads_than_the_machine_has_cpus_is_refused() -> None:
+    assert simulated(annotated(12), Manual(), "cstream").threads == 13
+    with refused("threads must be at most 12", "'cstream'", "not 13", "graph 'annotated'"):
+        simulated(annotated(13), Manual(), "cstream")
 
 
 @pytest.mark.parametrize(("machine", "cpus"), [("local", 2), ("cstream", 12), ("xeon", 176), ("power8", 184)])
@@ -153,6 +175,16 @@ def test_a_run_fails_when_it_has_taken_all_its_events_and_says_so(events: int) -
     assert str(events) in engine.simulation["bound"]
     totals = engine.stop(drain=False, timeout_s=1.0)
     assert totals.correct and not totals.drained
+
+
+def test_a_drain_that_takes_all_events_is_cut_and_everything_is_accounted_for() -> None:
+    engine = bounded(5000)
+    engine.start()
+    engine.sample_events(4900)
+    totals = engine.stop(drain=True, timeout_s=1.0)
+    assert totals.correct and not totals.drained and totals.in_flight > 0
+    assert "reached its bound of 5000 events" in engine.simulation["bound"]
+    assert engine.stop(drain=True, timeout_s=1.0) is totals
 
 
 def test_a_run_within_its_bound_says_nothing_of_it() -> None:

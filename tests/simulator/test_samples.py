@@ -133,6 +133,28 @@ def test_the_profiler_sees_where_the_work_is() -> None:
         assert cost["head"] == pytest.approx(0.1, abs=0.05)
 
 
+def test_costs_are_of_several_samples_so_that_short_ones_show_most_operators() -> None:
+    """Forty looks a sample at a hundred operators: one alone shows a third of them."""
+    samples = samples_of(simulated(pipeline(100, cost=100), Dynamic(1), profile=True), 2e-3, 20)
+    unseen = [sum(share == 0.0 for share in sample.operator_cost) for sample in samples]
+    assert unseen[0] > 50
+    assert max(unseen[5:]) < 40
+    assert all(sum(sample.operator_cost) == pytest.approx(1.0) for sample in samples)
+
+
+def test_costs_follow_work_that_moves_within_ten_samples() -> None:
+    graph = Graph("moves", 8)
+    head = graph.work("head", costs=[(20_000, 10), (10**9, 1000)])
+    graph.connect(graph.source("source"), head)
+    graph.connect(chain(graph, head, 1, cost=500), graph.sink("sink"))
+    names = list(graph.operators)
+    samples = samples_of(simulated(graph, Manual(), profile=True), 2e-3, 60)
+    shares = [sample.operator_cost[names.index("head")] for sample in samples if sample.operator_cost]
+    assert shares[0] < 0.2 and shares[-1] > 0.5
+    moved = next(place for place, share in enumerate(shares) if share > 0.25)
+    assert all(share > 0.5 for share in shares[moved + 10 :])
+
+
 def test_a_paced_source_sends_what_is_due() -> None:
     graph = Graph("paced", 8)
     graph.connect(chain(graph, graph.source("source", rate=1e5), 2), graph.sink("sink"))

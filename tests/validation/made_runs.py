@@ -30,6 +30,11 @@ def measured(of: Case, *rates: float, **changes: Any) -> list[dict[str, Any]]:
     return [record_of(of.measured(0.2, repeat), rate, **changes) for repeat, rate in enumerate(rates)]
 
 
+def made_in(hand_offs_ns: list[float], *rates: float, of: Case = PIPELINE, **changes: Any) -> list[dict[str, Any]]:
+    """Runs beside which a cache line took so long from core to core."""
+    return measured(of, *rates, host=HOST | {"hand_offs_ns": hand_offs_ns}, **changes)
+
+
 def predicted(of: Case, rate: float, **changes: Any) -> dict[str, Any]:
     """The prediction of the case."""
     return record_of(of.predicted(), rate, **changes)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.validation.cases import cases
 from harness.validation.comparison import compare, errors, errors_by
-from tests.validation.made_runs import PIPELINE, beside, case, measured, predicted
+from tests.validation.made_runs import PIPELINE, beside, case, made_in, measured, predicted
 
 RATES = st.floats(1.0, 1e9)
 
@@ -36,6 +36,15 @@ def test_unsettled_runs_count_only_where_none_settled():
     assert (mixed.measured, mixed.runs, mixed.unsettled, mixed.unsettled_used) == (300.0, 1, 2, False)
     none = only(unsettled, [])
     assert (none.measured, none.runs, none.unsettled, none.unsettled_used) == (105.0, 2, 2, True)
+
+
+def test_runs_of_another_state_of_the_machine_count_only_where_there_are_no_others():
+    other = made_in([120.0, 121.0], 100.0, 110.0)
+    mixed = only([*other, *made_in([25.0, 26.0], 300.0), *made_in([25.0, 120.0], 9.0)], [], 25.0)
+    assert (mixed.measured, mixed.runs, mixed.other_state, mixed.other_state_used, mixed.attempted) == (300.0, 1, 3, False, 4)
+    none = only(other, [], 25.0)
+    assert (none.measured, none.runs, none.other_state, none.other_state_used, none.attempted) == (105.0, 2, 2, True, 2)
+    assert only(other, []).other_state == only(measured(PIPELINE, 5.0), [], 25.0).other_state == 0
 
 
 def test_a_case_without_good_runs_or_with_a_failed_prediction_has_no_error_and_says_why():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,8 @@ from harness.measurement.records import read_records, record_line
 from harness.validation import session
 from harness.validation.cases import cases
 from harness.validation.session import RecordLog, kept, left, measure, predict, read_measured, rounds
-from tests.validation.made_runs import PIPELINE, case, measured, predicted, record_of
+from harness.validation.state import State
+from tests.validation.made_runs import PIPELINE, case, made_in, measured, predicted, record_of
 
 
 @given(repeats=st.integers(0, 4), seed=st.integers(0, 2**63))
@@ -73,6 +75,15 @@ def test_a_failed_run_stays_failed_and_a_run_counts_once():
     assert kept([*failed, *measured(PIPELINE, 7.0)], specs) == failed
 
 
+def test_a_run_of_another_state_of_the_machine_is_measured_again():
+    specs = rounds([PIPELINE], 2, 0.2, 1)
+    other, same = made_in([25.0, 120.0], 5.0, 6.0)[0], made_in([25.0, 26.0], 7.0, 8.0)[1]
+    assert kept([other, same], specs, 24.0) == [same]
+    assert kept([other, same], specs, None) == [other, same]
+    failed = made_in([25.0, 120.0], 0.0, error="no memory")
+    assert kept(failed, specs, 24.0) == failed
+
+
 def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     seen = []
@@ -83,7 +94,8 @@ def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypat
 
     monkeypatch.setattr(session, "run_in_fresh_process", run)
     specs = rounds([PIPELINE, case("dedicated")], 2, 0.2, 1)
-    records = list(measure(specs, lambda spec, phase: seen.append((spec, phase)), notify=pytest.fail))
+    state = State(SimpleNamespace(get=lambda path: None))
+    records = list(measure(specs, lambda spec, phase: seen.append((spec, phase)), pytest.fail, state))
     assert [(record["arm"], record["repeat"]) for record in records] == [(spec.arm, spec.repeat) for spec in specs]
     assert seen == [(spec, "measuring") for spec in specs]
     assert list(tmp_path.glob("millrace-*.lock"))

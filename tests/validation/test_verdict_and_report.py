@@ -42,7 +42,7 @@ def test_unstable_cases_count_and_are_told_apart():
     text = report(comparisons)
     assert "* worst error +60.0%, pipeline, cost 1, payload 128, dedicated (at most 40%): MISSED" in text
     assert (
-        "* without the 1 unstable or disturbed case(s): median 0.0%, worst +0.0%, pipeline, cost 1, payload 128, manual" in text
+        "* without the 1 unstable or disturbed case(s), or of another state of the machine: median 0.0%, worst +0.0%, pipeline, cost 1, payload 128, manual" in text
     )
 
 
@@ -96,8 +96,8 @@ def test_cases_that_others_disturbed_count_and_are_told_apart():
     comparisons = [beside(quiet, 100.0, 110.0), replace(beside(noisy, 100.0, 300.0), others=0.06)]
     assert [each.disturbed for each in comparisons] == [False, True]
     assert judge(comparisons).reliable.cases == 1
-    assert "* without the 1 unstable or disturbed case(s): median 10.0%, worst +10.0%" in report(comparisons)
-    assert "* without the 1 unstable or disturbed case(s): none left" in report(comparisons[1:])
+    assert "* without the 1 unstable or disturbed case(s), or of another state of the machine: median 10.0%, worst +10.0%" in report(comparisons)
+    assert "* without the 1 unstable or disturbed case(s), or of another state of the machine: none left" in report(comparisons[1:])
 
 
 def test_the_report_of_a_small_session_reads_so():
@@ -117,6 +117,19 @@ def test_remarks_say_what_is_wrong_with_a_case():
     assert rows[4].endswith("| unstable; others took 30%; 2 unsettled; 1 of 6 failed; no prediction: a/b |")
     assert "never settled; 2 of 3 failed" in rows[5]
     assert rows[5].split("|")[6].strip() == "-"  # one run has no interval
+
+
+def test_runs_of_another_state_of_the_machine_are_told():
+    from harness.validation.comparison import Comparison
+
+    some = Comparison(case(), 100.0, 100.0, 100.0, runs=2, other_state=1, predicted=100.0)
+    all_of_them = Comparison(case("dedicated"), 50.0, 50.0, 50.0, runs=3, other_state=3, other_state_used=True, predicted=90.0)
+    text = report([some, all_of_them])
+    rows = text.splitlines()
+    assert rows[4].endswith("| 1 in another state |") and rows[5].endswith("| always in another state |")
+    assert "4 run(s) were made in another state of the machine" in text
+    assert judge([some, all_of_them]).reliable.cases == 1
+    assert "another state of the machine: a cache" not in report(cell((100, 100)))
 
 
 def test_without_measurements_the_report_has_the_predictions_and_no_verdict():

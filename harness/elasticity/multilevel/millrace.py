@@ -89,6 +89,7 @@ class Millrace(MultilevelLaw):
 
     def decide(self, reading: Reading) -> Decision:
         """What to do after a period."""
+        self._granted: bool | None = None
         level = self.bounds.clamp(reading.threads)
         queued = frozenset(place for place in reading.queued if 0 <= place < len(self.layout.ports))
         every = max(1, len(self.layout.ports))
@@ -164,7 +165,8 @@ class Millrace(MultilevelLaw):
         self._left = 0  # times that it went from where it had settled, or wanted to
         self._trims = 0  # looks at fewer threads
         self._hurt = 0  # periods in a row that brought less than the best configuration
-        self._recalled = False  # the load is one that was known, and no period has shown yet that it is that one
+        # Where it was when it took the load for a known one, what that brought, and the evidence there; until it is that load
+        self._recalled: tuple[Place, float, Evidence] | None = None
 
     def _choose(self, place: Place, why: str = "") -> Decision:
         """Look at another configuration, or settle on the best of those that it has been at."""
@@ -205,7 +207,7 @@ class Millrace(MultilevelLaw):
             if not known:
                 self._trims += 1
                 what = f"{self._named(target)} may bring as much as {self._named(view.best)}"
-        if target != row and self._climbs(row, target) and not self.cpu.acceptable():
+        if target != row and self._climbs(row, target) and not self._may_climb():
             return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
         self._left += place == self._settled and target != row
         self._chosen = options.place(target) if state == "learning" else None
@@ -235,11 +237,16 @@ class Millrace(MultilevelLaw):
         assert options is not None
         every = frozenset(range(len(self.layout.ports)))
         level = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
-        if 2 * options.busy(best) > self.layout.cpus or not self.cpu.acceptable():
-            return None
-        if any(queued == every for queued, _ in self._evidence.places):
+        tried = any(queued == every for queued, _ in self._evidence.places)
+        if tried or 2 * options.busy(best) > self.layout.cpus or not self._may_climb():
             return None
         return options.row((every, level))
+
+    def _may_climb(self) -> bool:
+        """What the CPU limit says, which is asked once a period at most."""
+        if self._granted is None:
+            self._granted = self.cpu.acceptable()
+        return self._granted
 
     def _climbs(self, row: int, target: int) -> bool:
         """Whether a configuration may need more of the CPUs."""
@@ -273,8 +280,10 @@ class Millrace(MultilevelLaw):
         off, before = value - watch.expected, watch.suspect
         verdict = watch.see(value)
         if verdict == "same":
-            self._recalled = False
+            self._recalled = None
             return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNS else None
+        if self._recalled is not None and value < self._recalled[1] - HURTS:
+            return self._take_back(place, value, *self._recalled)
         if verdict == "burst":
             reason = f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay"
             return Decision(place[1], reason, "settled", place[0])
@@ -292,8 +301,8 @@ class Millrace(MultilevelLaw):
         if self._settled == place and self._watch is not None and self._options is not None and self._fit is not None:
             load = load_of(place, self._watch, self._evidence, self._options.shares, self._hypotheses, self._fit)
             self._loads = remember(self._loads, load)
-            if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
-                return self._recall(place, known[-1])
+            if known and self._recalled is None:  # a load taken for a known one must not lead from one to the next
+                return self._recall(place, value, known[-1])
         self._forget(place, value)
         return None
 
@@ -310,19 +319,29 @@ class Millrace(MultilevelLaw):
         self._divide(float(np.median(self._hypotheses.hop)))
         self._begin()
 
-    def _recall(self, place: Place, load: Load) -> Decision:
+    def _recall(self, place: Place, value: float, load: Load) -> Decision:
         """To the configuration of a load that is known; refused, it is asked for again in each period that shows the load."""
         options = self._options
         assert options is not None
         row, target = options.row(place), options.row(load.place)
         why = f"load as before, when {self._named(target)} was best"
-        if self._climbs(row, target) and not self.cpu.acceptable():
+        if self._climbs(row, target) and not self._may_climb():
             return Decision(place[1], f"{why}, but the CPU limit refuses → stay", "refused", place[0])
+        before = place, value, self._evidence
         self._begin()
         self._evidence.add(load.place, load.expected)
-        self._settled, self._recalled = load.place, True
+        self._settled, self._recalled = load.place, before
         self._watch = Watch(load.expected, load.deviation, float(self.set["change"]), still=LEARNS)
         return Decision(load.place[1], f"{why} → there", "settled", load.place[0])
+
+    def _take_back(self, place: Place, value: float, before: Place, brought: float, evidence: Evidence) -> Decision:
+        """Where it was, when it turns out that the load is not the known one and was better off there; a new search begins."""
+        self._evidence = evidence  # of the load before: what has changed since is measured by it
+        self._forget(before, brought)
+        self._evidence.add(before, brought)
+        self._evidence.add(place, value)
+        reason = f"not that load, and {-math.expm1(value - brought):.0%} less: a search begins → back"
+        return Decision(before[1], reason, "searching", before[0])
 
 
 LAW = Millrace

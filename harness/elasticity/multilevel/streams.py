@@ -10,7 +10,8 @@ law is their coordination. T is the throughput of the period, N the level. A cou
 
 So a step that adds queues costs one period, and one that removes any costs two. The first phase is *ports*, a round UP:
 
-  ports     validate, N grew from N', T / T(N') > max(1.05, 0.6 N / N')    N is not searched; phase threads, c := 0
+  ports     validate, N grew from N', T / T(N') > max(1.05, 0.6 N / N')    N is not searched; the record's T is raised to T,
+                                                                           if that is more; phase threads, c := 0
             otherwise                                                      N is searched; a step of the round; if it is over:
     changed, a record, T at most the record's       the round is undone; N joins the explored; *
     changed, otherwise                              the level's first throughput is T; UP: levels above are untrusted;

@@ -139,6 +139,7 @@ struct Port {
   Counter pushes;                  // batches
   Counter blocked;                 // batches that had to wait: the queue was full or the producer side taken
   std::atomic<uint64_t> given_up;  // tuples that blocked producers dropped because the run was cut short
+  Counter switches;                // times that the queue came or went; the producer side counts
   Counter marks;  // punctuations put into the queue, counted before they are published: the consumer need not look for them
   alignas(CACHE_LINE) TryFlag consuming;
   uint32_t open_streams;  // streams into this port that have not ended

@@ -24,7 +24,10 @@ from harness.saso.score import STILL, settled_at
 
 @dataclass(frozen=True)
 class Score:
-    """Means over the scenario's phases; overshoots: the highest of them; bests and settled ones: of the last phase."""
+    """Means over the scenario's phases; overshoots: the highest of them; bests and settled ones: of the last phase.
+
+    `phases`: accuracy and threads in each of them.
+    """
 
     best_throughput: float
     best_threads: int
@@ -37,6 +40,7 @@ class Score:
     queue_overshoot: float
     changes: float
     regret: float
+    phases: tuple[tuple[float, float], ...]
 
 
 def score(scenario: Scenario, trace: Trace) -> Score:
@@ -57,6 +61,7 @@ def score(scenario: Scenario, trace: Trace) -> Score:
         queue_overshoot=max(queue_overshoot),
         changes=fmean(changes),
         regret=fmean(lost),
+        phases=tuple(zip(accuracy, threads, strict=True)),
     )
 
 

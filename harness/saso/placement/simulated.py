@@ -129,6 +129,7 @@ def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float) -> Row:
     after = slice(settled if settled < len(where) else -STILL, None)
     climbed, more = (max((new for old, new in pairwise(each) if new > old), default=0) for each in (done.levels, done.queues))
     moves = sum(one != other for one, other in pairwise(where[after]))
+    accuracy, threads = fmean(done.throughputs[-STILL:]) / top, fmean(done.levels[after])
     return Row(
         law=law,
         **facts(scenario),
@@ -138,14 +139,15 @@ def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float) -> Row:
         best_throughput=top,
         best_threads=best.levels[-1],
         best_queues=best.queues[-1],
-        settled_threads=fmean(done.levels[after]),
+        settled_threads=threads,
         settled_queues=fmean(done.queues[after]),
-        accuracy=fmean(done.throughputs[-STILL:]) / top,
+        accuracy=accuracy,
         settling=float(settled),
         overshoot=climbed / best.levels[-1],
         queue_overshoot=more / max(1, best.queues[-1]),
         changes=50.0 * moves / len(where[after]),
         regret=1.0 - fmean(done.throughputs) / top,
+        phases=((accuracy, threads),),
         levels=tuple(done.levels),
         queues=tuple(done.queues),
     )

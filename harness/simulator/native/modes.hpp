@@ -17,6 +17,7 @@ inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* fir
   } else if (port.mode == OPENING) {
     find_contexts(port.index);
     port.mode = QUEUED;
+    ++port.switches;
   }
   const bool called = port.mode & NOW_CALLED;
   if (called) {
@@ -56,6 +57,7 @@ inline Task<> Simulation::switch_off(Worker& w, Port& port) {
       co_await pass(w);
       if (port.ring.size() == 0) {
         port.mode |= NOW_CALLED;
+        ++port.switches;
         find_contexts(millrace::Contexts::NO_QUEUE);
       }
       release(w, port);

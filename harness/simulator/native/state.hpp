@@ -150,7 +150,7 @@ struct Port {
   Touch filled, emptied;  // by the producer, by the consumer
   bool ready = false;
   Line ready_line, node;  // `node`: its entry in the list of ready ports
-  uint64_t pushes = 0, blocked = 0, given_up = 0, marks = 0, marks_taken = 0;
+  uint64_t pushes = 0, blocked = 0, given_up = 0, switches = 0, marks = 0, marks_taken = 0;
   uint32_t open_streams = 0;
   Worker* patient = nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
   Worker* patient_producer = nullptr;

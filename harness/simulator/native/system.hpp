@@ -250,6 +250,7 @@ class System {
     std::vector<Thread*> waiting;  // a heap: the smallest virtual run time in front
     int64_t least = 0;             // virtual run time that no thread here is far behind
     Time idle_since = 0;
+    Time cold_at = 0;  // before it no waiting thread's cache counts as cold: spares a look at all of them
     bool preempt = false;
   };
   struct Core {
@@ -269,6 +270,7 @@ class System {
   }
   void enqueue(Cpu& cpu, Thread& thread) {
     thread.state = Thread::RUNNABLE;
+    cpu.cold_at = std::min(cpu.cold_at, cold_at(thread));
     cpu.waiting.push_back(&thread);
     std::push_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
     ++queued_;
@@ -398,7 +400,9 @@ class System {
   uint64_t used(const Socket& socket) const noexcept {
     const uint64_t passed = std::min<uint64_t>((now - socket.used_at) / NANOSECOND, 8 * MEMORY_NS),
                    memory = std::min<uint64_t>(socket.used_at / NANOSECOND, MEMORY_NS);
-    return passed + memory == 0 ? 0 : (socket.used * memory + socket.busy_cpus * ONE * passed) / (memory + passed);
+    if (passed + memory == 0) return 0;
+    const Wide weighed = Wide{socket.used} * memory + Wide{socket.busy_cpus} * ONE * passed;  // beyond 64 bits from 166 busy CPUs on
+    return static_cast<uint64_t>(weighed / (memory + passed));
   }
   uint32_t idle_in(uint32_t socket) const noexcept {
     const uint32_t first = socket * cpus_per_socket();
@@ -446,12 +450,18 @@ class System {
     return nullptr;
   }
   // The place of a waiting thread whose cache counts as cold; NONE if there is none.
-  uint32_t cold(const Cpu& cpu) const noexcept {
+  uint32_t cold(Cpu& cpu) const noexcept {
+    if (now < cpu.cold_at) return NONE;
+    Time first = UINT64_MAX;
     for (uint32_t place = 0; place < cpu.waiting.size(); ++place) {
-      if (cpu.waiting[place]->ran == 0 || cpu.waiting[place]->ran + machine_.migration_cost <= now) return place;
+      const Time when = cold_at(*cpu.waiting[place]);
+      if (when <= now) return place;
+      first = std::min(first, when);
     }
+    cpu.cold_at = first;
     return NONE;
   }
+  Time cold_at(const Thread& thread) const noexcept { return thread.ran == 0 ? 0 : thread.ran + machine_.migration_cost; }
   Thread* take_out(Cpu& cpu, uint32_t place) {
     Thread* thread = cpu.waiting[place];
     cpu.waiting.erase(cpu.waiting.begin() + place);
@@ -483,6 +493,7 @@ class System {
   }
   void count_runnable(int change) noexcept { integrate(), runnable_ += static_cast<uint64_t>(change); }
 
+  __extension__ using Wide = unsigned __int128;
   static constexpr uint32_t NONE = UINT32_MAX;
   static constexpr uint64_t ONE = 1 << 28, MEMORY_NS = 46'000'000;
   const Machine& machine_;

@@ -1,4 +1,5 @@
-"""What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling, a user's own operators.
+"""What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling, a user's own operators; and what
+simulating costs.
 
 Run  make limits  or, for some of them,  make limits ARGS='memory latency'
 
@@ -14,7 +15,7 @@ from harness.errors import RunFailed
 from harness.measurement.lock import measuring_lock
 from tests.benchmarks.fresh import Missing
 
-LIMITS = ("memory", "planning", "latency", "suspended", "kernel", "profiler", "user_operators")
+LIMITS = ("memory", "planning", "latency", "suspended", "kernel", "profiler", "user_operators", "simulator")
 """Modules of this package. Each has a TITLE, HEADINGS, and rows() that measures."""
 
 

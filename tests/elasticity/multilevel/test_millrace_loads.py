@@ -95,6 +95,24 @@ def test_a_load_that_it_knows_needs_no_search():
     assert any("load as before" in step.decision.reason for step in steps[70:73])
 
 
+def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts():
+    surface = pipeline(cpus=4)
+    other = replace(surface, flop_s=1e-11, call_s=1e-10)
+    law = law_of(surface)
+    steps = drive(law, lambda period: surface if period < 35 else other, 70)
+    while "load as before" not in steps[-1].decision.reason:
+        steps += drive(law, surface, 1, steps)
+        assert len(steps) < 75
+    left = steps[-1].queued, steps[-1].threads
+    third = slower(surface, 5.0)
+    steps += drive(law, third, 2, steps)
+    assert (steps[-2].queued, steps[-2].threads) == (steps[34].queued, steps[34].threads) != left
+    assert (steps[-1].queued, steps[-1].threads) == left
+    assert steps[-2].decision.reason.startswith("not that load, and ")
+    steps += drive(law, third, 2 * PERIODS, steps)
+    assert steps[-1].throughput >= 0.93 * max(step.throughput for step in steps[-2 * PERIODS :])
+
+
 def test_refused_a_known_load_is_asked_for_until_it_is_granted():
     cpu = Cpu()
     surface = pipeline(cpus=4)

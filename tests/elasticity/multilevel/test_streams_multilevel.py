@@ -61,6 +61,12 @@ def test_threads_that_bring_enough_alone_make_a_round_unnecessary():
         assert told(decisions)[4:] == [(4, 2, "climbing"), (4, 2, "waiting"), (4, 4 if state == "placing" else 2, state)]
 
 
+def test_a_round_that_is_spared_raises_what_the_next_one_must_beat():
+    subject = law()
+    feed(subject, [*FOUND, 200.0, 200.0, 241.0], TWO_AND_TWO)
+    assert subject._record == AdjustmentRecord(2, 241.0, changed=True)
+
+
 def test_after_enough_the_thread_law_steps_in_the_next_period():
     decisions = feed(law(), [*FOUND, 200.0, 200.0, 241.0, 241.0], TWO_AND_TWO)
     assert told(decisions)[-1] == (8, 2, "climbing")

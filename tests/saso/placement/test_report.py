@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 
 import pytest
 
@@ -34,13 +35,22 @@ PLAIN = Row(
     queue_overshoot=1.0,
     changes=0.0,
     regret=0.02,
+    phases=((0.99, 4.0),),
     levels=(1, 4),
     queues=(0, 3),
 )
+
+
+def like(row, *phases, **changes):
+    """The row with other accuracies and threads, a pair a phase."""
+    accuracies, threads = zip(*phases, strict=True)
+    return replace(row, accuracy=fmean(accuracies), settled_threads=threads[-1], phases=phases, **changes)
+
+
 OTHERS = [
-    replace(PLAIN, law="manual", accuracy=0.3, settled_threads=1.0, settling=0.0),
-    replace(PLAIN, law="dynamic", accuracy=0.9, settled_threads=8.0),
-    replace(PLAIN, law="streams", accuracy=0.95, settling=40.0, settled_threads=6.0),
+    like(PLAIN, (0.3, 1.0), law="manual", settling=0.0),
+    like(PLAIN, (0.9, 8.0), law="dynamic"),
+    like(PLAIN, (0.95, 6.0), law="streams", settling=40.0),
 ]
 FAIR = [PLAIN, *OTHERS]
 
@@ -50,29 +60,68 @@ def kept(rows):
 
 
 def test_a_law_that_is_near_fast_and_frugal_keeps_all_promises():
-    assert kept(FAIR) == [True, True, True, True]
+    assert kept(FAIR) == [True] * 5
 
 
 @pytest.mark.parametrize(
-    ("change", "broken"),
-    [({"accuracy": 0.94}, 0), ({"accuracy": 0.84}, 1), ({"settling": 21.0}, 2), ({"settled_threads": 7.0}, 3)],
+    ("ours", "broken"),
+    [
+        (like(PLAIN, (0.94, 4.0)), 0),
+        (like(PLAIN, (0.84, 4.0)), 1),
+        (replace(PLAIN, settling=21.0), 2),
+        (like(PLAIN, (0.99, 7.0)), 3),
+    ],
+    ids=["accuracy", "baselines", "settling", "threads"],
 )
-def test_a_promise_that_is_broken_is_told(change, broken):
-    assert kept([replace(PLAIN, **change), *OTHERS])[broken] is False
+def test_a_promise_that_is_broken_is_told(ours, broken):
+    assert kept([ours, *OTHERS])[broken] is False
+
+
+@pytest.mark.parametrize(
+    ("bad", "broken"), [((0.94, 4.0), {0}), ((0.85, 4.0), {0, 1}), ((0.99, 7.0), {3, 4})], ids=["accuracy", "baselines", "threads"]
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_promise_has_to_be_kept_in_each_phase(bad, broken, first):
+    ours = like(PLAIN, *((bad, (0.99, 4.0)) if first else ((0.99, 4.0), bad)))
+    found = kept([ours, *(like(row, *row.phases * 2, settling=row.settling) for row in OTHERS)])
+    assert {place for place, each in enumerate(found) if not each} == broken
+
+
+def test_settling_is_compared_scenario_by_scenario():
+    quick, slow = replace(PLAIN, settling=20.0), replace(PLAIN, scenario="s2", settling=30.0)
+    rows = [quick, replace(OTHERS[2], settling=40.0), slow, replace(OTHERS[2], scenario="s2", settling=100.0)]
+    assert [each.found for each in promises(rows) if "settling" in each.text] == ["0.40 ×"]
 
 
 def test_a_little_behind_a_baseline_is_no_broken_promise_and_more_is_one_that_is_counted():
-    assert kept([replace(PLAIN, accuracy=0.86), *OTHERS])[1] is True
-    far = promises([replace(PLAIN, accuracy=0.45), *OTHERS])[1]
+    assert kept([like(PLAIN, (0.86, 4.0)), *OTHERS])[1] is True
+    far = promises([like(PLAIN, (0.45, 4.0)), *OTHERS])[1]
     assert far.found == "1 of 1, worst 50.0%"
 
 
-def test_manual_has_few_threads_and_that_is_no_reproach():
-    assert kept([PLAIN, replace(OTHERS[0], accuracy=0.99), OTHERS[2]])[3] is True
+def test_manual_and_the_oracle_may_have_fewer_threads_as_they_are_no_laws():
+    oracle = like(PLAIN, (1.0, 1.0), law="hand-placed")
+    assert kept([PLAIN, like(OTHERS[0], (0.99, 1.0)), oracle, OTHERS[2]])[3:] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "streams", "thrifty"),
+    [
+        ((0.99, 4.0), (0.96, 4.0), [True, True]),
+        ((0.99, 4.0), (0.96, 2.0), [True, False]),  # a worse one has fewer
+        ((0.99, 2.0), (0.96, 4.0), [False, False]),  # the best one has
+        ((0.99, 4.0), (0.99, 2.0), [False, False]),  # of two that are as good
+        ((0.93, 2.0), (0.96, 4.0), [True, True]),  # it brings too little to count
+        ((1.1, 2.0), (0.96, 4.0), [True, False]),  # far better than ours, with less
+    ],
+)
+def test_threads_are_compared_with_the_best_law_and_with_any_that_brings_as_much(dynamic, streams, thrifty):
+    rows = [like(row, of_law) for row, of_law in zip(OTHERS[1:], (dynamic, streams), strict=True)]
+    assert kept([PLAIN, *rows])[-2:] == thrifty
 
 
 def test_strong_noise_is_no_part_of_the_promises():
-    noisy = [replace(row, noise=0.10, scenario="s2", accuracy=0.1) for row in FAIR]
+    noisy = [like(row, (0.1, 4.0), noise=0.10, scenario="s2") for row in FAIR]
     assert promises(FAIR + noisy) == promises(FAIR)
 
 

@@ -70,6 +70,8 @@ def test_each_phase_counts_alike_and_one_with_others_on_the_cpus_not_at_all():
     second = changing.surface(25).throughput((), 1) / changing.best(25).throughput
     numbers = score(changing, passed((20, BEST.threads, BEST.queued), (40, 1, NONE)))
     assert numbers.accuracy == pytest.approx((1.0 + second) / 2)
+    assert [accuracy for accuracy, _ in numbers.phases] == pytest.approx([1.0, second])
+    assert [threads for _, threads in numbers.phases] == [BEST.threads, 1]
     assert numbers.best_threads == changing.best(25).threads
 
 

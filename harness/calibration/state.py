@@ -1,0 +1,44 @@
+"""The state that the machine is in: how long a cache line takes from one of its cores to another at the moment.
+
+A hypervisor moves the CPUs of a virtual machine from core to core of its host. Two that share a cache hand a line over in a fifth
+of the time that two others take, and whatever threads do together depends on it. So numbers belong together only if they were
+measured in one state, which the hand-off right before and right after each tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.calibration import hardware
+from harness.calibration.topology import Host
+
+ROUNDS = 2000  # about a millisecond where a line takes its time
+TRIES = 3
+ALIKE = 1.5
+"""Times that hand-offs of one state differ at most: a guess, between their noise of a tenth and the states' factor of five."""
+
+
+def hand_off_ns(host: Host) -> float | None:
+    """One way between the two nearest cores, the shortest of a few tries [ns]; None where one core may be used.
+
+    Raises OSError if the system refuses a thread or a CPU.
+    """
+    near = host.nearest()
+    return None if near is None else min(hardware.hand_off(near[1], ROUNDS) for _ in range(TRIES))
+
+
+def hand_off_constant(host: Host) -> str | None:
+    """What a profile calls it."""
+    near = host.nearest()
+    return None if near is None else f"transfer.rmw.{near[0]}"
+
+
+def alike(one_ns: float, other_ns: float) -> bool:
+    """Whether two hand-offs are of one state."""
+    return one_ns <= ALIKE * other_ns and other_ns <= ALIKE * one_ns
+
+
+def most_common(visits: Sequence[Sequence[float]]) -> float | None:
+    """The hand-off with which most visits are alike in all of their hand-offs, the shortest one such; None if there are none."""
+    seen = sorted({ns for visit in visits for ns in visit})
+    return max(seen, key=lambda ns: sum(bool(visit) and all(alike(ns, each) for each in visit) for visit in visits), default=None)

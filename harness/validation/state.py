@@ -1,0 +1,81 @@
+"""Whether the machine is as the profile describes it: a run beside which it is not says nothing about the prediction.
+
+What tells is how long a cache line takes from core to core right before and right after the run (`calibration.state`), beside the
+profile's own constant for that; never a throughput.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from harness.calibration.state import alike, hand_off_constant, hand_off_ns
+from harness.calibration.topology import Host
+from harness.errors import RunFailed
+
+if TYPE_CHECKING:
+    from harness.machine import Machine
+
+Record = dict[str, Any]
+
+TRIES = 3  # of a run, each spoilt by a change of state
+PATIENCE_S = 300.0  # of waiting for the state and of runs that are made again, in all
+LOOKS_S = 0.25
+
+
+def fits(record: Mapping[str, Any], expected_ns: float | None) -> bool:
+    """Whether a run was made in the profile's state, as far as is known. `expected_ns`: its hand-off; None: it has none."""
+    seen = record["host"].get("hand_offs_ns", ())
+    return expected_ns is None or all(alike(ns, expected_ns) for ns in seen)
+
+
+class State:
+    """Makes runs in one state of the machine, as far as patience goes.
+
+    `expected_ns` is the profile's hand-off between the nearest cores, None where one core may be used. `repeated`: runs that
+    were made again.
+    """
+
+    def __init__(self, profile: Machine, patience_s: float = PATIENCE_S) -> None:
+        self._host = Host.here()
+        constant = hand_off_constant(self._host)
+        self.expected_ns: float | None = profile.get(constant) if constant else None
+        self.repeated = 0
+        self._patience_s = patience_s
+
+    def run(self, run: Callable[[], Record], show: Callable[[str], None]) -> Record:
+        """The record of `run`, made again if the machine was in another state; the last one if it never was in the right one.
+
+        `show` is told that it waits. Raises RunFailed if the system refuses a thread or a CPU.
+        """
+        if self.expected_ns is None:
+            return run()
+        try:
+            return self._tried(run, show, self.expected_ns)
+        except OSError as error:
+            raise RunFailed(f"the system refuses to measure the hand-off of a cache line: {error.strerror}") from error
+
+    def _tried(self, run: Callable[[], Record], show: Callable[[str], None], expected_ns: float) -> Record:
+        for tries in range(1, TRIES + 1):
+            before = self._wait(expected_ns, show)
+            begun_s = time.monotonic()
+            record = run()
+            after = hand_off_ns(self._host)
+            record["host"] |= {"hand_offs_ns": [ns for ns in (before, after) if ns is not None]}
+            if fits(record, expected_ns) or record["error"] is not None or self._patience_s <= 0 or tries == TRIES:
+                break
+            self.repeated += 1
+            show("once more: the machine has changed its state")
+            self._patience_s -= time.monotonic() - begun_s
+        return record
+
+    def _wait(self, expected_ns: float, show: Callable[[str], None]) -> float | None:
+        """Until the state is right, or patience is at its end; the hand-off then."""
+        while True:
+            seen_ns = hand_off_ns(self._host)
+            if seen_ns is None or alike(seen_ns, expected_ns) or self._patience_s <= 0:
+                return seen_ns
+            show(f"waiting: a line takes {seen_ns:.0f} ns from core to core, where the profile says {expected_ns:.0f}")
+            time.sleep(LOOKS_S)
+            self._patience_s -= LOOKS_S

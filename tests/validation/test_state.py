@@ -1,0 +1,124 @@
+"""Runs in the state of the machine that the profile describes: waited for, made again, given up."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.errors import RunFailed
+from harness.machine import load_machine
+from harness.validation import state
+from harness.validation.state import PATIENCE_S, TRIES, State, fits
+from tests.validation.made_runs import PIPELINE, made_in, measured
+
+PROFILE = SimpleNamespace(get={"transfer.rmw.same_chip": 25.0}.get)
+
+
+class Machine:
+    """Hands lines over in the times given, one after the other, and then in the last of them. Its clock stands but in sleep."""
+
+    def __init__(self, monkeypatch, *hand_offs_ns):
+        self.hand_offs_ns = list(hand_offs_ns)
+        self.now_s = 0.0
+        monkeypatch.setattr(state, "hand_off_constant", lambda host: "transfer.rmw.same_chip")
+        monkeypatch.setattr(state, "hand_off_ns", lambda host: self.next())
+        monkeypatch.setattr(state.time, "sleep", self.sleep)
+        monkeypatch.setattr(state.time, "monotonic", lambda: self.now_s)
+
+    def next(self):
+        return self.hand_offs_ns.pop(0) if len(self.hand_offs_ns) > 1 else self.hand_offs_ns[0]
+
+    def sleep(self, seconds):
+        self.now_s += seconds
+
+
+class Runs:
+    """A run after the other; each takes a second."""
+
+    def __init__(self, machine, **changes):
+        self.machine, self.changes, self.count = machine, changes, 0
+
+    def __call__(self):
+        self.count += 1
+        self.machine.now_s += 1.0
+        return measured(PIPELINE, float(self.count), **self.changes)[0]
+
+
+def made(machine, patience_s=PATIENCE_S, **changes):
+    told, runs, of = [], Runs(machine, **changes), State(PROFILE, patience_s)
+    record = of.run(runs, told.append)
+    return record["sink_tuples_per_s"], record["host"].get("hand_offs_ns"), runs.count, of.repeated, told
+
+
+def test_a_run_in_the_profiles_state_is_made_once(monkeypatch):
+    assert made(Machine(monkeypatch, 24.0, 27.0)) == (1.0, [24.0, 27.0], 1, 0, [])
+
+
+def test_a_run_waits_for_the_profiles_state_and_says_so(monkeypatch):
+    machine = Machine(monkeypatch, 120.0, 119.0, 26.0, 25.0)
+    told = [f"waiting: a line takes {ns} ns from core to core, where the profile says 25" for ns in (120, 119)]
+    assert made(machine) == (1.0, [26.0, 25.0], 1, 0, told)
+
+
+def test_a_run_during_which_the_state_changed_is_made_again(monkeypatch):
+    told = ["once more: the machine has changed its state"]
+    assert made(Machine(monkeypatch, 25.0, 120.0, 25.0, 26.0)) == (2.0, [25.0, 26.0], 2, 1, told)
+
+
+def test_runs_that_are_made_again_use_up_patience_too(monkeypatch):
+    machine = Machine(monkeypatch, *[25.0, 120.0] * TRIES)
+    assert made(machine, patience_s=1.0)[:4] == (2.0, [25.0, 120.0], 2, 1)
+
+
+def test_a_run_that_is_always_spoilt_is_told_as_it_was(monkeypatch):
+    rate, hand_offs_ns, count, repeated, _ = made(Machine(monkeypatch, *[25.0, 120.0] * TRIES))
+    assert (rate, hand_offs_ns, count, repeated) == (TRIES, [25.0, 120.0], TRIES, TRIES - 1)
+
+
+def test_patience_ends_and_runs_are_made_all_the_same(monkeypatch):
+    machine = Machine(monkeypatch, 120.0)
+    rate, hand_offs_ns, count, repeated, told = made(machine, patience_s=5.0)
+    assert (rate, hand_offs_ns, count, repeated) == (1.0, [120.0, 120.0], 1, 0)
+    assert machine.now_s == pytest.approx(6.0) and len(told) == 20
+
+
+def test_a_run_that_failed_is_not_made_again(monkeypatch):
+    assert made(Machine(monkeypatch, 25.0, 120.0), error="no memory", correct=False)[2:4] == (1, 0)
+
+
+def test_a_profile_or_a_machine_that_tells_nothing_takes_every_run(monkeypatch):
+    machine = Machine(monkeypatch, 120.0)
+    monkeypatch.setattr(state, "hand_off_constant", lambda host: None)
+    assert made(machine) == (1.0, None, 1, 0, [])
+    monkeypatch.setattr(state, "hand_off_constant", lambda host: "transfer.rmw.other_socket")
+    assert made(machine) == (1.0, None, 1, 0, [])
+
+
+def test_the_hand_off_is_the_number_in_the_profile(monkeypatch):
+    monkeypatch.setattr(state, "hand_off_constant", lambda host: "transfer.rmw.same_chip")
+    profile = load_machine("local")
+    assert State(profile).expected_ns == profile["transfer.rmw.same_chip"]
+
+
+def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):
+    Machine(monkeypatch, 25.0)
+
+    def refuse(host):
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(state, "hand_off_ns", refuse)
+    with pytest.raises(RunFailed, match="^the system refuses to measure the hand-off of a cache line: Resource temporarily"):
+        State(PROFILE).run(lambda: pytest.fail("no run"), print)
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected_ns", "good"),
+    [([24.0, 26.0], 25.0, True), ([24.0, 90.0], 25.0, False), ([90.0, 24.0], 25.0, False), ([90.0, 90.0], None, True)],
+)
+def test_both_hand_offs_have_to_be_the_profiles(seen, expected_ns, good):
+    assert fits(made_in(seen, 5.0)[0], expected_ns) is good
+
+
+def test_a_run_that_does_not_tell_is_taken():
+    assert fits(measured(PIPELINE, 5.0)[0], 25.0)
