@@ -11,12 +11,12 @@ from the topology and is checked here, as what a schema cannot say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.checked_yaml import Place, wrong
+from harness.checked_yaml import wrong
 from harness.constants import ROOT, Profile, find_profile, profile_names, read_profile
 from harness.errors import UserError
 
@@ -172,4 +172,3 @@ def _check_idle(machine: Machine, system: Mapping[str, Any]) -> None:
         for state in system[one]:
             if state not in system[other]:
                 raise UserError(f"{machine.path}: os.{other}.{state}: missing key: os.{one} has it")
-

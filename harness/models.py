@@ -270,8 +270,8 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
 
     It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic: who wants a
     fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins at the
-    highest number asked for that is a level, or at the minimum. `cpus`, those of the machine it runs on (None: of this process),
-    are as many as nobody has asked for another number. Raises UserError for a maximum that is too low for the graph.
+    highest number asked for that is a level, or at the minimum. Where nobody asks for a number it is that of the CPUs: `cpus`,
+    of the machine it runs on, or None for those of this process. Raises UserError for a maximum that is too low for the graph.
     """
     if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)):
         return Pool(0, False)

@@ -1,8 +1,8 @@
 """The state that the machine is in: how long a cache line takes from one of its cores to another at the moment.
 
-A hypervisor moves the CPUs of a virtual machine from core to core of its host. Two that share a cache hand a line over in a fifth
-of the time that two others take, and whatever threads do together depends on it. So numbers belong together only if they were
-measured in one state, which the hand-off right before and right after each tells.
+A hypervisor moves the CPUs of a virtual machine from core to core of its host. Two that share a cache hand a line over in a
+fifth of the time that two others take, and whatever threads do together depends on it. So numbers belong together only if they
+were measured in one state, which the hand-off right before and right after each tells.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ def alike(one_ns: float, other_ns: float) -> bool:
 
 
 def most_common(visits: Sequence[Sequence[float]]) -> float | None:
-    """The hand-off with which most visits are alike in all of their hand-offs, the shortest one such; None if there are none."""
-    seen = sorted({ns for visit in visits for ns in visit})
-    return max(seen, key=lambda ns: sum(bool(visit) and all(alike(ns, each) for each in visit) for visit in visits), default=None)
+    """The hand-off to which all those of most visits are alike, the shortest one such; None if there are none."""
+
+    def count(ns: float) -> int:
+        return sum(bool(visit) and all(alike(ns, each) for each in visit) for visit in visits)
+
+    return max(sorted({ns for visit in visits for ns in visit}), key=count, default=None)

@@ -13,7 +13,6 @@ import numpy as np
 from harness.claims.reading import Missing, Reading, of_runs
 from harness.claims.timeline import Run
 
-
 STILL = 10  # periods at a run's end in which nothing changes, if it has settled: as on the bench of placements
 
 

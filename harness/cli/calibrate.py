@@ -186,13 +186,14 @@ def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, fl
         yield f"other processes used {100 * others:.0f} % of the CPUs meanwhile; calibrate again when the machine is quiet"
     if seen.left_out:
         yield (
-            f"{seen.left_out} of {seen.visits} measurements were left out: a cache line took another time from core to core than "
-            "in most of them, as when a hypervisor moves the CPUs"
+            f"{seen.left_out} of {seen.visits} measurements were left out: a cache line took another time from core to core "
+            "than in most of them, as when a hypervisor moves the CPUs"
         )
     if seen.other_state:
         yield f"measured in another state of the machine than the rest: {', '.join(seen.other_state)}; calibrate again"
     if moved:
-        yield f"{moved[0]} was {moved[1]:.3g} and is {moved[2]:.3g}: what was not measured now is of another state of the machine"
+        told = "what was not measured now is of another state of the machine"
+        yield f"{moved[0]} was {moved[1]:.3g} and is {moved[2]:.3g}: {told}"
     if noisy := [path for path, one in seen.constants.items() if one.noisy]:
         yield f"quartiles more than 20 % apart: {', '.join(noisy)}"
 

@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cell", metavar="CELL", help="measure this block only, even if it was measured before")
     add_place_arguments(parser, default=None)
     parser.add_argument(
-        "--over", choices=["machine.sweep"], help="vary what the profiles of machine and software list as their sweep, of simulated blocks"
+        "--over",
+        choices=["machine.sweep"],
+        help="vary what the profiles of machine and software list as their sweep, of simulated blocks",
     )
     parser.add_argument("-o", "--output", metavar="PATH", help="file of the block (with --cell) or folder of all (without)")
     parser.add_argument("--dry-run", action="store_true", help="list the blocks, the number of runs and the estimated time")

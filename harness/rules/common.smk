@@ -37,7 +37,9 @@ FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png"
 # Code whose change makes results out of date, relative, so that a checkout can be moved.
 RUNTIME = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/runtime/*.so"))]
 SIMULATOR = [  # it executes the runtime's plan
-    os.path.relpath(path) for place in ("harness/simulator/*.so", "harness/runtime/plan*.so") for path in sorted(ROOT.glob(place))
+    os.path.relpath(path)
+    for place in ("harness/simulator/*.so", "harness/runtime/plan*.so")
+    for path in sorted(ROOT.glob(place))
 ]
 TOPOLOGY = {name: os.path.relpath(inspect.getsourcefile(topology.build)) for name, topology in TOPOLOGIES.items()}
 AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]

@@ -87,8 +87,9 @@ PYTHON_STACK_BYTES = 2 * 2**20
 cdef class Plan:
     """Owns all memory of a run.
 
-    `graph` is checked; `limit` bounds the tuples of each source (None: no bound); `ns_per_flop` turns busy times into work;
-    `cpus` are those of the machine that it runs on (None: this process's). Raises UserError if the queues would not fit in memory, RunFailed if the system refuses the memory.
+    `graph` is checked; `limit` bounds the tuples of each source (None: no bound); `ns_per_flop` turns busy times into work; `cpus` are
+    those of the machine that it runs on (None: this process's). Raises UserError if the queues would not fit in memory, RunFailed if the
+    system refuses the memory.
     """
 
     def __cinit__(self, graph, model, limit, ns_per_flop, cpus=None):

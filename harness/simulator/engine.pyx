@@ -72,8 +72,8 @@ PROFILE_S = 1e-4
 """Virtual time between two looks of the profiler [s]. The runtime looks every millisecond, but virtual periods are short."""
 
 HALF_WINDOW = 5
-"""Samples after which the older one of the profiler's two overlapping windows begins anew. The runtime's are of time (runtime/profiler.pyx),
-about as many periods as these."""
+"""Samples after which the older one of the profiler's two overlapping windows begins anew. The runtime's are of time, about as many periods
+as these (runtime/profiler.pyx)."""
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
 KINDS["control"] = CONTROL

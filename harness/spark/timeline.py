@@ -15,9 +15,9 @@ def timeline(runs: DataFrame) -> DataFrame:
     phase: "adaptation" before the measured window, "measured" in it. time_s (since the run's start, at the sample's end),
     elapsed_s (the sample's length), throughput_submitted (over all operators), throughput_source and throughput_sink
     [tuples/s], threads_active, threads_requested, queued_ports, system_cpu (0 .. 1), law_state, law_reason; of the balancer its
-    name, active_ports, ports, congestion (0 .. 1) and balancer_reason, null without one; tuples_sent: by the run's sources in
-    all, which is more than what the samples saw where it went on before the first of them; parameters: the topology's, as a line
-    of JSON, all values as text. Rows of failed runs are here too, and say so.
+    name, active_ports, ports, congestion (0 .. 1) and balancer_reason, null without one; tuples_sent: by the run's sources, in
+    all, which is more than the samples saw where it went on before the first of them; parameters: the topology's, as a line of
+    JSON, all values as text. Rows of failed runs are here too, and say so.
     """
     of_run = [name for name in TABLES["timeline"].names if name in runs.columns]
     phases = [_phase(series, name) for series, name in (("adaptation", "adaptation"), ("samples", "measured"))]

@@ -79,8 +79,8 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     unstable = sum(each.unstable for each in comparisons)
     other_state = sum(each.other_state for each in comparisons)
     states = (
-        f" {other_state} run(s) were made in another state of the machine: a cache line took another time from core to core than "
-        "the profile says. They count only where there are no others."
+        f" {other_state} run(s) were made in another state of the machine: a cache line took another time from core to core "
+        "than the profile says. They count only where there are no others."
         if other_state
         else ""
     )

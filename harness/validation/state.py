@@ -1,7 +1,7 @@
 """Whether the machine is as the profile describes it: a run beside which it is not says nothing about the prediction.
 
-What tells is how long a cache line takes from core to core right before and right after the run (`calibration.state`), beside the
-profile's own constant for that; never a throughput.
+What tells is how long a cache line takes from core to core right before and right after the run (`calibration.state`), beside
+the profile's own constant for that; never a throughput.
 """
 
 from __future__ import annotations

@@ -78,9 +78,9 @@ def test_a_sensitivity_study_varies_machine_and_software_in_turn():
 def test_a_constant_of_the_software_is_replaced_like_one_of_the_machine():
     place = find_place("xeon", software="streams-4.2")
     place.check_constants({"cost.push_tuple": 50.0, "atomic.fence": 9.0})
-    with pytest.raises(UserError, match="'cost.push' is no constant of the profile 'xeon'"):
+    with pytest.raises(UserError, match=r"'cost\.push' is no constant of the profile 'xeon'"):
         place.check_constants({"cost.push": 50.0})
-    with pytest.raises(UserError, match="cost.push_tuple must be a number above 0, not -1"):
+    with pytest.raises(UserError, match=r"cost\.push_tuple must be a number above 0, not -1"):
         place.check_constants({"cost.push_tuple": -1.0})
 
 

@@ -282,7 +282,12 @@ def test_a_run_that_ends_before_the_change_has_no_shade():
 
 def phases(sent):
     """Two periods of a second, ten tuples each; the load changes after 15."""
-    told = {"throughput_source": [10.0] * 2, "elapsed_s": [1.0] * 2, "time_s": [1.0, 2.0], "parameters": ['{"phase": "15"}'] * 2}
+    told = {
+        "throughput_source": [10.0] * 2,
+        "elapsed_s": [1.0] * 2,
+        "time_s": [1.0, 2.0],
+        "parameters": ['{"phase": "15"}'] * 2,
+    }
     return pd.DataFrame(told | {"tuples_sent": [sent] * 2})
 
 

@@ -108,7 +108,9 @@ def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):
         raise OSError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(state, "hand_off_ns", refuse)
-    with pytest.raises(RunFailed, match="^the system refuses to measure the hand-off of a cache line: Resource temporarily"):
+    with pytest.raises(
+        RunFailed, match=r"^the system refuses to measure the hand-off of a cache line: Resource temporarily unavailable$"
+    ):
         State(PROFILE).run(lambda: pytest.fail("no run"), print)
 
 

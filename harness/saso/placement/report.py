@@ -99,7 +99,9 @@ def promises(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Promise]:
         count = sum(each < NEAR for each in behind)
         text = f"never more than {1 - NEAR:.0%} below manual, dedicated and dynamic"
         found.append(Promise(text, f"{count} of {len(behind)}, worst {min(behind):.1%}", count == 0))
-    shorter = [ours[name].settling / max(1.0, row.settling) for name, some in others.items() for row in some if row.law == REFERENCE]
+    shorter = [
+        ours[name].settling / max(1.0, row.settling) for name, some in others.items() for row in some if row.law == REFERENCE
+    ]
     if shorter:
         text = f"settling at most half of {REFERENCE}' on the same scenario (median)"
         found.append(Promise(text, f"{median(shorter):.2f} ×", median(shorter) <= 0.5))

@@ -1,5 +1,6 @@
-"""What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling, a user's own operators; and what
-simulating costs.
+"""What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling, a user's own operators.
+
+And what simulating one costs.
 
 Run  make limits  or, for some of them,  make limits ARGS='memory latency'
 

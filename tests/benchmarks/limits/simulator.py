@@ -1,7 +1,7 @@
 """What simulating costs: tuples executed per second of one core, memory, and how both grow with threads and operators.
 
-Each row is the median of three fresh processes. A run begins with its queues half full and takes so many events; times are those in
-which it simulates, without building the graph. An *execution* is a tuple that an operator processes.
+Each row is the median of three fresh processes. A run begins with its queues half full and takes so many events; times are
+those in which it simulates, without building the graph. An *execution* is a tuple that an operator processes.
 """
 
 from __future__ import annotations

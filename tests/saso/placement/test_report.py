@@ -78,7 +78,9 @@ def test_a_promise_that_is_broken_is_told(ours, broken):
 
 
 @pytest.mark.parametrize(
-    ("bad", "broken"), [((0.94, 4.0), {0}), ((0.85, 4.0), {0, 1}), ((0.99, 7.0), {3, 4})], ids=["accuracy", "baselines", "threads"]
+    ("bad", "broken"),
+    [((0.94, 4.0), {0}), ((0.85, 4.0), {0, 1}), ((0.99, 7.0), {3, 4})],
+    ids=["accuracy", "baselines", "threads"],
 )
 @pytest.mark.parametrize("first", [True, False])
 def test_a_promise_has_to_be_kept_in_each_phase(bad, broken, first):
