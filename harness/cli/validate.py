@@ -33,7 +33,8 @@ the order right wherever measured medians differ by more than 15 %.
 
 A run counts if the machine was then in the state that the profile describes: if a cache line took as long from core to core,
 right before and right after it, as the profile says. A virtual machine changes its state whenever a hypervisor moves its CPUs.
-Runs wait for the right state, up to five minutes in all, and are made again if it has changed.
+Runs wait for the right state, up to five minutes in all, and are made again if it has changed. If it is not seen at all in the
+first seconds nothing waits, and the report says so.
 
 The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every run is kept when it ends, in files
 beside the output: NAME.measured.jsonl and NAME.predicted.jsonl. A session that was interrupted goes on with --resume;
@@ -114,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     log, forecasts = (stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted"))
     specs = rounds(chosen, 0 if args.only_predicted or args.measured else args.repeats, args.duration, args.seed)
     before = read_measured(log, "--resume") if args.resume and log.exists() else []
-    records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs, state.expected_ns)
+    records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs)
     due = left(specs, records)
     with Countdown("validate", PREDICT_S * len(chosen) + MEASURE_S * len(due), len(chosen) + len(due)) as line:
         if args.resume:
@@ -127,6 +128,11 @@ def run(args: argparse.Namespace) -> int:
                 for record in _measure(due, line, state):
                     records.append(record)
                     file.append(record)
+        if state.unseen_ns is not None:
+            line.note(
+                f"a cache line takes {state.unseen_ns:.0f} ns from core to core here, and {state.expected_ns:.0f} as the "
+                "profile has it, which is of another machine or state: calibrate first"
+            )
         if state.repeated:
             line.note(f"{state.repeated} run(s) were made again, as the machine changed its state meanwhile")
     comparisons = compare(chosen, records, predicted, state.expected_ns)

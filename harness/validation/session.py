@@ -23,7 +23,7 @@ from harness.measurement.records import read_records, record_line, write_records
 from harness.measurement.spec import RunSpec
 from harness.place import LOCAL
 from harness.validation.cases import EXPERIMENT, Case
-from harness.validation.state import State, fits
+from harness.validation.state import State
 
 Record = dict[str, Any]
 Announce = Callable[[RunSpec, str], None]
@@ -72,18 +72,13 @@ def is_measured(record: Record) -> bool:
     return record["experiment"] == EXPERIMENT and record["machine"] == LOCAL and not record["simulated"]
 
 
-def kept(records: Sequence[Record], specs: Sequence[RunSpec], expected_ns: float | None = None) -> list[Record]:
-    """The records that answer one of `specs`, the first one each. A failed run's is kept, whatever it never got to say.
-
-    Those made in another state of the machine than the profile's, whose hand-off is `expected_ns`, are not.
-    """
+def kept(records: Sequence[Record], specs: Sequence[RunSpec]) -> list[Record]:
+    """The records that answer one of `specs`, the first one each. A failed run's is kept, whatever it never got to say."""
     wanted = {(spec.cell, spec.arm, spec.repeat): spec for spec in specs}
     found: dict[Key, Record] = {}
     for record in records:
         spec = wanted.get(key(record))
         if spec is None or not is_measured(record):
-            continue
-        if record["error"] is None and not fits(record, expected_ns):
             continue
         if record["error"] is not None or abs(record["duration_s"] - spec.duration_s) < 0.5 * spec.duration_s:
             found.setdefault(key(record), record)

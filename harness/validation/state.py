@@ -21,6 +21,7 @@ Record = dict[str, Any]
 
 TRIES = 3  # of a run, each spoilt by a change of state
 PATIENCE_S = 300.0  # of waiting for the state and of runs that are made again, in all
+UNSEEN_S = 5.0  # of waiting for a state that was never seen: the profile is then another machine's, or of long ago
 LOOKS_S = 0.25
 
 
@@ -34,7 +35,7 @@ class State:
     """Makes runs in one state of the machine, as far as patience goes.
 
     `expected_ns` is the profile's hand-off between the nearest cores, None where one core may be used. `repeated`: runs that
-    were made again.
+    were made again. `unseen_ns`: the hand-off that was found in its stead when nobody had seen the profile's for `UNSEEN_S`.
     """
 
     def __init__(self, profile: Machine, patience_s: float = PATIENCE_S) -> None:
@@ -42,6 +43,8 @@ class State:
         constant = hand_off_constant(self._host)
         self.expected_ns: float | None = profile.get(constant) if constant else None
         self.repeated = 0
+        self.unseen_ns: float | None = None
+        self._seen = False
         self._patience_s = patience_s
 
     def run(self, run: Callable[[], Record], show: Callable[[str], None]) -> Record:
@@ -72,10 +75,18 @@ class State:
 
     def _wait(self, expected_ns: float, show: Callable[[str], None]) -> float | None:
         """Until the state is right, or patience is at its end; the hand-off then."""
+        waited_s = 0.0
         while True:
             seen_ns = hand_off_ns(self._host)
-            if seen_ns is None or alike(seen_ns, expected_ns) or self._patience_s <= 0:
+            if seen_ns is None or self._patience_s <= 0:
+                return seen_ns
+            if alike(seen_ns, expected_ns):
+                self._seen = True
+                return seen_ns
+            if not self._seen and waited_s >= UNSEEN_S:
+                self.unseen_ns, self._patience_s = seen_ns, 0.0
                 return seen_ns
             show(f"waiting: a line takes {seen_ns:.0f} ns from core to core, where the profile says {expected_ns:.0f}")
             time.sleep(LOOKS_S)
+            waited_s += LOOKS_S
             self._patience_s -= LOOKS_S

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from harness.engine import Engine, Totals, open_engine
 from harness.graph import Graph
-from harness.models import Model
+from harness.machine import load_machine
+from harness.models import Model, pool_of
 
 PLACES = [
     ("local", "millrace"),
@@ -22,6 +23,12 @@ ENOUGH = 5_000_000
 def simulated(graph: Graph, model: Model, machine: str = "xeon", **options: object) -> Engine:
     """An engine that simulates, not started."""
     return open_engine(graph, model, machine, simulated=True, **options)
+
+
+def has_cpus(machine: str, graph: Graph, model: Model) -> bool:
+    """Whether the machine has a CPU for each scheduler thread that the graph's annotations and the model ask for."""
+    cpus = load_machine(machine).cpus
+    return pool_of(graph, model, cpus).threads <= cpus
 
 
 def run_to_end(engine: Engine, events: int = ENOUGH) -> Totals:

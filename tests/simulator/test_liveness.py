@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, pipeline
 from tests.runtime.test_random_runs import BUILT_IN, graphs
-from tests.simulator.runs import PLACES, simulated
+from tests.simulator.runs import PLACES, has_cpus, simulated
 
 BURST_S = [1e-4, 1.5e-4, 2e-4]
 MODELS = [
@@ -82,4 +82,5 @@ def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(model:
 def test_silence_finds_all_queues_of_random_graphs_empty(
     graph: Graph, model: Model, place: tuple[str, str], burst_s: float, seed: int
 ) -> None:
+    assume(has_cpus(place[0], graph, model))
     sent_and_nothing_left(silenced(graph, burst_s), model, place, seed)

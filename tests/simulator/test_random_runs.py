@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from harness.engine import Totals
@@ -13,7 +13,7 @@ from harness.machine import load_machine
 from harness.models import Dedicated, Dynamic, Manual, Model, pool_of
 from tests.runtime.shapes import scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
-from tests.simulator.runs import ENOUGH, PLACES, simulated
+from tests.simulator.runs import ENOUGH, PLACES, has_cpus, simulated
 
 PACES = [{"rate": 1e6}, {"rate": 3e4}, {"rates": ((2e-5, None), (1e-5, 0.0))}, {"rates": ((1e-4, 1e5), (1e-5, 5e6))}]
 SILENT_UNTIL_LATE = {"rates": ((1.0, 0.0), (1.0, 1e6))}
@@ -61,6 +61,7 @@ def test_random_graphs_under_random_changes_keep_every_invariant(
     drain: bool,
     seed: int,
 ) -> None:
+    assume(has_cpus(place[0], graph, model))
     event(f"{model.name} on {place[0]}, {place[1]}, {'bounded' if tuples is not None else 'filled'}")
     totals = changed_run(graph, place, model, tuples, changes, drain, seed)
     assert totals.correct, totals

@@ -17,7 +17,7 @@ from harness.validation import session
 from harness.validation.cases import cases
 from harness.validation.session import RecordLog, kept, left, measure, predict, read_measured, rounds
 from harness.validation.state import State
-from tests.validation.made_runs import PIPELINE, case, made_in, measured, predicted, record_of
+from tests.validation.made_runs import PIPELINE, case, measured, predicted, record_of
 
 
 @given(repeats=st.integers(0, 4), seed=st.integers(0, 2**63))
@@ -73,15 +73,6 @@ def test_a_failed_run_stays_failed_and_a_run_counts_once():
     specs = rounds([PIPELINE], 2, 0.2, 1)
     failed = measured(PIPELINE, 0.0, error="no memory", duration_s=0.0)
     assert kept([*failed, *measured(PIPELINE, 7.0)], specs) == failed
-
-
-def test_a_run_of_another_state_of_the_machine_is_measured_again():
-    specs = rounds([PIPELINE], 2, 0.2, 1)
-    other, same = made_in([25.0, 120.0], 5.0, 6.0)[0], made_in([25.0, 26.0], 7.0, 8.0)[1]
-    assert kept([other, same], specs, 24.0) == [same]
-    assert kept([other, same], specs, None) == [other, same]
-    failed = made_in([25.0, 120.0], 0.0, error="no memory")
-    assert kept(failed, specs, 24.0) == failed
 
 
 def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypatch, tmp_path):

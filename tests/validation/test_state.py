@@ -9,7 +9,7 @@ import pytest
 from harness.errors import RunFailed
 from harness.machine import load_machine
 from harness.validation import state
-from harness.validation.state import PATIENCE_S, TRIES, State, fits
+from harness.validation.state import PATIENCE_S, TRIES, UNSEEN_S, State, fits
 from tests.validation.made_runs import PIPELINE, made_in, measured
 
 PROFILE = SimpleNamespace(get={"transfer.rmw.same_chip": 25.0}.get)
@@ -77,10 +77,22 @@ def test_a_run_that_is_always_spoilt_is_told_as_it_was(monkeypatch):
 
 
 def test_patience_ends_and_runs_are_made_all_the_same(monkeypatch):
+    machine = Machine(monkeypatch, 25.0, 25.0, 120.0)
+    of, runs, told = State(PROFILE, 8.0), Runs(machine), []
+    of.run(runs, told.append)
+    record = of.run(runs, told.append)
+    assert (runs.count, of.repeated, of.unseen_ns) == (2, 0, None)
+    assert record["host"]["hand_offs_ns"] == [120.0, 120.0]
+    assert machine.now_s == pytest.approx(2.0 + 8.0) and len(told) == 32
+
+
+def test_a_state_that_is_never_seen_is_not_waited_for_twice(monkeypatch):
     machine = Machine(monkeypatch, 120.0)
-    rate, hand_offs_ns, count, repeated, told = made(machine, patience_s=5.0)
-    assert (rate, hand_offs_ns, count, repeated) == (1.0, [120.0, 120.0], 1, 0)
-    assert machine.now_s == pytest.approx(6.0) and len(told) == 20
+    of, runs, told = State(PROFILE), Runs(machine), []
+    records = [of.run(runs, told.append) for _ in range(3)]
+    assert (runs.count, of.repeated, of.unseen_ns) == (3, 0, 120.0)
+    assert machine.now_s == pytest.approx(3.0 + UNSEEN_S)
+    assert {tuple(record["host"]["hand_offs_ns"]) for record in records} == {(120.0, 120.0)}
 
 
 def test_a_run_that_failed_is_not_made_again(monkeypatch):
