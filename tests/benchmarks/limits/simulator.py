@@ -11,10 +11,10 @@ import statistics
 from collections.abc import Iterator
 
 from harness.engine import open_engine
-from harness.graph import Graph
 from harness.models import make_model
 from tests.benchmarks.fresh import call
 from tests.benchmarks.limits.memory import mebibytes
+from topologies import build
 
 TITLE = "The simulator: 5 M executions/s or more in the first rows, 1 GiB or less, a time per event that hardly grows"
 HEADINGS = ("simulated on xeon", "software", "events", "executions/s", "µs an event", "resident")
@@ -47,13 +47,7 @@ def row(name: str, software: str, operators: int, model: str, threads: int | Non
 
 def simulate(software: str, operators: int, model: str, threads: int | None, events: int) -> tuple[float, float, float, float]:
     """Executions, seconds in which they were simulated, events, and greatest resident size [bytes]."""
-    graph = Graph("chain", 128)
-    last = graph.source("source")
-    for number in range(operators):
-        work = graph.work(f"work{number}", 1)
-        graph.connect(last, work)
-        last = work
-    graph.connect(last, graph.sink("sink"))
+    graph, _ = build("pipeline", {"operators": operators, "cost": 1, "payload": 128}, 0)
     engine = open_engine(graph, make_model(model, threads=threads), "xeon", simulated=True, software=software)
     engine.start()
     sample = engine.sample_events(events)
