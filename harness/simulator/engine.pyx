@@ -71,9 +71,9 @@ PATIENCE_US = 20
 PROFILE_S = 1e-4
 """Virtual time between two looks of the profiler [s]. The runtime looks every millisecond, but virtual periods are short."""
 
-HALF_WINDOW = 5
-"""Samples after which the older one of the profiler's two overlapping windows begins anew. The runtime's are of time, about as many periods
-as these (runtime/profiler.pyx)."""
+HALF_WINDOW = 2
+"""Samples after which the older one of the profiler's two overlapping windows begins anew. Those of runtime/profiler.pyx are of time,
+and may be of more periods: with 5 here, laws that place queues went by what the work had been long after it had moved (M19 Figure 13)."""
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
 KINDS["control"] = CONTROL
@@ -399,7 +399,7 @@ cdef class SimulatorEngine:
         return active
 
     cdef list _operator_cost(self, list looks):
-        """Shares of the looks in the older window: of the last five to ten samples, so that few operators are never seen."""
+        """Shares of the looks in the older window: of the last two to four samples, so that fewer operators are never seen."""
         older, younger, samples = self.windows
         seen = [now - then for now, then in zip(looks, older, strict=True)]
         self.windows = (younger, looks, 0) if samples + 1 == HALF_WINDOW else (older, younger, samples + 1)

@@ -138,11 +138,11 @@ def test_costs_are_of_several_samples_so_that_short_ones_show_most_operators() -
     samples = samples_of(simulated(pipeline(100, cost=100), Dynamic(1), profile=True), 2e-3, 20)
     unseen = [sum(share == 0.0 for share in sample.operator_cost) for sample in samples]
     assert unseen[0] > 50
-    assert max(unseen[5:]) < 40
+    assert max(unseen[5:]) < 0.8 * unseen[0]
     assert all(sum(sample.operator_cost) == pytest.approx(1.0) for sample in samples)
 
 
-def test_costs_follow_work_that_moves_within_ten_samples() -> None:
+def test_costs_follow_work_that_moves_within_a_few_samples() -> None:
     graph = Graph("moves", 8)
     head = graph.work("head", costs=[(20_000, 10), (10**9, 1000)])
     graph.connect(graph.source("source"), head)
@@ -152,7 +152,7 @@ def test_costs_follow_work_that_moves_within_ten_samples() -> None:
     shares = [sample.operator_cost[names.index("head")] for sample in samples if sample.operator_cost]
     assert shares[0] < 0.2 and shares[-1] > 0.5
     moved = next(place for place, share in enumerate(shares) if share > 0.25)
-    assert all(share > 0.5 for share in shares[moved + 10 :])
+    assert all(share > 0.5 for share in shares[moved + 4 :])
 
 
 def test_a_paced_source_sends_what_is_due() -> None:
