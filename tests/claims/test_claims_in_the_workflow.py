@@ -44,16 +44,3 @@ def test_only_the_experiments_that_claims_look_at_are_needed_for_them(tmp_path):
     done = call(tmp_path, "harness", "figures", "--dry-run", "claims")
     assert done.returncode == 0, done.stderr
     assert jobs(done.stdout + done.stderr) == {"measure": 2, "aggregate": 1, "claims": 1, "total": 4}
-
-
-@pytest.mark.heavy
-@pytest.mark.timeout(300)
-def test_the_workflow_makes_both_reports_and_puts_one_into_its_own(tmp_path):
-    arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": 1}]
-    write_profile(tmp_path, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, arms)
-    done = call(tmp_path, "harness", "figures", "claims", "--report", "results/report.html")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [*REPORTS, "results/report.html"]
-    assert "checked the claims in " in done.stderr
-    assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in (tmp_path / REPORTS[0]).read_text(encoding="utf-8")
-    assert "A claim that fails stays in the report" in (tmp_path / "results/report.html").read_text(encoding="utf-8")

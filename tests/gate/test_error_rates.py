@@ -23,7 +23,7 @@ from harness.gate.yardsticks import any_called, mann_whitney
 
 CELLS = [Cell(f"cell {i}", Metric()) for i in range(8)]
 FACTOR, ALPHA = 1.02, 0.05
-CALLS, BLOCKS = 200, 32  # looks at 10, 15, 22 and 32 blocks
+CALLS, BLOCKS = 100, 32  # looks at 10, 15, 22 and 32 blocks
 
 
 def calls(noise: Noise, ratio: float, calls: int = CALLS, blocks: int = BLOCKS, looks: Looks | None = None, seed: int = 7):

@@ -24,7 +24,6 @@ from tests.workflow.conftest import call, start, sweep, write_profile
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
 
-FIG10 = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 2, 3])]}
 CROSSOVER = {"crossover": [sweep("pipeline", operators=2, cost=1)]}
 SNAKEMAKE = ("snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", "config/config.yaml")
 
@@ -144,17 +143,16 @@ def test_settings_of_spark_alone_do_not_measure_again(made):
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
-    write_profile(tmp_path, FIG10 | CROSSOVER, arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}])
+    few = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 2])]}
+    write_profile(tmp_path, few | CROSSOVER, arms=[{"model": "manual"}, {"model": "dynamic", "threads": 1}])
     raw = tmp_path / "results/raw/pldi17_fig10"
     finished: dict[Path, bytes] = {}
-    for _ in range(2):
-        workflow = start(tmp_path, "harness", "figures", "pldi17_fig10")
-        line = next(line for line in workflow.stderr if "measured" in line)
-        os.kill(workflow.pid, signal.SIGKILL)  # the workflow only: what it has started must notice by itself
-        workflow.communicate()
-        path = raw / (re.search(r"measured pldi17_fig10 (\S+) in", line)[1] + ".jsonl")
-        finished[path] = path.read_bytes()
-    assert len(finished) == 2  # the second call did not measure again what the first had finished
+    workflow = start(tmp_path, "harness", "figures", "pldi17_fig10")
+    line = next(line for line in workflow.stderr if "measured" in line)
+    os.kill(workflow.pid, signal.SIGKILL)  # the workflow only: what it has started must notice by itself
+    workflow.communicate()
+    path = raw / (re.search(r"measured pldi17_fig10 (\S+) in", line)[1] + ".jsonl")
+    finished = path.read_bytes()
 
     workflow = start(tmp_path, "harness", "figures", "pldi17_fig10")
     wait_for(workflow, (tmp_path / "results/tables/pldi17_fig10/.staging").exists)
@@ -164,8 +162,8 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path):
     done = call(tmp_path, *SNAKEMAKE, "-c2", "figures/pldi17_fig10.png")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "figures/pldi17_fig10.png").exists()
-    assert len(list(raw.glob("*.jsonl"))) == 3
-    assert all(path.read_bytes() == content for path, content in finished.items())
+    assert len(list(raw.glob("*.jsonl"))) == 2
+    assert path.read_bytes() == finished  # what was done was not done again
     assert not (tmp_path / "results/raw/crossover").exists()  # only what the target needs is measured
 
 
@@ -216,22 +214,39 @@ def test_the_profile_of_the_papers_can_be_planned(tmp_path):
     assert re.search(r"^measure +3$", done.stdout, re.MULTILINE)
 
 
-def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(tmp_path):
-    path = write_profile(tmp_path, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, repeats=1)
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """A directory where an experiment that claims look at has run once, here and on a simulated machine, and what was said."""
+    folder = tmp_path_factory.mktemp("simulated")
+    arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": 1}]
+    path = write_profile(folder, {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=1)]}, arms, repeats=1)
     file = path.parent / "experiments/pldi17_fig10.yaml"
     values = yaml.safe_load(file.read_text(encoding="utf-8"))
     xeon = {"machine": "xeon", "duration_s": 0.0005, "warmup": 0.0005, "sensitivity": 1}
     values["sizes"]["tiny"]["machines"] = ["local", xeon]
     file.write_text(yaml.safe_dump(values), encoding="utf-8")
-    done = call(tmp_path, "harness", "figures")
+    return folder, call(folder, "harness", "figures", "--report", "results/report.html")
+
+
+def test_a_simulated_machine_goes_the_same_way_into_the_same_figure(simulated):
+    folder, done = simulated
     assert done.returncode == 0, done.stderr
     assert "to do: 1 x measure, 1 x simulate, 1 x aggregate, 1 x claims, 1 x figure; about " in done.stderr
     assert "simulated pldi17_fig10 xeon~mix,width=2,depth=2,cost=1,payload=128 in " in done.stderr
-    table = pd.read_parquet(tmp_path / "results/tables/pldi17_fig10/throughput.parquet")
+    table = pd.read_parquet(folder / "results/tables/pldi17_fig10/throughput.parquet")
     assert set(zip(table["machine"], table["simulated"], table["variants"], strict=True)) == {
         ("local", False, 0), ("xeon", True, 2),
     }  # fmt: skip
-    assert "xeon (simulated)" in drawn_text(tmp_path, "pldi17_fig10")
+    assert "xeon (simulated)" in drawn_text(folder, "pldi17_fig10")
+
+
+def test_claims_have_reports_of_their_own_and_a_part_of_the_workflow_s(simulated):
+    folder, done = simulated
+    figures = ["figures/pldi17_fig10.png", "figures/pldi17_fig10.svg"]
+    assert done.stdout.splitlines() == [*figures, "figures/claims.md", "figures/claims.html", "results/report.html"]
+    assert "checked the claims in " in done.stderr
+    assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in (folder / "figures/claims.md").read_text(encoding="utf-8")
+    assert "A claim that fails stays in the report" in (folder / "results/report.html").read_text(encoding="utf-8")
 
 
 def drawn_text(folder: Path, figure: str) -> str:

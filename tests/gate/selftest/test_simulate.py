@@ -9,7 +9,7 @@ from harness.gate.selftest.rates import clopper_pearson, said
 from harness.gate.selftest.simulate import INJECTED, SUITE, simulated_calls
 from harness.gate.verdict import Exit
 
-CALLS = 200
+CALLS = 100
 ALPHA = 0.01
 
 
