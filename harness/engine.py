@@ -6,6 +6,7 @@ never in what they report, so measurement and control laws are written once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -19,6 +20,9 @@ LOCAL = "local"
 
 DEFAULT_SOFTWARE = "millrace"
 """The software costs of a simulated run, unless others are asked for (config/software/)."""
+
+PROFILE_WINDOW_S = 5.0
+"""What the profiler of real threads looks back at most, as in IBM's implementation (whose laws have periods of 10 s)."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ def open_engine(
     *,
     tuples: int | None = None,
     profile: bool = False,
+    profile_window_s: float = PROFILE_WINDOW_S,
     simulated: bool = False,
     software: str = DEFAULT_SOFTWARE,
     constants: Mapping[str, float] | None = None,
@@ -164,7 +169,8 @@ def open_engine(
 
     On "local" threads are real, unless `simulated`; any other machine is described by a profile, a name in config/machines or
     a file, and always simulated. `software`, `constants` (numbers in place of the machine's and the software's, by path) and
-    `seed` are for simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`).
+    `seed` are for simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`), over the
+    last half of `profile_window_s` [s] at least, and the whole at most; a simulated run over its last two to four samples.
 
     Raises UserError for an unknown machine or constant, or more scheduler threads than a described machine has CPUs; GraphError
     for a graph that cannot run.
@@ -175,11 +181,13 @@ def open_engine(
         raise UserError(f"model must be one of {', '.join(MODELS)} of harness.models, not {model!r}")
     if tuples is not None and (not isinstance(tuples, int) or isinstance(tuples, bool) or not 0 <= tuples <= MAX_TUPLES):
         raise UserError(f"tuples must be from 0 to {MAX_TUPLES}, not {tuples!r}")
+    if not 0.0 < profile_window_s < math.inf:
+        raise UserError(f"profile_window_s must be above 0 and finite, not {profile_window_s!r}")
     graph.check()
     if machine == LOCAL and not simulated:
         from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
 
-        return RuntimeEngine(graph, model, tuples, profile)
+        return RuntimeEngine(graph, model, tuples, profile, profile_window_s)
     from harness.machine import load_machine
     from harness.simulator.engine import SimulatorEngine
     from harness.software import load_software

@@ -18,6 +18,12 @@ from harness.measurement.subject import build_subject
 from harness.models import Multilevel
 from harness.place import find_place
 
+PROFILE_PERIODS = 4
+"""Of its law that a profile looks back at most: where it is longer, a law that sees throughput change sees old costs beside it
+for many periods, takes the new load for a known one, or divides the graph by a mixture of both."""
+
+SHORTEST_PROFILE_S = 0.4  # half of it is 200 looks at each thread: fewer say little about a hundred operators
+
 __all__ = ["RunSpec", "measure", "run_in_fresh_process", "run_once"]
 
 
@@ -61,7 +67,10 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
 
 def _options(spec: RunSpec) -> dict[str, Any]:
     """What else `open_engine` is told: of a run whose law places queues that it wants costs, of a simulated one where it is."""
-    options: dict[str, Any] = {"profile": True} if spec.model == Multilevel.name else {}
+    options: dict[str, Any] = {}
+    if spec.model == Multilevel.name:
+        window_s = min(max(PROFILE_PERIODS * spec.period_s, SHORTEST_PROFILE_S), harness.engine.PROFILE_WINDOW_S)
+        options = {"profile": True, "profile_window_s": window_s}
     if not spec.simulated:
         return options
     constants = dict(spec.constants) or None

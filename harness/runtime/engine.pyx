@@ -34,7 +34,7 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport end_run
 
 from harness.cpu import Reading, others_share, system_share
-from harness.engine import Balance, Sample
+from harness.engine import PROFILE_WINDOW_S, Balance, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, PortId
 from harness.runtime.account import account_of
@@ -78,6 +78,8 @@ cdef class RuntimeEngine:
         How many tuples each source sends; None: until it is stopped.
     profile : bool
         Whether a sampling thread measures what operators cost (profiler.pyx).
+    profile_window_s : float
+        What it looks back at most [s], above 0.
     """
 
     cdef Plan plan
@@ -91,10 +93,10 @@ cdef class RuntimeEngine:
     cdef int64_t started_ns
     cdef dict before  # the counters at the end of the last sample
 
-    def __cinit__(self, graph, model, tuples=None, bint profile=False):
+    def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S):
         self.plan = Plan(graph, model, tuples, ns_per_flop)
         self.pool = Pool(self.plan)
-        self.profiler = Profiler(self.plan) if profile else None
+        self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
         self.queue_capacity = self.plan.capacity
         balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}

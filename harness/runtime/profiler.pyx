@@ -15,19 +15,18 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_or
 from harness.runtime.native cimport Counter, Run, delete_array, make_array, now_ns
 from harness.runtime.plan cimport Plan
 
+from harness.engine import PROFILE_WINDOW_S
+
 PERIOD_S = 0.001
 """Between two looks. IBM's implementation looks 100 times a second, at periods of 10 s; ours are shorter, and 1,000 looks a second take
 less than a hundredth of a CPU."""
-
-WINDOW_S = 5.0
-"""What a reader sees at most, as in IBM's implementation; at least half of it, once that much time has passed."""
 
 
 @cython.no_gc_clear
 cdef class Profiler:
     """Samples the threads of `plan` between start() and stop(). Raises OSError if the system refuses a thread."""
 
-    def __cinit__(self, Plan plan, double period_s=PERIOD_S, double window_s=WINDOW_S):
+    def __cinit__(self, Plan plan, double period_s=PERIOD_S, double window_s=PROFILE_WINDOW_S):
         self.plan = plan  # the sampling thread reads its memory
         self.sampling = make_array[Sampling](1)
         self.sampling.run = plan.run

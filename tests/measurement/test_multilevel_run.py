@@ -11,7 +11,7 @@ import pytest
 from harness.elasticity import multilevel
 from harness.elasticity.cpu_limit import LeaveToOthers
 from harness.elasticity.law import Decision
-from harness.errors import UserError
+from harness.errors import RunFailed, UserError
 from harness.measurement.control import check_law, pool_law
 from harness.measurement.records import record_line
 from harness.measurement.run import RunSpec, measure
@@ -89,6 +89,19 @@ def test_a_law_reads_costs_and_the_queues_of_its_period(scripted):
     assert [reading.queued for reading in seen[:4]] == [frozenset(), {3}, {3, 7}, {7}]
     assert [reading.threads for reading in seen[:3]] == [1, 2, 2]
     assert all(len(reading.costs) == 14 for reading in seen[3:])
+
+
+@pytest.mark.parametrize(("period_s", "window_s"), [(0.05, 0.4), (0.25, 1.0), (0.5, 2.0), (10.0, 5.0)])
+def test_the_profiler_looks_back_a_few_periods(monkeypatch, period_s, window_s):
+    told = {}
+
+    def open_engine(*words, **options):
+        told.update(options)
+        raise RunFailed("not today")
+
+    monkeypatch.setattr("harness.engine.open_engine", open_engine)
+    measure(replace(spec(simulated=False), period_s=period_s))
+    assert told == {"tuples": None, "profile": True, "profile_window_s": window_s}
 
 
 @pytest.mark.parametrize("simulated", [False, True], ids=["real", "simulated"])

@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from harness.engine import open_engine
+from harness.errors import UserError
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import chain, pipeline
@@ -100,3 +101,28 @@ def test_a_profiled_engine_that_is_dropped_or_stopped_early_leaves_no_thread() -
         engine.stop(drain=False, timeout_s=5.0)
         open_engine(pipeline(2), Dynamic(2), profile=True).stop(drain=True, timeout_s=1.0)
     assert psutil.Process().num_threads() == before
+
+
+def test_what_was_before_the_window_is_forgotten() -> None:
+    """Two operators of which the first keeps its thread for 100 tuples, and the second one from there on."""
+    graph = Graph("moves", 8)
+    first = graph.python("first", lambda sequence, value: (sequence < 100 and time.sleep(0.005)) or value)
+    second = graph.python("second", lambda sequence, value: (sequence >= 100 and time.sleep(0.005)) or value)
+    graph.connect(graph.source("source"), first)
+    graph.connect(first, second)
+    graph.connect(second, graph.sink("sink"))
+    engine = open_engine(graph, Manual(), profile=True, profile_window_s=0.2)
+    engine.start()
+    done, seen = 0, []
+    while done <= 100 and len(seen) < 100:
+        seen.append(engine.sample(0.1))
+        done += seen[-1].processed[0]
+    after = engine.sample(0.3)
+    assert engine.stop(drain=False, timeout_s=5.0).correct
+    assert seen[0].operator_cost[0] > 0.9 and after.operator_cost[1] > 0.9
+
+
+@pytest.mark.parametrize("window_s", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_window_that_cannot_be_is_refused(window_s: float) -> None:
+    with pytest.raises(UserError, match="profile_window_s must be above 0 and finite, not"):
+        open_engine(pipeline(2), Manual(), profile=True, profile_window_s=window_s)
