@@ -245,8 +245,9 @@ def test_claims_have_reports_of_their_own_and_a_part_of_the_workflow_s(simulated
     figures = ["figures/pldi17_fig10.png", "figures/pldi17_fig10.svg"]
     assert done.stdout.splitlines() == [*figures, "figures/claims.md", "figures/claims.html", "results/report.html"]
     assert "checked the claims in " in done.stderr
-    assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in (folder / "figures/claims.md").read_text(encoding="utf-8")
-    assert "A claim that fails stays in the report" in (folder / "results/report.html").read_text(encoding="utf-8")
+    claims, report = folder / "figures/claims.md", folder / "results/report.html"
+    assert "mix, cost 1, width 2 (paper: 10), depth 2 (paper: 100)" in claims.read_text(encoding="utf-8")
+    assert "A claim that fails stays in the report" in report.read_text(encoding="utf-8")
 
 
 def drawn_text(folder: Path, figure: str) -> str:
