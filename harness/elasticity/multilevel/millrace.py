@@ -8,7 +8,7 @@ correct (`evidence`). Of the configurations (`options`) it goes first to the gra
 A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Where
 tuples are so dear that a queue holds the work of a whole period, a switch disturbs for long: looks have to promise more there,
 and what they show is believed less. Levels are at most twice the best one, so that few threads stay few where few do; but
-before it settles with half of the CPUs idle it looks once what queues everywhere bring.
+before it settles without queues, or with half of the CPUs idle, it looks once what queues everywhere bring.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
 back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it
@@ -199,7 +199,7 @@ class Millrace(MultilevelLaw):
             what = f"{self._named(target)} may bring {math.expm1(min(view.gain, UNTOLD)):.1%} over {self._named(view.best)}"
         elif (everywhere := self._untried_everywhere(view.best)) is not None:
             target, state = everywhere, "searching"
-            what = f"{self._named(view.best)} leaves half of the CPUs idle, and {self._named(target)} is untried"
+            what = f"{self._named(view.best)} is the best so far, and {self._named(everywhere)} untried"
         else:
             target, known = survey.thrifty(view.best, row, ENOUGH, self._trims < TRIMS)
             state = "learning" if known else "searching"
@@ -228,17 +228,19 @@ class Millrace(MultilevelLaw):
         return options.row((options.middle, self.bounds.minimum))
 
     def _untried_everywhere(self, best: int) -> int | None:
-        """Queues everywhere with some threads, once a search, if the best configuration so far leaves half of the CPUs idle.
+        """Queues everywhere with some threads, once a search, if the best so far has none or leaves half of the CPUs idle.
 
-        Where a tree cuts batches to pieces a few queues cost more than they bring, and all of them bring more than they cost:
-        nothing that is seen near the few tells. So the law is never far below the dynamic model for not having looked.
+        Where a tree cuts batches to pieces a few queues cost more than they bring, and all of them bring more than they cost;
+        and the threads of several sources are busy, but may wait for each other at the operators where they meet: nothing that
+        is seen near the few tells. So the law is never far below the dynamic model for not having looked.
         """
         options = self._options
         assert options is not None
         every = frozenset(range(len(self.layout.ports)))
         level = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
         tried = any(queued == every for queued, _ in self._evidence.places)
-        if tried or 2 * options.busy(best) > self.layout.cpus or not self._may_climb():
+        full = options.queued(best) and 2 * options.busy(best) > self.layout.cpus
+        if tried or full or not self._may_climb():
             return None
         return options.row((every, level))
 

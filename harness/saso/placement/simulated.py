@@ -28,7 +28,7 @@ from harness.software import load_software
 
 PERIODS = 80
 PERIOD_S = 0.002  # virtual, at least; as the elastic runs of the simulator have it
-TUPLES = 2000  # of a source in a period at least, by the surface: queues are half full at first, and have to come to rest
+TUPLES = 8000  # of a source in a period at least, by the surface: what queues hold is to be a small part of it
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
 
 
@@ -49,7 +49,8 @@ def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
         if each.own is None and not each.event and each.noise == 0.0 and each.world.cpus <= MAX_CPUS
         if each.layout.operators <= MAX_OPERATORS
     ]  # fmt: skip
-    return [fit[len(fit) * number // count] for number in range(min(count, len(fit)))]
+    count = min(count, len(fit))
+    return [fit[len(fit) * number // count] for number in range(count)]
 
 
 def run_simulated(

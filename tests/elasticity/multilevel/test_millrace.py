@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.multilevel import layout_of, make_law
 from harness.errors import UserError
-from harness.graph import Threading
+from harness.graph import Graph, Threading
 from harness.models import Dynamic
 from harness.saso.placement.graphs import random_graph
 from tests.elasticity.drive import Cpu
@@ -147,6 +147,27 @@ def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_c
         queued, threads = decision.queued, decision.threads
     assert 1 <= looks <= most_looks
     assert rate_at(queued, threads) >= 0.95 * max(1e6, rate_at(every, 6))
+
+
+def test_queues_everywhere_are_looked_at_where_sources_keep_all_cpus_busy_with_waiting_for_each_other():
+    graph = Graph("two sources", 128)
+    meet = graph.work("meet", 1000)
+    for name in ("one", "other"):
+        graph.connect(graph.source(name), meet)
+    last = meet
+    for number in range(20):
+        work = graph.work(f"work{number}", 1000)
+        graph.connect(last, work)
+        last = work
+    graph.connect(last, graph.sink("sink"))
+    surface = surface_of(graph, 2)
+    law, queued, threads = law_of(surface), frozenset(), 1
+    every = frozenset(range(len(surface.layout.ports)))
+    for second in range(1, 30):
+        rate = 1.3e6 if queued == every else 0.9e6 if queued else 1e6
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        queued, threads = decision.queued, decision.threads
+    assert queued == every
 
 
 def test_threads_that_bring_two_percent_are_given_back():

@@ -25,6 +25,11 @@ def test_as_many_scenarios_as_asked_for_none_too_large():
     assert all(each.layout.operators <= MAX_OPERATORS and each.world.cpus <= MAX_CPUS for each in chosen)
 
 
+def test_more_than_there_are_is_each_of_them_once():
+    every = [SMALL, replace(SMALL, name="a"), replace(SMALL, name="noisy", noise=0.05), replace(SMALL, name="b")]
+    assert [each.name for each in simulable(every, 100)] == [SMALL.name, "a", "b"]
+
+
 @pytest.mark.parametrize("world", [World("local", cpus=2), World("local", cpus=4), World("xeon", cpus=16, smt=2)])
 def test_the_machine_has_the_cpus_of_the_world(world):
     assert machine_of(world).cpus == world.cpus
