@@ -101,4 +101,7 @@ def test_scenarios_on_the_simulator(capsys):
         main(["laws", "bench", "--multilevel", "--simulator", "1", "--jobs", "1", "--law", "manual", "--law", "hand-placed"])
         == 0
     )
-    assert "\n| hand-placed " in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert told.startswith("**no noise** (1 scenario, simulated)\n") and "**noise" not in told
+    assert "\n| hand-placed " in told
+    assert "All throughputs are simulated. There is no oracle" in told and "surfaces, not of runs" not in told

@@ -35,6 +35,7 @@ class Row(Score):
     seed: int
     levels: tuple[int, ...]  # at which the periods passed
     queues: tuple[int, ...]  # how many there were
+    simulated: bool = False  # on the simulator, and not along a surface
 
 
 def rows_of(laws: Sequence[str], scenarios: Sequence[Scenario]) -> list[Row]:

@@ -42,7 +42,12 @@ EXPLANATION = """\
 ≥ 95%: scenarios in which the settled throughput is that share of the oracle's. Accuracy: its mean; worst: its least. Settling:
 median of periods until neither threads nor queues change. Overshoot: scenarios in which a law climbed to more than twice the
 oracle's threads, and queues. Changes: after settling, in 50 periods. Regret: throughput lost against the oracle, from the first
-period on. Threads, queues: mean after settling, over the oracle's. All throughputs are those of surfaces, not of runs."""
+period on. Threads, queues: mean after settling, over the oracle's."""
+
+OF_SURFACES = "All throughputs are those of surfaces, not of runs."
+OF_SIMULATOR = """\
+All throughputs are simulated. There is no oracle: the contestant that brings the most in a scenario stands for it. hand-placed
+is what is best by the surface."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,20 @@ def summary(rows: Sequence[Row]) -> str:
         "noise of 10 %": lambda row: row.noise > QUIET and not row.event,
         "phases, noise up to 5 %": lambda row: row.noise <= QUIET and bool(row.event),
     }
-    tables = []
+    simulated = any(row.simulated for row in rows)
+    tables, before = [], []
     for title, belongs in groups.items():
         chosen = [row for row in rows if belongs(row)]
-        if chosen:
+        if chosen and chosen != before:  # without any noise two groups are the same
             count = len({row.scenario for row in chosen})
-            tables.append(f"**{title}** ({count} scenarios)\n\n" + markdown(_lines(chosen)))
+            where = f"{count} scenario{'s' if count > 1 else ''}{', simulated' if simulated else ''}"
+            tables.append(f"**{title}** ({where})\n\n" + markdown(_lines(chosen)))
+        before = chosen
     kept = promises(rows)
     if kept:
         lines = [(each.text, each.found, "yes" if each.kept else "no") for each in kept]
         tables.append(markdown([(f"promise of {DEFAULT_LAW}", "found", "kept"), *lines]))
-    return "\n\n".join([*tables, EXPLANATION]) + "\n"
+    return "\n\n".join([*tables, f"{EXPLANATION} {OF_SIMULATOR if simulated else OF_SURFACES}"]) + "\n"
 
 
 def promises(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Promise]:

@@ -151,4 +151,5 @@ def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float) -> Row:
         phases=((accuracy, threads),),
         levels=tuple(done.levels),
         queues=tuple(done.queues),
+        simulated=True,
     )
