@@ -1,15 +1,17 @@
-"""A graph of 100,000 operators is checked, ordered and resolved in a moment: what a run does before it starts."""
+"""A graph of 100,000 operators is checked, ordered and resolved: what a run does before it starts.
+
+No time is asserted, which a busy host would break. What grows with the square of the operators takes 10^10 steps here
+and runs into the limit of the test, which is hundreds of times what a linear step needs.
+"""
 
 from __future__ import annotations
-
-import time
 
 import pytest
 
 import topologies
 from harness.models import Dynamic, Manual, pool_of, port_queues
 
-LIMIT_S = 0.6  # of CPU time; measured 0.01 to 0.2 s on a busy 2-core VM
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]
 
 
 @pytest.fixture(scope="module", params=[("pipeline", {"operators": 100_000}), ("mix", {"width": 1000, "depth": 100})], ids=str)
@@ -18,19 +20,21 @@ def large(request):
     return topologies.build(name, values, 0)[0]
 
 
-@pytest.mark.heavy
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda graph: graph.check(),
-        lambda graph: graph.topological_order(),
-        lambda graph: graph.flow(),
-        lambda graph: port_queues(graph, Dynamic(threads=2)),
-        lambda graph: pool_of(graph, Manual()),
-    ],
-    ids=["check", "order", "flow", "port_queues", "pool_of"],
-)
-def test_a_large_graph_is_dealt_with_in_a_moment(large, call):
-    before = time.process_time()
-    call(large)
-    assert time.process_time() - before < LIMIT_S
+def test_a_large_graph_is_checked(large):
+    large.check()
+
+
+def test_a_large_graph_is_ordered(large):
+    at = {operator: place for place, operator in enumerate(large.topological_order())}
+    assert len(at) == len(large.operators) >= 100_000
+    assert all(at[stream.source.operator] < at[stream.target.operator] for stream in large.streams)
+
+
+def test_the_flow_of_a_large_graph_reaches_each_of_its_operators(large):
+    assert large.flow().copies_from.keys() == large.operators.keys()
+
+
+def test_a_large_graph_has_its_queues_and_its_threads_resolved(large):
+    assert len(port_queues(large, Dynamic(threads=2))) == sum(1 for _ in large.input_ports())
+    assert pool_of(large, Dynamic(threads=2)).threads == 2
+    assert pool_of(large, Manual()).threads == 0
