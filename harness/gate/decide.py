@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from harness.gate.cell import Cell, Metric
 from harness.gate.holm import holm
-from harness.gate.order import Pair, log_ratios
+from harness.gate.order import Pair, logs
 from harness.gate.sequential import Evidence, Looks
 from harness.gate.verdict import CellResult, Decision, Verdict
 
@@ -100,25 +100,25 @@ class _Course:
         """True if the p-values are new."""
         if self.decided:
             return False
-        (value,) = log_ratios(self.cell, base_pair, head_pair)
+        (block,) = logs(self.cell, base_pair, head_pair)
         self.base += base_pair
         self.head += head_pair
-        if not self.evidence.add(value):
+        if not self.evidence.add(block):
             return False
         better, worse = limits(self.cell.metric, self.factor, statistics.median(self.base))
-        self.leans = self.evidence.estimate() > worse
+        self.leans = self.evidence.leans(worse)
         self.p["regressed"] = self.evidence.p_greater(worse)
         self.p["ok"] = self.evidence.p_less(worse)
         self.p["improved"] = self.evidence.p_less(better)
         return True
 
     def is_open(self) -> bool:
-        return self.decided is None and self.evidence.looks.next(len(self.evidence.values)) is not None
+        return self.decided is None and self.evidence.looks.next(len(self.evidence.blocks)) is not None
 
     def verdict(self) -> Verdict:
         """Of the p-values and levels as they are now. Regressed and ok can hardly both be proven; then the bad news is told."""
         rejected = {hypothesis for hypothesis, p in self.p.items() if p <= self.level[hypothesis]}
-        if not self.evidence.values:
+        if not self.evidence.blocks:
             return Verdict.UNMEASURED
         if "regressed" in rejected:
             return Verdict.REGRESSED
@@ -159,7 +159,7 @@ class Control:
 
     def add(self, base_pair: Pair, again_pair: Pair) -> None:
         """One block: the values of its two pairs, both sides being base. UserError as of `Family.add`."""
-        self._evidence.add(*log_ratios(self.cell, base_pair, again_pair))
+        self._evidence.add(*logs(self.cell, base_pair, again_pair))
         self._base += base_pair
         self._again += again_pair
 
@@ -173,7 +173,7 @@ class Control:
         """Ok if the bounds are within the factor on both sides, else inconclusive; regressed or improved if it failed."""
         low, high = self._bounds()
         limit = math.log(self.factor)
-        if not self._evidence.values:
+        if not self._evidence.blocks:
             verdict = Verdict.UNMEASURED
         elif self.failed:
             verdict = Verdict.REGRESSED if low > 0 else Verdict.IMPROVED
@@ -187,4 +187,4 @@ class Control:
 
 def _decision(verdict: Verdict, evidence: Evidence, low: float, high: float) -> Decision:
     """In ratios; unknown bounds are 0 and inf, an unknown ratio is nan."""
-    return Decision(verdict, math.exp(evidence.estimate()), math.exp(low), math.exp(high), len(evidence.values))
+    return Decision(verdict, math.exp(evidence.estimate()), math.exp(low), math.exp(high), len(evidence.blocks))

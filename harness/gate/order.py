@@ -1,12 +1,11 @@
-"""How the four processes of a block are ordered, and the one number that a block gives.
+"""How the four processes of a block are ordered, and their logs.
 
 A block is two pairs of fresh processes in mirrored order: base head head base, or head base base head, by a coin.
 
 - Mirrored: a drift that is linear over the block, and a process that is slower for being the second of its pair, cancel.
-- The coin: if base is head, the four times would have been the same had the coin fallen otherwise, and the block's number would
-  have had the other sign. So its sign is a fair coin whatever the host did, which is all that the test of `signed_rank` needs
-  (Fisher, The Design of Experiments, 1935, chapter 3: the randomisation itself is the ground of the test).
-- One number: the two pairs of a block share what disturbed it. Counted as two they would count one disturbance twice.
+- The coin: if base is head, the four times would have been the same had the coin fallen otherwise, only under each other's
+  names. Whatever the host did, that is all that the test of `block_ranks` needs.
+- One coin: the two pairs of a block share what disturbed it. Counted as two they would count one disturbance twice.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from harness.errors import UserError
 from harness.gate.cell import Cell
@@ -22,6 +22,13 @@ BASE, HEAD = "base", "head"
 PAIRS = 2  # of a block
 Order = tuple[str, str, str, str]
 Pair = tuple[float, float]
+
+
+class Block(NamedTuple):
+    """The logs of what a block's processes measured, positive differences being worse."""
+
+    base: Pair
+    head: Pair
 
 
 def block_order(draw: random.Random) -> Order:
@@ -36,8 +43,8 @@ def sides(order: Order, values: Sequence[float]) -> tuple[Pair, Pair]:
     return (base[0], base[1]), (head[0], head[1])
 
 
-def log_ratios(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[float]:
-    """One number for each whole block: the mean of its pairs' log(head / base), turned so that positive is worse.
+def logs(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[Block]:
+    """The logs of each whole block's values, turned so that more is worse.
 
     `base[i]` and `head[i]` are pair i, in the metric's unit. UserError if a value has no logarithm.
     """
@@ -45,5 +52,6 @@ def log_ratios(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list
         if not (value > 0 and math.isfinite(value)):
             raise UserError(f"cell {cell.name}: {cell.metric.name} must be a finite number above 0 to be compared, not {value}")
     sign = 1.0 if cell.metric.lower_is_better else -1.0
-    pairs = [sign * math.log(after / before) for before, after in zip(base, head, strict=True)]
-    return [math.fsum(pairs[i : i + PAIRS]) / PAIRS for i in range(0, len(pairs) - PAIRS + 1, PAIRS)]
+    before, after = ([sign * math.log(value) for value in side] for side in (base, head))
+    pairs = list(zip(before, after, strict=True))
+    return [Block(*zip(*pairs[i : i + PAIRS], strict=True)) for i in range(0, len(pairs) - PAIRS + 1, PAIRS)]

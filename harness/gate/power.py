@@ -1,4 +1,4 @@
-"""How wide the bounds of `decide` are, and which slowdowns they find: computed for blocks that scatter normally.
+"""How wide the bounds of `decide` are, and which slowdowns they find: computed for processes that scatter normally.
 
     python -m harness.gate.power        prints the table of docs/gate-statistics.md
 
@@ -12,11 +12,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from harness.gate.block_ranks import Blocks
+from harness.gate.order import Block
 from harness.gate.sequential import Looks, declare
-from harness.gate.signed_rank import Walsh
 
 FACTOR, ALPHA, CELLS = 1.02, 0.01, 8  # of the table
-SCATTERS = (0.005, 0.01, 0.02, 0.04)  # sd of log ratios of blocks
+SCATTERS = (0.005, 0.01, 0.02, 0.04)  # sd of the logs of processes, and so of the mean log ratios of blocks
 LOOKS = 6
 TRIALS = 4000
 CERTAINTY = 0.95
@@ -27,8 +28,8 @@ def shortfalls(n: int, level: float, trials: int = TRIALS, seed: int = 1) -> np.
 
     inf where n blocks give no bound.
     """
-    rows = np.random.default_rng(seed).standard_normal((trials, n))
-    return np.array([-Walsh(row).low(level) for row in rows])
+    rows = np.random.default_rng(seed).standard_normal((trials, n, 4)).tolist()
+    return np.array([-Blocks([Block((a, b), (c, d)) for a, b, c, d in row]).low(level) for row in rows])
 
 
 def found(factor: float, scatter: float, shortfall: float) -> float:

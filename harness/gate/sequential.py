@@ -21,7 +21,8 @@ import math
 from dataclasses import dataclass
 
 from harness.errors import UserError
-from harness.gate.signed_rank import Walsh
+from harness.gate.block_ranks import Blocks
+from harness.gate.order import Block
 
 GROWTH = 1.2  # closer looks stop sooner, but each spends of the same alpha; of 1.1, 1.2 and 1.41 the best on a recording
 LATE = 2  # looks by which the shares fall off later than from the first on, likewise
@@ -89,44 +90,49 @@ def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
 
 
 class Evidence:
-    """What a growing row of numbers, one a block, has shown at the looks so far."""
+    """What a growing row of blocks has shown at the looks so far."""
 
     def __init__(self, looks: Looks) -> None:
         self.looks = looks
-        self.values: list[float] = []
-        self._seen: list[tuple[float, Walsh]] = []  # of each look: its weight, and the averages at it
-        self._last: Walsh | None = None
+        self.blocks: list[Block] = []
+        self._seen: list[tuple[float, Blocks]] = []  # of each look: its weight, and the blocks at it
 
-    def add(self, value: float) -> bool:
-        """Take in the next number. True if this is a look: what is proven may have changed."""
-        self.values.append(value)
-        self._last = None
-        if not self.looks.is_look(len(self.values)):
+    def add(self, block: Block) -> bool:
+        """Take in the next block. True if this is a look: what is proven may have changed."""
+        self.blocks.append(block)
+        if not self.looks.is_look(len(self.blocks)):
             return False
-        self._last = Walsh(self.values)
-        self._seen.append((self.looks.weight(len(self._seen) + 1), self._last))
+        self._seen.append((self.looks.weight(len(self._seen) + 1), Blocks(self.blocks)))
         return True
 
     def p_greater(self, shift: float) -> float:
-        """Always-valid p-value of "the middle is at most `shift`"."""
-        return min([1.0, *(weight * walsh.p_greater(shift) for weight, walsh in self._seen)])
+        """Always-valid p-value of "head is slower by at most `shift`"."""
+        return min([1.0, *(weight * blocks.p_greater(shift) for weight, blocks in self._seen)])
 
     def p_less(self, shift: float) -> float:
-        """Always-valid p-value of "the middle is at least `shift`"."""
-        return min([1.0, *(weight * walsh.p_less(shift) for weight, walsh in self._seen)])
+        """Always-valid p-value of "head is slower by at least `shift`"."""
+        return min([1.0, *(weight * blocks.p_less(shift) for weight, blocks in self._seen)])
 
     def low(self, level: float) -> float:
         """Lower confidence bound, valid at any stop; -inf before the first look."""
-        return max([-math.inf, *(walsh.low(level / weight) for weight, walsh in self._seen)])
+        best = -math.inf
+        for weight, blocks in reversed(self._seen):
+            if math.isinf(best) or blocks.p_greater(best) <= level / weight:  # else this look's bound is no better
+                best = max(best, blocks.low(level / weight))
+        return best
 
     def high(self, level: float) -> float:
         """Upper confidence bound, valid at any stop; inf before the first look."""
-        return min([math.inf, *(walsh.high(level / weight) for weight, walsh in self._seen)])
+        best = math.inf
+        for weight, blocks in reversed(self._seen):
+            if math.isinf(best) or blocks.p_less(best) <= level / weight:
+                best = min(best, blocks.high(level / weight))
+        return best
+
+    def leans(self, shift: float) -> bool:
+        """Whether the estimate at the last look is above `shift`; not before the first one."""
+        return bool(self._seen) and self._seen[-1][1].leans(shift)
 
     def estimate(self) -> float:
-        """Of all numbers so far, also those after the last look; nan if there are none."""
-        if not self.values:
-            return math.nan
-        if self._last is None:
-            self._last = Walsh(self.values)
-        return self._last.estimate()
+        """Of all blocks so far, also those after the last look; nan if there are none."""
+        return Blocks(self.blocks).estimate() if self.blocks else math.nan

@@ -54,7 +54,7 @@ class Decision:
     """What the blocks of a cell prove. Ratios are head over base in the bad direction: above 1 is worse, also of throughputs.
 
     `low` and `high` are the confidence bounds that the verdict rests on: at the level that this look spends, after Holm's
-    correction, each one-sided. `ratio` is the Hodges-Lehmann estimate.
+    correction, each one-sided. `ratio` is the estimate of `block_ranks`.
     """
 
     verdict: Verdict

@@ -148,7 +148,7 @@ def test_a_cell_that_looks_slower_gets_half_of_the_time() -> None:
     def answer(side: str, asked: Program, pair: int) -> Sample:
         return (slower if asked.name == "d" else faster)(side, asked, pair)
 
-    slower, faster = noisy(1.08, seed=2, noise=0.05), noisy(1.02, seed=1, noise=0.05)
+    slower, faster = noisy(1.08, seed=2, noise=0.1), noisy(1.02, seed=1, noise=0.1)
     comparison = Machine(answer).compare(suite_of(*map(program, "abcd")), time_budget_s=600.0)
     blocks = {result.cell.name: result.decision.blocks for result in comparison.cells}
     assert set(verdicts(comparison).values()) == {Verdict.INCONCLUSIVE}

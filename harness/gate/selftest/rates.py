@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from harness.gate.cell import Cell
-from harness.gate.order import BASE, HEAD, log_ratios
+from harness.gate.block_ranks import Blocks
+from harness.gate.order import BASE, HEAD, logs
 from harness.gate.selftest.recording import Block
 from harness.gate.selftest.replay import Call
-from harness.gate.signed_rank import bounds, estimate
 from harness.gate.verdict import Exit, Verdict
 from harness.gate.yardsticks import YARDSTICKS
 
@@ -53,7 +53,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Effect:
-    """The injected ratio, of all recorded blocks: Hodges and Lehmann's estimate and its 95 % interval."""
+    """The injected ratio, of all recorded blocks: the estimate of `block_ranks` and its 95 % interval."""
 
     ratio: float
     low: float
@@ -169,6 +169,6 @@ def effect_of(cell: Cell, blocks: Iterable[Block]) -> Effect | None:
         head += block.of(cell.name, HEAD)
     if not base:
         return None
-    values = log_ratios(cell, base, head)
-    low, high = bounds(values, (1 - LEVEL) / 2)
-    return Effect(math.exp(estimate(values)), math.exp(low), math.exp(high) if high < 700 else math.inf, len(values))
+    measured = Blocks(logs(cell, base, head))
+    low, high = measured.low((1 - LEVEL) / 2), measured.high((1 - LEVEL) / 2)
+    return Effect(math.exp(measured.estimate()), math.exp(low), math.exp(high) if high < 700 else math.inf, measured.n)

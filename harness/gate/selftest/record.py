@@ -5,15 +5,17 @@ A process that fails costs its block, and nothing else; a row of failures ends t
 
 from __future__ import annotations
 
+import math
 import random
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from harness.errors import RunFailed
+from harness.gate.block_ranks import Blocks
 from harness.gate.cell import Cell, Program
+from harness.gate.order import HEAD, logs
 from harness.gate.sample import Sample
 from harness.gate.selftest.calibrate import LARGE, amounts
 from harness.gate.selftest.inject import ABOUT_NS, environment
@@ -139,13 +141,12 @@ def seconds_of_base(recording: Recording) -> float:
 
 
 def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, blocks: int, draw: random.Random) -> float:
-    """Of the medians, head over base in the bad direction."""
-    values: dict[str, list[float]] = {}
+    """Head over base in the bad direction, as `block_ranks` estimates it."""
+    values: dict[str, list[float]] = {BASE: [], HEAD: []}
     for _ in range(blocks):
         for row in block_rows(take, tree, program, draw, arm):
-            values.setdefault(row["side"], []).append(row["values"][cell.name])
-    base, head = (statistics.median(values[side]) for side in ("base", "head"))
-    return head / base if cell.metric.lower_is_better else base / head
+            values[row["side"]].append(row["values"][cell.name])
+    return math.exp(Blocks(logs(cell, values[BASE], values[HEAD])).estimate())
 
 
 def _for_twice(take: Take, tree: Tree, program: Program, cell: Cell, kind: str) -> float:

@@ -1,0 +1,145 @@
+"""The test of a cell: ranks of all processes, added up block by block, under the coin that decided each block's order.
+
+To test "head is slower by at most `shift`", take `shift` off the logs of head's processes and rank all processes of both sides
+together (Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947). A block's score is the ranks of its two head
+processes less those of its two base processes. If head is base times e^shift, the adjusted times are what they are whichever
+way the coin fell; it only decides which of them are called head. So each score's sign is a fair coin (Fisher, The Design of
+Experiments, 1935, chapter 3), whatever the host did, and the scores get Wilcoxon's signed-rank test: `Blocks` counts the pairs
+of blocks i <= j whose scores add up to more than 0, a sum with the exact distribution `signed_rank.tail`.
+
+Why ranks and not the blocks' mean log ratios: a virtual machine has times when a process is a fifth slower, here and there.
+One such process spoils the mean of its block, but takes one rank. Comparing ranks over the whole call (Hodges and Lehmann,
+Annals of Mathematical Statistics 33(2), 1962) finds the rest unspoilt, at the price of a few percent where noise is normal.
+
+Scores that are equal, or 0, are held apart by their blocks' mean log ratios less `shift`, whose signs are the same coins. What
+is equal even then counts for neither direction, so p is never too small.
+
+Bounds: every score falls as `shift` grows, so the count does, too, and p grows. A bound is where p passes the level, found by
+bisection to a millionth, on the side where the test still rejects: what is beyond the bound, the test rejects.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.gate.order import Block
+from harness.gate.signed_rank import tail
+
+
+RESOLUTION = 1e-6  # of a bound's log ratio
+FIRST_STEP = 0.01  # away from the middle, likewise: where a bound is looked for first
+
+
+class Blocks:
+    """At least one block, and what all of them say of head over base; shifts are logs of ratios, positive being worse."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.n = len(blocks)
+        self._base: NDArray[np.float64] = np.array([block.base for block in blocks], dtype=np.float64)
+        self._head: NDArray[np.float64] = np.array([block.head for block in blocks], dtype=np.float64)
+        self._means = (self._head - self._base).mean(axis=1)
+        self._middle = float(np.median(self._means))
+
+    def p_greater(self, shift: float) -> float:
+        """How likely so many pairs of blocks above 0 are, at most, if head is slower by at most `shift`."""
+        return min(1.0, float(tail(self.n)[self._counts(shift)[0]]))
+
+    def p_less(self, shift: float) -> float:
+        """How likely so many pairs of blocks below 0 are, at most, if head is slower by at least `shift`."""
+        return min(1.0, float(tail(self.n)[self._counts(shift)[1]]))
+
+    def low(self, level: float) -> float:
+        """Head is slower by more than this, but for a chance of `level`: `p_greater(shift) <= level` up to here.
+
+        -inf if there are too few blocks for any bound at this level.
+        """
+        return self._last(lambda shift: self.p_greater(shift) <= level)
+
+    def high(self, level: float) -> float:
+        """Head is slower by less than this, but for a chance of `level`; inf if there are too few blocks."""
+        return self._first(lambda shift: self.p_less(shift) <= level)
+
+    def leans(self, shift: float) -> bool:
+        """Whether the estimate is above `shift`, as far as can be told without making it."""
+        above, below = self._counts(shift)
+        return above > below
+
+    def estimate(self) -> float:
+        """The middle of the shifts at which neither direction has more than half of the pairs, as Hodges and Lehmann (1963)."""
+        half = self.n * (self.n + 1) / 4
+        above = self._last(lambda shift: self._counts(shift)[0] > half)
+        below = self._first(lambda shift: self._counts(shift)[1] > half)
+        return (above + below) / 2
+
+    def _counts(self, shift: float) -> tuple[int, int]:
+        """The pairs of blocks i <= j whose scores at `shift` add up to more than 0, and to less."""
+        ranks = _ranks(np.concatenate([self._base, self._head - shift], axis=1))
+        scores, means = ranks[:, 2:].sum(axis=1) - ranks[:, :2].sum(axis=1), self._means - shift
+        sign = np.where(scores != 0, np.sign(scores), np.sign(means))
+        size = _order(np.abs(scores), sign * means)
+        return _pairs_won(size, sign), _pairs_won(size, -sign)
+
+    def _last(self, holds: Callable[[float], bool]) -> float:
+        """The greatest shift at which `holds`, which does up to some shift; -inf if it never does."""
+        return _greatest(holds, self._middle, float(self._head.min() - self._base.max()) - FIRST_STEP)
+
+    def _first(self, holds: Callable[[float], bool]) -> float:
+        """The least shift at which `holds`, which does from some shift on; inf if it never does."""
+        greatest = float(self._head.max() - self._base.min()) + FIRST_STEP
+        return -_greatest(lambda shift: holds(-shift), -self._middle, -greatest)
+
+
+def _greatest(holds: Callable[[float], bool], near: float, least: float) -> float:
+    """To `RESOLUTION`, the greatest shift at which `holds`: if it does not at `least`, then nowhere. It is looked for from
+    `near` on, in steps that double."""
+    if not holds(least):
+        return -math.inf
+    step = FIRST_STEP
+    if holds(near):
+        yes, no = near, near + step
+        while holds(no):
+            step *= 2
+            yes, no = no, no + step
+    else:
+        yes, no = near - step, near
+        while yes > least and not holds(yes):
+            step *= 2
+            yes, no = yes - step, yes
+        yes = max(yes, least)
+    while no - yes > RESOLUTION and yes < (middle := (yes + no) / 2) < no:
+        yes, no = (middle, no) if holds(middle) else (yes, middle)
+    return yes
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the values among each other, in twice the usual unit, so that the middle of equal ones is whole."""
+    ordered = np.sort(values, axis=None)
+    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")).astype(np.float64)
+
+
+def _order(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Whole numbers in the order of the pairs (first, second), equal ones for equal pairs."""
+    order = np.lexsort((second, first))
+    first, second = first[order], second[order]
+    differs = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.concatenate([[0], np.cumsum(differs)])
+    return place
+
+
+def _pairs_won(size: NDArray[np.intp], sign: NDArray[np.float64]) -> int:
+    """The pairs i <= j with a sum above 0, of numbers with these orders of size and these signs."""
+    won = size[sign > 0]
+    others = np.sort(np.where(sign < 0, size, -1)[sign <= 0])  # a 0 is smaller than all
+    return len(won) * (len(won) + 1) // 2 + int(np.searchsorted(others, won, "left").sum())
+
+
+def _bisected(low: float, high: float, holds: Callable[[float], bool]) -> tuple[float, float]:
+    """Neighbouring floats, of which `holds` is false at the first and true at the second; as it is at `low` and `high`."""
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
