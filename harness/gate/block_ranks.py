@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.gate.order import Block
+from harness.gate.pair_counts import pair_counts
 from harness.gate.signed_rank import tail
-
 
 RESOLUTION = 1e-6  # of a bound's log ratio
 FIRST_STEP = 0.01  # away from the middle, likewise: where a bound is looked for first
@@ -41,8 +41,7 @@ class Blocks:
         self.n = len(blocks)
         self._base: NDArray[np.float64] = np.array([block.base for block in blocks], dtype=np.float64)
         self._head: NDArray[np.float64] = np.array([block.head for block in blocks], dtype=np.float64)
-        self._means = (self._head - self._base).mean(axis=1)
-        self._middle = float(np.median(self._means))
+        self._middle = float(np.median((self._head - self._base).mean(axis=1)))
 
     def p_greater(self, shift: float) -> float:
         """How likely so many pairs of blocks above 0 are, at most, if head is slower by at most `shift`."""
@@ -76,12 +75,7 @@ class Blocks:
         return (above + below) / 2
 
     def _counts(self, shift: float) -> tuple[int, int]:
-        """The pairs of blocks i <= j whose scores at `shift` add up to more than 0, and to less."""
-        ranks = _ranks(np.concatenate([self._base, self._head - shift], axis=1))
-        scores, means = ranks[:, 2:].sum(axis=1) - ranks[:, :2].sum(axis=1), self._means - shift
-        sign = np.where(scores != 0, np.sign(scores), np.sign(means))
-        size = _order(np.abs(scores), sign * means)
-        return _pairs_won(size, sign), _pairs_won(size, -sign)
+        return pair_counts(self._base, self._head, shift)
 
     def _last(self, holds: Callable[[float], bool]) -> float:
         """The greatest shift at which `holds`, which does up to some shift; -inf if it never does."""
@@ -113,33 +107,3 @@ def _greatest(holds: Callable[[float], bool], near: float, least: float) -> floa
     while no - yes > RESOLUTION and yes < (middle := (yes + no) / 2) < no:
         yes, no = (middle, no) if holds(middle) else (yes, middle)
     return yes
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the values among each other, in twice the usual unit, so that the middle of equal ones is whole."""
-    ordered = np.sort(values, axis=None)
-    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")).astype(np.float64)
-
-
-def _order(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Whole numbers in the order of the pairs (first, second), equal ones for equal pairs."""
-    order = np.lexsort((second, first))
-    first, second = first[order], second[order]
-    differs = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.concatenate([[0], np.cumsum(differs)])
-    return place
-
-
-def _pairs_won(size: NDArray[np.intp], sign: NDArray[np.float64]) -> int:
-    """The pairs i <= j with a sum above 0, of numbers with these orders of size and these signs."""
-    won = size[sign > 0]
-    others = np.sort(np.where(sign < 0, size, -1)[sign <= 0])  # a 0 is smaller than all
-    return len(won) * (len(won) + 1) // 2 + int(np.searchsorted(others, won, "left").sum())
-
-
-def _bisected(low: float, high: float, holds: Callable[[float], bool]) -> tuple[float, float]:
-    """Neighbouring floats, of which `holds` is false at the first and true at the second; as it is at `low` and `high`."""
-    while low < (middle := low + (high - low) / 2) < high:
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low, high

@@ -19,7 +19,7 @@ from harness.gate.sequential import Looks, declare
 FACTOR, ALPHA, CELLS = 1.02, 0.01, 8  # of the table
 SCATTERS = (0.005, 0.01, 0.02, 0.04)  # sd of the logs of processes, and so of the mean log ratios of blocks
 LOOKS = 6
-TRIALS = 4000
+TRIALS = 2000
 CERTAINTY = 0.95
 
 

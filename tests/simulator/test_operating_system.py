@@ -141,14 +141,17 @@ def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:
     assert many - few > 160 / 2 * 0.8 * machine["os.bucket_hold_us"] * MICROSECOND
 
 
-@pytest.mark.parametrize(("search", "looks"), [(1, True), (117, False)])
-def test_where_most_cpus_are_busy_newer_kernels_do_not_look_for_an_idle_one(search: int, looks: bool) -> None:
-    """Linux from 5.19 on: (1 - (3/4 x 1.17)^2) 4 is less than one CPU. The sleeper's own CPU has another thread by then."""
-    bench = Bench(machine_of(4, **{"os.idle_search_pct": search}), 6)
+@pytest.mark.parametrize(("cpus", "search", "looks"), [(4, 1, True), (4, 117, False), (256, 1, True), (256, 117, False)])
+def test_where_most_cpus_are_busy_newer_kernels_do_not_look_for_an_idle_one(cpus: int, search: int, looks: bool) -> None:
+    """Linux from 5.19 on: (1 - (3/4 x 1.17)^2) 4 is less than one CPU. The sleeper's own CPU has another thread by then.
+
+    What 256 CPUs have used in the last while takes more than 64 bits.
+    """
+    bench = Bench(machine_of(cpus, **{"os.idle_search_pct": search}), cpus + 2)
     sleeper = bench.wait()
-    short = bench.compute(900 * MILLISECOND, step=50 * MICROSECOND)
-    for _ in range(2):
-        bench.compute(10 * SECOND, step=50 * MICROSECOND)
+    short = bench.compute(900 * MILLISECOND, step=MILLISECOND)
+    for _ in range(cpus - 2):
+        bench.compute(10 * SECOND, step=MILLISECOND)
     waker = bench.wake(at=SECOND)
     bench.run(1.5 * SECOND)
     assert (bench.cpu(sleeper) == bench.cpu(short)) == looks

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness.gate.cell import Cell
 from harness.gate.block_ranks import Blocks
+from harness.gate.cell import Cell
 from harness.gate.order import BASE, HEAD, logs
 from harness.gate.selftest.recording import Block
 from harness.gate.selftest.replay import Call

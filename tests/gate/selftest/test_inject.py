@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -37,6 +39,14 @@ int main() {
     for (size_t i = 0; i < 10; ++i) if (millrace::slot(first, 128, i)->value != 1.5) return 1;
   }
   std::printf("%.0f %llu %ld\n", multiplies, static_cast<unsigned long long>(millrace::Injected::atomics_done()), naps);
+}
+"""
+
+
+WORK = """
+#include "flop.hpp"
+void work(millrace::Tuple* first, size_t stride, uint32_t count, double factor, uint32_t cost) {
+  millrace::multiply_batch(first, stride, count, factor, cost);
 }
 """
 
@@ -120,6 +130,26 @@ def test_what_is_injected_is_exactly_what_the_amounts_say(tmp_path: Path) -> Non
     assert counted(atomic=1_000_000, sleep=10_000_000) == [0, 2, 20]
     flop = counted(flop=2_500_000_000)
     assert flop == [2500, 0, 0]  # those of the direct calls; the chain of the other ones is 1.0
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads the assembly of x86-64")
+def test_base_multiplies_by_the_same_instructions_as_the_program_that_is_not_patched(tmp_path: Path) -> None:
+    """Work that is inlined beside the multiplies can drive their operands out of the registers."""
+
+    def multiplies(include: Path) -> list[str]:
+        command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O3", "-S", "-xc++", "-", "-o", "-", f"-I{include}"]
+        text = subprocess.run(command, input=WORK, capture_output=True, text=True, check=True).stdout
+        body = text.split("_Z4work", 2)[2].split(".cfi_endproc")[0]
+        found = [line.split() for line in body.splitlines() if "mulsd" in line]
+        return sorted(re.sub(r"%xmm\d+", "xmm", " ".join(words)) for words in found)
+
+    def in_registers(lines: list[str]) -> int:
+        return sum(line == "mulsd xmm, xmm" for line in lines)
+
+    plain, base = multiplies(NATIVE), multiplies(patched(tmp_path / "tree"))
+    assert in_registers(plain) == in_registers(base) > 0
+    assert len(plain) == len(base)
 
 
 def test_the_commit_holds_the_patched_header_and_nothing_of_the_checkout_changes(repository: Path) -> None:

@@ -1,0 +1,163 @@
+"""The test by ranks and coins: against every fall of the coins, against its own bounds, and its power beside means."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from harness.gate.pair_counts import pair_counts
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from harness.gate.block_ranks import RESOLUTION, Blocks
+from harness.gate.order import Block
+from harness.gate.signed_rank import Walsh, tail
+
+few_digits = st.integers(-4, 4).map(lambda k: k / 4)  # many ties; differences are exact
+some_blocks = st.lists(
+    st.builds(lambda a, b, c, d: Block((a, b), (c, d)), few_digits, few_digits, few_digits, few_digits), min_size=1, max_size=9
+)
+levels = st.sampled_from([0.3, 0.1, 0.05, 0.01])
+
+
+def normal(seed: int, n: int, effect: float = 0.0, spread: float = 1.0) -> list[Block]:
+    rows = np.random.default_rng(seed).normal(0.0, spread, (n, 4)).tolist()
+    return [Block((a, b), (c + effect, d + effect)) for a, b, c, d in rows]
+
+
+def swapped(block: Block) -> Block:
+    """Had the coin fallen otherwise, and were both sides the same."""
+    return Block(block.head, block.base)
+
+
+def counted_by_hand(rows: list[Block], shift: float) -> tuple[int, int]:
+    """Every two blocks' scores added, as the docstring of `pair_counts` has it."""
+    logs = np.array([[*block.base, block.head[0] - shift, block.head[1] - shift] for block in rows])
+    ranks = stats.rankdata(logs).reshape(logs.shape)
+    scores = [
+        (after + later - before - earlier, (sum(block.head) - sum(block.base)) / 2 - shift)
+        for (earlier, before, later, after), block in zip(ranks.tolist(), rows, strict=True)
+    ]
+    sums = [(a + c, b + d) for (a, b), (c, d) in itertools.combinations_with_replacement(scores, 2)]
+    return sum(each > (0, 0) for each in sums), sum(each < (0, 0) for each in sums)
+
+
+@given(some_blocks, st.integers(-16, 16).map(lambda k: k / 8))
+def test_pairs_are_counted_as_by_hand(rows, shift):
+    base, head = (np.array([getattr(block, side) for block in rows]) for side in ("base", "head"))
+    assert pair_counts(base, head, shift) == counted_by_hand(rows, shift)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_equal_sides_each_fall_of_the_coins_is_equally_likely(seed):
+    """All 1,024 falls for the same times: no p is told more often than it says, and without ties exactly as often."""
+    rows = normal(seed, 10)
+    told = np.sort(
+        [
+            Blocks([swapped(block) if other else block for block, other in zip(rows, coins, strict=True)]).p_greater(0.0)
+            for coins in itertools.product([False, True], repeat=10)
+        ]
+    )
+    for p in np.unique(told):
+        assert np.mean(told <= p) == pytest.approx(p, rel=1e-12)
+
+
+@given(some_blocks)
+def test_with_ties_p_is_never_too_small(rows):
+    rows = rows[:6]
+    falls = list(itertools.product([False, True], repeat=len(rows)))
+    told = [
+        Blocks([swapped(block) if other else block for block, other in zip(rows, coins, strict=True)]).p_greater(0.0)
+        for coins in falls
+    ]
+    for p in set(told):
+        assert np.mean(np.array(told) <= p) <= p + 1e-12
+
+
+def test_a_shift_is_taken_off_head_alone():
+    rows = normal(3, 12)
+    moved = [Block(block.base, (block.head[0] + 0.25, block.head[1] + 0.25)) for block in rows]
+    assert Blocks(moved).p_greater(0.25) == pytest.approx(Blocks(rows).p_greater(0.0))
+    assert Blocks(moved).p_less(0.25) == pytest.approx(Blocks(rows).p_less(0.0))
+
+
+@given(some_blocks, st.lists(st.floats(-3, 3), min_size=2, max_size=8))
+def test_p_grows_with_the_shift(rows, shifts):
+    blocks = Blocks(rows)
+    shifts = sorted(shifts)
+    assert [blocks.p_greater(shift) for shift in shifts] == sorted(blocks.p_greater(shift) for shift in shifts)
+    assert [-blocks.p_less(shift) for shift in shifts] == sorted(-blocks.p_less(shift) for shift in shifts)
+
+
+@given(some_blocks, levels)
+def test_bounds_invert_the_test(rows, level):
+    """What is beyond a bound is rejected, what is inside it by more than its resolution is not."""
+    blocks = Blocks(rows)
+    low, high = blocks.low(level), blocks.high(level)
+    if math.isinf(low):
+        assert blocks.p_greater(-100.0) > level
+    else:
+        assert blocks.p_greater(low) <= level < blocks.p_greater(low + RESOLUTION)
+    if math.isinf(high):
+        assert blocks.p_less(100.0) > level
+    else:
+        assert blocks.p_less(high) <= level < blocks.p_less(high - RESOLUTION)
+
+
+@given(some_blocks, levels)
+def test_turning_the_sides_round_turns_everything_round(rows, level):
+    one, other = Blocks(rows), Blocks([swapped(block) for block in rows])
+    assert other.low(level) == pytest.approx(-one.high(level), abs=2 * RESOLUTION)
+    assert other.high(level) == pytest.approx(-one.low(level), abs=2 * RESOLUTION)
+    assert other.estimate() == pytest.approx(-one.estimate(), abs=2 * RESOLUTION)
+
+
+@given(some_blocks, levels)
+def test_the_estimate_is_between_the_bounds(rows, level):
+    blocks = Blocks(rows)
+    assert blocks.low(level) <= blocks.estimate() + RESOLUTION and blocks.estimate() <= blocks.high(level) + RESOLUTION
+
+
+def test_blocks_that_do_not_scatter_are_told_exactly():
+    blocks = Blocks([Block((1.0, 1.0), (1.25, 1.25))] * 10)
+    assert blocks.estimate() == pytest.approx(0.25, abs=2 * RESOLUTION)
+    assert blocks.p_greater(0.2) == blocks.p_less(0.3) == 2.0**-10 == tail(10)[-1]
+    assert blocks.p_greater(0.25) == blocks.p_less(0.25) == 1.0
+    assert blocks.leans(0.2) and not blocks.leans(0.25) and not blocks.leans(0.3)
+
+
+def test_too_few_blocks_have_no_bounds():
+    blocks = Blocks(normal(1, 3))
+    assert (blocks.low(0.1), blocks.high(0.1)) == (-math.inf, math.inf)
+    assert blocks.low(0.125) > -math.inf
+
+
+def test_leaning_is_an_estimate_above():
+    for seed in range(20):
+        blocks = Blocks(normal(seed, 11, effect=0.1))
+        assert blocks.leans(blocks.estimate() - 0.2) and not blocks.leans(blocks.estimate() + 0.2)
+
+
+def found(rows: list[Block], level: float = 0.001) -> tuple[bool, bool]:
+    """Whether ranks, and whether the blocks' mean log ratios, find that head is slower by more than 2 %."""
+    means = [(sum(block.head) - sum(block.base)) / 2 for block in rows]
+    return Blocks(rows).p_greater(math.log(1.02)) <= level, Walsh(means).p_greater(math.log(1.02)) <= level
+
+
+def test_a_host_that_slows_a_process_in_three_hides_5_percent_from_means_but_not_from_ranks():
+    by_ranks = by_means = 0
+    for seed in range(50):
+        draw = np.random.default_rng(seed)
+        logs = draw.normal(0.0, 0.01, (40, 4)) + 0.2 * (draw.random((40, 4)) < 1 / 3)
+        rows = [Block((a, b), (c + math.log(1.05), d + math.log(1.05))) for a, b, c, d in logs.tolist()]
+        ranks, means = found(rows)
+        by_ranks, by_means = by_ranks + ranks, by_means + means
+    assert by_ranks >= 48 and by_means <= 10
+
+
+def test_of_normal_noise_ranks_find_nearly_what_means_find():
+    told = [found(normal(seed, 40, effect=math.log(1.05), spread=0.035)) for seed in range(100)]
+    assert abs(sum(ranks for ranks, _ in told) - sum(means for _, means in told)) <= 15
