@@ -45,7 +45,7 @@ gate: build
 	@$(BIN)/python -m harness gate $(ARGS)
 
 # Files are shared out among the CPUs; no test asserts a time, and those that measure for real wait for each other.
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --benchmark-disable
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --benchmark-disable
 
 test: build
 	@$(PYTEST) -m "not slow" $(ARGS)

@@ -1,0 +1,24 @@
+"""What all tests share: the order in which their files begin."""
+
+from __future__ import annotations
+
+import pytest
+
+LONGEST = (
+    "workflow/test_whole_workflow.py",
+    "spark/test_aggregate.py",
+    "validation/test_validate_for_real.py",
+    "runtime/test_native.py",
+    "gate/selftest/test_session.py",
+    "saso/test_laws_on_the_bench.py",
+)
+"""Files of minutes, in descending order: begun first, so that at the end nobody waits for one that has begun last."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Also those of a process of pytest-xdist: all must collect in the same order."""
+
+    def rank(item: pytest.Item) -> int:
+        return next((place for place, name in enumerate(LONGEST) if item.path.as_posix().endswith(name)), len(LONGEST))
+
+    items.sort(key=rank)
