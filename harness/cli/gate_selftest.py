@@ -37,7 +37,7 @@ alone meanwhile.
 
 examples:
   millrace gate selftest --simulated
-      seconds: invented noise in place of this machine's
+      minutes: invented noise in place of this machine's
 
   millrace gate selftest --time-budget 14400 --markdown docs/gate-error-rates.md
       four hours on this machine; the file's section of this suite and disturbance is replaced
