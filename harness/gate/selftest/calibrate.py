@@ -1,9 +1,9 @@
 """How much must be injected for a wanted slowdown: measured twice for each kind of work, at slowdowns that noise does not hide.
 
-Of two dozen processes noise leaves one or two percent, as much as a small slowdown has. So an amount is searched for that makes
-`LARGE`, then one that makes about `SMALL` is measured with more processes, and a power law through both tells the others: what
-work adds need not be in proportion, for some of it the core does beside other work. What amounts really make is measured again,
-by every block recorded.
+A small slowdown takes more processes to measure than there is time for. So an amount is searched for that makes `LARGE`, then
+one that makes about `SMALL` is measured, each with as many processes as noise takes to become a small part of it, and a power
+law through both tells the others: what work adds need not be in proportion, for some of it the core does beside other work.
+What amounts really make is measured again, by every block recorded.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ LARGE, SMALL = 0.4, 0.1  # excess over 1
 NEAR = 0.25  # of it: such an excess is close enough to go by
 LEAST = 0.002  # a measured one below this, or below 0, is taken for this: noise
 FURTHEST = 30.0  # times an amount, in one step
+LARGE_CLOSE, SMALL_CLOSE = 0.04, 0.01  # half the width of the interval within which each is measured
 STEPS = 8
 POWERS = 0.5, 2.0  # what is plausible: beyond it is noise
 MOST = 2**53
 
-Measure = Callable[[int, bool], float]
-"""Head over base, above 1 being worse, of an amount; with more processes if True."""
+Measure = Callable[[int, float], float]
+"""Head over base, above 1 being worse, of an amount; and half the width of the interval within which it has to be known."""
 
 
 def amounts(measure: Measure, wanted: Sequence[float], start: float) -> list[int]:
@@ -34,7 +35,7 @@ def amounts(measure: Measure, wanted: Sequence[float], start: float) -> list[int
         raise ValueError(f"slowdowns are above 1, not {wanted}")
     much, more = _search(measure, start)
     little = _whole(much * SMALL / more)
-    less = max(measure(little, True) - 1, LEAST)
+    less = max(measure(little, SMALL_CLOSE) - 1, LEAST)
     power = min(POWERS[1], max(POWERS[0], math.log(more / less) / math.log(much / little))) if little < much else 1.0
     return [_whole(little * ((ratio - 1) / less) ** (1 / power)) for ratio in wanted]
 
@@ -44,7 +45,7 @@ def _search(measure: Measure, start: float) -> tuple[int, float]:
     tried: dict[int, float] = {}  # excess by amount
     amount = _whole(start)
     for _ in range(STEPS):
-        tried[amount] = excess = max(measure(amount, False) - 1, LEAST)
+        tried[amount] = excess = max(measure(amount, LARGE_CLOSE) - 1, LEAST)
         if abs(excess / LARGE - 1) <= NEAR:
             return amount, excess
         amount = _whole(amount * min(FURTHEST, max(1 / FURTHEST, LARGE / excess)))

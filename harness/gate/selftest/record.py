@@ -25,7 +25,8 @@ from harness.gate.suite import Suite
 from harness.gate.tree import Tree
 
 FAILURES_IN_A_ROW = 3
-CALIBRATION_BLOCKS = 6  # a dozen pairs an amount
+FEWEST_BLOCKS, MOST_BLOCKS = 6, 60  # to find what an amount makes
+CALIBRATION_LEVEL = 0.1  # of its interval, at either end
 MAX_REASON = 200  # characters
 DISTURBANCE = ("steal_share", "load_of_others", "throttled_us")
 
@@ -76,10 +77,9 @@ def find_amounts(
     missing = [arm for arm in wanted if arm.name not in known]
     for kind in dict.fromkeys(arm.kind for arm in missing):
 
-        def measure(amount: int, well: bool, kind: str = kind) -> float:
+        def measure(amount: int, close: float, kind: str = kind) -> float:
             progress(f"how much {kind} is how slow: trying {amount} in a billion tuples")
-            blocks = CALIBRATION_BLOCKS * (3 if well else 1)
-            ratio = _ratio(take, tree, program, cell, Arm(kind, 1 + LARGE, amount), blocks, draw)
+            ratio = _ratio(take, tree, program, cell, Arm(kind, 1 + LARGE, amount), close, draw)
             progress(f"how much {kind} is how slow: {amount} in a billion tuples made {ratio:.4f}")
             return ratio
 
@@ -140,13 +140,18 @@ def seconds_of_base(recording: Recording) -> float:
     )
 
 
-def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, blocks: int, draw: random.Random) -> float:
-    """Head over base in the bad direction, as `block_ranks` estimates it."""
+def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, close: float, draw: random.Random) -> float:
+    """Head over base in the bad direction, as `block_ranks` estimates it once the interval's half width is at most `close`, or
+    after `MOST_BLOCKS`.
+    """
     values: dict[str, list[float]] = {BASE: [], HEAD: []}
-    for _ in range(blocks):
+    for count in range(1, MOST_BLOCKS + 1):
         for row in block_rows(take, tree, program, draw, arm):
             values[row["side"]].append(row["values"][cell.name])
-    return math.exp(Blocks(logs(cell, values[BASE], values[HEAD])).estimate())
+        blocks = Blocks(logs(cell, values[BASE], values[HEAD]))
+        if count >= FEWEST_BLOCKS and blocks.high(CALIBRATION_LEVEL) - blocks.low(CALIBRATION_LEVEL) <= 2.0 * close:
+            break
+    return math.exp(blocks.estimate())
 
 
 def _for_twice(take: Take, tree: Tree, program: Program, cell: Cell, kind: str) -> float:
