@@ -181,13 +181,13 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
 
 
 def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place) -> Arm:
-    """Raises UserError for an arm that cannot be, or not there. A described machine's CPUs are the default of its threads."""
+    """Raises UserError for an arm that cannot be, or not there. The machine's CPUs are the default of its threads."""
     place.check_levels(threads, options["maximum"])
-    if place.simulated and model in (Dynamic.name, Multilevel.name):
-        if options["elastic"] or options["law"] or model == Multilevel.name:
-            options = options | {"maximum": options["maximum"] or place.cpus}
-        else:
+    if model in (Dynamic.name, Multilevel.name):
+        if not (options["elastic"] or options["law"] or options["law_settings"] or model == Multilevel.name):
             threads = threads or place.cpus
+        elif place.simulated:
+            options = options | {"maximum": options["maximum"] or place.cpus}
     made = make_model(model, threads=threads, **options)
     check_law(made)
     return Arm(

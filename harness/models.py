@@ -63,7 +63,7 @@ class Dynamic:
     """A queue before every input port, and scheduler threads that execute any of them (P17 §4.1)."""
 
     name: ClassVar[str] = "dynamic"
-    threads: int | None = None  # scheduler threads, if elastic at the start; None: one a CPU allowed, if elastic the minimum
+    threads: int | None = None  # scheduler threads, if elastic at the start; None: one for each CPU, if elastic the minimum
     queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in a cache
     queued: str = "all"  # which of the scheduled ports have their queue: all, none, so many, a share, or their names (`Chosen`)
     elastic: bool = False  # whether a control law changes the number of threads while tuples flow (P17 §4.2)
@@ -84,8 +84,6 @@ class Dynamic:
             value = getattr(self, option)
             if value != getattr(Dynamic, option):
                 raise UserError(f"{option} applies to an elastic pool only, not to one of a fixed level: {value!r}")
-        if self.threads is None:
-            object.__setattr__(self, "threads", allowed_cpus())
 
 
 @dataclass(frozen=True)

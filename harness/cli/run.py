@@ -262,15 +262,15 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
 
 
 def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | None]:
-    """Scheduler threads and highest level of a law as asked for. Of a simulated machine the default is its CPUs.
+    """Scheduler threads and highest level of a law. The default is the machine's CPUs, but for the highest level on real ones.
 
     Raises UserError for more of them than it has.
     """
     place.check_levels(args.threads, args.max_threads)
-    if not place.simulated or args.model not in (Dynamic.name, Multilevel.name):
+    if args.model not in (Dynamic.name, Multilevel.name):
         return args.threads, args.max_threads
     if args.elastic or args.law or args.law_set or args.model == Multilevel.name:
-        return args.threads, args.max_threads or place.cpus
+        return args.threads, args.max_threads or (place.cpus if place.simulated else None)
     return args.threads or place.cpus, args.max_threads
 
 

@@ -6,11 +6,12 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from harness.cpu import SHORTEST_S
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
-from harness.models import DEFAULT_LAW, Model, Multilevel, make_model
+from harness.models import DEFAULT_LAW, Dynamic, Model, Multilevel, make_model
+from harness.place import find_place
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
 
@@ -127,8 +128,8 @@ class RunSpec:
         return max(self.warmup_limit_s, self.adaptation_limit_s) + self.elastic_window_s + START_AND_STOP_S
 
     def made_model(self) -> Model:
-        """The threading model asked for. Raises UserError if it cannot be."""
-        return make_model(
+        """The threading model asked for, with the level of a pool that is not elastic. Raises UserError if it cannot be."""
+        model = make_model(
             self.model,
             threads=self.threads,
             queue_capacity=self.queue_capacity,
@@ -139,6 +140,9 @@ class RunSpec:
             maximum=self.maximum,
             queued=self.queued or None,
         )
+        if isinstance(model, Dynamic) and not model.elastic and model.threads is None:
+            return replace(model, threads=find_place(self.machine, self.simulated, self.software).cpus)
+        return model
 
 
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:

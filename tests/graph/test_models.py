@@ -87,9 +87,12 @@ def test_bad_options_are_told_in_one_line(monkeypatch, name, options, told):
     assert str(caught.value) == told
 
 
-def test_dynamic_has_a_thread_for_each_allowed_cpu_unless_told_otherwise(monkeypatch):
+def test_dynamic_has_a_thread_for_each_cpu_of_the_machine_unless_told_otherwise(monkeypatch):
     monkeypatch.setattr(models.os, "sched_getaffinity", lambda pid: {3, 5, 7}, raising=False)
-    assert Dynamic().threads == 3
+    graph, _ = build("pipeline", {"operators": 9}, seed=0)
+    assert models.pool_of(graph, Dynamic()).threads == 3
+    assert models.pool_of(graph, Dynamic(), cpus=176).threads == 176
+    assert models.pool_of(graph, Dynamic(threads=2), cpus=176).threads == 2
 
 
 def test_all_cpus_are_allowed_where_the_system_has_no_affinity(monkeypatch):

@@ -74,8 +74,9 @@ def annotated(threads: int | None) -> Graph:
 
 
 @pytest.mark.parametrize(("machine", "cpus"), [("local", 2), ("xeon:16", 16), ("power8", 184)])
-def test_a_pool_that_only_the_graph_asks_for_has_the_described_machines_cpus(machine: str, cpus: int) -> None:
-    assert simulated(annotated(None), Manual(), machine).threads == 1 + cpus  # and the source's thread
+def test_a_pool_that_nobody_said_the_size_of_has_the_described_machines_cpus(machine: str, cpus: int) -> None:
+    for engine in (simulated(annotated(None), Manual(), machine), simulated(pipeline(), Dynamic(), machine)):
+        assert engine.threads == 1 + cpus  # and the source's thread
 
 
 def test_a_graph_that_asks_for_more_threads_than_the_machine_has_cpus_is_refused() -> None:
