@@ -127,7 +127,7 @@ def _elastic(
     window_s = spec.duration_s if controller.pool is None else spec.elastic_window_s
     before = None
     measured_s = 0.0
-    if spec.simulated:
+    if spec.simulated and not engine.phased:  # else a part of the first phase would pass before anybody looks
         announce("warming up")
         _warm_up_by_events(engine, copies, SETTLING_EVENTS)
         engine.begin_here()

@@ -335,6 +335,11 @@ cdef class SimulatorEngine:
         finally:
             self.stretch = 0
 
+    @property
+    def phased(self):
+        """Whether what happens depends on how long it has run: rates that change with time, or costs with the number of tuples."""
+        return any([operator.rates or operator.costs for operator in self.plan.operators])
+
     def begin_here(self):
         """What has passed was for the run to settle: samples tell the time since now."""
         self.origin = self.core.system.now

@@ -105,6 +105,8 @@ class FakeEngine:
         self.time_s += 0.001
         return make_sample(0.001, 1000, 1000, self.time_s)
 
+    phased = False
+
     def begin_here(self) -> None:
         """As of a simulator: the clock begins anew."""
         self.time_s = 0.0

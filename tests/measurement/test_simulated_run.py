@@ -10,7 +10,7 @@ from harness.measurement import block
 from harness.measurement.block import block_order, measure_block
 from harness.measurement.process import failed_record
 from harness.measurement.records import RecordError, validate_record
-from harness.measurement.run import RunSpec, run_once
+from harness.measurement.run import RunSpec, measure, run_once
 
 SIMULATION = {
     "software": "millrace",
@@ -61,6 +61,25 @@ def test_the_engine_is_told_what_to_simulate(simulate):
         "constants": {"atomic.fence": 4.5},
         "seed": 5,
     }
+
+
+@pytest.mark.parametrize(("phased", "settles"), [(False, 1), (True, 0)])
+def test_an_elastic_run_settles_before_its_law_looks_unless_its_load_changes(simulate, phased, settles):
+    engine = simulate()
+    engine.phased = phased
+    run_once(spec(threads=2, maximum=4, elastic=True, warmup=0))
+    assert min(1, sum(call[0] == "sample_events" for call in engine.calls)) == settles
+
+
+def test_bursts_of_a_simulated_run_begin_with_the_run():
+    """Ten periods of 1 ms each at full speed, then as many of silence."""
+    load = {"workers": 2, "cost": 1000, "load": "bursty-rate", "burst": 10, "silence": 10, "period": 1}
+    record = measure(
+        RunSpec("load-balance", load, "manual", machine="xeon:4", duration_s=0.04, warmup=0, period_s=0.001, simulated=True)
+    )
+    assert record["error"] is None
+    sends = [sample["source_tuples_per_s"] > 0 for sample in [*record["adaptation"], *record["samples"]]]
+    assert sends == ([True] * 10 + [False] * 10) * 2
 
 
 def test_a_measured_run_is_asked_for_as_ever(simulate):
