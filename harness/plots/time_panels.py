@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
@@ -111,14 +112,15 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
 
 def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cells_across: bool = False) -> Figure:
     """A row of panels a cell and machine, a panel a run; cells of one run each are beside each other, `BESIDE` in a row. With
-    `cells_across` a column a cell. Both tables hold rows of one experiment.
+    `cells_across` a column a cell, and rows a machine. Both tables hold rows of one experiment.
     """
     named = [(called, cell.iloc[0]) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
     cells = [cell for _, cell in named]
     runs = [_runs(places.at(timeline, cell)) for cell in cells]
     most = max(1, *map(len, runs))
+    machines = [len(list(of_machine)) for _, of_machine in groupby(called for called, _ in named)]
     if cells_across:
-        down, across = most, len(cells)
+        down, across = most * len(machines), max(machines)
     elif most == 1:
         across = min(BESIDE, len(cells))
         down = math.ceil(len(cells) / across)
@@ -128,9 +130,12 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
     with style.applied():
         drawing = style.plt.figure(figsize=(max(width * across + 0.4, MIN_WIDTH), height * down + 1.2))
         axes = drawing.subplots(down, across, squeeze=False)
-        lines = axes.T if cells_across else axes.reshape(-1, most)
-        for ax in lines[len(cells) :].flat:
-            ax.set_axis_off()
+        blocks = axes.reshape(-1, most, across).swapaxes(1, 2) if cells_across else axes.reshape(1, -1, most)
+        taken = machines if cells_across else [len(cells)]
+        lines = [line for block, count in zip(blocks, taken, strict=True) for line in block[:count]]
+        for block, count in zip(blocks, taken, strict=True):
+            for ax in block[count:].flat:
+                ax.set_axis_off()
         for (called, cell), of_cell, line in zip(named, runs, lines, strict=False):
             made = max(1, len(of_cell), thread_panels.runs_of(cell))  # with those that left no samples
             for number, ax in enumerate(line):

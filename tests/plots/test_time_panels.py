@@ -129,6 +129,21 @@ def test_the_figure_of_costs_has_a_panel_a_cost_cheapest_first_with_the_active_p
     assert list(left[0].lines[0].get_ydata()) == [9.0, 8.0, 7.0]
 
 
+def test_the_figure_of_costs_has_a_row_a_machine():
+    here = balancer("elb_cost", 1, 1000)
+    there = {"machine": "xeon:16", "simulated": True, "software": "millrace"}
+    elsewhere = [row | there for row in balancer("elb_cost", 1, 1000, 10000)]
+    periods = [period | there for row in elsewhere for period in balanced_rows(row, [1, 16], [9.0, 8.0])]
+    periods += [period for row in here for period in balanced_rows(row, [1, 2], [9.0, 8.0])]
+    figure = elb_cost.figure({"throughput": frame([*here, *elsewhere]), "timeline": pd.DataFrame(periods)})
+    shown = {title: ax.get_position() for title, ax in panels(figure).items()}
+    above = [place for title, place in shown.items() if title.startswith("xeon with 16 CPUs (simulated)")]
+    below = [place for title, place in shown.items() if title.startswith("local (measured)")]
+    assert [len(above), len(below)] == [3, 2]
+    assert min(place.y0 for place in above) > max(place.y0 for place in below)
+    assert [place.x0 for place in below] == [place.x0 for place in above[:2]]
+
+
 def test_bursts_of_cost_are_where_their_tuples_arrived():
     (row,) = balancer("elb_bursty_cost", 10000)
     rates = [60.0, 20.0, 20.0, 120.0, 80.0]  # 30, 10, 10, 60 and 40 tuples: a cycle of 100, and half of the next
