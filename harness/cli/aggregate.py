@@ -86,9 +86,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _alone(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
     from harness.spark.aggregate import aggregate
-    from harness.spark.session import open_session
-    from harness.spark.storage import table_writer
+    from harness.spark.session import for_records, open_session
+    from harness.spark.storage import bytes_of_records, table_writer
 
+    settings = {**for_records(bytes_of_records(args.records)), **settings}
     with table_writer(args.tables) as writer, open_session(settings) as spark:
         return aggregate(spark, args.records, writer)
 
@@ -100,13 +101,15 @@ def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
     from harness.spark import ahead
     from harness.spark.aggregate import Summary, aggregate
     from harness.spark.failures import quiet_py4j
-    from harness.spark.session import open_session
-    from harness.spark.storage import check_records, table_writer
+    from harness.spark.session import for_records, open_session
+    from harness.spark.storage import bytes_of_records, check_records, table_writer
 
     records, tables = Path(args.records), Path(args.tables)
     with ahead.one_at_a_time(tables):
         if (kept := ahead.take(records, tables)) is not None:
             return Summary(**kept)
+        others = ahead.due(load_config(args.config), records)
+        settings = {**for_records(bytes_of_records(args.records, *map(str, others))), **settings}
         with open_session(settings) as spark, quiet_py4j():
 
             def make_ahead(other: Path, its_tables: Path) -> None:
@@ -120,7 +123,6 @@ def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
             # Of an experiment's few records Spark takes longer to plan than to execute, and it plans in the caller's thread.
             pool = ThreadPoolExecutor(allowed_cpus())
             try:
-                others = ahead.due(load_config(args.config), records)
                 made = [pool.submit(make_ahead, *places) for places in others.items()]
                 with table_writer(args.tables) as writer:
                     summary = aggregate(spark, args.records, writer)

@@ -61,6 +61,16 @@ def check_records(place: str) -> None:
         raise UserError(f"--records {place!r} holds empty files only ({len(files)})")
 
 
+def bytes_of_records(*places: str) -> int | None:
+    """Of all their files; None if one of the places is not on this machine."""
+    total = 0
+    for place in places:
+        if (path := local_path(place)) is None:
+            return None
+        total += sum(file.stat().st_size for file in path.rglob("*.jsonl"))
+    return total
+
+
 @contextlib.contextmanager
 def table_writer(place: str) -> Iterator[TableWriter]:
     """A writer of tables into `place`, which is made if needed; what was written takes its place when the block ends well.

@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 FILE = "file:///records/a.jsonl"
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""A query of ten rows takes longer to compile than to interpret. Whole aggregations are tested as users run them, compiled."""
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    from harness.spark.session import open_session
+    from harness.spark.session import LITTLE, open_session
 
-    with open_session({"spark.master": "local[2]", "spark.sql.shuffle.partitions": "1", **INTERPRETED}) as session:
+    with open_session({**LITTLE, "spark.master": "local[2]"}) as session:
         yield session
 
 

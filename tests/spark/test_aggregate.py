@@ -18,6 +18,7 @@ import pytest
 from harness.cli import main
 from harness.cli.aggregate import spark_settings
 from harness.errors import UserError
+from harness.spark.session import LITTLE
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("throughput", "samples", "timeline", "latency", "speedup", "quarantine")
@@ -165,9 +166,12 @@ def cluster(tmp_path) -> Iterator[tuple[str, Path]]:
 @pytest.mark.heavy
 @pytest.mark.timeout(240)
 def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_locally, tmp_path):
+    """And compiled queries in many partitions, as for more records, the same as interpreted ones in one."""
     url, work = cluster
     quick = "spark.executor.defaultJavaOptions=-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
     small = ["--set-spark", "spark.executor.memory=512m", "--set-spark", "spark.driver.memory=512m", "--set-spark", quick]
+    for many in ("shuffle.partitions=8", "codegen.wholeStage=true", "codegen.factoryMode=FALLBACK"):
+        small += ["--set-spark", f"spark.sql.{many}"]
     command = [sys.executable, "-m", "harness", "aggregate", "--records", records, "--tables", tmp_path / "tables"]
     done = subprocess.run([*command, "--master", url, *small], cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert (done.returncode, done.stderr) == (0, "")
@@ -184,9 +188,13 @@ def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_local
 @pytest.mark.heavy
 @pytest.mark.timeout(120)
 def test_records_of_which_none_is_usable_fail_but_are_in_quarantine(spark, write_lines, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("harness.spark.session.open_session", lambda settings: contextlib.nullcontext(spark))
+    asked = []
+    monkeypatch.setattr(
+        "harness.spark.session.open_session", lambda settings: asked.append(settings) or contextlib.nullcontext(spark)
+    )
     write_lines(tmp_path / "raw" / "x.jsonl", '{"a": 1}', "{")
     assert main(["aggregate", "--records", str(tmp_path / "raw"), "--tables", str(tmp_path / "tables")]) == 1
+    assert asked == [LITTLE]
     told = capsys.readouterr()
     assert told.out.startswith("records   2 read, 0 failed, 0 unsettled, 2 quarantined\n")
     assert told.err.startswith("millrace aggregate: no usable record among 2 in ")

@@ -10,7 +10,8 @@ import pytest
 
 from harness.errors import RunFailed, UserError
 from harness.spark.failures import LONGEST, summarise
-from harness.spark.session import open_session, resolve, stays_here
+from harness.spark.session import LITTLE, LITTLE_BYTES, for_records, open_session, resolve, stays_here
+from harness.spark.storage import bytes_of_records
 
 JOBS = Path(__file__).resolve().parents[2] / "harness" / "spark"
 
@@ -33,6 +34,16 @@ def test_spark_remote_is_obeyed_unless_a_master_is_set():
     environment = {"SPARK_REMOTE": "sc://host:15002"}
     assert resolve({}, environment)["spark.master"] == "sc://host:15002"
     assert resolve({"spark.master": "local[1]"}, environment)["spark.master"] == "local[1]"
+
+
+def test_little_data_are_interpreted_and_what_nobody_knows_the_size_of_is_compiled(tmp_path):
+    (tmp_path / "deep").mkdir()
+    for name, size in (("a.jsonl", 3), ("deep/b.jsonl", 4), ("no record", 5)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert bytes_of_records(str(tmp_path), f"file://{tmp_path}/deep") == 11
+    assert bytes_of_records(str(tmp_path), "hdfs://host/raw") is None
+    assert for_records(LITTLE_BYTES) == LITTLE
+    assert for_records(LITTLE_BYTES + 1) == for_records(None) == {}
 
 
 @pytest.mark.parametrize(
