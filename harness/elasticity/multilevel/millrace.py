@@ -11,8 +11,9 @@ and what they show is believed less. Levels are at most twice the best one, so t
 before it settles without queues, or with half of the CPUs idle, it looks once what queues everywhere bring.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
-back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it
-searches again, although throughput is what it was.
+back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph, at
+once or little by little, it searches again, although throughput is what it was. After a long rest it takes a few looks more and
+then rests twice as long: so its errors do not last, and looks become ever rarer.
 
 All numbers were chosen on the bench of placements, with other seeds than it is run with; but for those about queues that take
 long to fill (`FILLS`, `BACKLOG`, `SLOW_PRICE`), which were chosen by a few runs of pipelines of 10,000 FLOP on two CPUs.
@@ -44,6 +45,8 @@ TRIMS = 6  # looks at fewer threads: a guess, not tuned
 TWICE = 2  # periods in a row that may bring less than the best one
 REFINES = 2  # times that it looks for something better beside what promises the most
 LEARNS = 9  # settled periods that still count as measurements
+RESTS, GROWS = 24, 2.0  # settled periods after which it looks again, and the factor by which they grow each time
+LOOKS = 3  # that it takes then, at most
 SAME = 0.003  # of throughput: what is no reason to go elsewhere
 HYPOTHESES = 4000
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
@@ -51,6 +54,7 @@ UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exact
 OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
+DRIFTED = 0.15  # the same once it has settled: as much as a sudden move (`work_shares`)
 QUEUE = 500  # tuples that a queue holds, about
 FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
 SEED = 2019
@@ -123,7 +127,14 @@ class Millrace(MultilevelLaw):
         busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
         if self._options is not None and self._fit is not None:
             pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
-        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
+        moved = self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
+        return moved or (self._settled is not None and self._apart() > DRIFTED)
+
+    def _apart(self) -> float:
+        """Share of the work that is elsewhere than it was when the graph was divided: it may move too slowly to be seen."""
+        if self._options is None:
+            return 0.0
+        return 0.5 * float(np.abs(self._options.shares - self._shares.shares).sum())
 
     def _know(self, value: float, queued: frozenset[int]) -> None:
         """The options, once a first period has said how dear the work is; divided anew as it becomes clearer where it is."""
@@ -135,7 +146,7 @@ class Millrace(MultilevelLaw):
             self._divide(float(np.median(self._hypotheses.hop)))
         elif self._settled is None:
             clearer = self._shares.looks >= 2.0 * self._divided_at
-            elsewhere = clearer and 0.5 * float(np.abs(self._options.shares - shares).sum()) > MOVED
+            elsewhere = clearer and self._apart() > MOVED
             dearer = abs(math.log(max(self._hop(), 1e-9) / max(self._divided_for, 1e-9))) > OTHER_HOP
             if elsewhere or (dearer and self._looks in DIVIDES):
                 self._divide(self._hop())
@@ -165,6 +176,8 @@ class Millrace(MultilevelLaw):
         self._left = 0  # times that it went from where it had settled, or wanted to
         self._trims = 0  # looks at fewer threads
         self._hurt = 0  # periods in a row that brought less than the best configuration
+        self._rests = RESTS  # settled periods until it looks once more
+        self._rested = 0  # looks that it may take now
         # Where it was when it took the load for a known one, what that brought, and the evidence there; until it is that load
         self._recalled: tuple[Place, float, Evidence] | None = None
 
@@ -175,7 +188,9 @@ class Millrace(MultilevelLaw):
         row = options.row(place)
         tolerance = float(self.set["tolerance"])
         stays = HOLDS * 2.0 ** max(0, self._left - 1) if place == self._chosen else 1.0
-        threshold = tolerance * (1.0 + (self._looks / TIRES) ** 2) * stays + FILLS * self._held
+        rested, self._rested = self._rested > 0, max(0, self._rested - 1)
+        tired = 1.0 if rested else (1.0 + (self._looks / TIRES) ** 2) * stays
+        threshold = tolerance * tired + FILLS * self._held
         margin = stays * tolerance if place == self._chosen else SAME
         survey = Survey(options, self._evidence, self._hypotheses, self._held)
         self._fit, view = survey.fit, survey.outlook(row, margin)
@@ -209,7 +224,7 @@ class Millrace(MultilevelLaw):
                 what = f"{self._named(target)} may bring as much as {self._named(view.best)}"
         if target != row and self._climbs(row, target) and not self._may_climb():
             return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
-        self._left += place == self._settled and target != row
+        self._left += place == self._settled and target != row and not rested
         self._chosen = options.place(target) if state == "learning" else None
         if target == row and state == "learning":
             self._settle(place, survey.fit)
@@ -272,8 +287,10 @@ class Millrace(MultilevelLaw):
 
     def _settle(self, place: Place, fit: Fit) -> None:
         if self._settled != place and self._evidence.calm(place):
-            self._settled = place
+            before, self._settled = self._watch, place
             self._watch = Watch(self._evidence.mean(place), fit.noise, float(self.set["change"]))
+            if before is not None and self._rests > RESTS:  # it comes from a look at rest, and bursts are the machine's
+                self._watch.longest = before.longest
 
     def _stays(self, place: Place, value: float) -> Decision | None:
         """What to do while nothing changes; None: the period is one more measurement."""
@@ -283,6 +300,9 @@ class Millrace(MultilevelLaw):
         verdict = watch.see(value)
         if verdict == "same":
             self._recalled = None
+            if watch.still >= self._rests:
+                self._rests, self._rested = GROWS * self._rests, LOOKS
+                return None
             return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNS else None
         if self._recalled is not None and value < self._recalled[1] - HURTS:
             return self._take_back(place, value, *self._recalled)
