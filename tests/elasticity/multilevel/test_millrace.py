@@ -20,6 +20,8 @@ from tests.elasticity.drive import Cpu
 from tests.elasticity.multilevel.surface import Surface, drive, surface_of
 from topologies import build
 
+pytestmark = pytest.mark.usefixtures("without_looks_at_rest")
+
 
 def pipeline(operators=40, cost: int | str = 1000, cpus=2, payload=128, **constants) -> Surface:
     return surface_of(build("pipeline", {"operators": operators, "cost": cost, "payload": payload}, 1)[0], cpus, **constants)

@@ -14,6 +14,7 @@ from tests.elasticity.drive import Cpu
 from tests.elasticity.multilevel.surface import drive
 from tests.elasticity.multilevel.test_millrace import law_of, pipeline
 
+pytestmark = pytest.mark.usefixtures("without_looks_at_rest")
 PERIODS = 30  # enough to settle
 
 
