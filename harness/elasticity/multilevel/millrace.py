@@ -11,9 +11,9 @@ and what they show is believed less. Levels are at most twice the best one, so t
 before it settles without queues, or with half of the CPUs idle, it looks once what queues everywhere bring.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
-back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph, at
-once or little by little, it searches again, although throughput is what it was. After a long rest it takes a few looks more and
-then rests twice as long: so its errors do not last, and looks become ever rarer.
+back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it
+searches again, although throughput is what it was. After a long rest it divides the graph anew if the work has moved little by
+little, takes a few looks more and then rests twice as long: so its errors do not last, and looks become ever rarer.
 
 All numbers were chosen on the bench of placements, with other seeds than it is run with; but for those about queues that take
 long to fill (`FILLS`, `BACKLOG`, `SLOW_PRICE`), which were chosen by a few runs of pipelines of 10,000 FLOP on two CPUs.
@@ -54,7 +54,6 @@ UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exact
 OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
-DRIFTED = 0.15  # the same once it has settled: as much as a sudden move (`work_shares`)
 QUEUE = 500  # tuples that a queue holds, about
 FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
 SEED = 2019
@@ -127,8 +126,7 @@ class Millrace(MultilevelLaw):
         busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
         if self._options is not None and self._fit is not None:
             pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
-        moved = self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
-        return moved or (self._settled is not None and self._apart() > DRIFTED)
+        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
 
     def _apart(self) -> float:
         """Share of the work that is elsewhere than it was when the graph was divided: it may move too slowly to be seen."""
@@ -302,6 +300,8 @@ class Millrace(MultilevelLaw):
             self._recalled = None
             if watch.still >= self._rests:
                 self._rests, self._rested = GROWS * self._rests, LOOKS
+                if self._apart() > MOVED:  # too slowly for any period to show it, as while queues fill after a change of load
+                    self._divide(self._hop())
                 return None
             return Decision(place[1], "as expected → stay", "settled", place[0]) if watch.still > LEARNS else None
         if self._recalled is not None and value < self._recalled[1] - HURTS:

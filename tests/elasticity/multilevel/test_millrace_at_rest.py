@@ -5,11 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import fmean
 
+import numpy as np
 import pytest
 
+from harness.elasticity import Reading
 from harness.elasticity.multilevel import millrace
 from tests.elasticity.multilevel.surface import drive
 from tests.elasticity.multilevel.test_millrace import law_of, pipeline, true
+from tests.elasticity.multilevel.test_millrace_loads import elsewhere
 
 
 def looks(steps):
@@ -40,9 +43,29 @@ def test_a_look_at_rest_costs_next_to_nothing(steps):
 
 
 def test_it_finds_at_rest_what_noise_had_hidden(monkeypatch):
-    """Periods are off by 10 %: of these seeds the fifth has misled the search."""
-    surface, ends = pipeline(cpus=8), []
+    """Periods are off by 10 %, which misled the search with this seed."""
+    surface, ends = pipeline(operators=12, cost="skewed", cpus=4, payload=1024), []
     for rests in (10**9, millrace.RESTS):
         monkeypatch.setattr(millrace, "RESTS", rests)
-        ends.append(true(surface, drive(law_of(surface), surface, 120, noise=0.1, seed=5, looks=300)[-1]))
-    assert ends[1] > 1.05 * ends[0]
+        ends.append(true(surface, drive(law_of(surface), surface, 120, noise=0.1, seed=1, looks=300)[-1]))
+    assert ends[1] > 1.02 * ends[0]
+
+
+def test_work_that_moves_so_slowly_that_no_period_shows_it_is_followed():
+    """As while queues fill after a change of load: throughput tells nothing meanwhile, nor do the shares of any one period."""
+    surface = pipeline(cpus=4)
+    other = elsewhere(surface)
+    law = law_of(surface)
+    end = drive(law, surface, 30)[-1]
+    rate, queued, threads = end.throughput, end.queued, end.threads
+    before, after = np.array(surface.shares()), np.array(other.shares())
+    gains = []
+    for second in range(1, 161):
+        part = min(1.0, second / 40)
+        there = rate * other.throughput(queued, threads) / other.throughput(end.queued, end.threads)
+        costs = tuple((1.0 - part) * before + part * after)
+        decision = law.step(Reading(30.0 + second, 1.0, threads, there, costs=costs, queued=queued))
+        queued, threads = decision.queued, decision.threads
+        gains.append(there / rate)
+        assert "the work has moved" not in decision.reason
+    assert fmean(gains[-10:]) > 1.2

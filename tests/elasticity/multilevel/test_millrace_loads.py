@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from harness.elasticity import Reading
@@ -85,22 +84,6 @@ def test_work_that_moves_within_the_graph_is_followed():
     stuck = other.throughput(steps[PERIODS - 1].queued, steps[PERIODS - 1].threads)
     assert steps[-1].throughput > 1.3 * stuck
     assert any("the work has moved" in step.decision.reason for step in steps[PERIODS : PERIODS + 4])
-
-
-def test_work_that_moves_so_slowly_that_no_period_shows_it_is_followed():
-    """As while queues fill after a change of load: throughput tells nothing, and the shares of one period are those before."""
-    surface = pipeline(cpus=4)
-    other = np.array(elsewhere(surface).shares())
-    law = law_of(surface)
-    end = drive(law, surface, PERIODS)[-1]
-    rate, queued, threads, reasons = end.throughput, end.queued, end.threads, []
-    for second in range(1, 101):
-        part = min(1.0, second / 80)
-        costs = tuple((1.0 - part) * np.array(surface.shares()) + part * other)
-        decision = law.step(Reading(float(PERIODS + second), 1.0, threads, rate, costs=costs, queued=queued))
-        queued, threads = decision.queued, decision.threads
-        reasons.append(decision.reason)
-    assert any(reason.startswith("the work has moved") for reason in reasons)
 
 
 def test_a_load_that_it_knows_needs_no_search():
