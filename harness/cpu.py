@@ -43,7 +43,7 @@ def system_share(first: Reading, last: Reading) -> float:
 
     What the hypervisor took counts as busy. 0 where nothing is known.
     """
-    shares = [used_s / (cpus * elapsed_s) for cpus, used_s, elapsed_s in _of_quotas(first, last)]
+    shares = [used_s / could_s for used_s, could_s in _of_quotas(first, last)]
     if (ticks := _ticks(first, last)) is not None:
         busy_s, stolen_s, idle_s = ticks
         shares.append((busy_s + stolen_s) / (busy_s + stolen_s + idle_s))
@@ -53,7 +53,7 @@ def system_share(first: Reading, last: Reading) -> float:
 def others_share(first: Reading, last: Reading) -> float:
     """The same of other processes alone; without what the hypervisor took."""
     own_s = last.own_s - first.own_s
-    shares = [(used_s - own_s) / (cpus * elapsed_s) for cpus, used_s, elapsed_s in _of_quotas(first, last)]
+    shares = [(used_s - own_s) / could_s for used_s, could_s in _of_quotas(first, last)]
     if (ticks := _ticks(first, last)) is not None:
         shares.append((ticks[0] - own_s) / sum(ticks))
     return min(1.0, max(0.0, *shares)) if shares else 0.0
@@ -72,13 +72,14 @@ def usable_cpus(root: Path = ROOT) -> int:
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
 
 
-def _of_quotas(first: Reading, last: Reading) -> list[tuple[float, float, float]]:
-    """Of each quota: CPUs, CPU time used between [s], and the time between [s]; none if they are not the same ones any more."""
+def _of_quotas(first: Reading, last: Reading) -> list[tuple[float, float]]:
+    """Of each quota: CPU time used between, and that could have been [s]; none if they are not the same ones any more."""
     elapsed_s = last.clock_s - first.clock_s
-    if elapsed_s <= 0.0 or len(first.quotas) != len(last.quotas):
+    if len(first.quotas) != len(last.quotas):
         return []
     pairs = zip(first.quotas, last.quotas, strict=True)
-    return [(cpus, max(0.0, used_s - before_s), elapsed_s) for (_, before_s), (cpus, used_s) in pairs]
+    of = [(max(0.0, used_s - before_s), cpus * elapsed_s) for (_, before_s), (cpus, used_s) in pairs]
+    return [(used_s, could_s) for used_s, could_s in of if could_s > 0.0]
 
 
 def _ticks(first: Reading, last: Reading) -> tuple[float, float, float] | None:

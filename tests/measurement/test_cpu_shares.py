@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness import cpu, models
@@ -70,6 +70,7 @@ def test_where_nothing_is_known_the_share_is_none(last):
 SECONDS = st.floats(-5, 100)
 
 
+@example(5e-324, 0.0, 0.0, 0.0, [(0.5, 0.0)])  # half of the shortest time is none
 @given(SECONDS, SECONDS, SECONDS, SECONDS, st.lists(st.tuples(st.floats(0.01, 64), SECONDS), max_size=3))
 def test_whatever_the_counters_say_a_share_is_a_share(elapsed_s, own_s, busy_s, idle_s, quotas):
     first = at(0.0, quotas=[(cpus, 0.0) for cpus, _ in quotas])
