@@ -126,7 +126,7 @@ class Millrace(MultilevelLaw):
         busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
         if self._options is not None and self._fit is not None:
             pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
-        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure)
+        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure, (queued, level))
 
     def _apart(self) -> float:
         """Share of the work that is elsewhere than it was when the graph was divided: it may move too slowly to be seen."""

@@ -8,11 +8,14 @@ multinomial sample:
 
 where K, the looks that the declaration is worth, follows from how far the sample is from it beyond chance (the method of
 moments for the Dirichlet-multinomial distribution; Mosimann, Biometrika 49(1-2), 1962).
+
+Whether the work has moved is told by periods in which the law was at the same configuration: what an operator costs depends on
+where queues stand, since large tuples that another thread wrote are dear to read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -26,6 +29,7 @@ RAREST = 4.0  # looks at the rarest operator that was seen, at most
 LEAST_WORTH, MOST_WORTH = 5.0, 1e5  # K
 MOVED = 6.0  # times as far from what was seen before as chance explains, and
 MOVED_SHARE = 0.15  # so much of the work elsewhere: it has moved
+PLACES = 64  # configurations whose shares are kept, the last ones
 
 
 class WorkShares:
@@ -40,11 +44,12 @@ class WorkShares:
         self.looks = 0.0
         self._doubt = 0
         self._last: Vector | None = None  # what the period before showed
+        self._at: dict[Hashable, tuple[Vector, float]] = {}  # by configuration: seen there, and the looks it is of
         self._worth = LEAST_WORTH
         self.shares: Vector = self._declared
 
-    def add(self, costs: Sequence[float], elapsed_s: float, threads: int, pure: float) -> bool:
-        """Take note of a period's shares; `pure`: of what was seen, the part that is operators and not queues.
+    def add(self, costs: Sequence[float], elapsed_s: float, threads: int, pure: float, place: Hashable) -> bool:
+        """Take note of a period's shares at a configuration; `pure`: of what was seen, the part that is operators, not queues.
 
         True if the work has moved: what was seen before is forgotten.
         """
@@ -55,20 +60,22 @@ class WorkShares:
         looks = self._looks_of(seen, LOOKS_A_SECOND * elapsed_s * threads)
         self._last = seen
         moved = False
-        if self.looks > 0.0 and pure > 0.5:
-            apart = _apart(seen, self.shares, 1.0 / (1.0 / looks + 1.0 / (self.looks + self._worth)))
-            moving = apart > MOVED and 0.5 * float(np.abs(seen - self.shares).sum()) > MOVED_SHARE
+        if place in self._at and pure > 0.5:
+            before, of = self._at[place]
+            before = before / of
+            moving = _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED and _elsewhere(seen, before) > MOVED_SHARE
             self._doubt = self._doubt + 1 if moving else 0
             if self._doubt >= 2:
                 self._seen, self.looks, self._doubt, moved = np.zeros(len(seen)), 0.0, 0, True
+                self._at.clear()
             elif self._doubt:
                 return False
         weight = looks * pure**2
-        self._seen = self._seen + weight * seen
-        self.looks += weight
-        if self.looks > MOST_LOOKS:
-            self._seen *= MOST_LOOKS / self.looks
-            self.looks = MOST_LOOKS
+        self._seen, self.looks = _faded(self._seen + weight * seen, self.looks + weight)
+        before, of = self._at.pop(place, (np.zeros(len(seen)), 0.0))
+        self._at[place] = _faded(before + looks * seen, of + looks)
+        if len(self._at) > PLACES:
+            del self._at[next(iter(self._at))]
         self._weigh()
         return moved
 
@@ -89,6 +96,17 @@ class WorkShares:
         worth = MOST_WORTH if beyond <= 1.0 else (looks - beyond) / (beyond - 1.0)
         self._worth = min(max(worth, LEAST_WORTH), MOST_WORTH)
         self.shares = (self._worth * self._declared + self._seen) / (self._worth + looks)
+
+
+def _faded(seen: Vector, looks: float) -> tuple[Vector, float]:
+    """A sum of shares and the looks that it is of; where they are too many, older ones count less."""
+    fade = min(1.0, MOST_LOOKS / looks)
+    return fade * seen, fade * looks
+
+
+def _elsewhere(seen: Vector, expected: Vector) -> float:
+    """Share of the work that is at other operators than expected."""
+    return 0.5 * float(np.abs(seen - expected).sum())
 
 
 def _apart(seen: Vector, expected: Vector, looks: float) -> float:

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from harness.elasticity import Reading
@@ -128,3 +129,20 @@ def test_refused_a_known_load_is_asked_for_until_it_is_granted():
     cpu.granted = True
     steps += drive(law, surface, 3, steps)
     assert steps[-1].queued == steps[34].queued
+
+
+def test_work_that_costs_more_behind_a_queue_has_not_moved():
+    """As large tuples do, which another thread wrote: the operator that reads them first is four times as dear."""
+    surface = pipeline(operators=8, cpus=4)
+    law = law_of(surface)
+    queued, threads, steps = frozenset(), 1, []
+    for second in range(1, 61):
+        dear = np.array(surface.layout.flop, dtype=float)
+        dear[[surface.layout.at[place] for place in queued]] *= 4.0
+        now = replace(surface, flop=list(dear))
+        rate = now.throughput(queued, threads)
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=now.shares(), queued=queued))
+        steps.append(decision)
+        queued, threads = decision.queued, decision.threads
+    assert not any("the work has moved" in step.reason for step in steps)
+    assert len({(step.queued, step.threads) for step in steps[-10:]}) == 1
