@@ -164,8 +164,8 @@ def _recorded(args: argparse.Namespace, kinds: list[str], effects: list[float], 
         raise UserError(f"--time-budget 0 measures nothing, and {directory} holds no recording")
     found = recording.read(samples)
     identity.check(samples, found.about, identity.of_suite(suite, place))
-    progress.show("replaying")
-    rows = [*study.recorded(found, suite, place, args.calls, args.seed), *study.real(true, place, found)]
+    rows = study.recorded(found, suite, place, args.calls, args.seed, progress.show)
+    rows += study.real(true, place, found)
     notes = []
     if not rows[0].calls:
         notes.append(f"{len(found.rounds)} rounds are less than a call of {suite.time_budget_s:g} s may take: record more")

@@ -11,7 +11,7 @@ none may come to the same round twice, so a recording in which one does is too s
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,12 +80,23 @@ class Taken:
         return Sample(block.values[position], seconds=block.seconds[position])
 
 
-def calls(rounds: Sequence[Round], suite: Suite, injection: Injection | None, wanted: int, draw: random.Random) -> list[Call]:
-    """`wanted` calls, the disjoint ones first; none if a call came to a round again: then too few were recorded."""
+def calls(
+    rounds: Sequence[Round],
+    suite: Suite,
+    injection: Injection | None,
+    wanted: int,
+    draw: random.Random,
+    progress: Callable[[int], None] = lambda made: None,
+) -> list[Call]:
+    """`wanted` calls, the disjoint ones first; none if a call came to a round again: then too few were recorded.
+
+    `progress` is told before each how many are made.
+    """
     usable = [taken for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds) if taken is not None]
     made: list[Call] = []
     start, first_pass = 0, True
     while usable and len(made) < wanted:
+        progress(len(made))
         taken = Taken(usable[start:] + usable[:start], None if injection is None else injection.program.name)
         comparison = compare(
             BASE_TREE,

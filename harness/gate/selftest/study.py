@@ -33,12 +33,20 @@ def injected_cell(suite: Suite, name: str | None) -> Injection:
     raise UserError(f"--cell must be one of {', '.join(place.cell.name for place in places)}, not {name[:80]!r}")
 
 
-def recorded(recording: Recording, suite: Suite, place: Injection, wanted_calls: int, seed: int) -> list[Row]:
+def recorded(
+    recording: Recording, suite: Suite, place: Injection, wanted_calls: int, seed: int, progress: Callable[[str], None]
+) -> list[Row]:
     """A row of base against itself and one of each arm; of arms without a whole call, a row of no calls."""
-    rows = [row(SAME, calls(recording.rounds, suite, None, wanted_calls, random.Random(f"{seed} {SAME}")))]
+
+    def replayed(name: str, injection: Injection | None) -> list[Call]:
+        def tell(made: int) -> None:
+            progress(f"replaying {name}, call {made + 1} of {wanted_calls}")
+
+        return calls(recording.rounds, suite, injection, wanted_calls, random.Random(f"{seed} {name}"), tell)
+
+    rows = [row(SAME, replayed(SAME, None))]
     for name, arm in recording.arms.items():
-        injection = Injection(name, place.program, place.cell)
-        made = calls(recording.rounds, suite, injection, wanted_calls, random.Random(f"{seed} {name}"))
+        made = replayed(name, Injection(name, place.program, place.cell))
         effect = effect_of(place.cell, recording.blocks(place.program.name, name))
         rows.append(_arm_row(name, made, place, effect=effect, wanted=arm.wanted))
     return rows

@@ -43,6 +43,13 @@ def test_a_call_takes_the_seconds_of_its_processes(tmp_path: Path) -> None:
     assert call.seconds <= SUITE.time_budget_s
 
 
+def test_replaying_tells_how_far_it_is(tmp_path: Path) -> None:
+    write_recording(tmp_path / "s.jsonl", 40)
+    told: list[int] = []
+    calls(read(tmp_path / "s.jsonl").rounds, SUITE, None, 3, random.Random(1), told.append)
+    assert told == [0, 1, 2]
+
+
 def test_the_time_budget_ends_a_call_that_is_not_decided(tmp_path: Path) -> None:
     (call,) = replayed(tmp_path, 40, wanted=1, noise=0.5)
     assert call.exit_code is Exit.INCONCLUSIVE

@@ -80,7 +80,8 @@ def recording(tmp_path: Path) -> Path:
 def test_a_recording_is_replayed_without_measuring(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     suite = str(recording / "suite.yaml")
     assert run("--suite", suite, "--record", str(recording), "--time-budget", "0", "--calls", "5") == 0
-    printed = capsys.readouterr().out
+    printed, told = capsys.readouterr()
+    assert "replaying base against itself, call 1 of 5" in told
     assert "40 rounds, 640 processes" in printed and "others disturbed 0 % of them" in printed
     assert "| base against itself | 5 | 4 | 0.0 %" in printed
     assert "| flop 1.05 | 1.0" in printed
