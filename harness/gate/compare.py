@@ -122,7 +122,7 @@ class _Call:
         standing = {}
         for series in self.series:
             for cell in series.program.cells:
-                judged, proven = series.judged(cell), self.family.decision(cell.name).verdict
+                judged, proven = series.judged(cell), self.family.verdict(cell.name)
                 standing[cell.name] = judged[0] if judged else Verdict.INCONCLUSIVE if proven is Verdict.UNMEASURED else proven
         return standing
 

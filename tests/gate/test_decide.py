@@ -41,7 +41,8 @@ def measure(family, name: str, ratio: float, blocks: int, spread: float = 0.004,
 def verdict(cell: Cell, ratio: float, blocks: int = 12, **how) -> Verdict:
     family = Family([cell], FACTOR, ALPHA, declare(1, ALPHA))
     measure(family, cell.name, ratio, blocks, **how)
-    return family.decision(cell.name).verdict
+    assert family.verdict(cell.name) is family.decision(cell.name).verdict
+    return family.verdict(cell.name)
 
 
 @pytest.mark.parametrize(
