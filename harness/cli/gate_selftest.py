@@ -170,7 +170,8 @@ def _recorded(args: argparse.Namespace, kinds: list[str], effects: list[float], 
     if not rows[0].calls:
         notes.append(f"{len(found.rounds)} rounds are less than a call of {suite.time_budget_s:g} s may take: record more")
     disturb = found.about["disturb"]
-    title = f"Suite {suite.name}, " + ("without a disturbance of ours" if disturb == "none" else "one CPU busy half of the time")
+    disturbed = "without a disturbance of ours" if disturb == "none" else "one CPU busy half of the time"
+    title = f"Suite {suite.name}, {disturbed}"
     return Study(f"{suite.name} {disturb}", title, identity.paragraph(found, suite, place), tuple(rows), tuple(notes))
 
 

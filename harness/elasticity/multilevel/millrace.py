@@ -47,6 +47,7 @@ REFINES = 2  # times that it looks for something better beside what promises the
 LEARNS = 9  # settled periods that still count as measurements
 RESTS, GROWS = 24, 2.0  # settled periods after which it looks again, and the factor by which they grow each time
 LOOKS = 3  # that it takes then, at most
+HOPELESS = math.log(2.0)  # of throughput below the best: what need not be seen under another load; a guess, not tuned
 SAME = 0.003  # of throughput: what is no reason to go elsewhere
 HYPOTHESES = 4000
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
@@ -251,11 +252,25 @@ class Millrace(MultilevelLaw):
         assert options is not None
         every = frozenset(range(len(self.layout.ports)))
         level = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
-        tried = any(queued == every for queued, _ in self._evidence.places)
+        tried = any(queued == every for queued, _ in self._evidence.places) or self._hopeless(every, best)
         full = options.queued(best) and 2 * options.busy(best) > self.layout.cpus
         if tried or full or not self._may_climb():
             return None
         return options.row((every, level))
+
+    def _hopeless(self, queued: frozenset[int], best: int) -> bool:
+        """Whether a placement brought too little under another load.
+
+        Dearer work makes it slower still. Cheaper work speeds it up by less than the best one, whose hops were fewer.
+        """
+        assert self._options is not None
+        now = self._evidence.mean(self._options.place(best))
+        return any(
+            brought < min(load.expected, now) - HOPELESS
+            for load in self._loads
+            for (placed, _), brought in load.seen.items()
+            if placed == queued
+        )
 
     def _may_climb(self) -> bool:
         """What the CPU limit says, which is asked once a period at most."""

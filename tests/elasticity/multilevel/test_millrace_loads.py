@@ -78,6 +78,16 @@ def test_another_load_is_noticed_in_two_periods_and_searched_from_there():
     assert len({(step.queued, step.threads) for step in steps[-8:]}) == 1
 
 
+@pytest.mark.parametrize("factor", [1.3, 0.8])
+def test_queues_everywhere_that_brought_hardly_anything_are_not_looked_at_again_under_another_load(factor):
+    surface = pipeline(operators=100, cost=1, payload=16384, hop_s=2e-5)
+    every = frozenset(range(len(surface.layout.ports)))
+    steps = drive(law_of(surface), lambda period: slower(surface, factor) if period >= PERIODS else surface, 2 * PERIODS)
+    assert sum(step.queued == every for step in steps[:PERIODS]) == 1
+    assert any(step.decision.reason.startswith("another load: ") for step in steps)
+    assert not any(step.queued == every for step in steps[PERIODS:])
+
+
 def test_work_that_moves_within_the_graph_is_followed():
     surface = pipeline(cpus=4)
     other = elsewhere(surface)
