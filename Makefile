@@ -9,6 +9,10 @@ STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 ARGS ?=
 
+# Figures and tests are thousands of short processes. Where this variable is set, as in many container images, each of them would compile
+# every module that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DELETE_ON_ERROR:
 .PHONY: help figures report claims gate test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
 
@@ -104,7 +108,7 @@ build/.built: .venv/.installed setup.py $(RUNTIME)
 	@echo "millrace: making the environment in .venv (downloads about 700 MB once) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
-	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip install --quiet --no-deps --require-hashes -r requirements.lock
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip install --quiet --no-deps --require-hashes --compile-bytecode -r requirements.lock
 	@echo "$(CURDIR)" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/millrace.pth"
 	@printf '#!/bin/sh\nexec "%s/.venv/bin/python" -m harness "$$@"\n' "$(CURDIR)" > $(BIN)/millrace && chmod +x $(BIN)/millrace
 	@touch $@

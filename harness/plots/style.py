@@ -124,6 +124,9 @@ def save(figure: Figure, paths: list[Path]) -> None:
     Raises RunFailed if a file cannot be written.
     """
     with applied():
+        # The layout asks for the size of every text, half of what drawing takes: once for all formats.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         for path in paths:
             temporary = path.with_name(f".{path.name}.tmp")
             kind = path.suffix.removeprefix(".")

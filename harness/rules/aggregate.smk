@@ -19,9 +19,10 @@ rule aggregate:
         f"{CONFIG.results}/logs/tables/{{experiment}}.log",
     benchmark:
         f"{CONFIG.results}/logs/tables/{{experiment}}.benchmark.tsv"
-    # Never beside a measurement, which takes all cores. The first of these jobs makes the tables of the other experiments too, as
-    # far as their records are there, and these only fetch theirs: starting Spark takes longer than all that it then does.
-    threads: 1
+    # All cores, so that these jobs wait until nothing is left to measure or to simulate, both of which come first. The first of them then
+    # makes the tables of the other experiments too, as far as their records are there, and these only fetch theirs: starting Spark takes
+    # longer than all that it then does, and with a core for each, several would be started.
+    threads: workflow.cores
     params:
         records=lambda wildcards, input: Path(input.records[0]).parent,
         tables=lambda wildcards, output: Path(output.throughput).parent,
