@@ -178,6 +178,7 @@ cdef class SimulatorEngine:
             "events": self.handled,
             "virtual_s": self.core.system.now * PS,
             "wall_s": self.wall_s,
+            "contenders": self.core.most_contenders,
             "load": self.core.system.load_time() / max(self.core.system.now, 1),
             "bound": self.bound,
         }

@@ -55,7 +55,7 @@ cdef extern from "line.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Line:
         uint64_t load(const Machine& machine, uint32_t core) noexcept
         void store(uint32_t core) noexcept
-        uint64_t rmw(const Machine& machine, uint32_t core, uint64_t now, bool cas) noexcept
+        uint64_t rmw(const Machine& machine, uint32_t core, uint64_t now, bool cas, uint64_t& most) noexcept
 
 
 cdef extern from "state.hpp" namespace "millrace::sim" nogil:
@@ -128,7 +128,7 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         deque[Operator] operators
         deque[Port] ports
         deque[Worker] workers
-        uint64_t patience
+        uint64_t patience, most_contenders
         bool finishing, over
         uint32_t open_operators
         vector[uint64_t] looks

@@ -123,14 +123,14 @@ def rmw(machine, cores, uint32_t operations, bint cas=False):
     cdef Machine hardware
     cdef Line line
     cdef uint32_t thread, _
-    cdef uint64_t begin = 0
+    cdef uint64_t begin = 0, most = 0
     fill_machine(&hardware, machine)
     ready = [0] * len(cores)
     for _ in range(2 * operations):  # the first half brings the line to its steady state
         if _ == operations:
             begin = min(ready)
         thread = ready.index(min(ready))
-        ready[thread] += line.rmw(hardware, cores[thread], ready[thread], cas)
+        ready[thread] += line.rmw(hardware, cores[thread], ready[thread], cas, most)
     return ns(min(ready) - begin) / operations
 
 
@@ -147,9 +147,10 @@ def take(machine, uint32_t taker, uint32_t writer):
     """Time of a read-modify-write of a line that another core has written."""
     cdef Machine hardware
     cdef Line line
+    cdef uint64_t most = 0
     fill_machine(&hardware, machine)
     line.store(writer)
-    return ns(line.rmw(hardware, taker, 0, False))
+    return ns(line.rmw(hardware, taker, 0, False, most))
 
 
 def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0):

@@ -29,13 +29,15 @@ class Line {
     owner_ = core;
     sharer_ = NOBODY;
   }
-  // `cas`: by a loop around a compare-and-swap. Returns the time from `now` until it is done, waiting included.
-  Time rmw(const Machine& machine, uint32_t core, Time now, bool cas) noexcept {
+  // `cas`: by a loop around a compare-and-swap. `most`: is raised to the number of contenders. Returns the time from `now` until it is
+  // done, waiting included.
+  Time rmw(const Machine& machine, uint32_t core, Time now, bool cas, uint64_t& most) noexcept {
     Time service;
     if (free_at_ > now) {
       // of those that had come when the last one did, as many are left as time is left of all of theirs
       if (now > since_) before_ = static_cast<uint64_t>(before_) * (free_at_ - now) / (free_at_ - since_), since_ = now;
       const uint64_t contenders = 1 + (before_ + ONE / 2) / ONE;
+      most = std::max(most, contenders);
       service = Machine::at(machine.contended, contenders);
       if (cas) service = service * Machine::at(machine.cas_slow, contenders) >> Machine::SHIFT;
       free_at_ += service;

@@ -69,7 +69,8 @@ class Simulation {
   Time patience = 0;                    // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
   uint64_t queued = 0, ring_bytes = 0;  // tuples in all queues; memory of all queues
   uint32_t open_operators = 0;
-  uint64_t executed = 0;  // batches, by operators
+  uint64_t executed = 0;         // batches, by operators
+  uint64_t most_contenders = 1;  // for one cache line at once
   bool finishing = false, over = false;
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
@@ -174,10 +175,12 @@ class Simulation {
 
   // -- costs
   System::Pass pass(Worker& w) noexcept { return system.pass(w); }
-  void rmw(Worker& w, Line& line, bool cas) noexcept { w.waiting += line.rmw(machine, w.core, system.now + w.owes(), cas); }
+  void rmw(Worker& w, Line& line, bool cas) noexcept {
+    w.waiting += line.rmw(machine, w.core, system.now + w.owes(), cas, most_contenders);
+  }
   // A step of the software around an atomic operation: it takes as long as the step, or as the line is busy.
   void atomic(Worker& w, Line& line, bool cas, uint64_t step) noexcept {
-    w.waiting += std::max(line.rmw(machine, w.core, system.now + w.owes(), cas), step);
+    w.waiting += std::max(line.rmw(machine, w.core, system.now + w.owes(), cas, most_contenders), step);
   }
   void look(Worker& w, Line& line, Count times = 1) noexcept {
     const bool elsewhere = line.is_elsewhere(w.core);

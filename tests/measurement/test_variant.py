@@ -1,0 +1,72 @@
+"""Variants that replace what no run looked at are not simulated again, and come out as if they were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.measurement import block
+from harness.measurement.records import validate_record
+from harness.measurement.spec import RunSpec
+from harness.measurement.variant import is_unreached
+
+NOMINAL = RunSpec(
+    topology="data-parallel", parameters={"width": 8, "cost": 1}, model="dynamic", threads=8, machine="xeon", events=20_000, warmup=0.0005
+)  # fmt: skip
+LAST, FIRST = "atomic.contended.176", "atomic.contended.2"
+
+
+def record(contenders: int | None) -> dict:
+    return {"simulation": {"contenders": contenders}}
+
+
+@pytest.mark.parametrize(
+    ("constants", "contenders", "unreached"),
+    [
+        ({LAST: 30.0}, 88, True),
+        ({LAST: 30.0}, 89, False),
+        ({"atomic.contended.22": 30.0}, 16, True),
+        ({"atomic.contended.22": 30.0}, 17, False),
+        ({"atomic.contended.22": 30.0, LAST: 30.0}, 17, False),
+        ({"atomic.contended.1": 30.0}, 1, False),
+        ({LAST: 30.0, "transfer.rmw.same_chip": 50.0}, 1, False),
+        ({LAST: 30.0}, None, False),
+        ({}, 1, False),
+    ],
+)
+def test_a_step_is_out_of_reach_of_runs_with_no_more_contenders_than_the_step_before(constants, contenders, unreached):
+    assert is_unreached(replace(NOMINAL, constants=constants), NOMINAL, record(contenders)) is unreached
+
+
+def test_constants_that_the_nominal_run_has_too_are_not_what_a_variant_replaces():
+    given = replace(NOMINAL, constants={"transfer.rmw.same_chip": 50.0})
+    variant = replace(NOMINAL, constants={"transfer.rmw.same_chip": 50.0, LAST: 30.0})
+    assert is_unreached(variant, given, record(4))
+
+
+def test_other_chances_are_another_run():
+    assert not is_unreached(replace(NOMINAL, constants={LAST: 30.0}, repeat=1), NOMINAL, record(4))
+
+
+def test_a_variant_that_is_not_simulated_has_the_record_that_simulating_gives(monkeypatch):
+    simulated: list[RunSpec] = []
+    really = block.simulate
+
+    def simulate(spec, announce):
+        simulated.append(spec)
+        return really(spec, announce)
+
+    monkeypatch.setattr(block, "simulate", simulate)
+    records = list(block.run_block({"dynamic-8": NOMINAL}, 1, 0, variants=[{LAST: 120.0}, {FIRST: 300.0}]))
+    assert [spec.constants for spec in simulated] == [{}, {FIRST: 300.0}], "two threads did meet"
+    assert 2 <= records[0]["simulation"]["contenders"] <= 9
+    for each in records:
+        validate_record(each)
+    assert [each["order_in_block"] for each in records] == [0, 1, 2]
+    assert len({each["run_id"] for each in records}) == 3
+    truth = really(replace(NOMINAL, arm="dynamic-8", constants={LAST: 120.0}, order_in_block=1), announce=lambda text: None)
+    own = {"run_id", "started_at", "host"}
+    told = records[1] | {"simulation": records[1]["simulation"] | {"wall_s": truth["simulation"]["wall_s"]}}
+    assert {key: told[key] for key in told.keys() - own} == {key: truth[key] for key in truth.keys() - own}
+    assert records[2]["sink_tuples_per_s"] != records[0]["sink_tuples_per_s"]
