@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,40 +96,25 @@ def _alone(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
 def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
     """Take the tables if they were made ahead; else make them, and those of other experiments ahead."""
     from harness.config import load_config
-    from harness.models import allowed_cpus
     from harness.spark import ahead
     from harness.spark.aggregate import Summary, aggregate
-    from harness.spark.failures import quiet_py4j
     from harness.spark.session import for_records, open_session
-    from harness.spark.storage import bytes_of_records, check_records, table_writer
+    from harness.spark.storage import bytes_of_records, table_writer
 
     records, tables = Path(args.records), Path(args.tables)
     with ahead.one_at_a_time(tables):
         if (kept := ahead.take(records, tables)) is not None:
             return Summary(**kept)
-        others = ahead.due(load_config(args.config), records)
-        settings = {**for_records(bytes_of_records(args.records, *map(str, others))), **settings}
-        with open_session(settings) as spark, quiet_py4j():
-
-            def make_ahead(other: Path, its_tables: Path) -> None:
-                seen = ahead.fingerprint(other)
-                with suppress(UserError, RunFailed):  # its own job will say so
-                    check_records(str(other))
-                    with table_writer(str(ahead.place_of(its_tables))) as writer:
-                        its_summary = aggregate(spark, str(other), writer)
-                    ahead.keep(its_tables, seen, its_summary)
-
-            # Of an experiment's few records Spark takes longer to plan than to execute, and it plans in the caller's thread.
-            pool = ThreadPoolExecutor(allowed_cpus())
-            try:
-                made = [pool.submit(make_ahead, *places) for places in others.items()]
-                with table_writer(args.tables) as writer:
-                    summary = aggregate(spark, args.records, writer)
-                for each in made:
-                    each.result()
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)  # interrupted, it does not wait for what is under way
-    return summary
+        due = {records: tables} | ahead.due(load_config(args.config), records)
+        settings = {**for_records(bytes_of_records(*map(str, due))), **settings}
+        with open_session(settings) as spark:
+            if len(due) > 1:
+                with suppress(RunFailed):  # each experiment's own job will say so
+                    ahead.make(spark, due)
+                if (kept := ahead.take(records, tables)) is not None:
+                    return Summary(**kept)
+            with table_writer(args.tables) as writer:
+                return aggregate(spark, args.records, writer)
 
 
 def spark_settings(config: str | None, assignments: list[str], master: str | None) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Variants that come out as the nominal run does: what they replace is nothing that it looked at.
 
-The time of an atomic operation on a line that threads contend for is a table by the number of contenders, straight lines between
-its steps (`simulator.costs`). A run in which no more of them met than the step before the replaced one never reads what that one
-makes. It is simulated bit for bit as it was before, so it need not be simulated again.
+The time of an atomic operation on a line that threads contend for is a table by the number of contenders, straight lines
+between its steps (`simulator.costs`). A run in which no more of them met than the step before the replaced one never reads what
+that one makes. It would be simulated bit for bit as before, so it is not simulated again.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ schemas   the shape of a record and of every table                interval Stude
 records   lines of JSON -> runs                                   quarantine  what is not a usable record, and why
 selection which runs count in a mean     throughput, samples, timeline, latency, speedup  the tables
 aggregate read once, write every table                            storage  where they come from and go to
-ahead     one Spark for the tables of several experiments
+ahead     one Spark for the tables of several experiments         together  their tables in one go, and then divided
 failures  a Spark failure in one line
 
 Only the DataFrame API is used (no RDD, no SparkContext, no UDF), so a job runs on `local[*]`, a standalone cluster, YARN,

@@ -1,8 +1,9 @@
 """Tables made ahead: one Spark for all the experiments of a workflow.
 
 Each experiment's tables are a job of their own, but Spark takes seventeen seconds for the first one, and a few for each that
-follows (2 cores). So the first of these jobs also makes the tables of every other experiment whose records are all there, and
-keeps them beside the tables' folders; a later job takes what was made for it, if the records are still the same.
+follows (2 cores). So the first of these jobs also makes the tables of every other experiment whose records are all there, in
+one go with its own (`spark.together`), and keeps them beside the tables' folders; a later job takes what was made for it, if the
+records are still the same.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from typing import TYPE_CHECKING
 from harness.config import Config
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from harness.spark.aggregate import Summary
 
 FOLDER = ".ahead"  # beside the folders of the experiments' tables
+STAGING = ".staging"  # in it: no experiment's name begins with a dot
 SUMMARY = "summary.json"  # of tables made ahead: written last, so that half of them are none
 CODE = Path(__file__).parent
 
@@ -65,10 +69,32 @@ def due(config: Config, records: Path) -> dict[Path, Path]:
     return found
 
 
-def keep(tables: Path, seen: list[list[str | int]], summary: Summary) -> None:
-    """Note that the tables which were made ahead for `tables` are of records as they were `seen`."""
+def make(spark: SparkSession, due: Mapping[Path, Path]) -> None:
+    """Make and keep the tables of these folders of records, as far as all their lines are usable.
+
+    `due`: folders of records, each named as its experiment, with those of their tables. Raises RunFailed if Spark fails.
+    """
+    from harness.spark.together import aggregate_together
+
+    places = {records.name: records for records in due}
+    seen = {records.name: fingerprint(records) for records in due}
+    kept = {records.name: place_of(tables) for records, tables in due.items()}
+    staging = next(iter(kept.values())).parent / STAGING
+    shutil.rmtree(staging, ignore_errors=True)  # of a job that was killed
+    staging.mkdir(parents=True)
+    try:
+        for experiment, made, summary in aggregate_together(spark, places, staging.absolute()):
+            shutil.rmtree(kept[experiment], ignore_errors=True)
+            made.rename(kept[experiment])
+            keep(kept[experiment], seen[experiment], summary)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def keep(place: Path, seen: list[list[str | int]], summary: Summary) -> None:
+    """Note that the tables which were made ahead in `place` are of records as they were `seen`."""
     told = {"records": seen, "summary": asdict(summary)}
-    (place_of(tables) / SUMMARY).write_text(json.dumps(told), encoding="utf-8")
+    (place / SUMMARY).write_text(json.dumps(told), encoding="utf-8")
 
 
 def take(records: Path, tables: Path) -> Mapping | None:

@@ -66,9 +66,14 @@ def duplicates(records: DataFrame, root: str = "") -> DataFrame:
     )
 
 
+def path_of(url: str) -> Column:
+    """The path that the file URL in the column `url` means; another URL as it is."""
+    return F.regexp_replace(F.expr(f"url_decode(replace({url}, '+', '%2B'))"), "^file:/+", "/")
+
+
 def relative_path(url: str, root: str) -> Column:
     """The path that the file URL in the column `url` means, relative to `root` if it is below it."""
-    path = F.regexp_replace(F.expr(f"url_decode(replace({url}, '+', '%2B'))"), "^file:/+", "/")
+    path = path_of(url)
     prefix = root.rstrip("/") + "/"
     return F.when(path.startswith(prefix), F.substr(path, F.lit(len(prefix) + 1))).otherwise(path)
 

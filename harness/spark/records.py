@@ -20,9 +20,9 @@ MEDIAN_QUEUED = """IF(size(record.samples) > 0, element_at(
 JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "misfit", "allowSingleQuotes": "false"}
 
 
-def read_lines(spark: SparkSession, path: str) -> DataFrame:
-    """One row per line of the `*.jsonl` files under `path`, however deep: file (URL), block (first byte of the part of the file
-    that one task reads), row (grows by one from line to line within a block), value (the line).
+def read_lines(spark: SparkSession, path: str | list[str]) -> DataFrame:
+    """One row per line of the `*.jsonl` files under `path`, or several, however deep: file (URL), block (first byte of the part
+    of the file that one task reads), row (grows by one from line to line within a block), value (the line).
 
     Files are read in parallel, also parts of one file; a line's number follows from block and row, and is worked out only for
     lines that go to quarantine.

@@ -107,10 +107,11 @@ class TableWriter:
         self.directory = directory  # URL
         self.written: list[str] = []  # directories, in order
 
-    def write(self, name: str, frame: DataFrame) -> None:
-        """`frame` as NAME.parquet, its rows in order over few files."""
+    def write(self, name: str, frame: DataFrame, by: str | None = None) -> None:
+        """`frame` as NAME.parquet, its rows in order over few files; with `by`, a directory for each of that column's values."""
         target = f"{name}.parquet"
-        frame.write.mode("overwrite").option("compression", COMPRESSION).parquet(f"{self.directory}/{target}")
+        to = frame.write.mode("overwrite").option("compression", COMPRESSION)
+        (to if by is None else to.partitionBy(by)).parquet(f"{self.directory}/{target}")
         self.written.append(target)
 
 

@@ -11,9 +11,8 @@ from harness.measurement.records import validate_record
 from harness.measurement.spec import RunSpec
 from harness.measurement.variant import is_unreached
 
-NOMINAL = RunSpec(
-    topology="data-parallel", parameters={"width": 8, "cost": 1}, model="dynamic", threads=8, machine="xeon", events=20_000, warmup=0.0005
-)  # fmt: skip
+GRAPH = {"topology": "data-parallel", "parameters": {"width": 8, "cost": 1}}
+NOMINAL = RunSpec(**GRAPH, model="dynamic", threads=8, machine="xeon", events=20_000, warmup=0.0005)
 LAST, FIRST = "atomic.contended.176", "atomic.contended.2"
 
 

@@ -46,7 +46,7 @@ def kept(name: str) -> None:
     from harness.spark.aggregate import Summary
 
     make_tables(name, TABLES / ahead.FOLDER)
-    ahead.keep(TABLES / name, ahead.fingerprint(RAW / name), Summary(**SUMMARY))
+    ahead.keep(TABLES / ahead.FOLDER / name, ahead.fingerprint(RAW / name), Summary(**SUMMARY))
 
 
 def test_others_are_due_once_their_records_are_all_there(config):
@@ -107,3 +107,54 @@ def test_one_spark_makes_the_tables_of_all_experiments(config, spark, monkeypatc
 def test_without_a_config_there_are_no_others(config, capsys):
     assert main(["aggregate", "--records", str(RAW / "one"), "--tables", str(TABLES / "one"), "--ahead"]) == 2
     assert "--ahead needs --config: it names the other experiments" in capsys.readouterr().err
+
+
+@pytest.fixture
+def made(tmp_path, spark):
+    """What is made together of folders of records: experiment -> folder of tables, summary."""
+
+    def make(*names: str):
+        from harness.spark.together import aggregate_together
+
+        staging = tmp_path / "staging"
+        staging.mkdir()
+        found = aggregate_together(spark, {name: RAW / name for name in names}, staging)
+        return {name: (folder, summary) for name, folder, summary in found}
+
+    return make
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(120)
+def test_tables_made_together_are_those_made_alone(config, make_record, elastic, sample, simulated, write_lines, spark, made):
+    from harness.spark.aggregate import aggregate
+    from harness.spark.schemas import TABLES as NAMES
+    from harness.spark.storage import table_writer
+
+    runs = [make_record(experiment="two", run_id=f"run {n}", repeat=n, arm="dynamic-1", model="dynamic") for n in range(5)]
+    adapts = {"arm": "dynamic-elastic", "elastic": elastic(), "adaptation": [sample(time_s=0.5), sample(time_s=1.0)]}
+    adapting = [make_record(experiment="two", run_id=f"adapts {n}", repeat=n, model="dynamic", **adapts) for n in range(2)]
+    broken = make_record(experiment="two", run_id="broken", correct=False, error="a tuple was lost")
+    varied = make_record(experiment="two", run_id="varied", **simulated(constants={"atomic.fence": 3.0}))
+    write_lines(RAW / "two/more.jsonl", *runs, *adapting, broken, varied)
+    together = made("one", "two")
+    assert together.keys() == {"one", "two"}
+    for name, (folder, summary) in together.items():
+        with table_writer(f"alone/{name}") as writer:
+            assert aggregate(spark, str(RAW / name), writer) == summary
+        assert {table.name for table in folder.iterdir()} == {f"{table}.parquet" for table in NAMES}
+        for table in NAMES:
+            alone = pd.read_parquet(f"alone/{name}/{table}.parquet")
+            pd.testing.assert_frame_equal(pd.read_parquet(folder / f"{table}.parquet"), alone)
+    assert len(pd.read_parquet(together["two"][0] / "timeline.parquet")) > 0
+    assert len(pd.read_parquet(together["one"][0] / "timeline.parquet")) == 0
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("line", ["damaged", "another experiment's", "read already"])
+def test_an_experiment_with_a_line_that_is_not_usable_is_left_to_its_own_job(config, make_record, write_lines, made, line):
+    first = make_record(experiment="two", run_id="again")
+    strange = {"damaged": "{", "another experiment's": make_record(experiment="one", run_id="astray"), "read already": first}
+    write_lines(RAW / "two/more.jsonl", first, strange[line])
+    assert made("one", "two").keys() == {"one"}
