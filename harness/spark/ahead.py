@@ -2,8 +2,8 @@
 
 Each experiment's tables are a job of their own, but Spark takes seventeen seconds for the first one, and a few for each that
 follows (2 cores). So the first of these jobs also makes the tables of every other experiment whose records are all there, in
-one go with its own (`spark.together`), and keeps them beside the tables' folders; a later job takes what was made for it, if the
-records are still the same.
+one go with its own (`spark.together`), and keeps them beside the tables' folders; a later job takes what was made for it, if
+the records are still the same.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class TableWriter:
         self.written: list[str] = []  # directories, in order
 
     def write(self, name: str, frame: DataFrame, by: str | None = None) -> None:
-        """`frame` as NAME.parquet, its rows in order over few files; with `by`, a directory for each of that column's values."""
+        """`frame` as NAME.parquet, its rows in order over few files; with `by` a directory for each of its values."""
         target = f"{name}.parquet"
         to = frame.write.mode("overwrite").option("compression", COMPRESSION)
         (to if by is None else to.partitionBy(by)).parquet(f"{self.directory}/{target}")
