@@ -57,11 +57,12 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", "--", *targets])
 
+    from harness.models import allowed_cpus
     from harness.rules.lock import hold_lock
     from harness.rules.progress import NAME, Progress, register
 
     hold_lock()
-    progress = Progress(config)
+    progress = Progress(config, allowed_cpus() if args.cores == "all" else int(args.cores))
     register(progress)
     common += ["--logger", NAME]
     code = _snakemake([*common, "--", *targets])

@@ -9,7 +9,8 @@ rule bench_laws:
         CONFIG.bench("saso"),
     log:
         f"{CONFIG.results}/logs/tables/saso.log",
-    # One core, beside Spark's jobs; never beside a measurement, which takes all cores.
+    # Before simulations, which are many and short: the longest job of one core, begun last, would leave the other cores idle.
+    priority: 3
     threads: 1
     params:
         every=CONFIG.bench_every["saso"],
@@ -25,6 +26,7 @@ rule bench_placements:
         CONFIG.bench("saso_placement"),
     log:
         f"{CONFIG.results}/logs/tables/saso_placement.log",
+    priority: 3
     threads: 1
     params:
         every=CONFIG.bench_every["saso_placement"],

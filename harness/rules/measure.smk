@@ -12,7 +12,6 @@ rule measure:
         f"{CONFIG.results}/logs/raw/{{experiment}}/{{block}}.log",
     wildcard_constraints:
         block=any_of(stem for (_, stem), block in BLOCKS.items() if not block.place.simulated),
-    # first of all, so that the rest is then done side by side
     priority: 2
     # All cores: no other job runs at the same time, whatever -c says. Snakemake exports OMP_NUM_THREADS (and its like for OpenBLAS,
     # MKL, …) = threads; the runtime uses none of these libraries, its threads are those of the arms.

@@ -18,8 +18,12 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from harness.config import Config, clock
 
 NAME = "millrace"
-ESTIMATES_S = {"aggregate": 5.0, "bench_laws": 45.0, "bench_placements": 25.0, "figure": 4.0, "claims": 5.0}
-"""Seconds that a job of a rule takes, until the first has been seen: starting Spark, shared, and matplotlib, on a 2-core VM."""
+ESTIMATES_S = {"aggregate": 2.0, "bench_laws": 30.0, "bench_placements": 60.0, "figure": 4.0, "claims": 8.0}
+"""Seconds that a job of a rule takes, until one has been seen, on a 2-core VM."""
+FIRST_S = {"aggregate": 40.0}
+"""The same of a rule's first job where it is no measure of the others: it starts Spark, for all of them."""
+EXCLUSIVE = ("measure", "aggregate")
+"""Rules whose jobs take all cores; those of the others run side by side."""
 
 WORDS = {
     "measure": "measured",
@@ -38,9 +42,10 @@ INTERRUPTED = "Terminating processes on user request"
 class Progress:
     """The state of one workflow run, fed with Snakemake's log records."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, cores: int = 1) -> None:
         blocks = list(config.blocks())
         self.interrupted = False
+        self._cores = cores
         self._estimates_s = ESTIMATES_S | {
             rule: sum(block.estimated_s for block in blocks if block.place.simulated == simulated)
             / max(1, sum(block.place.simulated == simulated for block in blocks))
@@ -97,7 +102,8 @@ class Progress:
             return
         self._left[rule] -= 1
         self._finished[rule] += 1
-        self._spent_s[rule] += record.created - began
+        if rule not in FIRST_S or self._finished[rule] > 1:
+            self._spent_s[rule] += record.created - began
         done = self._total - self._left.total()
         self._say(
             f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in {clock(record.created - began)}; "
@@ -115,10 +121,15 @@ class Progress:
 
     def _remaining_s(self) -> float:
         """From the mean time of the jobs of each rule so far."""
-        return sum(
-            count * (self._spent_s[rule] / self._finished[rule] if self._finished[rule] else self._estimates_s[rule])
-            for rule, count in self._left.items()
-        )
+        return sum(self._left_of(rule, count) / (1 if rule in EXCLUSIVE else self._cores) for rule, count in self._left.items())
+
+    def _left_of(self, rule: str, count: int) -> float:
+        """What `count` jobs of a rule take, one after the other [s]."""
+        finished = self._finished[rule]
+        telling = finished - (rule in FIRST_S and finished > 0)
+        each_s = self._spent_s[rule] / telling if telling else self._estimates_s[rule]
+        first_s = FIRST_S.get(rule, each_s) if count and not finished else each_s
+        return first_s + (count - 1) * each_s if count else 0.0
 
     def _say(self, text: str) -> None:
         print(f"\r\033[K{text}" if self._is_terminal else text, file=sys.stderr, flush=True)

@@ -35,10 +35,29 @@ def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
     progress.take(record(LogEvent.JOB_FINISHED, 30.0, job_id=1))
     progress.take(record(LogEvent.PROGRESS, 30.0, done=1, total=5))
     assert capsys.readouterr().err.splitlines() == [
-        "to do: 2 x measure, 1 x aggregate, 1 x figure; about 19 s",
-        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 39 s left",  # another block, and the estimates of the others
+        "to do: 2 x measure, 1 x aggregate, 1 x figure; about 54 s",
+        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 1 min 14 s left",  # another block, and the estimates of the others
     ]
     assert progress.had_work
+
+
+def test_the_first_tables_say_nothing_of_how_long_the_others_take(progress, capsys):
+    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"aggregate": 5, "total": 5}))
+    for job, ended in enumerate((100.0, 104.0, 106.0)):
+        progress.take(started(job, "aggregate", ended - (4.0 if job else 100.0), experiment="one"))
+        progress.take(record(LogEvent.JOB_FINISHED, ended, job_id=job))
+    assert [line.rsplit("about ")[1] for line in capsys.readouterr().err.splitlines()] == [
+        "48 s",  # Spark's start, and four times the estimate
+        "8 s left",
+        "12 s left",
+        "8 s left",
+    ]
+
+
+def test_jobs_that_run_side_by_side_share_the_time(tmp_path, capsys):
+    progress = Progress(load_config(write_profile(tmp_path, {"one": [sweep("pipeline", operators=3)]})), cores=4)
+    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"figure": 10, "total": 10}))
+    assert capsys.readouterr().err == "to do: 10 x figure; about 10 s\n"
 
 
 def test_the_rule_that_only_collects_is_no_job(progress, capsys):
