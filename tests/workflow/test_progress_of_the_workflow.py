@@ -36,7 +36,7 @@ def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
     progress.take(record(LogEvent.PROGRESS, 30.0, done=1, total=5))
     assert capsys.readouterr().err.splitlines() == [
         "to do: 2 x measure, 1 x aggregate, 1 x figure; about 54 s",
-        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 1 min 14 s left",  # another block, and the estimates of the others
+        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 1 min 14 s left",  # another block; estimates of the others
     ]
     assert progress.had_work
 
