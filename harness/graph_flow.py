@@ -21,13 +21,15 @@ MAX_COPIES = 2**53
 class Flow:
     """What one tuple of the sources becomes, on average, if users' functions pass on what they get.
 
-    `hops`: operators (work, filter, merge, python, native) that a tuple passes on its way, per tuple at the sinks.
+    `hops`: operators (work, filter, merge, python, native) that a tuple passes on its way, per tuple at the sinks; `hopping`:
+    which of the graph's operators these are, by place.
     `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
     `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink or a control
     port, one that is dropped counted as if it went on; None if it depends on the tuple.
     """
 
     hops: float
+    hopping: tuple[int, ...]
     copies: int | None
     copies_from: dict[str, int | None]
 
@@ -45,6 +47,7 @@ def flow_of(graph: Graph) -> Flow:
     names = list(graph.operators)
     return Flow(
         _hops(operators, numbered),
+        tuple(index for index, operator in enumerate(operators) if operator.kind in HOPS),
         of_sources.pop() if len(of_sources) == 1 else None,
         {names[index]: ends[index] for index in numbered.order},
     )

@@ -28,6 +28,9 @@ class Quantity:
     of: Callable[[Cell, str], tuple[str, Reading]]
 
 
+OTHERWISE = "of simulated runs that never settled, hops executed over those of a tuple"
+
+
 def throughput(cell: Cell, arm: str) -> tuple[str, Reading]:
     """The mean throughput at the sinks: with its 95 % interval if measured, with the band if simulated."""
     row = cell.row(arm)
@@ -183,7 +186,7 @@ def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm:
 
 def _listed() -> list[Quantity]:
     of_rows: list[tuple[str, str, str, Callable]] = [
-        ("throughput", "tuples/s", "mean throughput at the sinks", throughput),
+        ("throughput", "tuples/s", f"mean throughput at the sinks; {OTHERWISE}", throughput),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
         ("queued_share", "share", "ports with their queue, of those that may have one", queued_share),

@@ -103,11 +103,26 @@ def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, flow: 
     }
 
 
-def enter_simulation(record: dict[str, Any], simulation: Mapping[str, Any]) -> None:
-    """Enter what the engine says of a simulated run; one that hit its bound on events has failed, whatever it measured."""
-    record["simulation"] = dict(simulation)
+def enter_simulation(record: dict[str, Any], simulation: Mapping[str, Any], passed_tuples_per_s: float | None = None) -> None:
+    """Enter what the engine says of a simulated run; one that hit its bound on events has failed, whatever it measured.
+
+    `passed_tuples_per_s`: as from `passed`.
+    """
+    record["simulation"] = {**simulation, "passed_tuples_per_s": passed_tuples_per_s}
     if simulation["bound"] is not None:
         record |= {"settled": False, "correct": False, "error": simulation["bound"]}
+
+
+def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
+    """What the graph got through [tuples/s]: hops executed in the window over the hops of a tuple; None if nobody knows them.
+
+    It is the rate at the sinks of a run that is stationary. A deep pipeline moves its tuples in lumps, and a simulated window
+    may end before the first lump arrives: this counts the way that they have come.
+    """
+    elapsed_s = sum((sample.elapsed_s for sample in samples), 0.0)
+    if not flow.hops or elapsed_s <= 0.0 or not all(sample.processed for sample in samples):
+        return None
+    return sum(sample.processed[place] for sample in samples for place in flow.hopping) / flow.hops / elapsed_s
 
 
 def _simulation(spec: RunSpec) -> dict[str, Any]:

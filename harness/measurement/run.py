@@ -8,7 +8,7 @@ from typing import Any
 import harness.engine
 from harness.errors import RunFailed
 from harness.measurement import host
-from harness.measurement.assemble import blank_record, enter_simulation, fill_record
+from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
 from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
@@ -58,10 +58,11 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     from harness.runtime.engine import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`
 
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    fill_record(record, spec, seen, graph.flow(), latency_bounds_ns())
+    flow = graph.flow()
+    fill_record(record, spec, seen, flow, latency_bounds_ns())
     if not spec.simulated:
         return record | {"host": host.describe(seen.disturbance, calibrate=True)}
-    enter_simulation(record, engine.simulation)
+    enter_simulation(record, engine.simulation, None if spec.tuples is not None else passed(seen.samples, flow))
     return record | {"host": host.describe(simulates=True)}
 
 

@@ -36,6 +36,8 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     lost = [f"{int(table[kind].sum())} {kind}" for kind in ("failed", "unsettled") if table[kind].sum()]
     if lost and interval is not None:
         parts.append(f"Runs not in the means unless marked: {', '.join(lost)}.")
+    if interval is not None and (simulated & table["unsettled_used"].astype(bool)).any():
+        parts.append("Simulated runs that never settled: hops executed over those of a tuple, not tuples at the sinks.")
     queues = sorted({int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0})
     if queues:
         parts.append(f"Queues of {' or '.join(style.whole(capacity) for capacity in queues)} tuples.")

@@ -96,7 +96,7 @@ SIMULATION = _struct(
         "virtual_s": REAL,
         "wall_s": REAL,
     },
-    {"bound": TEXT, "contenders": WHOLE, "load": REAL},
+    {"bound": TEXT, "contenders": WHOLE, "passed_tuples_per_s": REAL, "load": REAL},
 )
 
 HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL})  # what the tables show of it; the rest stays in the records

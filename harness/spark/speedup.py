@@ -21,7 +21,7 @@ def speedup(runs: DataFrame) -> DataFrame:
     name). An arm against itself is 1; a repeat that one of the two lacks, or in which one stood still, does not count. `runs`
     as from `selection.mark_used`.
     """
-    rate = F.col("sink_tuples_per_s")
+    rate = F.col("rate")
     arm = F.struct(*[name for name in ARM if name not in CELL])
     by_rank = Window.partitionBy(*CELL).orderBy(F.desc("arm_mean"), "arm", "arm_key")
     rates = (

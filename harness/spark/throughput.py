@@ -15,7 +15,7 @@ ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel') AND thread
 def throughput(runs: DataFrame) -> DataFrame:
     """One row per arm of a cell, over its repeats.
 
-    mean, sd, lo, hi [tuples/s at the sinks] and submitted_* [tuples/s over all operators] with 95 % Student-t intervals (null
+    mean, sd, lo, hi [tuples/s at the sinks, or as `selection` says] and submitted_* [tuples/s over all operators] with 95 % Student-t intervals (null
     for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its length duration_mean [s], context_switches_mean,
     cpu_seconds_mean [s]; runnable_mean, threads that ran or waited for a CPU (simulated runs only). n runs used, failed (wrong
     or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm settled. variants: how
@@ -37,14 +37,14 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.count_if(nominal & F.col("failed")).alias("failed"),
         F.count_if(nominal & F.col("unsettled")).alias("unsettled"),
         F.coalesce(F.bool_or(used & F.col("unsettled")), F.lit(False)).alias("unsettled_used"),
-        *_moments(of_used("sink_tuples_per_s"), ""),
+        *_moments(of_used("rate"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
         *_moments(of_used("elastic.settled_level"), "level_"),
         *_moments(of_used("queued"), "queued_"),
         F.max(F.array_size("elastic.places")).alias("places"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
-        F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
+        F.avg(F.when(used & (F.col("rate") > 0), 1e9 / (F.col("rate") * F.nullif("hops", F.lit(0.0))))).alias("ns_per_hop_mean"),
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
         F.avg(of_used("duration_s")).alias("duration_mean"),

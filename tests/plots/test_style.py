@@ -118,6 +118,14 @@ def test_the_foot_counts_what_is_not_in_the_means():
     assert "Runs not in the means unless marked: 1 failed, 2 unsettled." in foot
 
 
+def test_the_foot_says_what_the_throughput_of_simulated_runs_is_that_never_settled():
+    table = scaling("e", {"mix": [1]}, [1, 2])
+    table.loc[1, "unsettled_used"] = True
+    said = "Simulated runs that never settled: hops executed over those of a tuple, not tuples at the sinks."
+    assert said not in provenance.sentence(table, "bars: an interval")
+    assert said in provenance.sentence(table.assign(simulated=True, machine="xeon"), "bars: an interval")
+
+
 def test_the_foot_speaks_of_processes_and_intervals_only_where_there_are_some():
     measured = scaling("e", {"mix": [1]}, [1, 2])
     simulated = measured.assign(simulated=True, machine="xeon", n=1)

@@ -74,6 +74,27 @@ def test_failed_and_unsettled_runs_are_counted_apart_and_not_averaged(runs_of, m
     )
 
 
+def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through(runs_of, make_record, simulated, assert_rows):
+    from harness.spark.speedup import speedup
+    from harness.spark.throughput import throughput
+
+    fields = simulated(passed_tuples_per_s=5.0)
+    runs = runs_of(
+        make_record(**fields),
+        make_record(arm="deep", sink_tuples_per_s=0.0, ns_per_hop=None, settled=False, **fields),
+        make_record(arm="unknown", sink_tuples_per_s=7.0, settled=False, **simulated()),
+    )
+    assert_rows(
+        throughput(runs),
+        [
+            {"arm": "manual", "mean": 10.0, "ns_per_hop_mean": 2.5e7},
+            {"arm": "deep", "mean": 5.0, "ns_per_hop_mean": 5e7, "unsettled_used": True},
+            {"arm": "unknown", "mean": 7.0},
+        ],
+    )
+    assert {row.ratio for row in speedup(runs).where("arm = 'deep' AND against = 'best'").collect()} == {0.5}
+
+
 def test_samples_are_rows_in_their_order_of_failed_runs_too(runs_of, make_record, sample, assert_rows, parse_lines):
     from harness.spark.records import runs
     from harness.spark.samples import samples
