@@ -17,9 +17,9 @@ from harness.spark.schemas import ARM
 
 
 def mark_used(runs: DataFrame) -> DataFrame:
-    """`runs` with more columns: `rate` [tuples/s], `unsettled` (correct, but not stationary or too short to have a rate), `used`
-    (counts in the means of its arm), and `variant_mean` [tuples/s], the mean over the runs of the same arm and the same constants
-    that would.
+    """`runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `unsettled` (correct, but not stationary or too short
+    to have a rate), `used` (counts in the means of its arm), and `variant_mean` [tuples/s], the mean over the runs of the same
+    arm and the same constants that would.
     """
     got_through = F.when(~F.col("settled"), F.col("simulation.passed_tuples_per_s"))
     rate = F.coalesce(got_through, "sink_tuples_per_s")
@@ -28,6 +28,7 @@ def mark_used(runs: DataFrame) -> DataFrame:
     usable = F.col("steady") | (F.col("unsettled") & rate.isNotNull() & ~F.max("steady").over(alike))
     return (
         runs.withColumn("rate", rate)
+        .withColumn("ns_per_hop", F.coalesce(1e9 / F.nullif(got_through * F.col("hops"), F.lit(0.0)), "ns_per_hop"))
         .withColumn("steady", steady)
         .withColumn("unsettled", ~F.col("failed") & ~F.col("steady"))
         .withColumn("usable", usable)

@@ -15,16 +15,16 @@ ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel') AND thread
 def throughput(runs: DataFrame) -> DataFrame:
     """One row per arm of a cell, over its repeats.
 
-    mean, sd, lo, hi [tuples/s at the sinks, or as `selection` says] and submitted_* [tuples/s over all operators] with 95 % Student-t intervals (null
-    for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its length duration_mean [s], context_switches_mean,
-    cpu_seconds_mean [s]; runnable_mean, threads that ran or waited for a CPU (simulated runs only). n runs used, failed (wrong
-    or raised) and unsettled ones apart; unsettled_used: the n are unsettled, because no run of the arm settled. variants: how
-    many sets of other constants of a simulated machine were tried; from band_lo to band_hi are the means with them and without
-    [tuples/s], null where there are none. elastic: a control law chose the number of threads, its name is `law`, and level is
-    the mean of the levels that it settled on [threads], with its interval; null for the others. queued: the mean number of
-    ports with their queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such
-    a law the most that any arm of the cell has. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as
-    from `selection.mark_used`.
+    mean, sd, lo, hi [tuples/s at the sinks, or what `selection` takes for it] and submitted_* [tuples/s over all operators]
+    with 95 % Student-t intervals (null for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its length
+    duration_mean [s], context_switches_mean, cpu_seconds_mean [s]; runnable_mean, threads that ran or waited for a CPU
+    (simulated runs only). n runs used, failed (wrong or raised) and unsettled ones apart; unsettled_used: the n are unsettled,
+    because no run of the arm settled. variants: how many sets of other constants of a simulated machine were tried; from
+    band_lo to band_hi are the means with them and without [tuples/s], null where there are none. elastic: a control law chose
+    the number of threads, its name is `law`, and level is the mean of the levels that it settled on [threads], with its
+    interval; null for the others. queued: the mean number of ports with their queue, with its interval. places: how many ports
+    of the cell may have one, as a law was told; without such a law the most that any arm of the cell has. cpu_model,
+    cpus_allowed and commit are those of the earliest run. `runs` as from `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
     started = F.struct("started_at", "run_id")
@@ -44,7 +44,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.max(F.array_size("elastic.places")).alias("places"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
-        F.avg(F.when(used & (F.col("rate") > 0), 1e9 / (F.col("rate") * F.nullif("hops", F.lit(0.0))))).alias("ns_per_hop_mean"),
+        F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),
         F.avg(of_used("duration_s")).alias("duration_mean"),
