@@ -308,7 +308,7 @@ cdef class SimulatorEngine:
             threads_active=self._active(),
             threads_requested=self.requested,
             threads_unsuspendable=0,
-            queued_ports=sum([not port.mode & WANTED_CALLED for port in self.core.ports]),
+            queued_ports=self._queued_ports(),
             cpu_s=now["cpu_s"] - before["cpu_s"],
             system_cpu=min(1.0, (now["cpu_s"] - before["cpu_s"]) / (elapsed * self.machine.cpus)) if elapsed > 0 else 0.0,
             context_switches=now["switches"] - before["switches"],
@@ -412,6 +412,19 @@ cdef class SimulatorEngine:
         total = sum(seen)
         return [count / total for count in seen] if total > 0 else []
 
+    # Ports are looked at where they are: a loop over the vector itself would copy each of them, tuples and all.
+
+    cdef int _queued_ports(self):
+        cdef size_t port
+        count = 0
+        for port in range(self.core.ports.size()):
+            count += not self.core.ports[port].mode & WANTED_CALLED
+        return count
+
+    cdef list _pushes(self):
+        cdef size_t port
+        return [(self.core.ports[port].blocked, self.core.ports[port].pushes) for port in range(self.core.ports.size())]
+
     cdef double _queue_fill(self, uint32_t queue):
         return self.core.ports[queue].ring.size() / <double> self.core.ports[queue].ring.slots.size()
 
@@ -458,7 +471,7 @@ cdef class SimulatorEngine:
             "submitted": submitted,
             "processed": processed,
             "latency": latency,
-            "blocked": [(port.blocked, port.pushes) for port in self.core.ports],
+            "blocked": self._pushes(),
             "cpu_s": self.core.system.cpu_time() * PS,
             "switches": self.core.system.switches(),
             "use": self._use(),
