@@ -149,7 +149,7 @@ BAD = {
 }
 
 BAD_TEXTS = {
-    "no YAML": ("core: {clock: [", "line 1: not YAML: "),
+    "no YAML": ("core: {clock: ]}\n", "line 1: not YAML: "),
     "a tab": ("core:\n\tclock_ghz: 1", "line 2: not YAML: "),
     "a constant given twice": ("atomic:\n  fence: 1\n  fence: 2\n", "line 3: not YAML: key 'fence' is given twice"),
     "a number given twice in a table": ("atomic:\n  contended: {1: 5, '1': 6}\n", "line 2: not YAML: key '1' is given twice"),
