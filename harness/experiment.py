@@ -27,7 +27,7 @@ ADAPTATION_ESTIMATE = 20
 SIMULATION_OVERHEAD_S = 0.15
 """The same of a simulated run, which needs no process of its own."""
 
-EVENTS_A_SECOND = 8e6
+EVENTS_A_SECOND = 5e6
 """Events that a simulation handles in a second, about. For estimates only."""
 
 VIRTUAL_SECOND_S = 25.0
@@ -121,10 +121,15 @@ class Block:
     def _estimated_s(self, arm: Arm) -> float:
         if self.place.simulated and self.events is not None and not arm.elastic:
             return SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND  # twice as many to warm up, at most
-        adaptation_s = ADAPTATION_ESTIMATE * self.period_s if arm.elastic else 0.0
+        adaptation_s = self._adaptation_s(arm) if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
         overhead_s = SIMULATION_OVERHEAD_S if self.place.simulated else RUN_OVERHEAD_S
         return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
+
+    def _adaptation_s(self, arm: Arm) -> float:
+        """What a run adapts for, about: a pool of many virtual threads for half of the time that it may."""
+        about_s = ADAPTATION_ESTIMATE * self.period_s
+        return max(about_s, self._spec(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
 
     def _seconds_a_second(self, arm: Arm) -> float:
         """What a second of a run takes: a virtual one the longer, the more threads are busy."""
