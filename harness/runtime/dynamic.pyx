@@ -24,7 +24,8 @@
 #
 # Who wakes a sleeper. A source's thread does for each port that it makes ready. A scheduler thread that is about to look for a port itself
 # need not: one tuple a time is carried through the graph by one thread. It does when it has more to do first, which may be the rest of a
-# tuple that takes long, or has found that more than one port is ready.
+# tuple that takes long, or has found that more than one port is ready. One sleeper is woken at a time, and wakes the next when it has a
+# port: a thread for each of many ports that seldom have tuples would do little else than fall asleep and be woken (ready_ports.hpp).
 #
 # Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and work stealing (P17 s3, s4.1.4).
 

@@ -1,4 +1,4 @@
-// Ports that come and go while threads sleep for them: none is handed out twice, none is left while all sleep, flags wake everybody.
+// Ports that come and go while threads sleep for them: none is handed out twice, none is left while all sleep, each wakes a thread, flags wake everybody.
 #include <memory>
 
 #include "ready_ports.hpp"
@@ -64,9 +64,34 @@ static void a_suspended_thread_is_woken_by_its_flag() {
   });
 }
 
+// Only one sleeper is on its way at a time, and yet as many are woken as there are ports: each keeps its port until all have one.
+static void a_burst_of_ports_wakes_a_thread_for_each(uint32_t threads, uint32_t rounds) {
+  ReadyPorts ready(threads);
+  const std::atomic<bool> stop{false};
+  const std::atomic<uint64_t> suspended{0};
+  std::atomic<uint32_t> held{0};
+  together(static_cast<int>(threads) + 1, [&](int thread) {
+    for (uint32_t round = 1; round <= rounds; ++round) {
+      if (thread == 0) {
+        for (uint32_t port = 0; port < threads; ++port) {
+          ready.push(port);
+          ready.wake_one();
+        }
+      } else {
+        while (ready.pop() == ReadyPorts::NONE) ready.sleep(stop, suspended);
+        ready.wake_one();
+        held.fetch_add(1);
+      }
+      while (held.load() < threads * round) std::this_thread::yield();
+    }
+  });
+}
+
 int main() {
   nothing_is_left_lying(1, 2, 3, 20'000);
   nothing_is_left_lying(5, 2, 3, 20'000);
   nothing_is_left_lying(200, 1, 4, 20'000);
+  a_burst_of_ports_wakes_a_thread_for_each(2, 2'000);
+  a_burst_of_ports_wakes_a_thread_for_each(8, 1'000);
   for (int i = 0; i < 200; ++i) a_suspended_thread_is_woken_by_its_flag();
 }

@@ -5,6 +5,14 @@
 //
 // No lost wake-up. push() links the port, then looks for sleepers; a sleeper announces itself, then looks for ports. All four are
 // seq_cst, so in their one order either the push comes first and the sleeper sees the port, or the announcement does and push() sees the sleeper.
+//
+// One at a time. While a thread that was woken has not looked yet (waking_), nobody else is woken: it will look, and once it has a port it
+// wakes the next, if there are more (dynamic.pyx). Else a hundred idle threads and the few that feed them spend their time at the lock of
+// one mutex and one futex, each for a handful of tuples, and so no more ever come. The schedulers of Go and of Tokio hold back likewise.
+// Who is held back relies on the other's look: it linked its port, then saw waking_ true; the woken thread makes it false, then looks. All
+// four are seq_cst, so the look comes last and sees the port. waking_ becomes true only under the mutex and while somebody waits, and every
+// thread that leaves its wait makes it false: it never stays true with nobody on the way.
+//
 // Edges  those of free_list.hpp; the mutex closes the gap between a sleeper's last look and its sleep.
 // Checked by: tests/native/stress_ready_ports.cpp
 #pragma once
@@ -29,21 +37,29 @@ class ReadyPorts {
   uint32_t pop() noexcept { return list_.pop(); }
   bool empty() const noexcept { return list_.empty(); }
 
-  // After push(): wakes a sleeper, if there is one and there still is a port.
+  // After push(): wakes a sleeper, if there is one, there still is a port, and none has been woken that has not looked yet.
   void wake_one() noexcept {
-    if (sleepers_.load(std::memory_order_seq_cst) == 0 || list_.empty()) return;
+    if (sleepers_.load(std::memory_order_seq_cst) == 0 || waking_.load(std::memory_order_seq_cst) || list_.empty()) return;
     {
       const std::lock_guard lock(mutex_);
+      if (waiting_ == 0 || waking_.load(std::memory_order_relaxed)) return;  // who has announced itself and does not wait yet will look
+      waking_.store(true, std::memory_order_seq_cst);
     }
     wake_.notify_one();
   }
 
-  // Sleeps until there is a port or one of the flags is set; the flags' writer calls wake_all() after it.
+  // Sleeps until there is a port or one of the flags is set; the flags' writer calls wake_all() after it. Who then takes a port, or leaves
+  // what there is to others, calls wake_one().
   void sleep(const std::atomic<bool>& stop, const std::atomic<uint64_t>& suspended) noexcept {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     {
       std::unique_lock lock(mutex_);
-      while (list_.empty() && !stop.load(std::memory_order_seq_cst) && suspended.load(std::memory_order_seq_cst) == 0) wake_.wait(lock);
+      while (list_.empty() && !stop.load(std::memory_order_seq_cst) && suspended.load(std::memory_order_seq_cst) == 0) {
+        ++waiting_;
+        wake_.wait(lock);
+        --waiting_;
+        waking_.store(false, std::memory_order_seq_cst);
+      }
     }
     sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   }
@@ -58,7 +74,9 @@ class ReadyPorts {
  private:
   FreeList list_;
   alignas(CACHE_LINE) std::atomic<uint32_t> sleepers_{0};  // read by every push, written only where nobody is in a hurry
+  std::atomic<bool> waking_{false};                            // written where somebody is woken
   std::mutex mutex_;
+  uint32_t waiting_ = 0;  // under the mutex: sleepers that have looked and wait
   std::condition_variable wake_;
 };
 

@@ -53,7 +53,9 @@ inline uint32_t Simulation::pop_list(Worker& w) {
 
 inline void Simulation::wake_idle(Worker& w) {
   look(w, idle_.line);
-  if (!idle_.sleepers.empty() && !list_.ports.empty()) system.wake_one(w, idle_);
+  if (idle_.sleepers.empty() || list_.ports.empty() || waking_) return;
+  waking_ = true;
+  system.wake_one(w, idle_);
 }
 
 inline void Simulation::tuples_ready(Worker& w, Port& port) {
@@ -185,6 +187,7 @@ inline Task<Port*> Simulation::next_port(Worker& w) {
       w.rest = IDLE;
       co_await system.sleep_in(w, idle_);
       w.rest = AWAKE;
+      waking_ = false;
     }
     rmw(w, idle_.line, false);
   }

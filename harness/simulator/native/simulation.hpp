@@ -203,6 +203,7 @@ class Simulation {
   List list_;
   std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
   WaitQueue idle_;                 // scheduler threads without a port
+  bool waking_ = false;            // one of them has been woken and has not looked yet: until then no other is
   Time profile_period_ = 0, next_look_ = NEVER;
   bool listed_ = false;
 };
