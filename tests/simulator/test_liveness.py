@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
-from tests.runtime.shapes import GRAPHS, pipeline
+from tests.runtime.shapes import GRAPHS, pipeline, scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
 from tests.simulator.runs import PLACES, has_cpus, simulated
 
@@ -84,3 +84,17 @@ def test_silence_finds_all_queues_of_random_graphs_empty(
 ) -> None:
     assume(has_cpus(place[0], graph, model))
     sent_and_nothing_left(silenced(graph, burst_s), model, place, seed)
+
+
+def test_as_many_threads_as_ports_work_instead_of_waking_each_other() -> None:
+    """From empty queues on: 64 threads for 64 ports that get some tuples at a time, and all of them sleep in one place."""
+    graph = pipeline(192, cost=100)
+    model = Dynamic(64, queued="none")
+    engine = simulated(graph, model)
+    engine.start()
+    alone = engine.sample(0.001)
+    engine.set_queued(scheduled_ports(graph, model)[2::3], queued=True)
+    engine.sample(0.02)
+    together = engine.sample(0.001)
+    assert together.submitted_tuples > 25 * alone.submitted_tuples  # 5 times when whoever makes a port ready wakes a thread
+    engine.stop(drain=False, timeout_s=0.0)
