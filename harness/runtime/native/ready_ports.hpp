@@ -74,7 +74,7 @@ class ReadyPorts {
  private:
   FreeList list_;
   alignas(CACHE_LINE) std::atomic<uint32_t> sleepers_{0};  // read by every push, written only where nobody is in a hurry
-  std::atomic<bool> waking_{false};                            // written where somebody is woken
+  std::atomic<bool> waking_{false};                        // written where somebody is woken
   std::mutex mutex_;
   uint32_t waiting_ = 0;  // under the mutex: sleepers that have looked and wait
   std::condition_variable wake_;
