@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.checked_yaml import did_you_mean
+from harness.claims.claim import PAPERS
 from harness.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tables", default="results/tables", metavar="DIR", help="folder with the tables of experiments (default: %(default)s)"
     )
-    parser.add_argument("--paper", metavar="PAPER", help="claims of this paper only: P17, ELB")
+    parser.add_argument("--paper", metavar="PAPER", help=f"claims of this paper only: {', '.join(PAPERS)}")
     parser.add_argument("--machine", metavar="NAME", help="results on this machine only")
     parser.add_argument(
         "-o",
