@@ -50,7 +50,7 @@ class Sample:
     threads_active: int  # scheduler threads that are not suspended
     threads_requested: int  # scheduler threads asked for
     threads_unsuspendable: int  # told to suspend a period ago and still not asleep (P17 §4.2.3)
-    queued_ports: int  # input ports with a queue
+    queued_ports: int  # input ports that are to have a queue: where one comes or goes, the next tuple sent there switches it
     cpu_s: float  # CPU time of this process [s]
     system_cpu: (
         float  # busy share, 0 .. 1, by all processes: of the CPUs that this one may use, or of its cgroup's quota, if more

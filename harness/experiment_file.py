@@ -19,7 +19,7 @@ from harness.measurement.spec import PERIOD_S, arm_name
 from harness.models import MODELS, Dynamic, Multilevel, make_model
 from harness.place import Place, find_place
 
-OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s")
+OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
 """What a size of an experiment may say otherwise than its profile, and a machine of a size otherwise than the size."""
 
 REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
@@ -167,7 +167,9 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
         "law": entry.get("law"),
         "law_settings": entry.get("law_settings", {}),
         "minimum": _whole(entry.get("minimum")),
-        "maximum": place.cpus if entry.get("maximum") == "machine" else _whole(entry.get("maximum")),
+        "maximum": max(place.cpus, entry.get("minimum", 1))
+        if entry.get("maximum") == "machine"
+        else _whole(entry.get("maximum")),
     }
     for threads, queued in product(dict.fromkeys(levels), chosen if isinstance(chosen, list) else [chosen]):
         options["queued"] = None if queued is None else str(queued)

@@ -142,7 +142,7 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
     add("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
     add("--multilevel", False, action="store_true", help="laws that place queues, too, and what they must beat (docs/laws.md)")
     add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
-    add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="every N-th scenario of the library (default: all)")
+    add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="one in N scenarios of the library (default: all)")
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
     add("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
     add(
@@ -248,6 +248,8 @@ def _own(args: argparse.Namespace, option: str, parse: Callable[[object], list[S
     import yaml
 
     path = getattr(args, option)
+    if args.every != 1:
+        raise UserError(f"--every is for the library, not for --{option}, of which all are taken: {args.every}")
     text = _text_of(path)
     try:
         document = _json_or_none(text) or yaml.safe_load(text)

@@ -33,7 +33,7 @@ class Reading:
     utilisation: float | None = None  # share of their time that the threads executed operators, 0 .. 1 (C-Stream §4.1)
     congestion: float | None = None  # mean fill of the buffers in use, 0 .. 1 (ElasticLoadBalance)
     costs: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, in the graph's order (M19 §3); empty: not known
-    queued: frozenset[int] = frozenset()  # places (`multilevel.Layout`) whose ports had their queues during the period
+    queued: frozenset[int] = frozenset()  # places (`multilevel.Layout`) whose ports were to have their queues during the period
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.throughput) and self.throughput >= 0.0):

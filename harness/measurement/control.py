@@ -48,6 +48,7 @@ class Step:
     state: str | None = None  # of the pool's law
     reason: str | None = None
     throughput: float | None = None  # that it went by [tuples/s submitted]
+    elapsed_s: float | None = None  # over which it is [s]: the period, but for the time in which the law was thinking
     balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
     switched_on: Sequence[str] = ()  # ports that got their queue, `operator[port]`
     switched_off: Sequence[str] = ()  # and that lost it
@@ -67,7 +68,7 @@ class Controller:
     ) -> None:
         """`cpus` for threads, None: those of this process. Raises UserError for a law, setting or level that cannot be."""
         self._engine = engine
-        law = pool_law(graph, model, cpus)
+        law = pool_law(graph, model, cpus, engine.queue_capacity)
         self.period_s = period_s
         self.pool = None if law is None else Loop(law, period_s)
         self.balancers = {
@@ -105,14 +106,14 @@ class Controller:
 
         A period of the pool's begins when that is done: what the law computes it computes on the CPUs that it reads.
         """
-        state = reason = throughput = None
+        state = reason = throughput = elapsed_s = None
         switched: tuple[Names, Names] = ((), ())
         if self.pool is not None:
             thought_s, tuples = self._thinking
             shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
             self.pool.collect(max(0.0, sample.elapsed_s - thought_s), max(0, sample.submitted_tuples - tuples), shares)
             if self.pool.is_due(self.sample_s):
-                throughput = self.pool.throughput
+                throughput, elapsed_s = self.pool.throughput, self.pool.elapsed_s
                 state, reason, switched = self._step_pool(self.pool, sample)
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
@@ -124,7 +125,7 @@ class Controller:
                 if decision.threads != balance.active:
                     self._engine.set_active_ports(name, decision.threads)
         self._thinking = (0.0, 0) if state is None else self._engine.since_sample()
-        step = self._steps[sample.time_s] = Step(state, reason, throughput, reasons, *switched)
+        step = self._steps[sample.time_s] = Step(state, reason, throughput, elapsed_s, reasons, *switched)
         return step
 
     def step_after(self, sample: Sample) -> Step:
@@ -191,33 +192,33 @@ class Loop:
 
     def begin(self) -> None:
         """A new period; what was seen is forgotten."""
-        self._elapsed_s = 0.0
+        self.elapsed_s = 0.0
         self._tuples = 0
         self._shares: dict[str, float | None] = {}
 
     def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
         """Add a stretch of time: its length, the tuples submitted in it, and shares, of which the period has the mean."""
-        before_s, self._elapsed_s = self._elapsed_s, self._elapsed_s + elapsed_s
+        before_s, self.elapsed_s = self.elapsed_s, self.elapsed_s + elapsed_s
         self._tuples += tuples
         for name, share in shares.items():
             mean = self._shares.get(name, 0.0)
-            known = share is not None and mean is not None and self._elapsed_s > 0.0
-            self._shares[name] = (mean * before_s + share * elapsed_s) / self._elapsed_s if known else None
+            known = share is not None and mean is not None and self.elapsed_s > 0.0
+            self._shares[name] = (mean * before_s + share * elapsed_s) / self.elapsed_s if known else None
 
     def is_due(self, sample_s: float) -> bool:
         """Whether a period is over, as nearly as samples of `sample_s` allow."""
-        return self._elapsed_s > self.period_s - sample_s / 2
+        return self.elapsed_s > self.period_s - sample_s / 2
 
     @property
     def throughput(self) -> float:
         """Tuples a second of the period so far."""
-        return self._tuples / self._elapsed_s
+        return self._tuples / self.elapsed_s
 
     def step(self, time_s: float, congestion: float | None = None, costs: Sequence[float] = ()) -> Decision:
         """End the period: what the law decides. Raises ControlFailed, whatever the law raises."""
         try:
             seen = {"congestion": congestion, "costs": costs, "queued": self.queued, **self._shares}
-            decision = self.law.step(Reading(time_s, self._elapsed_s, self.level, self.throughput, **seen))
+            decision = self.law.step(Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen))
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
                 raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")
@@ -248,13 +249,16 @@ def rounded(shares: Sequence[float]) -> list[float]:
     return [round(share, 6) for share in shares]
 
 
-def pool_law(graph: Graph, model: Model, cpus: int | None = None) -> Law | None:
-    """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be."""
+def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity: int = 0) -> Law | None:
+    """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be.
+
+    `queue_capacity` as in `layout_of`.
+    """
     pool = pool_of(graph, model, cpus)
     if not pool.elastic:
         return None
     if isinstance(model, Multilevel):
-        layout = layout_of(graph, model, cpus or usable_cpus())
+        layout = layout_of(graph, model, cpus or usable_cpus(), queue_capacity)
         return multilevel.make_law(model.law, _bounds(pool), layout, settings=dict(model.law_settings))
     return _law(model, pool)
 

@@ -45,7 +45,7 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     engine = None
     try:
         engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **_options(spec))
-        cpus = find_place(spec.machine, spec.simulated, spec.software).cpus
+        cpus = find_place(spec.machine, spec.simulated, spec.software).cpus if spec.simulated else None  # None: those usable
         controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s, cpus)
         if spec.live:
             engine = Told(engine, controller, announce)

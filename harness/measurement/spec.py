@@ -135,7 +135,7 @@ class RunSpec:
             queue_capacity=self.queue_capacity,
             elastic=self.elastic,
             law=self.law,
-            law_settings=self.law_settings,
+            law_settings=self._settings_of_repeat(),
             minimum=self.minimum,
             maximum=self.maximum,
             queued=self.queued or None,
@@ -143,6 +143,15 @@ class RunSpec:
         if isinstance(model, Dynamic) and not model.elastic and model.threads is None:
             return replace(model, threads=find_place(self.machine, self.simulated, self.software).cpus)
         return model
+
+    def _settings_of_repeat(self) -> Mapping[str, object]:
+        """Those of the law; one that draws lots draws others in each repeat."""
+        from harness.elasticity.multilevel import law_class  # late: who only names runs needs no law
+
+        if self.model != Multilevel.name:
+            return self.law_settings
+        draws = any(setting.name == "seed" for setting in law_class(self.law or DEFAULT_LAW).SETTINGS)
+        return {"seed": self.seed + self.repeat, **self.law_settings} if draws else self.law_settings
 
 
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:

@@ -171,14 +171,15 @@ def _of_record(record: Mapping[str, Any]) -> Trace:
         _reading(place, sample, bounds.start, replay_multilevel.costs_of_sample(place, sample, layout))
         for place, sample in samples
     )
-    readings = tuple(reading for reading, (_, sample) in zip(readings, samples, strict=True) if not _put_off(sample))
+    if isinstance(record.get("elastic"), dict):
+        readings = tuple(reading for reading, (_, sample) in zip(readings, samples, strict=True) if _stepped(sample))
     knows_cpu = any(reading.system_cpu is not None for reading in readings)
     return Trace(bounds, readings, None if knows_cpu else (), False, layout)
 
 
-def _put_off(sample: Mapping[str, Any]) -> bool:
-    """Whether the run kept a sample from its law, for a thread that did not do as it was told."""
-    return str(sample.get("law_reason")).startswith("put off: ")
+def _stepped(sample: Mapping[str, Any]) -> bool:
+    """Whether a sample ended a period of the law's: not in the midst of one, nor put off for a thread that did not obey."""
+    return sample.get("law_state", "") is not None and not str(sample.get("law_reason")).startswith("put off: ")
 
 
 def _bounds_of_record(record: Mapping[str, Any], samples: Sequence[tuple[str, dict[str, Any]]]) -> Bounds:
@@ -194,7 +195,8 @@ def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[
     read = "submitted_tuples_per_s" if sample.get("law_tuples_per_s") is None else "law_tuples_per_s"
     throughput = checked.throughput(f"{place}.{read}", sample.get(read))
     time_s = checked.number(f"{place}.time_s", sample.get("time_s"))
-    elapsed_s = checked.number(f"{place}.elapsed_s", sample.get("elapsed_s"))
+    length = "elapsed_s" if sample.get("law_elapsed_s") is None else "law_elapsed_s"
+    elapsed_s = checked.number(f"{place}.{length}", sample.get(length))
     shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in ("system_cpu", "others_cpu", "utilisation")}
     try:
         return Reading(time_s, elapsed_s, level, throughput, costs=costs, **shares)

@@ -16,15 +16,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
+from math import ceil
 from typing import Any
 
 import topologies
 from harness.elasticity import Bounds
 from harness.elasticity.multilevel import Layout, Link, layout_of
 from harness.errors import UserError
-from harness.graph import MAX_PAYLOAD, MAX_THREADS, PortId
+from harness.graph import MAX_PAYLOAD, MAX_QUEUE_CAPACITY, MAX_THREADS, PortId
 from harness.machine import load_machine
-from harness.models import Dynamic
+from harness.models import DEFAULT_QUEUE_CAPACITY, Dynamic
 from harness.saso import trace_values as checked
 
 INPUTS = ("ports", "costs", "payload", "cpus")
@@ -86,12 +87,13 @@ def layout_of_record(record: Mapping[str, Any], bounds: Bounds) -> Layout | None
         return None
     ports = [_port(f"elastic.places[{i}]", name) for i, name in enumerate(checked.listed(elastic, "places"))]
     cpus = _cpus(record) or bounds.maximum
+    held = checked.whole("queue_capacity", _or(record, "queue_capacity", 0), 0, MAX_QUEUE_CAPACITY)
     try:
         graph, _ = topologies.build(record["topology"], record["parameters"], record["seed"])
     except (UserError, KeyError, TypeError, AttributeError):  # of a file, or no whole record
-        return _pipeline(ports, [0.0] * len(ports), 0, cpus)
-    layout = layout_of(graph, Dynamic(), cpus)
-    return layout if layout.ports == ports else _pipeline(ports, [0.0] * len(ports), graph.payload, cpus)
+        return _pipeline(ports, [0.0] * len(ports), 0, cpus, held)
+    layout = layout_of(graph, Dynamic(), cpus, held)
+    return layout if layout.ports == ports else _pipeline(ports, [0.0] * len(ports), graph.payload, cpus, held)
 
 
 def _cpus(record: Mapping[str, Any]) -> int | None:
@@ -102,8 +104,12 @@ def _cpus(record: Mapping[str, Any]) -> int | None:
             return load_machine(machine).cpus
         except UserError:
             return None
-    given = host.get("cpus_allowed") if isinstance(host, dict) else None
-    return None if given is None else checked.whole("host.cpus_allowed", given, 1, MAX_THREADS)
+    if not isinstance(host, dict) or host.get("cpus_allowed") is None:
+        return None
+    allowed = checked.whole("host.cpus_allowed", host["cpus_allowed"], 1, MAX_THREADS)
+    if host.get("cgroup_quota_cpus") is None:
+        return allowed
+    return max(1, min(allowed, ceil(checked.cost("host.cgroup_quota_cpus", host["cgroup_quota_cpus"]))))
 
 
 def _port(key: str, name: object) -> PortId:
@@ -124,7 +130,7 @@ def costs_of_sample(key: str, sample: Mapping[str, Any], layout: Layout | None) 
     return costs if len(costs) == layout.operators else ()
 
 
-def _pipeline(ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus: int) -> Layout:
+def _pipeline(ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus: int, queue_capacity: int = 0) -> Layout:
     """A source, and behind it each operator that has a port, in their order; `flop` by port."""
     numbers: dict[str, int] = {}
     for port in ports:
@@ -140,6 +146,7 @@ def _pipeline(ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus
         flop=[0.0, *(work[operator] for operator in numbers.values())],
         payload=payload,
         cpus=cpus,
+        queue_capacity=queue_capacity or DEFAULT_QUEUE_CAPACITY,
     )
 
 

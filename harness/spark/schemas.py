@@ -61,6 +61,7 @@ SAMPLE = _struct(
         "law_state": TEXT,
         "law_reason": TEXT,
         "law_tuples_per_s": REAL,
+        "law_elapsed_s": REAL,
         "switched_on": ArrayType(TEXT),
         "switched_off": ArrayType(TEXT),
         "operator_cost": ArrayType(REAL),

@@ -75,7 +75,7 @@ class Story:
     def is_doubtful(self) -> bool:
         """Whether other ports have queues than is known: a record that names none was counted otherwise.
 
-        Where queues come and go the names are right, and a count may be late: a port is switched by the next tuple sent there.
+        Where queues come and go the names are right; a sample counts its ports before the law steps.
         """
         samples = [period.sample for period in self.periods]
         if any(sample.get("switched_on") or sample.get("switched_off") for sample in samples):

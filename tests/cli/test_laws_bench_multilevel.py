@@ -81,6 +81,10 @@ def test_json_can_go_to_stdout_alone(capsys, surfaces):
         (("--simulator", "3"), "--simulator is for --multilevel only, not '3'"),
         (("--multilevel", "--surfaces", "none.yaml"), "none.yaml: cannot be read: No such file or directory"),
         (("--multilevel", "--simulator", "2", "--surfaces", "SURFACES"), "--simulator takes scenarios of the library"),
+        (
+            ("--multilevel", "--every", "2", "--surfaces", "SURFACES"),
+            "--every is for the library, not for --surfaces, of which all are taken: 2",
+        ),
     ],
 )
 def test_mistakes_are_told(capsys, surfaces, words, told):

@@ -72,6 +72,7 @@ def test_a_machine_may_be_measured_otherwise(profile):
         "duration_s": 0.002,
         "period_s": 0.0001,
         "warmup": 0.001,
+        "queue_capacity": 64,
         "repeats": 1,
     }
     first, _, third, _ = blocks(profile(size={"machines": [xeon, "local"], "duration_s": 0.3, "repeats": 4}))
@@ -79,6 +80,7 @@ def test_a_machine_may_be_measured_otherwise(profile):
     assert [arm.name for arm in first.arms] == ["manual"]
     assert (first.duration_s, first.period_s, first.warmup, first.repeats) == (0.002, 0.0001, 0.001, 1)
     assert (third.duration_s, third.period_s, third.warmup, third.repeats) == (0.3, 1.0, "auto", 4)
+    assert (first.queue_capacity, third.queue_capacity) == (64, None)
     assert third.cell.name == CELLS[0]
 
 

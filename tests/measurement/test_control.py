@@ -21,6 +21,8 @@ ELASTIC = Dynamic(elastic=True, maximum=8)
 class Doors:
     """Takes note of what an engine is told."""
 
+    queue_capacity = 0
+
     def __init__(self) -> None:
         self.levels: list[int] = []
         self.ports: list[tuple[str, int]] = []

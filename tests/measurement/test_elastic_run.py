@@ -55,6 +55,13 @@ def test_it_adapts_until_the_level_has_stayed_for_eight_periods_and_is_then_meas
     assert record["adaptation"][0]["law_reason"] == "because of 1" and record["samples"][0]["law_state"] == "playing"
 
 
+def test_a_law_may_climb_to_the_cpus_that_a_quota_leaves(begin, script, monkeypatch):
+    monkeypatch.setattr("harness.models.usable_cpus", lambda: 3)
+    script()
+    begin()
+    assert run_once(spec(maximum=None))["elastic"]["maximum"] == 3
+
+
 def test_a_window_longer_than_five_periods_is_as_long_as_asked(begin, script):
     script()
     begin()
@@ -213,3 +220,13 @@ def test_a_spec_with_a_law_survives_the_way_to_the_child():
     assert RunSpec.from_json(original.to_json()) == original
     made = original.made_model()
     assert made == Dynamic(threads=3, elastic=True, law="pldi17", law_settings=(("gain", "2"),), minimum=2, maximum=16)
+
+
+def test_a_law_that_draws_lots_draws_others_in_each_repeat():
+    def settings(law: str, repeat: int, **given: object) -> tuple[tuple[str, object], ...]:
+        asked = {"model": "multilevel", "elastic": False, "law": law, "law_settings": given}
+        return spec(**asked, seed=7, repeat=repeat).made_model().law_settings
+
+    assert [settings("middleware19", repeat) for repeat in (0, 1)] == [(("seed", 7),), (("seed", 8),)]
+    assert settings("middleware19", 1, seed=3, history=False) == (("seed", 3), ("history", False))
+    assert settings("millrace", 1) == ()

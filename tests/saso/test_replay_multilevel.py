@@ -117,6 +117,10 @@ def test_the_record_of_a_run_has_its_graph_and_its_costs():
     assert told(decisions[0].queued, trace.layout) == "work2"
 
 
+def test_the_record_of_a_run_under_a_quota_has_the_cpus_that_its_law_knew_of():
+    assert parse_trace(json.dumps(record(host={"cpus_allowed": 8, "cgroup_quota_cpus": 1.5}))).layout.cpus == 2
+
+
 def test_the_record_of_another_law_is_a_trace_of_the_thread_level():
     other = record()
     other["elastic"]["places"] = None
@@ -143,6 +147,13 @@ def test_the_record_of_a_simulated_run_has_the_described_machines_cpus():
     assert trace.layout.cpus == 16
     unknown = parse_trace(json.dumps(record(simulated=True, machine="nowhere")))
     assert unknown.layout.cpus == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "capacity"), [({"queue_capacity": 64}, 64), ({"queue_capacity": 64, "topology": "mine"}, 64), ({}, 1000)]
+)
+def test_the_record_of_a_run_has_its_queues(more, capacity):
+    assert parse_trace(json.dumps(record(**more))).layout.queue_capacity == capacity
 
 
 @pytest.mark.heavy
@@ -174,6 +185,12 @@ def test_a_sample_that_the_law_did_not_see_is_left_out():
     held = sample(1.5, 1.0, law_state="waiting", law_reason="put off: 1 thread(s) would not suspend")
     trace = parse_trace(json.dumps(record(samples=[held, sample(2.0, 200.0)])))
     assert [reading.throughput for reading in trace.readings] == [100.0, 200.0]
+
+
+def test_a_period_of_several_samples_is_one_reading_of_the_length_that_the_law_knew():
+    samples = [sample(1.5, 1.0, law_state=None), sample(2.0, 3.0, law_state="placing", law_tuples_per_s=2.0, law_elapsed_s=1.9)]
+    trace = parse_trace(json.dumps(record(samples=samples)))
+    assert [(reading.throughput, reading.elapsed_s) for reading in trace.readings] == [(100.0, 1.0), (2.0, 1.9)]
 
 
 # -- what is refused

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.graph import Graph, Operator, PortId
-from harness.models import Model, Queue, port_queues
+from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Layout:
 
     `ports`: the port of each place; `at`: its operator; `sources`: operators with a thread of their own; `tuples`: through each
     operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple,
-    0 where nobody knows; `payload` in bytes, `cpus` that threads may use.
+    0 where nobody knows; `payload` in bytes, `cpus` that threads may use; `queue_capacity`: tuples that a queue holds.
     """
 
     ports: Sequence[PortId]
@@ -37,6 +37,7 @@ class Layout:
     flop: Sequence[float]
     payload: int
     cpus: int
+    queue_capacity: int = DEFAULT_QUEUE_CAPACITY
 
     @property
     def operators(self) -> int:
@@ -44,8 +45,11 @@ class Layout:
         return len(self.tuples)
 
 
-def layout_of(graph: Graph, model: Model, cpus: int) -> Layout:
-    """What a law may know of a graph before it runs. Ports that are threaded or annotated manual are no places."""
+def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0) -> Layout:
+    """What a law may know of a graph before it runs. Ports that are threaded or annotated manual are no places.
+
+    `queue_capacity` as the engine has chosen it; 0: what it chooses for operators that are not cheap.
+    """
     operators = list(graph.operators.values())
     numbered = graph.numbered()
     index_of = {operator.name: index for index, operator in enumerate(operators)}
@@ -70,6 +74,7 @@ def layout_of(graph: Graph, model: Model, cpus: int) -> Layout:
         flop=[_flop(operator) for operator in operators],
         payload=graph.payload,
         cpus=cpus,
+        queue_capacity=queue_capacity or DEFAULT_QUEUE_CAPACITY,
     )
 
 

@@ -55,7 +55,7 @@ UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exact
 OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
-QUEUE = 500  # tuples that a queue holds, about
+FILLED = 0.5  # of a queue, about
 FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
 SEED = 2019
 
@@ -103,7 +103,8 @@ class Millrace(MultilevelLaw):
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
         value = math.log(reading.throughput)
-        self._held = min(1.0, QUEUE * self._graph.flow.submitted / (reading.throughput * reading.elapsed_s))
+        backlog = FILLED * self.layout.queue_capacity * self._graph.flow.submitted
+        self._held = min(1.0, backlog / (reading.throughput * reading.elapsed_s))
         moved = self._look_at_costs(reading, level, queued)
         self._know(value, queued)
         place = queued, level

@@ -30,6 +30,10 @@ A record with a change allows N if all its explored levels are lower (going UP; 
 explored. A round that is over has the T of what it leaves behind, or 0 if it has confirmed all operators there are. The phase
 of threads without a record cannot be: the first round leaves one.
 
+The record's T is raised by the first row, too: in ScheduledQueue.cpp both ways out of a phase of ports do so. Where queues are
+drained by whoever sends to them next, as in this runtime, they are empty by the next period, and the row of draining ports is
+for traces and for engines that tell.
+
 Left out: what IBM Streams does about threads that do not come back from an operator is the engine's business; and the
 profiler's windows here are whole, where theirs were empty now and then. A law that begins at half of its maximum or above
 keeps its level until a round has changed something: there the maximum is trusted to bring nothing.

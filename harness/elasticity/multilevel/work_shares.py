@@ -22,7 +22,9 @@ import numpy as np
 from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.regions import Vector
 
-LOOKS_A_SECOND = 100.0  # at each thread that count (M19 §3). The runtime makes ten times as many, in windows that overlap
+LOOKS_A_SECOND = (
+    100.0  # at each thread that count, as in IBM Streams. The runtime makes ten times as many, in windows that overlap
+)
 CALL_FLOP = 12.0  # work of an operator besides the declared one: a call, counters
 MOST_LOOKS = 4000.0  # older ones fade
 RAREST = 4.0  # looks at the rarest operator that was seen, at most

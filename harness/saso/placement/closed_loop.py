@@ -1,7 +1,7 @@
 """Drives a contestant through a scenario: what it decides is where queues stand and how many threads run in the next period.
 
-The profiler looks at each thread a hundred times a second (M19 §3) and sees an operator as often as it works: a multinomial
-sample of the true shares. In the period after queues have come or gone throughput is a bit off, up while new ones fill and down
+The profiler looks at each thread a hundred times a second, as that of IBM Streams does, and sees an operator as often as it
+works: a multinomial sample of the true shares. In the period after queues have come or gone throughput is a bit off, up while new ones fill and down
 while old ones are emptied (M19 Figure 6).
 """
 
@@ -16,8 +16,8 @@ from harness.elasticity import Decision, Law, Reading
 from harness.saso.closed_loop import CROWDED_CPU, QUIET_CPU, noise_of
 from harness.saso.placement.scenario import Scenario
 
-PERIOD_S = 5.0  # M19 §4: the adaptation period
-LOOKS = 100  # of the profiler at a thread, a second (M19 §3)
+PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
+LOOKS = 100  # of the profiler at a thread, a second: IBM Streams' (its PEImpl.cpp); M19 names no rate
 SURGE = 0.15  # throughput more or less in the period after all queues were switched
 
 

@@ -31,9 +31,17 @@ def contestants() -> list[str]:
 
 def check_name(name: str) -> None:
     """Raises UserError for a name that is none of theirs."""
-    known = [*FIXED[:2], DYNAMIC, FIXED[2], *multilevel.LAWS]
-    if name not in known:
-        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(known)}")
+    if name not in contestants():
+        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(contestants())}")
+
+
+def least_threads(name: str, cpus: int) -> int:
+    """The level that a contestant begins at and never goes below.
+
+    IBM Streams has one more than the most input ports of an operator, but no more than there are CPUs (its PEImpl.cpp): two for
+    operators of one port, as M19 Figure 5 shows them.
+    """
+    return min(2, cpus) if name in ("middleware19", "streams") else 1
 
 
 def trace_of(name: str, scenario: Scenario) -> Trace:
@@ -50,7 +58,8 @@ def trace_of(name: str, scenario: Scenario) -> Trace:
         return run(_Stays(Bounds(best.threads, best.threads, best.threads)), scenario, best.queued)
     if name == DYNAMIC:
         return run(make_thread_law("millrace", bounds), scenario, everywhere)
-    return run(multilevel.make_law(name, bounds, layout), scenario)
+    least = least_threads(name, bounds.maximum)
+    return run(multilevel.make_law(name, Bounds(least, bounds.maximum, least), layout), scenario)
 
 
 class _Stays(Law):

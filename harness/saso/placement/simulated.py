@@ -14,11 +14,12 @@ from itertools import pairwise
 from statistics import fmean
 
 from harness.engine import Engine
+from harness.graph import PortId
 from harness.machine import Machine, load_machine
 from harness.measurement.control import Controller
 from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel, allowed_cpus
 from harness.saso.placement.bench import Row, facts
-from harness.saso.placement.contestants import check_name
+from harness.saso.placement.contestants import check_name, least_threads
 from harness.saso.placement.graphs import graph_of
 from harness.saso.placement.scenario import Scenario
 from harness.saso.placement.world import World
@@ -38,6 +39,7 @@ class Run:
 
     levels: list[int]
     queues: list[int]
+    placements: list[frozenset[PortId]]
     throughputs: list[float]  # tuples/s submitted
 
 
@@ -86,7 +88,7 @@ def run(name: str, scenario: Scenario, periods: int = PERIODS) -> Run:
         "dedicated": Dedicated(),
         "dynamic": Dynamic(elastic=True, minimum=1, maximum=cpus),
     }
-    model = models.get(name) or Multilevel(law=name, minimum=1, maximum=cpus)
+    model = models.get(name) or Multilevel(law=name, minimum=least_threads(name, cpus), maximum=cpus)
     if best is not None:
         model = Dynamic(threads=best.threads, queued="none")
     engine = SimulatorEngine(
@@ -113,11 +115,12 @@ def machine_of(world: World) -> Machine:
 
 
 def _passed(engine: Engine, controller: Controller, period_s: float, periods: int, dedicated: bool) -> Run:
-    done = Run([], [], [])
+    done = Run([], [], [], [])
     for _ in range(periods):
         sample = engine.sample(period_s)
         done.levels.append(sample.queued_ports if dedicated else max(1, sample.threads_requested))
         done.queues.append(sample.queued_ports)
+        done.placements.append(frozenset(engine.queued()))
         done.throughputs.append(sample.submitted_tuples / sample.elapsed_s)
         if controller.controls:
             controller.see(sample)
@@ -125,7 +128,7 @@ def _passed(engine: Engine, controller: Controller, period_s: float, periods: in
 
 
 def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float) -> Row:
-    where = list(zip(done.levels, done.queues, strict=True))
+    where = list(zip(done.levels, done.placements, strict=True))
     settled = settled_at(where)
     after = slice(settled if settled < len(where) else -STILL, None)
     climbed, more = (max((new for old, new in pairwise(each) if new > old), default=0) for each in (done.levels, done.queues))

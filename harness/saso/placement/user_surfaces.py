@@ -31,10 +31,12 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from harness.elasticity.multilevel import layout_of
 from harness.errors import UserError
 from harness.graph import MAX_THREADS, Graph
 from harness.graph_file import dump_graph, load_graph_file
 from harness.machine import load_machine
+from harness.models import Dynamic
 from harness.saso.checks import mapping, number, shown, whole
 from harness.saso.expression import Expression
 from harness.saso.placement.own import NAMES, Own
@@ -74,7 +76,7 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
     graph, world = _graph(at, entry, seed), _world(at, entry)
     formula, table, queues = _throughput(at, entry)
     profiles = load_machine(world.machine).digest, load_software(world.software).digest
-    content = json.dumps([_content(graph), entry, profiles], sort_keys=True, default=str)
+    content = json.dumps([_content(graph, world), entry, profiles], sort_keys=True, default=str)
     own = Own(sha256(content.encode()).hexdigest()[:24], graph, world, seed, formula, table, queues)
     if len(own.layout.ports) > MAX_PLACES:
         raise UserError(f"{at}: the graph must have at most {MAX_PLACES} ports to place queues at, not {len(own.layout.ports)}")
@@ -171,9 +173,9 @@ def _phases(at: str, given: object, periods: int) -> tuple[Phase, ...]:
     return tuple(phases)
 
 
-def _content(graph: Graph) -> object:
-    """What tells a graph from another; one with Python functions is told by its shape."""
+def _content(graph: Graph, world: World) -> object:
+    """What tells a graph from another; one with Python functions is told by what laws and surfaces know of it."""
     try:
         return dump_graph(graph)
     except UserError:
-        return [str(each) for each in graph.streams]
+        return repr(layout_of(graph, Dynamic(threads=1, queued="none"), world.cpus))

@@ -64,7 +64,12 @@ Surface = Callable[[int, frozenset[int]], float]
 
 
 def drive(
-    law: MultilevelLaw, surface: Surface, periods: int, costs: Sequence[float] = (), after: Sequence[Decision] = ()
+    law: MultilevelLaw,
+    surface: Surface,
+    periods: int,
+    costs: Sequence[float] = (),
+    after: Sequence[Decision] = (),
+    system_cpu: float = 0.0,
 ) -> list[Decision]:
     """What a law decides when each period passes with its threads and queues; `after`: what it has decided before."""
     threads, queued = (after[-1].threads, after[-1].queued) if after else (law.bounds.start, frozenset())
@@ -75,7 +80,7 @@ def drive(
             PERIOD_S,
             threads,
             surface(threads, queued),
-            system_cpu=0.0,
+            system_cpu=system_cpu,
             others_cpu=0.0,
             costs=costs,
             queued=queued,

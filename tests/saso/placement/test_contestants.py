@@ -6,7 +6,7 @@ import pytest
 
 from harness.elasticity import multilevel
 from harness.errors import UserError
-from harness.saso.placement.contestants import contestants, trace_of
+from harness.saso.placement.contestants import contestants, least_threads, trace_of
 from tests.saso.placement.small import Toy, scenario
 
 PLAIN = scenario()
@@ -37,8 +37,14 @@ def test_hand_placed_is_the_best_of_the_first_phase():
 
 def test_a_law_that_places_queues_is_made_by_its_name(monkeypatch):
     monkeypatch.setattr(multilevel, "law_class", lambda name: Toy)
-    trace = trace_of("streams", PLAIN)
+    trace = trace_of("millrace", PLAIN)
     assert trace.levels[:4] == [1, 1, 1, 4]
+
+
+@pytest.mark.parametrize("law", ["middleware19", "streams"])
+def test_laws_of_ibm_streams_begin_with_two_threads_where_there_are_cpus_for_them(law):
+    assert set(trace_of(law, PLAIN).levels[:1]) == {2} and min(trace_of(law, PLAIN).levels) == 2
+    assert (least_threads(law, 2), least_threads(law, 1), least_threads("millrace", 2)) == (2, 1, 1)
 
 
 def test_an_unknown_name_is_refused():

@@ -8,8 +8,9 @@ import pytest
 
 from harness.elasticity import multilevel
 from harness.errors import UserError
+from harness.graph import PortId
 from harness.saso.placement.scenario import scenarios
-from harness.saso.placement.simulated import MAX_CPUS, MAX_OPERATORS, machine_of, rows_of, run, simulable
+from harness.saso.placement.simulated import MAX_CPUS, MAX_OPERATORS, Run, _row, machine_of, rows_of, run, simulable
 from harness.saso.placement.world import World
 from tests.saso.placement.small import Toy, scenario
 
@@ -45,10 +46,19 @@ def test_the_surface_and_the_simulator_agree_on_what_placing_queues_brings():
 
 def test_a_law_is_in_the_loop(monkeypatch):
     monkeypatch.setattr(multilevel, "law_class", lambda name: Toy)
-    done = run("streams", SMALL, periods=12)
+    done = run("millrace", SMALL, periods=12)
     assert done.levels[:3] == [1, 1, 1] and done.levels[-1] == 4
     assert done.queues[:3] == [0, 0, 0] and done.queues[-1] == 4
     assert done.throughputs[-1] > 1.5 * done.throughputs[1]
+
+
+def test_a_placement_that_moves_is_not_at_rest_however_many_queues_it_has():
+    here, there = frozenset({PortId("work1", 0)}), frozenset({PortId("work2", 0)})
+    moving = Run([1] * 60, [1] * 60, [here, there] * 30, [1.0] * 60)
+    still = Run([1] * 60, [1] * 60, [here] * 60, [1.0] * 60)
+    rows = [_row("millrace", SMALL, run, still, 1.0) for run in (still, moving)]
+    assert rows[0].settling == 0.0 == rows[0].changes
+    assert rows[1].settling == 60.0 and rows[1].changes > 25.0
 
 
 def test_the_best_contestant_is_the_measure_of_all():

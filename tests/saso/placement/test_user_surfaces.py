@@ -15,6 +15,17 @@ from harness.saso.placement.user_surfaces import KEYS, parse_surfaces
 from tests.saso.placement.small import pipeline
 
 CHAIN = {"topology": "pipeline", "parameters": {"operators": 9, "cost": 1000}}
+OF_FUNCTIONS = """
+from harness.graph import Graph
+
+def mine():
+    graph = Graph("mine", 64)
+    work, user = graph.work("work", {cost}), graph.python("user", lambda sequence, value: None)
+    graph.connect(graph.source("source"), work)
+    graph.connect(work, user)
+    graph.connect(user, graph.sink("sink"))
+    return graph
+"""
 
 
 def one(**entry):
@@ -47,6 +58,14 @@ def test_a_graph_file(tmp_path):
     file.write_text(json.dumps(dump_graph(pipeline([5]))))
     own = parse_surfaces([{"graph": str(file)}])[0]
     assert [port.operator for port in own.layout.ports] == ["work1", "sink"]
+
+
+def test_a_graph_with_functions_is_another_one_when_its_costs_are_others(tmp_path):
+    file, digests = tmp_path / "mine.py", []
+    for cost in (10, 10, 2000):
+        file.write_text(OF_FUNCTIONS.format(cost=cost))
+        digests.append(parse_surfaces([{"graph": f"{file}:mine"}])[0].own.digest)
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_a_formula_of_threads_queues_and_their_share():
