@@ -1,8 +1,8 @@
 """Drives a contestant through a scenario: what it decides is where queues stand and how many threads run in the next period.
 
 The profiler looks at each thread a hundred times a second, as that of IBM Streams does, and sees an operator as often as it
-works: a multinomial sample of the true shares. In the period after queues have come or gone throughput is a bit off, up while new ones fill and down
-while old ones are emptied (M19 Figure 6).
+works: a multinomial sample of the true shares. In the period after queues have come or gone throughput is a bit off, up while
+new ones fill and down while old ones are emptied (M19 Figure 6).
 """
 
 from __future__ import annotations
