@@ -1,9 +1,9 @@
 """A call's measuring: blocks of all programs that are still open, in turns, until all is decided or the time is up.
 
 One round is one block of every open program, in random order: what drifts, drifts for all of them. Programs with a cell that
-looks slower than the factor, but is not proven to be, get three quarters of the time: whoever waits for the verdict waits for these. The
-control has one block for as many of the programs' as there are programs: all along the same share of the time, however few are
-open. Processes never overlap, here or with any other measuring of this user.
+looks slower than the factor, but is not proven to be, get three quarters of the time: whoever waits for the verdict waits for
+these. The control has one block for as many of the programs' as there are programs: all along the same share of the time,
+however few are open. Processes never overlap, here or with any other measuring of this user.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ NOTHING = (float("nan"), 0.0, float("inf"))
 """Ratio and bounds of a cell without numbers."""
 
 SUSPECTED = 3
-"""Blocks of programs that look slower for one of the others: three found a slowdown of 5.5 % in 87 % of calls, one in 73 %, of the
-same recording (`docs/gate-error-rates.md`)."""
+"""Blocks of programs that look slower for one of the others: three found a slowdown of 5.5 % in 87 % of calls, one in 73 %,
+of the same recording (`docs/gate-error-rates.md`)."""
 
 
 def compare(

@@ -33,8 +33,8 @@ FORGOTTEN = (
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 )
-"""Not inherited: search paths, an active environment, the pytest or make that called us, the repository of a hook; and what container
-images set, by which each sample would compile every module that it imports anew."""
+"""Not inherited: search paths, an active environment, the pytest or make that called us, the repository of a hook; and what
+container images set, by which each sample would compile every module that it imports anew."""
 
 
 def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
