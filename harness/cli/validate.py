@@ -33,8 +33,8 @@ the order right wherever measured medians differ by more than 15 %.
 
 A run counts if the machine was then in the state that the profile describes: if a cache line took as long from core to core,
 right before and right after it, as the profile says. A virtual machine changes its state whenever a hypervisor moves its CPUs.
-Runs wait for the right state, up to five minutes in all, and are made again if it has changed. If it is not seen at all in the
-first seconds nothing waits, and the report says so.
+Runs wait for the right state, five minutes in all unless --patience says otherwise, and are made again if it has changed. If it
+is not seen at all in the first seconds nothing waits, and the report says so.
 
 The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every run is kept when it ends, in files
 beside the output: NAME.measured.jsonl and NAME.predicted.jsonl. A session that was interrupted goes on with --resume;
@@ -55,6 +55,7 @@ examples:
 DEFAULT_OUTPUT = "results/validation.parquet"
 DEFAULT_REPEATS = 3
 DEFAULT_DURATION_S = 0.2
+PATIENCE_S = 300.0
 MAX_REPEATS = 1000
 MAX_SEED = 2**63 - 1
 MEASURE_S = 1.25
@@ -89,6 +90,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of the order of the measured runs (default: %(default)s)",
     )
+    add(
+        "--patience",
+        type=seconds(0.0),
+        default=PATIENCE_S,
+        metavar="S",
+        help="seconds to wait for the state that the profile describes, in all (default: %(default)g)",
+    )
     add("--resume", action="store_true", help="keep the measured runs that are there already, and measure the others")
     add("--measured", metavar="RECORDS", help="take the measured runs from this file of records, and measure nothing")
     add("--only-predicted", action="store_true", help="measure nothing; without --measured there is nothing to compare with")
@@ -110,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
 
     chosen = cases(args.cells)
     _check(args)
-    state = State(find_place(LOCAL, simulated=True).described())
+    state = State(find_place(LOCAL, simulated=True).described(), args.patience)
     stem = Path(args.output).with_suffix("")
     log, forecasts = (stem.with_name(f"{stem.name}.{kind}.jsonl") for kind in ("measured", "predicted"))
     specs = rounds(chosen, 0 if args.only_predicted or args.measured else args.repeats, args.duration, args.seed)

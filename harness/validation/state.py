@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 TRIES = 3  # of a run, each spoilt by a change of state
-PATIENCE_S = 300.0  # of waiting for the state and of runs that are made again, in all
 UNSEEN_S = 5.0  # of waiting for a state that was never seen: the profile is then another machine's, or of long ago
 LOOKS_S = 0.25
 
@@ -38,7 +37,8 @@ class State:
     were made again. `unseen_ns`: the hand-off that was found in its stead when nobody had seen the profile's for `UNSEEN_S`.
     """
 
-    def __init__(self, profile: Machine, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, profile: Machine, patience_s: float) -> None:
+        """`patience_s`: of waiting for the state, and of runs that are made again, in all."""
         self._host = Host.here()
         constant = hand_off_constant(self._host)
         self.expected_ns: float | None = profile.get(constant) if constant else None

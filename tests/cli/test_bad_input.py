@@ -219,6 +219,7 @@ CASES = {
     "validate --measured TMP/none.jsonl --output TMP/a.parquet": "TMP/none.jsonl: No such file or directory",
     "validate --output TMP": "--output must name a file",
     "validate --repeats none": "--repeats",
+    "validate --patience -1": "--patience: must be from 0 to",
     # aggregate, plot, figures
     "aggregate": "--records",
     "aggregate --records TMP": "--tables",

@@ -85,7 +85,7 @@ def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypat
 
     monkeypatch.setattr(session, "run_in_fresh_process", run)
     specs = rounds([PIPELINE, case("dedicated")], 2, 0.2, 1)
-    state = State(SimpleNamespace(get=lambda path: None))
+    state = State(SimpleNamespace(get=lambda path: None), 0.0)
     records = list(measure(specs, lambda spec, phase: seen.append((spec, phase)), pytest.fail, state))
     assert [(record["arm"], record["repeat"]) for record in records] == [(spec.arm, spec.repeat) for spec in specs]
     assert seen == [(spec, "measuring") for spec in specs]

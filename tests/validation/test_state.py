@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.cli.validate import PATIENCE_S
 from harness.errors import RunFailed
 from harness.machine import load_machine
 from harness.validation import state
-from harness.validation.state import PATIENCE_S, TRIES, UNSEEN_S, State, fits
+from harness.validation.state import TRIES, UNSEEN_S, State, fits
 from tests.validation.made_runs import PIPELINE, made_in, measured
 
 PROFILE = SimpleNamespace(get={"transfer.rmw.same_chip": 25.0}.get)
@@ -88,7 +89,7 @@ def test_patience_ends_and_runs_are_made_all_the_same(monkeypatch):
 
 def test_a_state_that_is_never_seen_is_not_waited_for_twice(monkeypatch):
     machine = Machine(monkeypatch, 120.0)
-    of, runs, told = State(PROFILE), Runs(machine), []
+    of, runs, told = State(PROFILE, PATIENCE_S), Runs(machine), []
     records = [of.run(runs, told.append) for _ in range(3)]
     assert (runs.count, of.repeated, of.unseen_ns) == (3, 0, 120.0)
     assert machine.now_s == pytest.approx(3.0 + UNSEEN_S)
@@ -110,7 +111,7 @@ def test_a_profile_or_a_machine_that_tells_nothing_takes_every_run(monkeypatch):
 def test_the_hand_off_is_the_number_in_the_profile(monkeypatch):
     monkeypatch.setattr(state, "hand_off_constant", lambda host: "transfer.rmw.same_chip")
     profile = load_machine("local")
-    assert State(profile).expected_ns == profile["transfer.rmw.same_chip"]
+    assert State(profile, PATIENCE_S).expected_ns == profile["transfer.rmw.same_chip"]
 
 
 def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):
@@ -123,7 +124,7 @@ def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):
     with pytest.raises(
         RunFailed, match=r"^the system refuses to measure the hand-off of a cache line: Resource temporarily unavailable$"
     ):
-        State(PROFILE).run(lambda: pytest.fail("no run"), print)
+        State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
 
 
 @pytest.mark.parametrize(

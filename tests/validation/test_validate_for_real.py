@@ -25,6 +25,8 @@ COMMAND = [
     "topology=pipeline,cost=100,payload=128",
     "--duration",
     "0.05",
+    "--patience",
+    "2",
 ]
 
 
