@@ -6,13 +6,14 @@ import argparse
 import math
 import random
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from harness.cli.arguments import seconds, shown, whole
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase
-from harness.gate.verdict import Comparison, Exit, exit_code
+from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
 
 SUMMARY = "slower, fine, or cannot tell: compare two versions of a program, for CI"
 
@@ -61,7 +62,6 @@ examples:
 WORDS = {"selftest": "harness.cli.gate_selftest", "history": "harness.cli.gate_history"}
 
 DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
-DEFAULT_FACTOR, DEFAULT_ALPHA = 1.02, 0.01
 MOST_FACTOR = 100.0
 MOST_PAIRS = 10_000
 MOST_SEED = 2**63 - 1
@@ -96,14 +96,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--factor",
         type=factor,
         metavar="X",
-        help=f"the ratio, head over base, up to which head is fine; above 1 (default: the suite's, else {DEFAULT_FACTOR:g}). "
+        help=f"the ratio, head over base, up to which head is fine; above 1 (default: the suite's, else {FACTOR:g}). "
         "A slowdown that equals it cannot be told from one below it: to find 5 %% for certain, take 1.02 or 1.03",
     )
     terms.add_argument(
         "--alpha",
         type=alpha,
         metavar="P",
-        help=f"chance of any false alarm in a call, at most; above 0, below 0.5 (default: the suite's, else {DEFAULT_ALPHA:g})",
+        help=f"chance of any false alarm in a call, at most; above 0, below 0.5 (default: the suite's, else {ALPHA:g})",
     )
     terms.add_argument(
         "--inconclusive",
@@ -201,10 +201,10 @@ def _run(args: argparse.Namespace) -> int:
 def _are_files(args: argparse.Namespace) -> bool:
     """Whether both sides are files of results. Raises UserError for a mixture, NoBase for a base file that is not there."""
     sides = {"--base": args.base, "--head": args.head or ["."]}
-    kinds = {option: {Path(text).is_file() for text in texts} for option, texts in sides.items()}
+    kinds = {option: {_holds(Path.is_file, text) for text in texts} for option, texts in sides.items()}
     for option, texts in sides.items():
         for text in texts:
-            if text.endswith(".json") and not Path(text).exists():
+            if text.endswith(".json") and not _holds(Path.exists, text):
                 kind = NoBase if option == "--base" else UserError
                 raise kind(f"{option} {shown(text)}: there is no such file")
         if kinds[option] == {True, False}:
@@ -219,13 +219,21 @@ def _are_files(args: argparse.Namespace) -> bool:
     return True in kinds["--base"]
 
 
+def _holds(question: Callable[[Path], bool], text: str) -> bool:
+    """What a path answers; no, where there can be none: a name may be too long, or lie where we may not look."""
+    try:
+        return question(Path(text))
+    except OSError:
+        return False
+
+
 def _compare_files(args: argparse.Namespace) -> Comparison:
     from harness.gate.results.compare_files import compare_files
 
     given = [option for name, option in OF_MEASURING.items() if getattr(args, name) not in (None, "auto")]
     if given:
         raise UserError(f"{given[0]} is for measuring, and files of results are measured already: leave it out")
-    terms = {"factor": args.factor or DEFAULT_FACTOR, "alpha": args.alpha or DEFAULT_ALPHA}
+    terms = {"factor": args.factor or FACTOR, "alpha": args.alpha or ALPHA}
     return compare_files(args.base, args.head, **terms, allow_other_host=args.allow_other_host)
 
 
@@ -241,7 +249,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     count = None if args.pairs == "auto" else args.pairs
     budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed
-    level = args.alpha or suite.alpha or DEFAULT_ALPHA
+    level = args.alpha or suite.alpha
     declare(len(suite.cells), level, count)  # raises UserError for too few pairs, before anything is built
     options |= {"pairs": args.pairs, "time_budget_s": budget_s if math.isfinite(budget_s) else None}
     base_word, head_word = args.base[0], (args.head or ["."])[0]
@@ -254,7 +262,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
             base,
             head,
             suite,
-            factor=args.factor or suite.factor or DEFAULT_FACTOR,
+            factor=args.factor or suite.factor,
             alpha=level,
             pairs=count,
             time_budget_s=budget_s,

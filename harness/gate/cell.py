@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 RECORD, BENCHMARKS = "record", "pytest-benchmark"
@@ -40,3 +41,14 @@ class Program:
     answers: str = RECORD  # or BENCHMARKS: pytest-benchmark's JSON
     stdin: str = ""
     timeout_s: float = 120.0
+
+
+def positive(value: object) -> float | None:
+    """A number that has a logarithm, as a float; None for anything else that JSON may hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and number > 0.0 else None

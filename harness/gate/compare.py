@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
-from harness.gate.notes import Fitness, control_notes, side_notes
+from harness.gate.notes import Fitness, built_notes, control_notes, side_notes
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -116,10 +116,16 @@ class _Call:
                 self._block(series)
                 measured = measured or not series.control
             if not measured:
-                open_cells = sum(verdict is Verdict.INCONCLUSIVE for verdict in self.standing().values())
-                self.notes.append(f"the time budget of {time_budget_s:g} s ended before {open_cells} cell(s) were decided")
+                self.notes.append(self._unfinished(time_budget_s))
                 break
         progress(self._blocks(), max(0.0, end_s - self.clock()), self.standing())
+
+    def _unfinished(self, time_budget_s: float) -> str:
+        open_cells = [name for name, verdict in self.standing().items() if verdict is Verdict.INCONCLUSIVE]
+        first = self.family.looks.first
+        unseen = sum(result.decision.blocks < first for result in self.family.results() if result.cell.name in open_cells)
+        told = f"the time budget of {time_budget_s:g} s ended before {len(open_cells)} cell(s) were decided"
+        return f"{told}; {unseen} of them had fewer than {first} blocks, which can decide nothing" if unseen else told
 
     def standing(self) -> dict[str, Verdict]:
         """How each cell stands; inconclusive if it is open, whether or not it has been measured."""
@@ -139,14 +145,21 @@ class _Call:
             head=self.sides["head"],
             cells=tuple(self._result(result) for result in self.family.results()),
             control=control,
-            control_failed=self.control.failed,
+            control_failed=self._control_failed(control),
             factor=self.factor,
             alpha=self.alpha,
             seed=self.seed,
             started_at=self.started_at,
             seconds=0.0 if self.begin_s is None else self.clock() - self.begin_s,
-            notes=(*self.notes, *self.fitness.notes(), *(() if self.control.failed else control_notes(control, self.factor))),
+            notes=(*self.notes, *self._learnt(control)),
         )
+
+    def _learnt(self, control: CellResult) -> Iterator[str]:
+        """Notes on what the samples told."""
+        yield from built_notes(self.sides["base"], self.sides["head"])
+        yield from self.fitness.notes()
+        if not self._control_failed(control):
+            yield from control_notes(control, self.factor)
 
     def _round(self) -> list[Series]:
         """Whoever is in it, in random order: the open programs, and the control as long as it works."""
@@ -199,6 +212,10 @@ class _Call:
             return replace(result, reason="there was no time for a block of it") if untried else result
         base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
         return CellResult(result.cell, Decision(judged[0], *NOTHING, min(len(base), len(head)) // 2), base, head, judged[1])
+
+    def _control_failed(self, control: CellResult) -> bool:
+        """Base differs from itself; or it gave no number beside itself, so that nothing shows that it does not."""
+        return self.control.failed or bool(control.reason)
 
     def _control_result(self) -> CellResult:
         result, series = self.control.result(), self.control_series

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+BUILDING = ("CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MILLRACE_CFLAGS", "MILLRACE_SANITIZE")
+"""What decides how a tree is built besides its sources: a tree that was built under other values is another one."""
+
 HASH_SEED = "0"  # of Python's hashes, so that sets are walked in the same order in every process
 
 FORGOTTEN = (

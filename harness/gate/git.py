@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from harness.errors import RunFailed
@@ -15,12 +16,20 @@ class GitRefused(RunFailed):
     """Git is missing, or said no. The message is its reason, in one line."""
 
 
-def git(directory: Path, *words: str) -> str:
-    """What git prints, run in a directory, which its own variables (of a hook that called us) do not override."""
+def git(directory: Path, *words: str, settings: Mapping[str, str] | None = None) -> str:
+    """What git prints, run in a directory, which its own variables (of a hook that called us) do not override; `settings` do.
+
+    Raises GitRefused.
+    """
     command = ["git", "--no-optional-locks", "-C", str(directory), *words]
     try:
         done = subprocess.run(
-            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, env=clean_environment(), check=False
+            command,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            env=clean_environment(settings),
+            check=False,
         )
     except FileNotFoundError as error:
         raise GitRefused("git is not installed") from error

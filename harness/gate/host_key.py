@@ -60,6 +60,13 @@ def differences(head: Mapping[str, Any], base: Mapping[str, Any]) -> list[str]:
     return [f"{name} {_text(mine[name])}, base had {_text(other[name])}" for name in FACTS if mine[name] != other[name]]
 
 
+def contradictions(head: Mapping[str, Any], base: Mapping[str, Any]) -> list[str]:
+    """Of `differences` those in what both tell: as of two trees measured in turns on one host, built in different ways."""
+    mine, other = facts(head), facts(base)
+    both = [name for name in FACTS if mine[name] is not None and other[name] is not None]
+    return differences({name: head[name] for name in both}, {name: base[name] for name in both})
+
+
 def _kernel(text: str) -> str:
     """`Linux 6.8.0-45-generic` as `Linux 6.8`: later numbers are fixes, and runners change them every week."""
     found = re.match(r"(.*?\d+\.\d+)", text)

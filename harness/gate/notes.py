@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.gate.host_key import contradictions
 from harness.gate.verdict import CellResult, Side
 from harness.measurement.host import MAX_LOAD_OF_OTHERS, MAX_STEAL, MIN_THROTTLED_US
 
@@ -30,10 +31,10 @@ class Fitness:
     causes: Counter[str] = field(default_factory=Counter)
 
     def see(self, host: Mapping[str, Any]) -> None:
-        """The `host` of one more sample; {} tells nothing."""
-        if not host:
+        """The `host` of one more sample; one that tells nothing of others does not count."""
+        if all(host.get(key) is None for key in LIMITS):
             return
-        causes = [name for key, (name, limit) in LIMITS.items() if _exceeds(host.get(key), limit)]
+        causes = disturbances(host)
         self.samples += 1
         self.disturbed += bool(causes)
         self.causes.update(causes)
@@ -54,15 +55,25 @@ def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
             yield f"{role} {side.label!r} is under no version control"
 
 
+def built_notes(base: Side, head: Side) -> Iterator[str]:
+    """In what both sides' samples say that they are not alike; what compiles and executes them may belong to the change."""
+    found = contradictions(head.host, base.host)
+    if found:
+        yield f"base and head were not built or executed alike: {'; '.join(found)}"
+
+
 def control_notes(control: CellResult, factor: float) -> Iterator[str]:
-    """How much base may differ from itself, if that is more than the factor; and if the control has said nothing."""
+    """How much base may differ from itself, if that is more than the factor; and if the control has said too little."""
     low, high = control.decision.low, control.decision.high
-    if control.reason:
-        yield f"the control, {control.cell.name}, was not measured to the end: {control.reason}"
-    elif not (low > 0.0 and math.isfinite(high)):
+    if not (low > 0.0 and math.isfinite(high)):
         yield f"the control has {control.decision.blocks} blocks, too few to say how noisy the host is"
     elif (most := max(high, 1.0 / low)) > factor:
         yield f"the host is noisy: base can differ from itself by up to {100 * (most - 1.0):.1f} %"
+
+
+def disturbances(host: Mapping[str, Any]) -> list[str]:
+    """What others did to a sample beyond what a fit host allows, by name."""
+    return [name for key, (name, limit) in LIMITS.items() if _exceeds(host.get(key), limit)]
 
 
 def _exceeds(value: object, limit: float) -> bool:

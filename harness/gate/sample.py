@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import tempfile
@@ -16,7 +15,7 @@ from typing import Any
 
 from harness.cgroup import quota_cpus
 from harness.cpu import allowed_cpu_numbers
-from harness.gate.cell import BENCHMARKS, Cell, Program
+from harness.gate.cell import BENCHMARKS, Cell, Program, positive
 from harness.gate.environment import clean_environment
 from harness.gate.results.pytest_format import host_of
 from harness.gate.runs import PAIR
@@ -89,18 +88,26 @@ def this_host() -> dict[str, Any]:
 def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
     """What a record says of cells: fields of `Sample`. `correct` and `error` are those of our records; others may lack them.
 
-    A run that failed before it had a number is an error, not wrong.
+    A run that failed is wrong if it harmed tuples, as our own records tell; others are, if it had numbers all the same.
     """
     host = record.get("host")
     found: dict[str, Any] = {"host": host if isinstance(host, dict) else {}}
     values, missing = _numbers({cell: _field(record, cell.metric.name) for cell in cells})
     error = record.get("error")
     reason = _one_line(str(error)) if error else None
-    if record.get("correct") is False and (values or reason is None):
+    if record.get("correct") is False and _is_wrong(record, has_numbers=bool(values), failed=reason is not None):
         return found | {"wrong": reason or "the program says that its results are not correct"}
     if reason is not None:
         return found | {"error": reason}
     return found | {"values": values, "missing": missing}
+
+
+def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> bool:
+    """Whether what a program says to be incorrect are its results, and not that it came to an end without them."""
+    if "order_violations" not in record:
+        return has_numbers or not failed
+    harmed = record.get("checksum_ok") is False and bool(record.get("tuples_received"))
+    return harmed or bool(record["order_violations"] or record.get("conservation"))
 
 
 def of_benchmarks(document: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
@@ -146,7 +153,7 @@ def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, 
     values: dict[str, float] = {}
     missing: dict[str, str] = {}
     for cell, value in found.items():
-        number = _number(value)
+        number = positive(value)
         if value is None:
             missing[cell.name] = f"the answer has no {cell.metric.name}"
         elif number is None:
@@ -154,16 +161,6 @@ def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, 
         else:
             values[cell.name] = number
     return values, missing
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) and number > 0.0 else None
 
 
 def _field(document: object, name: str) -> object:
@@ -185,8 +182,9 @@ def _last_line(data: bytes) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Its first line, not endless."""
+    """Its first line, not endless, and such that it can be written: a program may answer half of a surrogate pair."""
     line = " ".join(text.strip().splitlines()[0].split()) if text.strip() else ""
+    line = line.encode(errors="replace").decode()
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 

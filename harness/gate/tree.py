@@ -68,7 +68,7 @@ def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path |
     """The directory or the commit that a word means. Raises NoBase or UserError if it is neither, UserError if it is both."""
     error = NoBase if role == "base" else UserError
     directory = repository / text
-    is_directory = bool(text) and directory.is_dir()
+    is_directory = bool(text) and _is_directory(directory)
     commit = _commit(text, repository) if in_git else None
     if is_directory and commit is not None:
         raise UserError(f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, {commit[:12]}")
@@ -84,6 +84,14 @@ def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path |
     raise error(rule)
 
 
+def _is_directory(path: Path) -> bool:
+    """Whether it is one that can be seen: a name may be too long, or lie where we may not look."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def _commit(text: str, repository: Path) -> str | None:
     if not text or text.startswith("-") or "\0" in text:
         return None
@@ -91,9 +99,9 @@ def _commit(text: str, repository: Path) -> str | None:
 
 
 def _side_in_place(text: str, directory: Path) -> Side:
-    """A directory's commit, and whether tracked files differ from it."""
+    """A directory's commit, and whether files differ from it, or are there that it does not have."""
     commit = asked(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    return Side(text, commit, dirty=bool(commit and asked(directory, "status", "--porcelain", "--untracked-files=no")))
+    return Side(text, commit, dirty=bool(commit and asked(directory, "status", "--porcelain", "--untracked-files=normal")))
 
 
 def _python(suite: Suite, directory: Path) -> str:

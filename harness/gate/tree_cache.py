@@ -1,7 +1,8 @@
 """Work trees of revisions, each checked out and built once: `.millrace/gate/trees`, in the repository.
 
 COMMIT          the work tree
-COMMIT.built    by what commands it was built, and where; written last: a tree without it was left half-built, and is made anew
+COMMIT.built    by what commands and compiler's flags it was built, and where; written last: a tree without it was left
+                half-built, and is made anew
 COMMIT.log      what its build printed
 COMMIT.lock     shared by those who use the tree, held until they end
 COMMIT.rest.*   what could not be removed yet
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from harness.errors import RunFailed
 from harness.gate.build import build
+from harness.gate.environment import BUILDING
 from harness.gate.git import asked, git
 from harness.whole_file import write_whole
 
@@ -59,7 +61,9 @@ class TreeCache:
         Raises RunFailed, BuildFailed among them, if it cannot be made.
         """
         root, marker = self.trees / commit, self.trees / f"{commit}.built"
-        built = json.dumps({"commands": [list(command) for command in commands], "root": str(root), "prefix": prefix})
+        settings = {name: os.environ[name] for name in BUILDING if name in os.environ}
+        how = {"commands": [list(command) for command in commands], "root": str(root), "prefix": prefix, "settings": settings}
+        built = json.dumps(how)
         try:
             self._sweep(repository)
             if _text(marker) == built and asked(root, "rev-parse", "HEAD") == commit:

@@ -9,6 +9,9 @@ from typing import Any
 
 from harness.gate.cell import Cell
 
+FACTOR, ALPHA = 1.02, 0.01
+"""Unless a suite or a call says otherwise."""
+
 
 class Verdict(StrEnum):
     """Of a cell. The first four are decisions about numbers, the others say why there is none."""
@@ -101,7 +104,7 @@ class Comparison:
     head: Side
     cells: tuple[CellResult, ...]
     control: CellResult | None
-    control_failed: bool  # base was found to differ from itself: the host, or this gate, cannot be trusted
+    control_failed: bool  # base differs from itself, or failed beside itself: the host, or this gate, cannot be trusted
     factor: float
     alpha: float
     seed: int

@@ -7,7 +7,7 @@ where higher is better, pass reciprocals.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from scipy import stats
 
@@ -40,9 +40,3 @@ def welch(base: Sequence[float], head: Sequence[float]) -> bool:
 
 
 YARDSTICKS: Mapping[str, Yardstick] = {"mean:5%": mean_5_percent, "Mann-Whitney 0.05": mann_whitney, "Welch 0.05": welch}
-
-
-def any_called(yardstick: Yardstick, cells: Iterable[tuple[Sequence[float], Sequence[float]]]) -> bool:
-    """Whether any cell, given as base's and head's values, is called slower: what fails a build. None of the tools corrects for
-    the number of cells."""
-    return any(yardstick(base, head) for base, head in cells)

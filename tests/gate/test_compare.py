@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -354,8 +355,38 @@ def test_control_that_fails_to_run_is_told() -> None:
     comparison = Machine(failing("base", CRASH)).compare(suite_of(program("a"), program("b")))
     assert comparison.control is not None
     assert comparison.control.reason == "killed by SIGSEGV"
-    assert not comparison.control_failed
-    assert "the control, a, was not measured to the end: killed by SIGSEGV" in comparison.notes
+    assert comparison.control_failed
+    assert exit_code(comparison) == Exit.NO_BASE
+
+
+def test_base_that_fails_beside_itself_alone_leaves_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    good = noisy()
+    block = Series.block
+
+    def watched(series: Series, *words: object) -> object:
+        machine.is_control = series.control
+        return block(series, *words)  # type: ignore[arg-type]
+
+    machine = Machine(lambda side, asked, pair: CRASH if machine.is_control and pair > 5 else good(side, asked, pair))
+    monkeypatch.setattr(Series, "block", watched)
+    comparison = machine.compare(suite_of(program("a")))
+    assert verdicts(comparison) == {"a": Verdict.OK}
+    assert exit_code(comparison) == Exit.HOST_UNSTABLE
+
+
+def test_sides_that_were_built_in_different_ways_are_told() -> None:
+    good = noisy()
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        return replace(good(side, asked, pair), host={"compiler_flags": "-O0" if side == "base" else "-O3"})
+
+    comparison = Machine(answer).compare(suite_of(program("a")))
+    assert "base and head were not built or executed alike: compiler_flags -O3, base had -O0" in comparison.notes
+
+
+def test_time_that_ends_before_the_first_look_is_told_as_such() -> None:
+    notes = Machine(noisy()).compare(suite_of(program("a")), time_budget_s=30.0).notes
+    assert "the time budget of 30 s ended before 1 cell(s) were decided; 1 of them had fewer than 10 blocks, which" in notes[0]
 
 
 def test_base_that_differs_from_itself_makes_the_host_unstable(monkeypatch: pytest.MonkeyPatch) -> None:

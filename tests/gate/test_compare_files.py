@@ -129,8 +129,8 @@ def test_cells_with_different_numbers_of_blocks_are_decided_each_with_its_own(tm
     for name, verdict in (("old", Verdict.OK), ("new", Verdict.REGRESSED)):
         made = comparison(result("long", verdict), cut(result("short", verdict), 18))
         write_json(made, tmp_path / f"{name}.json")
-    again = judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")])
-    assert [each.decision.blocks for each in again.cells] == [10, 9]
+    again = judged([str(tmp_path / "old.json")] * 2, [str(tmp_path / "new.json")] * 2)
+    assert [len(each.base) for each in again.cells] == [40, 36]
     assert set(verdicts(again).values()) == {Verdict.REGRESSED}
 
 
@@ -153,6 +153,26 @@ def test_an_interrupted_verdict_can_be_a_side_and_is_told(tmp_path):
     write_json(comparison(result("a")), tmp_path / "old.json", code=130, finished=False)
     write_json(comparison(result("a")), tmp_path / "new.json")
     assert any("interrupted" in note for note in judged([str(tmp_path / "old.json")], [str(tmp_path / "new.json")]).notes)
+
+
+def test_a_verdict_whose_control_failed_can_be_a_side_and_is_told(tmp_path):
+    for name in "ab":
+        write_json(comparison(result("one"), control_failed=True), tmp_path / f"{name}.json")
+    made = judged([tmp_path / "a.json"], [tmp_path / "b.json"])
+    assert sum("whose control failed: no verdict of it counts" in note for note in made.notes) == 2
+
+
+def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_numbers(tmp_path):
+    """What one look at seven blocks may decide is not decided: the first of all looks comes later."""
+    for name, level in (("old", 100.0), ("new", 200.0)):
+        values = tuple(level + index for index in range(14))
+        one = CellResult(result("one").cell, Decision(Verdict.OK, 1.0, 0.9, 1.1, 7), values, values)
+        write_json(comparison(one), tmp_path / f"{name}.json")
+    (few,) = judged([tmp_path / "old.json"], [tmp_path / "new.json"]).cells
+    assert few.verdict is Verdict.INCONCLUSIVE
+    assert few.reason == "14 processes a side, of which it takes 20 to decide anything"
+    (many,) = judged([tmp_path / "old.json"] * 2, [tmp_path / "new.json"] * 2).cells
+    assert many.verdict is Verdict.REGRESSED
 
 
 def test_a_verdict_without_a_sample_holds_no_results(tmp_path):
@@ -184,7 +204,7 @@ def test_a_file_of_something_else_is_no_base_or_a_wrong_call(runs, tmp_path, tex
         judged([good], [str(bad)])
 
 
-@pytest.mark.parametrize("median", [0, -1.0, "fast", None, True, math.nan])
+@pytest.mark.parametrize("median", [0, -1.0, "fast", None, True, math.nan, 10**400])
 def test_a_time_that_is_none_is_refused(runs, median):
     with pytest.raises(NothingMeasured, match="a: must be a number above 0"):
         judged([runs.write({"a": 1.0})], [runs.write({"a": median})])

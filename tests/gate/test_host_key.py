@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness.gate.host_key import FACTS, UNKNOWN, differences, host_key
+from harness.gate.host_key import FACTS, UNKNOWN, contradictions, differences, host_key
 from harness.measurement.host import describe
 
 HOST = {
@@ -76,6 +76,13 @@ def test_silence_on_one_side_is_a_difference_on_both_it_is_none():
     assert len(differences(HOST, {})) == 6
     assert differences({}, {}) == []
     assert host_key({}) == UNKNOWN
+
+
+def test_silence_contradicts_nothing():
+    assert contradictions({"cpu_model": "AMD EPYC 7763"}, HOST) == []
+    assert contradictions({**HOST, "governor": "powersave", "compiler_flags": "-O0"}, HOST) == [
+        "compiler_flags -O0, base had -O3 -march=native"
+    ]
 
 
 def test_the_host_of_a_record_has_every_fact():

@@ -128,8 +128,10 @@ def test_a_control_without_blocks_or_bounds_proves_nothing_and_says_so():
     few = result("pipeline", Verdict.INCONCLUSIVE)
     few = replace(few, decision=replace(few.decision, low=0.0, high=math.inf, blocks=2))
     assert "control: too few blocks to say whether base differs from itself (2 of pipeline)" in text(comparison(control=few))
-    none = result("pipeline", Verdict.UNMEASURED, reason="base: exit code 3")
-    assert "was not compared with itself: base: exit code 3" in text(comparison(control=none))
+    none = replace(few, decision=replace(few.decision, blocks=0))
+    assert "control: there was no time to compare base with itself (pipeline)" in text(comparison(control=none))
+    failed = comparison(control=result("pipeline", Verdict.UNMEASURED, reason="base: exit code 3"), control_failed=True)
+    assert "control: FAILED: base, compared with itself, gave no number of pipeline: base: exit code 3" in text(failed)
     assert "control: none" in text(comparison(control=None))
 
 

@@ -171,3 +171,25 @@ def test_pytest_benchmark_is_run_and_read(tree: Tree) -> None:
     assert failing.error is not None
     assert failing.error.startswith("exit code 4 (ERROR: file or directory not found: none.py)")
     assert not list(tree.directory.glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ({"order_violations": 1}, "wrong"),
+        ({"conservation": ["work7"]}, "wrong"),
+        ({"checksum_ok": False, "tuples_received": 9}, "wrong"),
+        ({"checksum_ok": False}, "error"),  # it failed before there was anything to check
+        ({}, "error"),  # a simulation that came to its bound on events
+    ],
+)
+def test_our_own_record_of_a_run_that_failed_is_wrong_only_if_tuples_were_harmed(found: dict, expected: str) -> None:
+    record = {"order_violations": 0, "conservation": [], "checksum_ok": True, "tuples_received": 0, "ns_per_hop": 7.0} | found
+    of_one = of_record(record | {"correct": False, "error": "it failed"}, (CELL,))
+    assert {key: value for key, value in of_one.items() if key != "host"} == {expected: "it failed"}
+
+
+def test_reason_with_half_of_a_surrogate_pair_can_be_written(tree: Tree) -> None:
+    error = run(tree, f"print({json.dumps(json.dumps({'error': chr(0xD800)}))})").error
+    assert error is not None
+    assert error.encode() == b"?"

@@ -161,6 +161,24 @@ def test_directory_is_built_in_place_and_told_if_it_is_dirty(repository: Path) -
     assert (repository / "built").read_text(encoding="utf-8") == "3"
 
 
+def test_file_that_git_does_not_know_makes_a_directory_dirty(repository: Path) -> None:
+    (repository / "new_module.py").touch()
+    assert made(repository, ".", "head").side.dirty
+
+
+def test_tree_is_built_again_under_other_compiler_flags(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    made(repository, "one", told=told)
+    monkeypatch.setenv("CXXFLAGS", "-O0")
+    made(repository, "one", told=told)
+    assert len(told) == 2
+
+
+def test_name_that_is_too_long_for_a_file_is_told_as_one_that_is_not_there(repository: Path) -> None:
+    with pytest.raises(NoBase, match="--base must be a directory or a revision"):
+        made(repository, "x" * 5000)
+
+
 def test_directory_outside_of_any_repository_has_no_commit(tmp_path: Path) -> None:
     (tmp_path / "number").write_text("1", encoding="utf-8")
     tree = made(tmp_path, ".", "head")

@@ -38,7 +38,8 @@ def junit(comparison: Comparison, *, inconclusive: Exit = Exit.INCONCLUSIVE, fin
         case = ElementTree.SubElement(suite, "testcase", classname=name, name="control: base against itself")
         _properties(case, _numbers(comparison.control))
         if comparison.control_failed:
-            ElementTree.SubElement(case, "error", type="host unstable", message="base was found to differ from itself")
+            message = "base differs from itself, or failed beside itself"
+            ElementTree.SubElement(case, "error", type="host unstable", message=message)
     suite.set("tests", str(len(suite.findall("testcase"))))
     for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))

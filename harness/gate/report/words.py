@@ -54,9 +54,10 @@ def _control(comparison: Comparison) -> str:
         return "none; that base does not differ from itself was not checked"
     decision = result.decision
     cell = one_line(result.cell.name)
+    if result.reason:
+        return f"FAILED: base, compared with itself, gave no number of {cell}: {one_line(result.reason)}"
     if not decision.blocks:
-        reason = one_line(result.reason) or "there was no time"
-        return f"base gave no number of {cell}, so that it was not compared with itself: {reason}"
+        return f"there was no time to compare base with itself ({cell})"
     bounds = between(decision.low, decision.high)
     if bounds == UNKNOWN:
         return f"too few blocks to say whether base differs from itself ({decision.blocks} of {cell})"
@@ -88,9 +89,8 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
             cells = _count(comparison, Verdict.FIXED)
             return f"NO BASE: base has no number of {cells}: take a base that has them, or leave them out"
         case Exit.HOST_UNSTABLE:
-            return (
-                "HOST UNSTABLE: base was found to differ from itself, so no other verdict counts: try again on a quieter host"
-            )
+            why = "base differs from itself, or failed beside itself"
+            return f"HOST UNSTABLE: {why}, so no other verdict counts: try again on a quieter host"
         case Exit.REGRESSED:
             open_cells = _named(comparison, Verdict.INCONCLUSIVE)
             told = f"; cannot tell of {open_cells}" if open_cells else ""

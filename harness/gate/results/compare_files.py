@@ -3,14 +3,16 @@
 Files of a side follow each other in the order given, and process i of base pairs with process i of head; two pairs are a
 block. That they were measured at other times cannot be mended: whatever changed meanwhile is a difference, as a note says.
 
-Cells may have different numbers of blocks, since a cell that is decided is measured no further. Each has one look, at all of
-its blocks; cells of equally many form a family, and of alpha it gets the share that it has of the cells.
+How many samples a verdict of the gate has of a cell follows from these samples: a cell that is decided is measured no further.
+So their test is the sequential one, with its looks, which is valid wherever a row of blocks ends. Files of pytest-benchmark are
+as many as somebody made: their cells have one look, at all of their blocks; cells of equally many form a family, and of alpha
+it gets the share that it has of the cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -20,7 +22,7 @@ from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.host_key import UNKNOWN, differences, host_key
 from harness.gate.results.read import Answer, Results, read_results
-from harness.gate.sequential import Looks
+from harness.gate.sequential import Looks, declare, fewest_blocks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
 NOT_INTERLEAVED = (
@@ -64,7 +66,8 @@ def compare_files(
     unequal = [name for name in paired if len(old.answers[name].values) != len(new.answers[name].values)]
     if unequal:
         notes.append(f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on")
-    decided = _decided(paired, factor, alpha)
+    stopped = any(not file.by_pytest for file in (*old.files, *new.files))
+    decided = _decided(paired, factor, alpha, stopped)
     return Comparison(
         suite=SUITE,
         base=old.told,
@@ -180,22 +183,34 @@ def _shown(cell: Cell) -> str:
     return f"{cell.metric.name} [{cell.metric.unit}]"
 
 
-def _decided(paired: Mapping[str, _Pairs], factor: float, alpha: float) -> dict[str, CellResult]:
-    """The results of cells that can be compared, by name."""
+def _decided(paired: Mapping[str, _Pairs], factor: float, alpha: float, stopped: bool) -> dict[str, CellResult]:
+    """The results of cells that can be compared, by name. `stopped`: how many blocks there are may follow from the numbers."""
     single = {name: pairs for name, pairs in paired.items() if not pairs.blocks}
     results = {name: _result(pairs, _undecided(pairs), ONE_PROCESS) for name, pairs in single.items()}
-    count = len(paired) - len(single)
-    for blocks in {pairs.blocks for pairs in paired.values() if pairs.blocks}:
-        alike = {name: pairs for name, pairs in paired.items() if pairs.blocks == blocks}
-        family = Family([pairs.cell for pairs in alike.values()], factor, alpha * len(alike) / count, Looks.fixed(blocks))
+    several = {name: pairs for name, pairs in paired.items() if pairs.blocks}
+    for alike, looks, level, least in _families(several, alpha, stopped):
+        family = Family([pairs.cell for pairs in alike.values()], factor, level, looks)
         for pairs in alike.values():
-            for first in range(0, 2 * blocks, 2):
+            for first in range(0, 2 * pairs.blocks, 2):
                 family.add(pairs.cell.name, pairs.base[first : first + 2], pairs.head[first : first + 2])
-        needed = 2 * math.ceil(math.log2(count / alpha))  # n blocks all of one sign have a p-value of 2^-n
-        few = f"{{}} processes a side, of which it takes {needed} to decide anything" if 2 * blocks < needed else ""
         for name, pairs in alike.items():
-            results[name] = _result(pairs, family.decision(pairs.cell.name), few.format(len(pairs.base)))
+            few = f"{len(pairs.base)} processes a side, of which it takes {2 * least} to decide anything"
+            results[name] = _result(pairs, family.decision(pairs.cell.name), few if pairs.blocks < least else "")
     return results
+
+
+def _families(
+    several: Mapping[str, _Pairs], alpha: float, stopped: bool
+) -> Iterator[tuple[Mapping[str, _Pairs], Looks, float, int]]:
+    """Cells that are tested together, their looks, their share of alpha, and the blocks without which nothing is decided."""
+    if several and stopped:
+        looks = declare(len(several), alpha, None)
+        yield several, looks, alpha, looks.first
+        return
+    for blocks in {pairs.blocks for pairs in several.values()}:
+        alike = {name: pairs for name, pairs in several.items() if pairs.blocks == blocks}
+        level = alpha * len(alike) / len(several)
+        yield alike, Looks.fixed(blocks), level, fewest_blocks(alpha / len(several))
 
 
 def _result(pairs: _Pairs, decision: Decision, reason: str) -> CellResult:

@@ -6,7 +6,6 @@ each benchmark they give one sample, their median. A verdict of the gate gives t
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import UserError
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import Cell, Metric, positive
 from harness.gate.errors import UnusableResults
 from harness.gate.results.pytest_format import host_of
 from harness.gate.results.verdict_file import load_json, verdict_of
@@ -76,7 +75,11 @@ def _of_verdict(document: Mapping[str, Any], path: str) -> Results:
         answers[name or result.cell.name] = Answer(result.cell, values, broken, result.reason)
     if all(answer.broken is Verdict.UNMEASURED for answer in answers.values()):
         raise UnusableResults(f"{path}: holds no sample")
-    notes = () if verdict.finished else (f"{path} is of a call that was interrupted",)
+    doubts = {
+        f"{path} is of a call that was interrupted": not verdict.finished,
+        f"{path} is of a call whose control failed: no verdict of it counts": comparison.control_failed,
+    }
+    notes = tuple(note for note, holds in doubts.items() if holds)
     side = comparison.head
     return Results(path, answers, side.host, side.commit, side.dirty, notes=notes)
 
@@ -103,9 +106,10 @@ def _medians(benchmarks: list[Any], path: str) -> Iterator[tuple[str, float]]:
 
 def _positive(value: Any, path: str, name: str) -> float:
     """A number whose logarithm there is."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and value > 0):
-        raise UnusableResults(f"{path}: {name}: must be a number above 0, not {value!r}")
-    return float(value)
+    number = positive(value)
+    if number is None:
+        raise UnusableResults(f"{path}: {name}: must be a number above 0, not {repr(value)[:60]}")
+    return number
 
 
 def _require_any(answers: Mapping[str, Answer], path: str) -> None:

@@ -51,7 +51,7 @@ def write_json(
 def as_json(verdict: VerdictFile) -> str:
     """The file's text, checked against config/schemas/gate-verdict.schema.json."""
     document = {**pytest_document(verdict.comparison), "gate": _gate(verdict)}
-    text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(document, allow_nan=False, indent=1) + "\n"
     problem = schema_problem(json.loads(text))  # as it will be read: tuples are lists there
     assert problem is None, problem
     return text

@@ -58,11 +58,12 @@ def paragraph(recording: Recording, suite: Suite, place: Injection) -> str:
     hours, processes = sum(sum(block.seconds) for block in blocks) / 3600, 4 * len(blocks)
     share = 100 * sum(block.disturbed for block in blocks) / max(1, processes)
     about = recording.about
+    lost = f" {recording.failed} more blocks are missing, since a process gave no number." if recording.failed else ""
     load = "" if about["disturb"] == "none" else " Meanwhile a process of the selftest kept one CPU busy for 5 s of every 10."
     return (
         f"Made by `millrace gate selftest`, recorded from {about['started_at']} on {about['cpu_model']}, {about['cpus']} CPUs: "
         f"{len(recording.rounds)} rounds, {processes} processes that took {hours:.1f} h; others "
-        f"disturbed {share:.0f} % of them.{load} Suite {suite.name}: cells {', '.join(about['cells'])}; "
+        f"disturbed {share:.0f} % of them.{lost}{load} Suite {suite.name}: cells {', '.join(about['cells'])}; "
         f"control {suite.control}; work injected into {place.cell.name}. Factor {suite.factor:g}, alpha {suite.alpha:g}, "
         f"a time budget of {suite.time_budget_s:g} s a call. Base and head are one binary, of commit "
         f"{about['injected_commit'][:12]}: the measured one with `harness/gate/selftest/injected.hpp`."

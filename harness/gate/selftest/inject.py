@@ -6,14 +6,13 @@ It has its parent's dates, so the same sources give the same commit, and the tre
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from harness.errors import RunFailed, UserError
-from harness.gate.environment import clean_environment
+from harness.gate.git import git
 
 HERE = Path(__file__).parent
 PATCH, HEADER = HERE / "injected.patch", HERE / "injected.hpp"
@@ -47,8 +46,8 @@ def injected_commit(repository: Path) -> str:
     Raises UserError if it is no repository with a commit, RunFailed if the sources have changed so that the patch does not fit.
     """
     try:
-        parent = _git(repository, "rev-parse", "--verify", "HEAD^{commit}")
-        date = _git(repository, "show", "--no-patch", "--format=%ad %cd", "--date=raw", parent)
+        parent = git(repository, "rev-parse", "--verify", "HEAD^{commit}")
+        date = git(repository, "show", "--no-patch", "--format=%ad %cd", "--date=raw", parent)
     except RunFailed as error:
         raise UserError(f"the selftest builds the commit at hand, but {repository} has none: {error}") from error
     author_date, committer_date = _dates(date)
@@ -62,39 +61,23 @@ def injected_commit(repository: Path) -> str:
             "GIT_COMMITTER_EMAIL": ADDRESS,
             "GIT_COMMITTER_DATE": committer_date,
         }
-        _git(repository, "read-tree", parent, settings=inside)
+        git(repository, "read-tree", parent, settings=inside)
         try:
-            _git(repository, "apply", "--cached", str(PATCH), settings=inside)
+            git(repository, "apply", "--cached", str(PATCH), settings=inside)
         except RunFailed as error:
             raise RunFailed(f"{PATCH.name} does not fit the sources of {parent[:12]} any more: {error}") from error
-        blob = _git(repository, "hash-object", "-w", str(HEADER))
-        _git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{HEADER_IN_TREE}", settings=inside)
-        tree = _git(repository, "write-tree", settings=inside)
-        return _git(
-            repository, "commit-tree", tree, "-p", parent, "-m", "Work injected by the gate's selftest", settings=inside
-        )
+        blob = git(repository, "hash-object", "-w", str(HEADER))
+        git(repository, "update-index", "--add", "--cacheinfo", f"100644,{blob},{HEADER_IN_TREE}", settings=inside)
+        tree = git(repository, "write-tree", settings=inside)
+        return git(repository, "commit-tree", tree, "-p", parent, "-m", MESSAGE, settings=inside)
 
 
 def is_dirty(repository: Path) -> bool:
     """Whether tracked files differ from HEAD: the selftest does not measure those changes."""
-    return bool(_git(repository, "status", "--porcelain", "--untracked-files=no"))
+    return bool(git(repository, "status", "--porcelain", "--untracked-files=no"))
 
 
 def _dates(text: str) -> tuple[str, str]:
     """`SECONDS ZONE SECONDS ZONE`, as git shows author's and committer's dates, as two."""
     author_s, author_zone, committer_s, committer_zone = text.split()
     return f"{author_s} {author_zone}", f"{committer_s} {committer_zone}"
-
-
-def _git(repository: Path, *words: str, settings: Mapping[str, str] = MappingProxyType({})) -> str:
-    """What git answers. Raises RunFailed with its first words if it refuses."""
-    command = ["git", "-C", str(repository), *words]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=60, env=clean_environment(settings), check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise RunFailed(f"git {words[0]}: {error}") from error
-    if done.returncode != 0:
-        raise RunFailed(" ".join((done.stderr.strip() or f"git {words[0]} failed").splitlines()[0].split()))
-    return done.stdout.strip()

@@ -128,7 +128,10 @@ def row(
         {} if cell is None else {word: rate(calls, _said(cell.name, word)) for word in SAID},
         rate(
             calls,
-            lambda call: any(said is Verdict.REGRESSED for name, said in call.verdicts.items() if name not in injected),
+            lambda call: (
+                call.exit_code is not Exit.HOST_UNSTABLE
+                and any(said is Verdict.REGRESSED for name, said in call.verdicts.items() if name not in injected)
+            ),
         ),
         {name: rate(calls, lambda call, name=name: call.slower[name]) for name in YARDSTICKS},
         statistics.median(call.seconds for call in calls) if calls else math.nan,

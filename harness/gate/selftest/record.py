@@ -1,6 +1,6 @@
 """Measures rounds into a recording: blocks as real calls measure them, four fresh processes in a row, base and injected head.
 
-A process that fails costs its block, and nothing else; a row of failures ends the recording.
+A process that fails costs its block, and is told; a row of failures ends the recording.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from harness.errors import RunFailed
 from harness.gate.block_ranks import Blocks
 from harness.gate.cell import Cell, Program
+from harness.gate.notes import LIMITS
 from harness.gate.order import HEAD, logs
 from harness.gate.sample import Sample
 from harness.gate.selftest.calibrate import LARGE, amounts
@@ -28,7 +29,6 @@ FAILURES_IN_A_ROW = 3
 FEWEST_BLOCKS, MOST_BLOCKS = 6, 60  # to find what an amount makes
 CALIBRATION_LEVEL = 0.1  # of its interval, at either end
 MAX_REASON = 200  # characters
-DISTURBANCE = ("steal_share", "load_of_others", "throttled_us")
 
 
 def block_rows(
@@ -58,7 +58,7 @@ def _row(row: SampleRow) -> dict[str, Any]:
         "seconds": sample.seconds,
         "values": dict(sample.values),
         "host": sample.host.get("hostname_hash"),
-        "disturbance": {name: sample.host.get(name) for name in DISTURBANCE},
+        "disturbance": {name: sample.host.get(name) for name in LIMITS},
     }
 
 
@@ -121,6 +121,7 @@ def record(
             try:
                 rows = block_rows(take, tree, of, draw, arm, number)
             except RunFailed as error:
+                writer.append([{"round": number, "failed": str(error)}])
                 failures += 1
                 if failures == FAILURES_IN_A_ROW:
                     raise RunFailed(f"{failures} processes in a row failed, the last of them {error}") from error

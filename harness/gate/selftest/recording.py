@@ -1,6 +1,7 @@
 """What the selftest has measured: `samples.jsonl`, one line a process, written as blocks come, read again by who goes on.
 
-Lines are JSON objects. The first describes the recording, one with `wanted` gives the amount of an arm, others are processes:
+Lines are JSON objects. The first describes the recording, one with `wanted` gives the amount of an arm, one with `failed` says
+why a block is missing, others are processes:
 
     round, program, arm, amount   which block this process belongs to, and what its head had injected
     position, side                its place in the block, 0 to 3, and what it was: base or head
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunFailed, UserError
-from harness.measurement.host import MAX_LOAD_OF_OTHERS, MAX_STEAL
+from harness.gate.notes import disturbances
 
 VERSION = 1
 SAMPLES = "samples.jsonl"
@@ -73,6 +74,7 @@ class Recording:
     arms: Mapping[str, Arm] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     whole_bytes: int = 0
+    failed: int = 0  # blocks in which a process gave no number
 
     def blocks(self, program: str, arm: str) -> Iterator[Block]:
         """In order of time, those of a program under an arm."""
@@ -91,12 +93,15 @@ def read(path: Path) -> Recording:
     if not lines:
         raise UserError(f"{path}: empty: not a recording of the selftest")
     about, arms, rounds = _about(path, lines[0]), {}, {}
-    whole, number = len(lines[0]), 1
+    whole, number, failed = len(lines[0]), 1, 0
     while number < len(lines):
         row = _object(path, number, lines[number])
         if "wanted" in row:
             arm = _checked(path, number, _arm, row)
             arms[arm.name] = arm
+            took = 1
+        elif "failed" in row:
+            failed += 1
             took = 1
         else:
             rows = [_object(path, number + i, line) for i, line in enumerate(lines[number : number + 4])]
@@ -107,7 +112,7 @@ def read(path: Path) -> Recording:
             rounds.setdefault(key[0], {})[key[1:]] = block
         whole += sum(map(len, lines[number : number + took]))
         number += took
-    return Recording(about, arms, tuple(rounds[number] for number in sorted(rounds)), whole)
+    return Recording(about, arms, tuple(rounds[number] for number in sorted(rounds)), whole, failed)
 
 
 def next_round(recording: Recording) -> int:
@@ -196,8 +201,4 @@ def _block(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, str, str], Blo
         raise ValueError("values and seconds are numbers above 0")
     if any(of_one.keys() != values[0].keys() for of_one in values):
         raise ValueError("its block's processes answer different cells")
-    return keys.pop(), Block(sides, values, seconds, sum(_disturbed(row["disturbance"]) for row in rows))
-
-
-def _disturbed(found: Mapping[str, Any]) -> bool:
-    return (found.get("steal_share") or 0) > MAX_STEAL or (found.get("load_of_others") or 0) > MAX_LOAD_OF_OTHERS
+    return keys.pop(), Block(sides, values, seconds, sum(bool(disturbances(row["disturbance"])) for row in rows))

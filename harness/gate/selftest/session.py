@@ -15,7 +15,7 @@ from harness.gate.selftest.record import find_amounts, record
 from harness.gate.selftest.recording import SAMPLES, Arm, Writer
 from harness.gate.selftest.replay import Call, Injection
 from harness.gate.selftest.study import SAME
-from harness.gate.selftest.true_calls import CALLS, true_calls
+from harness.gate.selftest.true_calls import CALLS, Terms, true_calls
 from harness.gate.series import Take
 from harness.gate.suite import Suite
 from harness.measurement.lock import measuring_lock
@@ -85,16 +85,17 @@ def _true_calls(
     suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, options: Options
 ) -> dict[str, list[Call]]:
     """Of base against itself, and of one arm."""
+    terms = Terms(suite.factor, suite.alpha, suite.time_budget_s)
 
     def compared(base: tree.Tree, head: tree.Tree, take: Take, seed: int) -> Comparison:
         return compare.compare(
             base,
             head,
             suite,
-            factor=suite.factor,
-            alpha=suite.alpha,
+            factor=terms.factor,
+            alpha=terms.alpha,
             pairs=None,
-            time_budget_s=suite.time_budget_s,
+            time_budget_s=terms.time_budget_s,
             seed=seed,
             take=take,
             notify=options.note,
@@ -113,6 +114,7 @@ def _true_calls(
             arm,
             place,
             built,
+            terms=terms,
             wanted=options.true_calls,
             take=sample.take,
             compare=compared,

@@ -18,10 +18,10 @@ from harness.gate.order import HEAD, block_order
 from harness.gate.selftest.recording import BASE, CONTROL, Block, Round
 from harness.gate.selftest.replay import Call, Injection, calls
 from harness.gate.suite import Suite
+from harness.gate.verdict import ALPHA, FACTOR
 
 PROCESS_S = 0.5
 BUDGET_S = 132.0  # 22 rounds of two programs and the control: three looks
-FACTOR, ALPHA = 1.02, 0.01
 NS_PER_HOP = 100.0
 SLOWER = "slower"  # the arm
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,15 @@ Compare = Callable[["Tree", "Tree", Take, int], "Comparison"]
 """A whole call, of base, head, what takes a sample, and a seed."""
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What a call's verdict depends on besides the numbers. A suite may have other ones when somebody goes on."""
+
+    factor: float
+    alpha: float
+    time_budget_s: float
+
+
 def true_calls(
     path: Path,
     condition: str,
@@ -36,13 +45,17 @@ def true_calls(
     place: Injection,
     tree: Tree,
     *,
+    terms: Terms,
     wanted: int,
     take: Take,
     compare: Compare,
     seed: int,
 ) -> list[Call]:
-    """Those of `condition` in the file, and as many more as are missing. Raises RunFailed if one measures nothing."""
-    made = read(path).get(condition, [])
+    """Those of `condition` in the file that were made on the same `terms`, and as many more as are missing.
+
+    Raises RunFailed if one measures nothing.
+    """
+    made = read(path, terms).get(condition, [])
     head = replace(tree, side=replace(tree.side, label="head"))
 
     def injecting(side: Tree, program: Program, settings: Mapping[str, str], pair: int) -> Sample:
@@ -55,13 +68,16 @@ def true_calls(
         if call.exit_code not in (Exit.OK, Exit.REGRESSED, Exit.INCONCLUSIVE, Exit.HOST_UNSTABLE):
             reason = next((result.reason for result in comparison.cells if result.reason), call.exit_code.name)
             raise RunFailed(f"a true call could not be made: {reason}")
-        _append(path, condition, call)
+        _append(path, condition, terms, call)
         made.append(call)
     return made[:wanted]
 
 
-def read(path: Path) -> dict[str, list[Call]]:
-    """By condition. Raises UserError naming the line that is none of ours; a last line that was cut short is not read."""
+def read(path: Path, terms: Terms) -> dict[str, list[Call]]:
+    """Those made on `terms`, by condition; a last line that was cut short is not read.
+
+    Raises UserError naming the line that is none of ours.
+    """
     found: dict[str, list[Call]] = {}
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True) if path.exists() else []
@@ -72,15 +88,18 @@ def read(path: Path) -> dict[str, list[Call]]:
             break
         try:
             row = json.loads(line)
-            found.setdefault(row["condition"], []).append(_call(row))
+            condition, call, of_call = row["condition"], _call(row), Terms(**row["terms"])
+            if of_call == terms:
+                found.setdefault(condition, []).append(call)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{path}, line {number}: not a call of the selftest") from error
     return found
 
 
-def _append(path: Path, condition: str, call: Call) -> None:
+def _append(path: Path, condition: str, terms: Terms, call: Call) -> None:
     row = {
         "condition": condition,
+        "terms": asdict(terms),
         "exit_code": int(call.exit_code),
         "verdicts": {name: str(verdict) for name, verdict in call.verdicts.items()},
         "seconds": call.seconds,

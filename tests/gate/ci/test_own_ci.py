@@ -53,7 +53,7 @@ def test_the_last_tag_is_the_base(project):
     commit(project)
     code, _, called = run(project)
     assert code == 0
-    assert called[2:] == ["millrace gate --base v2 --suite config/gate/short.yaml --inconclusive pass --time-budget 60"]
+    assert called[2:] == ["millrace gate --base v2 --suite config/gate/short.yaml --inconclusive pass"]
 
 
 @pytest.mark.parametrize(("gate", "all_of_it"), [(0, 0), (1, 1), (2, 2), (4, 0), (5, 5), (6, 0), (7, 7), (70, 70)])

@@ -86,6 +86,7 @@ def test_a_process_that_fails_costs_its_block_only(tmp_path: Path) -> None:
     sizes = [len(blocks) for blocks in read(tmp_path / "s.jsonl").rounds]
     assert sizes[0] == 3
     assert set(sizes[1:]) == {4}
+    assert read(tmp_path / "s.jsonl").failed == 1
 
 
 def test_processes_that_keep_failing_end_it_with_the_reason(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ from harness.gate.selftest import recording
 from harness.gate.selftest.recording import SAMPLES, Arm
 from harness.gate.selftest.replay import Call
 from harness.gate.selftest.study import SAME, real
-from harness.gate.selftest.true_calls import CALLS, read, true_calls
+from harness.gate.selftest.true_calls import CALLS, Terms, read, true_calls
 from harness.gate.series import Take
 from harness.gate.tree import Tree
 from harness.gate.verdict import Comparison, Exit, Verdict
 from tests.gate.selftest.made import PLACE, SUITE, TREE, Processes, write_recording
+
+TERMS = Terms(SUITE.factor, SUITE.alpha, SUITE.time_budget_s)
 
 
 def made(directory: Path, wanted: int, arm: Arm | None = None, processes: Processes | None = None) -> list[Call]:
@@ -41,6 +44,7 @@ def made(directory: Path, wanted: int, arm: Arm | None = None, processes: Proces
         arm,
         PLACE,
         TREE,
+        terms=TERMS,
         wanted=wanted,
         take=processes or Processes(),
         compare=compared,
@@ -54,7 +58,7 @@ def test_base_against_itself_and_an_arm(tmp_path: Path) -> None:
     assert same.exit_code is Exit.OK
     assert arm.exit_code is Exit.REGRESSED
     assert arm.verdicts == {"one": Verdict.OK, "other": Verdict.REGRESSED}
-    assert read(tmp_path / CALLS) == {"same": [same], "flop 1.05": [arm]}
+    assert read(tmp_path / CALLS, TERMS) == {"same": [same], "flop 1.05": [arm]}
 
 
 def test_calls_that_are_there_are_not_made_again(tmp_path: Path) -> None:
@@ -69,9 +73,9 @@ def test_a_line_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
     made(tmp_path, 2)
     path = tmp_path / CALLS
     path.write_bytes(path.read_bytes()[:-5])
-    assert len(read(path)["same"]) == 1
+    assert len(read(path, TERMS)["same"]) == 1
     assert len(made(tmp_path, 2)) == 2
-    assert len(read(path)["same"]) == 2
+    assert len(read(path, TERMS)["same"]) == 2
 
 
 def test_a_line_that_is_no_call_is_named(tmp_path: Path) -> None:
@@ -79,7 +83,13 @@ def test_a_line_that_is_no_call_is_named(tmp_path: Path) -> None:
     with (tmp_path / CALLS).open("a", encoding="utf-8") as file:
         file.write('{"condition": "same"}\n')
     with pytest.raises(UserError, match=r"calls\.jsonl, line 2: not a call"):
-        read(tmp_path / CALLS)
+        read(tmp_path / CALLS, TERMS)
+
+
+def test_calls_made_on_other_terms_do_not_count(tmp_path: Path) -> None:
+    made(tmp_path, 2)
+    assert read(tmp_path / CALLS, replace(TERMS, factor=1.5)) == {}
+    assert len(read(tmp_path / CALLS, TERMS)["same"]) == 2
 
 
 def test_a_call_that_measures_nothing_ends_it_with_the_reason(tmp_path: Path) -> None:
