@@ -8,12 +8,14 @@ from itertools import pairwise
 
 from harness.claims.evidence import Cell
 from harness.claims.predicate import Outcome, Predicate, in_each
-from harness.claims.reading import Finding, Missing, Reading, all_of, not_below
+from harness.claims.reading import Finding, Missing, Reading, all_of, greater, not_below
 
 
 @dataclass(frozen=True)
 class Rising(Predicate):
-    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of the one below."""
+    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of the one below;
+    the last has more than the first.
+    """
 
     up_to: int
     tolerance: float = 0.0
@@ -24,13 +26,13 @@ class Rising(Predicate):
             readings = [reading for level, reading in _levels(cell) if level <= most]
             if len(readings) < 2:
                 raise Missing(f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}")
-            return _never_falling(readings, self.tolerance)
+            return all_of([_never_falling(readings, self.tolerance), greater(readings[-1], readings[0])])
 
         return in_each(cells, test)
 
     def __str__(self) -> str:
         dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
-        return f"throughput of dynamic never falls{dips} from level to level, up to {self.up_to} threads"
+        return f"throughput of dynamic rises and never falls{dips} from level to level, up to {self.up_to} threads"
 
 
 @dataclass(frozen=True)

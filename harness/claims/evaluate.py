@@ -130,10 +130,17 @@ def _result(claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequ
         return Result(claim, venue.name, venue.simulated, Verdict.NO_DATA, beside, why="; ".join(missing), outcomes=outcomes)
     finding = all_of(findings)
     verdict = _verdict(finding, venue.simulated)
-    if verdict is Verdict.REPRODUCED and missing:
-        verdict = Verdict.IN_PART
+    if missing:
+        verdict = _with_gaps(verdict, claim)
     sensitivity = _sensitivity(finding, shown) if venue.simulated else Sensitivity.NONE
     return Result(claim, venue.name, venue.simulated, verdict, beside, sensitivity, "; ".join(missing), outcomes, shown)
+
+
+def _with_gaps(verdict: Verdict, claim: Claim) -> Verdict:
+    """What missing cells could change: where one cell is enough, a failure and no success; else the other way round."""
+    if claim.check is not None and claim.check.is_existential:
+        return Verdict.UNDECIDED if verdict is Verdict.NOT_REPRODUCED else verdict
+    return Verdict.IN_PART if verdict is Verdict.REPRODUCED else verdict
 
 
 def _verdict(finding: Finding, simulated: bool) -> Verdict:

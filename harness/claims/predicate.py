@@ -46,6 +46,11 @@ class Predicate(Protocol):
         """Whether nothing can be said if one of the claim's cells is not there."""
         return False
 
+    @property
+    def is_existential(self) -> bool:
+        """Whether one cell is enough, so that others that are missing undo no success and may undo a failure."""
+        return False
+
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         """The outcomes over the cells that are there; a claim's cells in its order."""
 

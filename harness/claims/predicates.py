@@ -120,6 +120,10 @@ class Somewhere(Predicate):
     at_least: float | None = None
     at_most: float | None = None
 
+    @property
+    def is_existential(self) -> bool:
+        return True
+
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def read(cell: Cell) -> Reading:
             return self.over.read(cell, cells) if self.under is None else _over(self.over, self.under, cell, cells)
@@ -181,6 +185,10 @@ class BestVaries(Predicate):
 
     arms: tuple[str, ...]
     quantity: str = "throughput"
+
+    @property
+    def is_existential(self) -> bool:
+        return True
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(tables: list[dict[str, Reading]]) -> Finding:

@@ -125,7 +125,8 @@ def levels(*means: float, half: float = 0.0) -> list[dict]:
 
 
 @pytest.mark.parametrize(
-    ("means", "finding"), [((10, 20, 30, 5), YES), ((10, 9.5, 30, 5), YES), ((10, 9.4, 30, 5), NO), ((10, 20, 18, 40), NO)]
+    ("means", "finding"),
+    [((10, 20, 30, 5), YES), ((10, 9.5, 30, 5), YES), ((10, 9.4, 30, 5), NO), ((10, 20, 18, 40), NO), ((10, 9.8, 10, 5), NO)],
 )
 def test_rising_allows_dips_up_to_its_tolerance_and_looks_no_further_than_it_says(means, finding):
     assert findings(Rising(up_to=4, tolerance=0.05), one_cell(*levels(*means))) == [finding]
@@ -242,8 +243,8 @@ def test_switches_are_compared_by_the_second_whatever_the_windows():
         (Within(("static",), "best_level", at_most=4), "best level of static is at most 4"),
         (Within(("manual",), "final_level", 1, None, True), "final level for each CPU of manual is at least 1"),
         (Trend(Term("a"), Term("b"), "rising"), "a over b is rising from cell to cell"),
-        (Rising(64, 0.05), "throughput of dynamic never falls by more than 5% from level to level, up to 64 threads"),
-        (Rising(64), "throughput of dynamic never falls from level to level, up to 64 threads"),
+        (Rising(64, 0.05), "throughput of dynamic rises and never falls by more than 5% from level to level, up to 64 threads"),
+        (Rising(64), "throughput of dynamic rises and never falls from level to level, up to 64 threads"),
         (RiseAndFall(0.05), "over the fixed levels throughput has one peak, dips of up to 5% apart"),
         (BestVaries(("a", "b", "c")), "which of a, b and c has the highest throughput is not the same in all cells"),
     ],

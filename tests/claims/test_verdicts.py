@@ -11,7 +11,7 @@ from harness.claims.claim import Claim
 from harness.claims.evaluate import Sensitivity, Verdict, evaluate
 from harness.claims.evidence import Wanted
 from harness.claims.predicate import Term
-from harness.claims.predicates import Order, Ratio
+from harness.claims.predicates import Order, Ratio, Somewhere
 from harness.claims.tables import Venue
 from tests.claims.made import FIG9, LOCAL, POWER8, XEON, arm, cell_name, tables, throughput
 
@@ -73,6 +73,14 @@ def test_a_claim_that_holds_where_there_are_cells_is_reproduced_in_part():
 def test_a_claim_that_fails_in_one_cell_is_not_reproduced_whatever_is_missing():
     [result] = evaluate([claim(costs=(1, 100, 1000), machines=("xeon",))], tables(on(XEON, c1=pair(20), c100=pair(5))))
     assert result.verdict is Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(("dedicated", "verdict"), [(30, Verdict.REPRODUCED), (20, Verdict.UNDECIDED)])
+def test_what_shall_hold_in_one_cell_at_least_is_undone_by_no_missing_cell_and_may_hold_in_it(dedicated, verdict):
+    check = Somewhere(Term("dedicated"), Term("manual"), at_least=2.5)
+    [result] = evaluate([claim(check=check, machines=("xeon",))], tables(on(XEON, c1=pair(dedicated))))
+    assert result.verdict is verdict
+    assert result.why
 
 
 def test_a_claim_without_a_cell_has_no_data():
