@@ -8,8 +8,8 @@ and by tuple. What a machine profile has as well is taken away: the FLOP of work
   a sink           sink_batch + n (sink_tuple + payload sink_byte), its call included, and clock for each sample of latency
   a push           push_batch + n (push_tuple + copy of a slot)
   a drain          take_batch, besides what executes it
-  a turn           list_pop + drain + its batches + list_push. `drain` has the consumer flag in it; the other two are
-                   the list alone: a push that puts a port there does one more exchange (atomic.rmw_local)
+  a turn           list_pop + flag + drain + its batches + list_push. The first and the last are the list alone: a push
+                   that puts a port there does one more exchange (atomic.rmw_local)
   a split          way for each output port that gets tuples, way_tuple for each tuple, besides what they are handed to
   a merge          n merge_tuple, where every second tuple comes early, with its copy to where it waits
 """
@@ -51,7 +51,7 @@ def software(setting: Setting) -> Values:
     }
     values |= _called(setting, times)
     values |= _source_and_sink(times, values["cost.call_batch"])
-    values |= _queued(setting, times)
+    values |= _queued(setting, times, values["cost.flag"])
     values |= _ways(times)
     return {path: max(LEAST, value) if "byte" not in path else max(1e-6, value) for path, value in values.items()}
 
@@ -104,8 +104,8 @@ def _source_and_sink(times: int, call_batch: float) -> Values:
     }
 
 
-def _queued(setting: Setting, times: int) -> Values:
-    """A queue: filled, emptied, and a scheduler thread's turn."""
+def _queued(setting: Setting, times: int, flag: float) -> Values:
+    """A queue: filled, emptied, and a scheduler thread's turn, of which the consumer's `flag` is a part."""
     full = graphs.queues(LEAST_PAYLOAD, graphs.RING)  # drained without being filled meanwhile; nobody looks at its slots
     full.silence("work0")
     release = full.release("source", BATCH)
@@ -121,7 +121,7 @@ def _queued(setting: Setting, times: int) -> Values:
         "cost.push_batch": of_batch - BATCH * (push_tuple + copy),
         "cost.push_tuple": push_tuple,
         "cost.take_batch": drained - nothing,
-        "cost.drain": turn - drained - list_push - list_pop,
+        "cost.drain": turn - drained - list_push - list_pop - flag,
     }
 
 

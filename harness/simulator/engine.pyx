@@ -115,7 +115,7 @@ cdef class SimulatorEngine:
     cdef uint64_t handled, most_events, stretch, origin
     cdef readonly int requested
     cdef int created
-    cdef set told
+    cdef set told, told_before  # to suspend: threads of the pool, now and at the last sample
     cdef object bound
     cdef double wall_s
 
@@ -151,7 +151,7 @@ cdef class SimulatorEngine:
             self.core.patience = PATIENCE_US * 1_000_000
         balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
-        self.told = set()
+        self.told, self.told_before = set(), set()
 
     def __dealloc__(self):
         del self.core
@@ -307,7 +307,7 @@ cdef class SimulatorEngine:
             write_blocked=[0.0 if queue is None else _share(now["blocked"][queue], before["blocked"][queue]) for queue in queues],
             threads_active=self._active(),
             threads_requested=self.requested,
-            threads_unsuspendable=0,
+            threads_unsuspendable=self._unsuspendable(),
             queued_ports=self._queued_ports(),
             cpu_s=now["cpu_s"] - before["cpu_s"],
             system_cpu=min(1.0, (now["cpu_s"] - before["cpu_s"]) / (elapsed * self.machine.cpus)) if elapsed > 0 else 0.0,
@@ -396,6 +396,14 @@ cdef class SimulatorEngine:
             for i in range(self.plan.run.worker_count)
             if self.core.workers[i].state not in (NEW, ENDED)
         ]
+
+    cdef int _unsuspendable(self):
+        """Threads that were told to suspend before the last sample and still execute, or wait for another thread (P17 §4.2.3)."""
+        stubborn = 0
+        for thread in self.told_before & self.told:
+            stubborn += self.core.workers[self.plan.first_scheduler + <uint32_t> thread].rest in (0, 3)
+        self.told_before = set(self.told)
+        return stubborn
 
     cdef int _active(self):
         cdef uint32_t thread

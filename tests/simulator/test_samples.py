@@ -112,7 +112,7 @@ def test_switched_off_queues_are_not_counted_and_come_back() -> None:
     ports = list(graph.input_ports())
     assert engine.sample(1e-4).queued_ports == 5
     engine.set_queued(ports[:3], queued=False)
-    sample = engine.sample(1e-4)
+    sample = engine.sample(3e-4)
     assert sample.queued_ports == 2 and engine.queued() == ports[3:]
     assert sample.queue_fill[:3] == [0.0, 0.0, 0.0]
     engine.set_queued(ports, queued=True)

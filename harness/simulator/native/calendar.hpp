@@ -58,7 +58,6 @@ class Calendar {
   bool empty() const noexcept { return heap_.empty(); }
   bool pending(uint32_t process) const noexcept { return place_[process] != NOWHERE; }
   const Event& next() const noexcept { return heap_.front(); }
-  uint64_t scheduled() const noexcept { return scheduled_; }
 
  private:
   static constexpr uint32_t NOWHERE = UINT32_MAX;

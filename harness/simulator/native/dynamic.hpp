@@ -4,6 +4,7 @@
 // every port that no thread holds is on the list, with tuples or without, and an idle thread comes back after a time.
 #pragma once
 
+#include "../../runtime/native/thread.hpp"
 #include "simulation.hpp"
 #include "submit.hpp"
 
@@ -12,8 +13,7 @@ namespace millrace::sim {
 inline constexpr uint32_t NO_PORT = UINT32_MAX;
 inline constexpr uint64_t LEAST_RESCHEDULED = 64;
 inline constexpr uint32_t SLOW_BATCH = 4, LIST_YIELDS = 4, CHEAP_BATCH = 32, BATCHES_IN_SILENCE = 64;
-inline constexpr uint32_t SPINS = 32, SPIN_YIELDS = 64, SHORT_NAPS = 20, NAPS = 1000;  // thread.hpp
-inline constexpr uint32_t SPIN_STEP = 8;                                               // rounds of spinning that are one event here
+inline constexpr uint32_t SPIN_STEP = 8;  // rounds of spinning that are one event here
 
 // -- flags and the list -------------------------------------------------------------------------------------------------------------------
 
@@ -260,11 +260,13 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   w.at = 0;
   announce(w);
   co_await pass(w);
-  if (try_flag(w, port.consuming)) {
+  if (!software.printed) look(w, port.ring.tail_line);  // as in the runtime, the flag of an empty queue is left alone
+  if ((software.printed || port.ring.size() > 0) && try_flag(w, port.consuming)) {
     if (port.ring.size() > 0) {
       ++w.reschedules;
       const uint64_t quarter = port.ring.capacity() / 4 + (software.printed ? 1 : 0);
-      co_await drain(w, port, software.printed ? quarter : std::min<uint64_t>(std::max(quarter, LEAST_RESCHEDULED), port.most), false);
+      const uint64_t most = software.printed ? quarter : std::min<uint64_t>(std::max(quarter, LEAST_RESCHEDULED), port.most);
+      co_await drain(w, port, most, software.printed);  // P17 Figure 6 asks after each tuple whether the thread is suspended
       announce(w);
       round = 0;
       co_await pass(w);
@@ -287,7 +289,7 @@ inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round) {
   hand_over(w);
   w.rest = BLOCKED;
   if (round >= SPINS) idle(w, true);
-  if (round < SPINS * SPIN_YIELDS) {
+  if (round < SPINS * YIELDS) {
     round += SPIN_STEP;
     w.mixed += software.wait_round * SPIN_STEP;
     if (round % SPINS == 0) {
@@ -297,7 +299,7 @@ inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round) {
     }
     co_await pass(w);
   } else {
-    const uint32_t naps = round / SPINS - SPIN_YIELDS;
+    const uint32_t naps = round / SPINS - YIELDS;
     round += SPINS;
     co_await pass(w);
     const Time nap = naps < SHORT_NAPS ? 50 * MICROSECOND : naps < NAPS ? MILLISECOND : 10 * MILLISECOND;

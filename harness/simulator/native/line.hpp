@@ -55,7 +55,6 @@ class Line {
     return free_at_ - now;
   }
   bool is_elsewhere(uint32_t core) const noexcept { return owner_ != core && owner_ != NOBODY; }
-  uint32_t owner() const noexcept { return owner_; }
 
  private:
   static constexpr uint32_t ONE = 256;

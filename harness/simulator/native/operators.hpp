@@ -1,6 +1,7 @@
 // operators.hpp - what each kind of operator does: harness/runtime/operators.pyx, balance.pyx, pacing.pyx and manual.pyx in virtual time.
 #pragma once
 
+#include "../../runtime/native/flop.hpp"
 #include "dedicated.hpp"
 #include "dynamic.hpp"
 #include "simulation.hpp"
@@ -8,7 +9,6 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t SERIAL_FLOP = 32;  // flop.hpp: from here on, the work of neighbouring tuples does not overlap
 inline constexpr uint32_t SINK_LINES = 3;    // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
 inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
 

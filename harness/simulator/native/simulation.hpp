@@ -44,7 +44,6 @@ class Simulation {
         workers(worker_count),
         touches_(machine_.cores, 0) {
     for (uint32_t i = 0; i < worker_count; ++i) workers[i].id = i;
-    for (Worker& worker : workers) system.make_queue(worker.pause);
     system.make_queue(idle_);
     open_operators = operator_count;
   }

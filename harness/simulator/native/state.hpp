@@ -168,7 +168,6 @@ struct Worker : Thread {
   Port* unannounced = nullptr;
   uint64_t drains = 0, searches = 0, reschedules = 0, waits = 0, given_up_fingerprints = 0;
   Time idle_time = 0, idle_began = NEVER, asleep_time = 0, asleep_began = NEVER, born = 0;
-  WaitQueue pause;
   uint64_t slot_kib = 0;  // ps for 1 KiB of the slots that it works on: where they came from
   bool memory_bound = false;
   uint64_t last_alone = UINT64_MAX;  // the tuple that it worked on last, if that came alone

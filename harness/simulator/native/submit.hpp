@@ -23,13 +23,15 @@ inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
   const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
   w.memory_bound = share > machine.l2 && share * cores > machine.l3_all;
   Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : w.memory_bound ? DRAM_LOCAL : L3;
+  Time first_line = machine.latency[place];  // the others are fetched ahead
   if (writer != w.core) {
     const Distance distance = machine.distance(w.core, writer);
     if (share <= machine.l2) place = Machine::modified(distance);
     if (w.memory_bound && distance == OTHER_SOCKET) place = DRAM_REMOTE;
-    w.waiting += machine.load[distance] * publications(count);  // the first line; the others are fetched ahead
+    const bool in_its_cache = share <= machine.l2 || (distance == OTHER_SOCKET && !w.memory_bound);
+    first_line = in_its_cache ? machine.load[distance] * publications(count) : machine.latency[place];
   }
-  w.waiting += machine.latency[place];
+  w.waiting += first_line;
   w.slot_kib = machine.copy_kib[place];
   for (Count i = 0; i < count; ++i) first[i].core = static_cast<uint16_t>(w.core + 1);
 }
@@ -260,8 +262,7 @@ inline Task<> Simulation::take(Worker& w, Port& port, Tuple* first, Count count)
 
 inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
   co_await pass(w);
-  rmw(w, mutex.queue.line, true);
-  w.mixed += software.lock;
+  atomic(w, mutex.queue.line, true, software.lock);
   if (!mutex.held) {
     mutex.held = true;
     co_return;

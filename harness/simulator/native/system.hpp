@@ -449,17 +449,19 @@ class System {
     look_again();
     return nullptr;
   }
-  // The place of a waiting thread whose cache counts as cold; NONE if there is none.
+  // The place of the waiting thread whose cache counts as cold and who has run least; NONE if there is none. How the heap lies in memory
+  // is the library's choice, and must not decide.
   uint32_t cold(Cpu& cpu) const noexcept {
     if (now < cpu.cold_at) return NONE;
     Time first = UINT64_MAX;
+    uint32_t best = NONE;
     for (uint32_t place = 0; place < cpu.waiting.size(); ++place) {
       const Time when = cold_at(*cpu.waiting[place]);
-      if (when <= now) return place;
       first = std::min(first, when);
+      if (when <= now && (best == NONE || later(cpu.waiting[best], cpu.waiting[place]))) best = place;
     }
     cpu.cold_at = first;
-    return NONE;
+    return best;
   }
   Time cold_at(const Thread& thread) const noexcept { return thread.ran == 0 ? 0 : thread.ran + machine_.migration_cost; }
   Thread* take_out(Cpu& cpu, uint32_t place) {
