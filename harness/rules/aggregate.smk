@@ -19,6 +19,8 @@ rule aggregate:
         f"{CONFIG.results}/logs/tables/{{experiment}}.log",
     benchmark:
         f"{CONFIG.results}/logs/tables/{{experiment}}.benchmark.tsv"
+    # Before figures, which are drawn side by side once no job wants all cores any more.
+    priority: 1
     # All cores, so that these jobs wait until nothing is left to measure or to simulate, both of which come first. The first of them then
     # makes the tables of the other experiments too, as far as their records are there, and these only fetch theirs: starting Spark takes
     # longer than all that it then does, and with a core for each, several would be started.

@@ -10,7 +10,7 @@ rule bench_laws:
     log:
         f"{CONFIG.results}/logs/tables/saso.log",
     # Before simulations, which are many and short: the longest job of one core, begun last, would leave the other cores idle.
-    priority: 3
+    priority: 4
     threads: 1
     params:
         every=CONFIG.bench_every["saso"],
@@ -26,7 +26,7 @@ rule bench_placements:
         CONFIG.bench("saso_placement"),
     log:
         f"{CONFIG.results}/logs/tables/saso_placement.log",
-    priority: 3
+    priority: 4
     threads: 1
     params:
         every=CONFIG.bench_every["saso_placement"],

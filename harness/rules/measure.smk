@@ -13,7 +13,7 @@ rule measure:
     wildcard_constraints:
         block=any_of(stem for (_, stem), block in BLOCKS.items() if not block.place.simulated),
     # after what runs side by side, before the tables, for which Spark shall start once
-    priority: 1
+    priority: 2
     # All cores: no other job runs at the same time, whatever -c says. Snakemake exports OMP_NUM_THREADS (and its like for OpenBLAS,
     # MKL, …) = threads; the runtime uses none of these libraries, its threads are those of the arms.
     threads: workflow.cores
@@ -35,7 +35,7 @@ rule simulate:
         f"{CONFIG.results}/logs/raw/{{experiment}}/{{block}}.log",
     wildcard_constraints:
         block=any_of(stem for (_, stem), block in BLOCKS.items() if block.place.simulated),
-    priority: 2
+    priority: 3
     threads: 1
     params:
         settings=block_settings,
