@@ -9,7 +9,7 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t SINK_LINES = 3;    // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
+inline constexpr uint32_t SINK_LINES = 3;  // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
 inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
 
 // A core begins with a tuple before it is done with the one before, unless the work of a batch is a chain (flop.hpp), or it is the same tuple
