@@ -97,7 +97,7 @@ def test_what_a_settled_run_gets_through_arrives_at_its_sinks():
 
 def test_what_a_run_gets_through_is_seen_before_any_tuple_arrives():
     """One thread passes 200 ports before the last one's turn comes, each with half a queue of tuples."""
-    long, short = deep(threads=1, duration_s=0.1), deep(threads=1, duration_s=0.0001, warmup=0)
+    long, short = deep(threads=1, duration_s=0.1), deep(threads=1, duration_s=0.0002, warmup=0)
     assert short["sink_tuples_per_s"] == 0.0
     assert short["simulation"]["passed_tuples_per_s"] == pytest.approx(long["sink_tuples_per_s"], rel=0.3)
     validate_record(short)
