@@ -56,6 +56,7 @@ OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 FILLED = 0.5  # of a queue, about
+DRAINS = 3  # periods after a switch in which queues that are gone may still drain; a guess, not tuned
 FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
 SEED = 2019
 
@@ -84,6 +85,7 @@ class Millrace(MultilevelLaw):
         self._loads: list[Load] = []
         self._watch: Watch | None = None
         self._last: frozenset[int] = frozenset()  # placement of the period before
+        self._still = 0  # periods since queues were switched
         self._held = 0.0  # share of a period that what a queue holds takes to go through
         self._begin()
 
@@ -103,6 +105,9 @@ class Millrace(MultilevelLaw):
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
         value = math.log(reading.throughput)
+        self._still = 0 if came or went else self._still + 1
+        if self._drains((queued, level), value):
+            return Decision(level, "queues that are gone still drain: says nothing → stay", "idle", queued)
         backlog = FILLED * self.layout.queue_capacity * self._graph.flow.submitted
         self._held = min(1.0, backlog / (reading.throughput * reading.elapsed_s))
         moved = self._look_at_costs(reading, level, queued)
@@ -120,6 +125,12 @@ class Millrace(MultilevelLaw):
         return self._choose(place, "the work has moved: " if moved else "")
 
     # -- what it knows --------------------------------------------------------------------------------------------------------
+
+    def _drains(self, place: Place, value: float) -> bool:
+        """Whether a known configuration, soon after it was gone back to, brings so little that queues must be why."""
+        if self._still >= DRAINS or self._settled == place or not self._evidence.calm(place):
+            return False
+        return value < self._evidence.mean(place) - HOPELESS
 
     def _look_at_costs(self, reading: Reading, level: int, queued: frozenset[int]) -> bool:
         """Learn where the work is. True if it is somewhere else than it was."""

@@ -69,3 +69,26 @@ def test_work_that_moves_so_slowly_that_no_period_shows_it_is_followed():
         gains.append(there / rate)
         assert "the work has moved" not in decision.reason
     assert fmean(gains[-10:]) > 1.2
+
+
+def test_what_a_known_place_brings_while_queues_still_drain_says_nothing():
+    """After a look at rest, back at the place that it knows, two periods bring a twentieth: it waits, and stays there."""
+    surface = pipeline(cpus=4)
+    law, undisturbed = law_of(surface), drive(law_of(surface), surface, 150)[-1]
+    queued, threads, last = frozenset(), law.bounds.start, None
+    known, drains, waits = set(), 0, 0
+    for period in range(150):
+        place = queued, threads
+        if place == last and drains <= 0:
+            known.add(place)
+        elif place in known and queued != last[0]:
+            drains = 2
+        rate = surface.throughput(*place) * (0.05 if drains > 0 else 1.0)
+        drains -= 1
+        decision = law.step(Reading(float(period + 1), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        if drains >= 0:
+            assert (decision.queued, decision.threads, decision.state) == (*place, "idle")
+            waits += 1
+        last, queued, threads = place, decision.queued, decision.threads
+    assert waits > 0
+    assert surface.throughput(queued, threads) >= 0.98 * surface.throughput(undisturbed.queued, undisturbed.threads)
