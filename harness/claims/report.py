@@ -17,14 +17,15 @@ from harness.machine import for_people
 TITLE = "What the papers claim, and what the tables say"
 
 INTRODUCTION = """\
-Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml). Checks were fixed before any
-simulated number was seen; what was changed in some of them since made them stricter. A claim that fails stays here as failed; no constant of a simulated machine was fitted to one."""
+Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml). Checks were fixed before
+any simulated number was seen; what was changed in some of them since made them stricter. A claim that fails stays here as
+failed; no constant of a simulated machine was fitted to one."""
 
 LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",
     Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some.",
     Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
-    Verdict.UNDECIDED: "measured, and the intervals or the single runs do not agree on an answer.",
+    Verdict.UNDECIDED: "intervals or single runs do not agree on an answer, or the one cell that is enough may be missing.",
     Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed.",
     Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
 }
