@@ -189,6 +189,20 @@ def test_our_own_record_of_a_run_that_failed_is_wrong_only_if_tuples_were_harmed
     assert {key: value for key, value in of_one.items() if key != "host"} == {expected: "it failed"}
 
 
+def test_our_own_record_that_is_not_correct_for_no_told_reason_is_wrong() -> None:
+    record = {
+        "order_violations": 0,
+        "conservation": [],
+        "checksum_ok": True,
+        "ns_per_hop": 7.0,
+        "correct": False,
+        "error": None,
+    }
+    found = of_record(record, (CELL,))
+    assert "wrong" in found
+    assert "values" not in found
+
+
 def test_reason_with_half_of_a_surrogate_pair_can_be_written(tree: Tree) -> None:
     error = run(tree, f"print({json.dumps(json.dumps({'error': chr(0xD800)}))})").error
     assert error is not None
