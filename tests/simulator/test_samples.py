@@ -105,6 +105,17 @@ def test_more_threads_do_more_where_there_is_work_for_them(software: str) -> Non
     assert engine.sample(2e-2).sink_tuples > 3 * alone  # the source's thread helps in both cases
 
 
+def test_threads_that_go_on_after_they_were_told_to_suspend_are_counted_from_the_second_sample_on() -> None:
+    engine = simulated(pipeline(40, cost=100_000), Dynamic(8))
+    engine.start()
+    engine.sample(5e-3)
+    engine.set_threads(1)
+    assert [engine.sample(1e-6).threads_unsuspendable for _ in range(2)] == [0, 7]
+    engine.sample(5e-2)
+    sample = engine.sample(1e-3)
+    assert (sample.threads_unsuspendable, sample.threads_active) == (0, 1)
+
+
 def test_switched_off_queues_are_not_counted_and_come_back() -> None:
     graph = pipeline(4)
     engine = simulated(graph, Dynamic(2))
