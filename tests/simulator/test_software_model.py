@@ -1,0 +1,53 @@
+"""What the constants of a runtime's profile say is paid: by those who do it, as often as they do it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.graph import Graph
+from harness.machine import load_machine
+from harness.models import Dynamic, Manual, Model
+from harness.software import load_software
+from tests.runtime.shapes import diamond, pipeline
+from tests.simulator.runs import simulated
+
+DEAR = 2000.0  # ns: more than anything else that these tuples cost
+
+
+def time_of_a_tuple(graph: Graph, model: Model, software: str, sample_s: float = 5e-3, **constants: float) -> float:
+    """Virtual time between two tuples at the sinks [ns], with constants of the software replaced."""
+    replaced = {f"cost.{name}": value for name, value in constants.items()}
+    engine = simulated(graph, model, software=software, constants=replaced)
+    engine.start()
+    engine.sample(1e-3)
+    sample = engine.sample(sample_s)
+    return 1e9 * sample.elapsed_s / sample.sink_tuples
+
+
+def two_ways_to_one_sink() -> Graph:
+    """Two sources, each with work that is dear beside an entry into the sink, so that they seldom meet there."""
+    graph = Graph("two ways", 64)
+    sink = graph.sink("sink")
+    for name in "ab":
+        work = graph.work(f"work_{name}", 10_000)
+        graph.connect(graph.source(f"source_{name}"), work)
+        graph.connect(work, sink)
+    return graph
+
+
+@pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
+def test_an_entry_into_an_operator_that_two_threads_call_costs_its_lock_once(software: str) -> None:
+    machine = load_machine("xeon")
+    scale = load_software(software).scale(machine.table("core.clock_ghz")[1], machine["core.ipc"])
+    cheap, dear = (time_of_a_tuple(two_ways_to_one_sink(), Manual(), software, 0.2, lock=lock) for lock in (10.0, 1010.0))
+    assert 2 * (dear - cheap) == pytest.approx(1000.0 * scale, rel=0.25)  # two threads, each at half of this rate
+
+
+@pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
+def test_only_those_who_lock_pay_for_locks_and_only_those_who_drain_for_flags(software: str) -> None:
+    alone, meeting = (pipeline, Dynamic(2)), (diamond, Manual())
+    for constant, payer, other in (("lock", meeting, alone), ("flag", alone, meeting)):
+        (graph, model), (other_graph, other_model) = payer, other
+        assert time_of_a_tuple(graph(), model, software, **{constant: DEAR}) > 1.1 * time_of_a_tuple(graph(), model, software)
+        as_before = time_of_a_tuple(other_graph(), other_model, software)
+        assert time_of_a_tuple(other_graph(), other_model, software, **{constant: DEAR}) == as_before
