@@ -6,6 +6,7 @@ import argparse
 import math
 import random
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -199,13 +200,11 @@ def _run(args: argparse.Namespace) -> int:
 
 def _are_files(args: argparse.Namespace) -> bool:
     """Whether both sides are files of results. Raises UserError for a mixture, NoBase for a base file that is not there."""
-    from harness.gate.tree import holds
-
     sides = {"--base": args.base, "--head": args.head or ["."]}
-    kinds = {option: {holds(Path.is_file, Path(text)) for text in texts} for option, texts in sides.items()}
+    kinds = {option: {_holds(Path.is_file, text) for text in texts} for option, texts in sides.items()}
     for option, texts in sides.items():
         for text in texts:
-            if text.endswith(".json") and not holds(Path.exists, Path(text)):
+            if text.endswith(".json") and not _holds(Path.exists, text):
                 kind = NoBase if option == "--base" else UserError
                 raise kind(f"{option} {shown(text)}: there is no such file")
         if kinds[option] == {True, False}:
@@ -218,6 +217,14 @@ def _are_files(args: argparse.Namespace) -> bool:
         files, other = ("--base", "--head") if True in kinds["--base"] else ("--head", "--base")
         raise UserError(f"{other} must be files of results too, since {files} is: not {shown(sides[other][0])}")
     return True in kinds["--base"]
+
+
+def _holds(question: Callable[[Path], bool], text: str) -> bool:
+    """What a path answers; no, where there can be none: a name may be too long, or lie where we may not look."""
+    try:
+        return question(Path(text))
+    except OSError:
+        return False
 
 
 def _compare_files(args: argparse.Namespace) -> Comparison:

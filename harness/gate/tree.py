@@ -64,19 +64,11 @@ def check(text: str, repository: Path, role: Role) -> None:
     _find(text, repository, role, in_git=asked(repository, "rev-parse", "--show-toplevel") is not None)
 
 
-def holds(question: Callable[[Path], bool], path: Path) -> bool:
-    """What a path answers; no, where there can be none: a name may be too long, or lie where we may not look."""
-    try:
-        return question(path)
-    except OSError:
-        return False
-
-
 def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path | None, str | None]:
     """The directory or the commit that a word means. Raises NoBase or UserError if it is neither, UserError if it is both."""
     error = NoBase if role == "base" else UserError
     directory = repository / text
-    is_directory = bool(text) and holds(Path.is_dir, directory)
+    is_directory = bool(text) and _is_directory(directory)
     commit = _commit(text, repository) if in_git else None
     if is_directory and commit is not None:
         raise UserError(f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, {commit[:12]}")
@@ -90,6 +82,14 @@ def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path |
     if asked(repository, "rev-parse", "--is-shallow-repository") == "true":
         rule += "; the clone is shallow, so it may have to be fetched first"
     raise error(rule)
+
+
+def _is_directory(path: Path) -> bool:
+    """Whether it is one that can be seen: a name may be too long, or lie where we may not look."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _commit(text: str, repository: Path) -> str | None:
