@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from harness.cpu import Reading, allowed_cpu_numbers
+from harness.cpu import SHORTEST_S, Reading, allowed_cpu_numbers
 from harness.engine import Engine, Sample, Totals
 from harness.measurement.adapt import adapt, watch
 from harness.measurement.control import ControlFailed, Controller
@@ -75,6 +75,7 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
     if spec.events is not None:
         return _by_events(engine, spec.events, copies, announce)
     announce("warming up")
+    began = Reading.now()
     warmup_s, settled = _warm_up(engine, spec, copies)
     announce("measuring")
     most = SAMPLES if spec.simulated else int(spec.duration_s / MIN_PERIOD_S)
@@ -85,7 +86,8 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
     while measured_s < spec.duration_s - period_s / 2 and not engine.finished():
         samples.append(engine.sample(period_s))
         measured_s += samples[-1].elapsed_s
-    seen = Observation(samples, warmup_s=warmup_s, disturbance=_disturbance(before))
+    since = before if measured_s >= SHORTEST_S else began  # too short for ticks: with its warm-up it may be long enough
+    seen = Observation(samples, warmup_s=warmup_s, disturbance=_disturbance(since))
     if engine.finished():
         seen.error = _ended(warmup_s + measured_s)
     else:

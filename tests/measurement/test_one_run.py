@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.cpu import Reading
 from harness.errors import UserError
 from harness.measurement.observe import STALL_S
 from harness.measurement.records import validate_record
@@ -38,6 +39,17 @@ def test_a_timed_run_warms_up_measures_ten_samples_and_drains(play):
     assert (record["threads"], record["threads_total"], record["queue_capacity"]) == (2, 3, 1000)
     assert record["scheduling"] == {"drains": 7}
     assert record["host"]["ns_per_flop"] == 1.25
+
+
+@pytest.mark.parametrize(("duration_s", "load"), [(0.08, 0.05 / 0.13), (0.1, 0.02 / 0.1)])
+def test_who_disturbs_a_window_too_short_for_ticks_is_told_with_its_warm_up(play, monkeypatch, duration_s, load):
+    play(STEADY)
+    end_s = 0.05 + duration_s
+    readings = iter([Reading(0.0, 0.0, 1.0, 0.0, 0), Reading(0.05, 0.05, 1.08, 0.0, 0), Reading(end_s, 0.13, 1.18, 0.0, 0)])
+    monkeypatch.setattr(Reading, "now", lambda: next(readings))
+    record = run_once(spec(warmup=0.05, duration_s=duration_s))
+    assert record["host"]["load_of_others"] == pytest.approx(load)
+    assert record["host"]["steal_share"] == 0.0
 
 
 @pytest.mark.parametrize(("duration_s", "samples"), [(0.01, 1), (0.06, 1), (0.12, 2), (0.5, 10), (0.6, 10), (1000.0, 10)])
