@@ -9,7 +9,7 @@ cdef enum:
     CHEAP_BATCH = 32  # in a region with batches as large as they come a drain is over soon
 
 cdef void* scheduler_body(void* argument) noexcept nogil
-cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil
+cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil
 cdef void release(Worker* worker, Port* port) noexcept nogil
 cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogil
 cdef void tuples_published(Worker* worker, Port* port) noexcept nogil

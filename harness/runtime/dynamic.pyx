@@ -1,15 +1,15 @@
 # dynamic.pyx - scheduler threads that execute any scheduled input port (P17 s4.1).
 #
-# Next port   front of the list of ready ports -> its consumer flag -> drain it -> at the back of the list if tuples are left. No port is
-#             ready: a few yields, then sleep until one is (ready_ports.hpp).
+# Next port   front of the list of ready ports -> its consumer flag -> drain it -> at the back of the list if tuples are left, or new ones
+#             may come before its turn (lingers). No port is ready: a few yields, then sleep until one is (ready_ports.hpp).
 # Full queue  the producer does not wait for a scheduler thread: it drains a quarter of that queue itself, and tries again (reschedule).
 # Suspended   a scheduler thread whose level was taken away sleeps as soon as it is done with a batch (P17 s4.1.2, s4.2.3).
 #
 # READY: a port with tuples is on the list, or in the hands of somebody who will look at it again. Port::ready is 1 from the push that made
-# it so until the thread that took it from the list has found it empty. Edge READY: the producer publishes, then exchanges 1; that thread
-# exchanges 0, then looks at the queue. Both are read-modify-writes of one word, so the later one sees what came before the earlier
-# one: either the thread sees the tuples, or the producer sees 0 and puts the port on the list. A port that is taken from the list while
-# a blocked producer drains it is left to that producer, who looks again when it lets go (release), by the same argument.
+# it so until the thread that took it from the list has found it empty and does not put it back. Edge READY: the producer publishes, then
+# exchanges 1; that thread exchanges 0, then looks at the queue. Both are read-modify-writes of one word, so the later one sees what came
+# before the earlier one: either the thread sees the tuples, or the producer sees 0 and puts the port on the list. A port that is taken from
+# the list while a blocked producer drains it is left to that producer, who looks again when it lets go (release), by the same argument.
 #
 # A push has to make that exchange, but need not at once: while the port seems to be on the list anyway it is put off until the thread sends
 # elsewhere, has drained what it is draining, waits, enters users' code, or has done a batch that is not cheap (Worker::unannounced). A look
@@ -17,6 +17,12 @@
 #
 # Where two threads meet, the loser goes elsewhere instead of trying harder: a flag or a list entry that somebody else has is work that
 # somebody else does. Per drain a thread touches the shared list twice (LOCAL); all else that it writes is its own or the port's.
+#
+# Lingering. Where a source splits its tuples over many cheap ports, each gets a few at a time, and one thread keeps up with it: every port
+# would be found empty, leave the list, and come back for the next few tuples, at the price of lines that go from core to core for each of
+# them. So a port that had tuples stays for one turn more, without tuples, and is served by then, or leaves. What stayed for nothing does
+# not stay the next WARY times: in a graph that is nearly idle a thread would look in vain, and wake another to look in vain. Nobody sleeps
+# over a port that stays: it is on the list, and whoever put it there looks for the next one at once.
 #
 # Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as long as there are empty ports, and an
 # idle thread polls. A drain hands an operator up to 32 tuples at once (submit.pyx), and is bounded, so that an ever-full port does not
@@ -38,6 +44,7 @@ from harness.runtime.submit cimport hand_over, take
 cdef enum:
     LEAST_RESCHEDULED = 64  # tuples: a quarter of a short queue would not be worth the while
     SLOW_BATCH = 4  # in a region with batches that small a tuple takes longer than to wake a thread
+    WARY = 16  # times that a port leaves the list at once, after it stayed for nothing
     YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
@@ -46,13 +53,14 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
     cdef Worker* worker = <Worker*> argument
     cdef Run* run = worker.run
     cdef Port* port = next_port(worker)
+    cdef bint stays
     while port != NULL:
         worker.drains.add(1)
-        drain(worker, port, port.most.load(memory_order_relaxed), True)
+        stays = lingers(port, drain(worker, port, port.most.load(memory_order_relaxed), True) > 0)
         announce(worker)
         worker.at.store(0, memory_order_relaxed)
         port.consuming.unlock()
-        if port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1
+        if stays or port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1
             run.ready.push(port.index)
         else:
             port.ready.exchange(0, memory_order_acq_rel)  # READY
@@ -62,10 +70,21 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
     return NULL
 
 
-cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil:
+cdef bint lingers(Port* port, bint had_tuples) noexcept nogil:
+    """Whether the port, which may be empty now, is to stay on the list for a turn. The caller holds the consumer flag."""
+    if not had_tuples:
+        port.wary = WARY
+    elif port.wary > 0:
+        port.wary -= 1
+    else:
+        return True
+    return False
+
+
+cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil:
     """Execute the port on about `most` tuples of its queue, fewer if it runs empty or, `yielding`, if the thread is suspended.
 
-    The caller holds the consumer flag.
+    Returns how many it were. The caller holds the consumer flag.
     """
     cdef Tuple* first
     cdef uint32_t count
@@ -73,7 +92,7 @@ cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexce
     while done < most:
         count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
-            return
+            return done
         if done > 0:
             worker.run.ready.wake_one()
         worker.slow = port.batch.load(memory_order_relaxed) <= SLOW_BATCH
@@ -83,7 +102,8 @@ cdef void drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexce
         port.ring.release(count)  # only now: a tuple in execution still takes its slot (BOUND)
         done += count
         if worker.stop.load(memory_order_acquire) or yielding and worker.suspended.load(memory_order_relaxed):
-            return
+            return done
+    return done
 
 
 cdef void release(Worker* worker, Port* port) noexcept nogil:

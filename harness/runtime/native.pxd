@@ -203,6 +203,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         TryFlag consuming
         uint32_t open_streams
         uint64_t marks_taken
+        uint32_t wary
 
     cdef cppclass Pace:
         int64_t length_ns

@@ -144,6 +144,7 @@ struct Port {
   alignas(CACHE_LINE) TryFlag consuming;
   uint32_t open_streams;  // streams into this port that have not ended
   uint64_t marks_taken;   // punctuations taken from the queue
+  uint32_t wary;          // scheduled: how often it still leaves the list of ready ports as soon as it is empty
 };
 
 // A stretch of a source's schedule (pacing.pyx).

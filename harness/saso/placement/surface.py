@@ -30,8 +30,10 @@ from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY
 from harness.saso.placement.regions import Regions
 from harness.saso.placement.world import HEADER, Array, Prices, World
 
-OPERATOR_SPREAD, QUEUE_SPREAD = 0.15, 0.2  # standard deviations of the hidden factors' logarithms: guesses
-NEAR_SPREAD, LEVEL_SPREAD = 0.15, 0.006
+# Standard deviations of the hidden factors' logarithms. Of queues: the most that this runtime's places can differ by where all are
+# alike (tests/benchmarks/limits/hops.py, upper ends of 97.5 %). Of operators and levels: guesses; a profiler sees the operators'.
+QUEUE_SPREAD, NEAR_SPREAD = 0.09, 0.13
+OPERATOR_SPREAD, LEVEL_SPREAD = 0.15, 0.006
 SHARPNESS = (6.0, 14.0)  # of the corner between two limits: the range of p
 IDLE = 0.04  # of a CPU that a scheduler thread needs to find that there is nothing to do: a guess, not tuned
 CROWD = 4.0  # times as dear as otherwise the ready list can get where threads outnumber queues: a guess, not tuned

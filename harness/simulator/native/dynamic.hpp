@@ -12,7 +12,7 @@ namespace millrace::sim {
 
 inline constexpr uint32_t NO_PORT = UINT32_MAX;
 inline constexpr uint64_t LEAST_RESCHEDULED = 64;
-inline constexpr uint32_t SLOW_BATCH = 4, LIST_YIELDS = 4, CHEAP_BATCH = 32, BATCHES_IN_SILENCE = 64;
+inline constexpr uint32_t SLOW_BATCH = 4, WARY = 16, LIST_YIELDS = 4, CHEAP_BATCH = 32, BATCHES_IN_SILENCE = 64;
 inline constexpr uint32_t SPIN_STEP = 8;  // rounds of spinning that are one event here
 
 // -- flags and the list -------------------------------------------------------------------------------------------------------------------
@@ -93,12 +93,13 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     ++w.drains;
     w.mixed += software.drain;
     touch(w, port->emptied, CONSUMER_BYTES);
-    co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
+    const uint64_t done = co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
+    const bool stays = software.printed || lingers(*port, done > 0);
     announce(w);
     co_await pass(w);
     w.at = 0;
     drop_flag(w, port->consuming);
-    if (software.printed || port->ring.size() > 0) {
+    if (stays || port->ring.size() > 0) {
       push_list(w, port->index);
     } else {
       rmw(w, port->ready_line, false);
@@ -109,9 +110,21 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
   system.end(w);
 }
 
-inline Task<> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yielding) {
+inline bool Simulation::lingers(Port& port, bool had_tuples) {
+  if (!had_tuples) {
+    port.wary = WARY;
+  } else if (port.wary > 0) {
+    --port.wary;
+  } else {
+    return true;
+  }
+  return false;
+}
+
+inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yielding) {
   Ring& ring = port.ring;
-  for (uint64_t done = 0; done < most;) {
+  uint64_t done = 0;
+  while (done < most) {
     co_await pass(w);
     if (ring.tail_seen - ring.head < port.batch) {
       look(w, ring.tail_line, publications(port.batch));
@@ -119,7 +132,7 @@ inline Task<> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yield
     }
     const uint64_t place = ring.head % ring.capacity();
     const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
-    if (count == 0) co_return;
+    if (count == 0) co_return done;
     if (done > 0 && pool && !software.printed) wake_idle(w);
     w.slow = port.batch <= SLOW_BATCH && !software.printed;
     w.mixed += software.take_batch * publications(count);
@@ -131,8 +144,9 @@ inline Task<> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yield
     queued -= count;
     ring.head_line.store(w.core);
     done += count;
-    if (over || (yielding && w.suspended)) co_return;
+    if (over || (yielding && w.suspended)) co_return done;
   }
+  co_return done;
 }
 
 inline void Simulation::release(Worker& w, Port& port) {

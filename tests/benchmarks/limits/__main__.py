@@ -1,6 +1,6 @@
 """What a run costs besides its speed: memory, planning, latency, sleep, the work kernel, profiling, a user's own operators.
 
-And what simulating one costs.
+And what simulating one costs, and how much queues differ from place to place.
 
 Run  make limits  or, for some of them,  make limits ARGS='memory latency'
 
@@ -16,7 +16,7 @@ from harness.errors import RunFailed
 from harness.measurement.lock import measuring_lock
 from tests.benchmarks.fresh import Missing
 
-LIMITS = ("memory", "planning", "latency", "suspended", "kernel", "profiler", "user_operators", "simulator")
+LIMITS = ("memory", "planning", "latency", "suspended", "kernel", "profiler", "user_operators", "simulator", "hops")
 """Modules of this package. Each has a TITLE, HEADINGS, and rows() that measures."""
 
 

@@ -1,0 +1,39 @@
+"""A port that had tuples stays on the list of ready ports for one turn, and seldom if it stays for nothing (dynamic.pyx, Lingering)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from harness.engine import open_engine
+from harness.graph import Graph
+from harness.models import Dynamic
+from tests.runtime.shapes import chain
+
+PORTS, TUPLES = 4, 115
+WARY = 16  # times that a port leaves at once, after it stayed for nothing
+
+
+def drains(simulated: bool) -> int:
+    """Of a chain through which tuples go one at a time, with time to spare."""
+    graph = Graph("nearly idle", 64)
+    graph.connect(chain(graph, graph.source("source", rate=1000.0), PORTS - 1), graph.sink("sink"))
+    engine = open_engine(graph, Dynamic(1), "xeon" if simulated else "local", simulated=simulated, tuples=TUPLES)
+    engine.start()
+    for _ in range(100):
+        if engine.finished():
+            break
+        engine.sample(0.1)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct
+    return totals.scheduling["drains"]
+
+
+def test_a_port_that_stays_for_nothing_does_not_stay_the_next_times() -> None:
+    assert drains(simulated=True) == PORTS * (TUPLES + math.ceil(TUPLES / (WARY + 1)))  # final punctuation comes with the last tuple
+
+
+@pytest.mark.timeout(60)
+def test_a_nearly_idle_graph_is_seldom_looked_at_in_vain() -> None:
+    assert drains(simulated=False) <= 1.1 * PORTS * (TUPLES + 1)
