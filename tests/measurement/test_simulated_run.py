@@ -82,11 +82,9 @@ def test_bursts_of_a_simulated_run_begin_with_the_run():
     assert sends == ([True] * 10 + [False] * 10) * 2
 
 
-DEEP = {"operators": 200, "cost": 1}
-
-
-def deep(**changes) -> dict:
-    return measure(RunSpec("pipeline", DEEP, "dynamic", machine="xeon", simulated=True, queue_capacity=64, **changes))
+def deep(operators: int = 200, **changes) -> dict:
+    parameters = {"operators": operators, "cost": 1}
+    return measure(RunSpec("pipeline", parameters, "dynamic", machine="xeon", simulated=True, queue_capacity=64, **changes))
 
 
 def test_what_a_settled_run_gets_through_arrives_at_its_sinks():
@@ -96,8 +94,8 @@ def test_what_a_settled_run_gets_through_arrives_at_its_sinks():
 
 
 def test_what_a_run_gets_through_is_seen_before_any_tuple_arrives():
-    """One thread passes 200 ports before the last one's turn comes, each with half a queue of tuples."""
-    long, short = deep(threads=1, duration_s=0.1), deep(threads=1, duration_s=0.0002, warmup=0)
+    """One thread passes 1,000 ports before the last one's turn comes, each with more and more tuples."""
+    long, short = deep(1000, threads=1, duration_s=0.1), deep(1000, threads=1, duration_s=0.0004, warmup=0)
     assert short["sink_tuples_per_s"] == 0.0
     assert short["simulation"]["passed_tuples_per_s"] == pytest.approx(long["sink_tuples_per_s"], rel=0.3)
     validate_record(short)

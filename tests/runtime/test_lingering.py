@@ -1,4 +1,4 @@
-"""A port that had tuples stays on the list of ready ports for one turn, and seldom if it stays for nothing (dynamic.pyx, Lingering)."""
+"""A port that had tuples stays on the list of ready ports for one turn, seldom if for nothing (dynamic.pyx, Lingering)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def drains(simulated: bool) -> int:
 
 
 def test_a_port_that_stays_for_nothing_does_not_stay_the_next_times() -> None:
-    assert drains(simulated=True) == PORTS * (TUPLES + math.ceil(TUPLES / (WARY + 1)))  # final punctuation comes with the last tuple
+    with_tuples, in_vain = TUPLES, math.ceil(TUPLES / (WARY + 1))  # final punctuation comes with the last tuple
+    assert drains(simulated=True) == PORTS * (with_tuples + in_vain)
 
 
 @pytest.mark.timeout(60)

@@ -30,8 +30,8 @@ from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY
 from harness.saso.placement.regions import Regions
 from harness.saso.placement.world import HEADER, Array, Prices, World
 
-# Standard deviations of the hidden factors' logarithms. Of queues: the most that this runtime's places can differ by where all are
-# alike (tests/benchmarks/limits/hops.py, upper ends of 97.5 %). Of operators and levels: guesses; a profiler sees the operators'.
+# Standard deviations of the hidden factors' logarithms. Of queues: the most that this runtime's places can differ by where all
+# are alike (tests/benchmarks/limits/hops.py, upper ends of 97.5 %). Of operators and levels: guesses; profilers see the former.
 QUEUE_SPREAD, NEAR_SPREAD = 0.09, 0.13
 OPERATOR_SPREAD, LEVEL_SPREAD = 0.15, 0.006
 SHARPNESS = (6.0, 14.0)  # of the corner between two limits: the range of p

@@ -149,7 +149,7 @@ struct Port {
   Flag producing, consuming;
   Touch filled, emptied;  // by the producer, by the consumer
   bool ready = false;
-  uint32_t wary = 0;  // how often it still leaves the list as soon as it is empty
+  uint32_t wary = 0;      // how often it still leaves the list as soon as it is empty
   Line ready_line, node;  // `node`: its entry in the list of ready ports
   uint64_t pushes = 0, blocked = 0, given_up = 0, switches = 0, marks = 0, marks_taken = 0;
   uint32_t open_streams = 0;

@@ -1,9 +1,10 @@
-"""How much a hop over a queue differs from place to place, where all places are alike: in one of them after the other there is a queue.
+"""How much a hop over a queue differs from place to place where all places are alike: a queue in one of them after the other.
 
-A hop is what a tuple takes longer than under manual. One CPU for both threads: what it takes is the sum of both sides. That places
-differ is told apart from runs that differ by an analysis of variance (one way, random effects; Searle, Casella and McCulloch, Variance
-Components, 1992, §3.5) of the logarithms, each round's mean taken off. *Neighbours*: queues before two operators in a row, of which the
-first both takes and pushes; there what is left over beside the two hops alone is taken as one of the pushes, half a hop.
+A hop is what a tuple takes longer than under manual. One CPU for both threads: what it takes is the sum of both sides. That
+places differ is told apart from runs that differ by an analysis of variance (one way, random effects; Searle, Casella and
+McCulloch, Variance Components, 1992, §3.5) of the logarithms, each round's mean taken off. *Neighbours*: queues before two
+operators in a row, of which the first both takes and pushes; there what is left over beside the first hop and half of the
+second is taken for the push.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import fmean, median
 
 import numpy as np
@@ -22,7 +24,7 @@ from tests.benchmarks.fresh import call
 from tests.benchmarks.steady import Span, steady_rate
 from topologies import build
 
-TITLE = "Hops: how much their time differs from place to place (standard deviation of the logarithm), one queue at a time on one CPU"
+TITLE = "Hops: how much their time differs from place to place (standard deviation of its logarithm), one queue, one CPU"
 HEADINGS = ("graph", "payload", "places", "ns a hop", "between runs", "between places", "at most (97.5 %)")
 ROUNDS = 6
 SPAN = Span(window_s=0.15, warm_up_s=0.3)
@@ -39,7 +41,7 @@ def rows() -> Iterator[tuple[str, ...]]:
             times = rounds(topology, payload, [[name] for name in names], draw)
             yield row(topology, payload, times)
             if topology == "pipeline":
-                both = rounds(topology, payload, [list(pair) for pair in zip(names, names[1:], strict=False)], draw)
+                both = rounds(topology, payload, [list(pair) for pair in pairwise(names)], draw)
                 alone = times.mean(axis=0)
                 yield row("neighbours", payload, both - alone[:-1] - 0.5 * alone[1:])
 
