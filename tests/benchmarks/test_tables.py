@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 
+import numpy as np
 import pytest
 
 from harness.errors import RunFailed
@@ -12,6 +13,7 @@ from harness.measurement.rank_interval import Interval, coverage, median_interva
 from tests.benchmarks import fresh
 from tests.benchmarks.arms import ARMS, Cell
 from tests.benchmarks.limits.__main__ import LIMITS
+from tests.benchmarks.limits.hops import spread
 from tests.benchmarks.peers import best_peers, peers
 from tests.benchmarks.ratios import COMPARISONS, Comparison, amount, row
 
@@ -100,3 +102,15 @@ def misses(what: str) -> None:
 
 def fails(what: str) -> None:
     raise ValueError(what)
+
+
+@pytest.mark.parametrize("between", [0.0, 0.02, 0.2])
+def test_places_that_differ_are_told_apart_from_runs_that_do(between: float) -> None:
+    draw = np.random.default_rng(1)
+    logs = 0.05 * draw.standard_normal((6, 200)) + between * draw.standard_normal(200) + draw.standard_normal((6, 1))
+    runs, places, most = spread(np.exp(logs))
+    assert runs == pytest.approx(0.05, rel=0.1)
+    assert places == pytest.approx(between, abs=0.2 * between + 0.01)
+    assert between < most < 1.25 * between + 0.02
+    with pytest.raises(RunFailed, match="made a graph faster"):
+        spread(np.exp(logs) - 1e9)

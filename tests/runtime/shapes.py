@@ -301,9 +301,9 @@ GRAPHS = {
 }
 
 
-def run_to_end(graph: Graph, model: Model, tuples: int, within_s: float = 45.0) -> Totals:
-    """Send `tuples` from each source, let them drain, and return the account."""
-    engine = open_engine(graph, model, tuples=tuples)
+def run_to_end(graph: Graph, model: Model, tuples: int, within_s: float = 45.0, **options: object) -> Totals:
+    """Send `tuples` from each source, let them drain, and return the account; `options` as of `open_engine`."""
+    engine = open_engine(graph, model, tuples=tuples, **options)
     engine.start()
     passed = 0.0
     while not engine.finished() and passed < within_s:

@@ -6,10 +6,9 @@ import math
 
 import pytest
 
-from harness.engine import open_engine
 from harness.graph import Graph
 from harness.models import Dynamic
-from tests.runtime.shapes import chain
+from tests.runtime.shapes import chain, run_to_end
 
 PORTS, TUPLES = 4, 115
 WARY = 16  # times that a port leaves at once, after it stayed for nothing
@@ -19,13 +18,8 @@ def drains(simulated: bool) -> int:
     """Of a chain through which tuples go one at a time, with time to spare."""
     graph = Graph("nearly idle", 64)
     graph.connect(chain(graph, graph.source("source", rate=1000.0), PORTS - 1), graph.sink("sink"))
-    engine = open_engine(graph, Dynamic(1), "xeon" if simulated else "local", simulated=simulated, tuples=TUPLES)
-    engine.start()
-    for _ in range(100):
-        if engine.finished():
-            break
-        engine.sample(0.1)
-    totals = engine.stop(drain=True, timeout_s=5.0)
+    where = {"machine": "xeon", "simulated": True} if simulated else {}
+    totals = run_to_end(graph, Dynamic(1), TUPLES, **where)
     assert totals.correct
     return totals.scheduling["drains"]
 
