@@ -106,6 +106,6 @@ def test_scenarios_on_the_simulator(capsys):
         == 0
     )
     told = capsys.readouterr().out
-    assert told.startswith("**no noise** (1 scenario, simulated)\n") and "**noise" not in told
+    assert told.startswith("**noise up to 5 %** (1 scenario, simulated)\n") and told.count("**noise") == 1
     assert "\n| hand-placed " in told
     assert "All throughputs are simulated. There is no oracle" in told and "surfaces, not of runs" not in told

@@ -64,7 +64,7 @@ def summary(rows: Sequence[Row]) -> str:
     groups: dict[str, Callable[[Row], bool]] = {
         "no noise": lambda row: row.noise == 0.0 and not row.event,
         "noise up to 5 %": lambda row: row.noise <= QUIET and not row.event,
-        "noise of 10 %": lambda row: row.noise > QUIET and not row.event,
+        "noise above 5 %": lambda row: row.noise > QUIET and not row.event,
         "phases, noise up to 5 %": lambda row: row.noise <= QUIET and bool(row.event),
     }
     simulated = any(row.simulated for row in rows)

@@ -1,20 +1,24 @@
 """Some scenarios on the simulator in place of surfaces: whether what the bench says of laws holds where nothing is a formula.
 
-There is no oracle: the best is the contestant that brings the most, and `hand-placed` what is best by the surface. Throughputs
-are those of periods, which vary a little without any noise put on them.
+There is no oracle: the best is the contestant that brings the most, and `hand-placed` what is best by the surface.
+
+Throughputs are those of periods, and vary without any noise put on them: a source fills queues for a while and waits for a
+while. So each scenario is looked at first with queues that stay where they are, and its period is the shortest in which these
+vary by no more than `QUIET`. Where none of those tried is long enough, the row says how noisy the scenario is.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, stdev
 
-from harness.engine import Engine
-from harness.graph import PortId
+from harness.engine import Engine, Sample
+from harness.graph import Graph, PortId
 from harness.machine import Machine, load_machine
 from harness.measurement.control import Controller
 from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel, allowed_cpus
@@ -30,7 +34,18 @@ from harness.software import load_software
 PERIODS = 80
 PERIOD_S = 0.002  # virtual, at least; as the elastic runs of the simulator have it
 TUPLES = 8000  # of a source in a period at least, by the surface: what queues hold is to be a small part of it
+LONGER = (1, 2, 4, 8, 16)  # times that: lengths of a period that are tried
+QUIET = 0.05  # standard deviation of a period's throughput, relative: the noise up to which a law promises something
+FILLING, WINDOWS = 32, 16  # of the shortest periods, before it is looked; and of the periods tried, which are looked at
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
+
+
+@dataclass(frozen=True)
+class Period:
+    """`length_s`: of virtual time [s]. `noise`: relative standard deviation of throughput from one to the next, at most."""
+
+    length_s: float
+    noise: float
 
 
 @dataclass(frozen=True)
@@ -71,17 +86,55 @@ def run_simulated(
 
 def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> list[Row]:
     """All on one scenario, and what the best of them brings."""
-    runs = {law: run(law, scenario, periods) for law in laws}
+    period = period_of(scenario)
+    runs = {law: run(law, scenario, periods, period) for law in laws}
     last = {law: fmean(each.throughputs[-STILL:]) for law, each in runs.items()}
     best = max(last, key=lambda law: last[law])
-    return [_row(law, scenario, each, runs[best], last[best]) for law, each in runs.items()]
+    return [_row(law, scenario, each, runs[best], last[best], period.noise) for law, each in runs.items()]
 
 
-def run(name: str, scenario: Scenario, periods: int = PERIODS) -> Run:
-    """One of them on the simulator. Raises UserError for an unknown name."""
+def period_of(scenario: Scenario) -> Period:
+    """The shortest of `LONGER` in which throughput is steady: with the best queues, and all of them at few and many threads."""
+    best, every = scenario.best(0), frozenset(range(len(scenario.layout.ports)))
+    cpus = scenario.world.cpus
+    shortest = max(PERIOD_S, TUPLES * scenario.surface(0).submitted / best.throughput)
+    longer, noise = LONGER[0], 0.0
+    for queued, level in ((best.queued, best.threads), (every, max(1, round(math.sqrt(cpus)))), (every, cpus)):
+        engine = _engine(scenario, Dynamic(threads=level, queued="none"))
+        engine.start()
+        try:
+            _place(engine, scenario, queued)
+            engine.sample(FILLING * shortest)
+            longer, varies = _steady(engine, shortest, longer)
+            noise = max(noise, varies)
+        finally:
+            engine.stop(drain=False, timeout_s=1.0)
+    return Period(longer * shortest, noise)
+
+
+def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
+    """The first of `LONGER`, from `least` on, in which throughput varies little, or the last one; and how much it varies."""
+    rates: list[float] = []
+    varies = math.inf
+    for times in LONGER[LONGER.index(least) :]:
+        while len(rates) < WINDOWS * times:
+            rates.append(_rate(engine.sample(shortest)))
+        varies = _varies(rates, times)
+        if varies <= QUIET:
+            return times, varies
+    return LONGER[-1], varies
+
+
+def _varies(rates: Sequence[float], times: int) -> float:
+    """Relative standard deviation of the means of so many rates each."""
+    means = [fmean(rates[first : first + times]) for first in range(0, len(rates) - times + 1, times)]
+    return stdev(means) / fmean(means) if any(means) else math.inf
+
+
+def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None) -> Run:
+    """One of them on the simulator; `period` as `period_of` found it. Raises UserError for an unknown name."""
     check_name(name)
-    world, cpus = scenario.world, scenario.world.cpus
-    graph = graph_of(scenario.shape, scenario.costs, scenario.payload, scenario.graph_seed)
+    cpus = scenario.world.cpus
     best = scenario.best(0) if name == "hand-placed" else None
     models: dict[str, Model] = {
         "manual": Manual(),
@@ -91,19 +144,30 @@ def run(name: str, scenario: Scenario, periods: int = PERIODS) -> Run:
     model = models.get(name) or Multilevel(law=name, minimum=least_threads(name, cpus), maximum=cpus)
     if best is not None:
         model = Dynamic(threads=best.threads, queued="none")
-    engine = SimulatorEngine(
-        graph, model, machine_of(world), load_software(world.software), profile=True, seed=scenario.graph_seed
-    )
-    surface = scenario.surface(0)
-    period_s = max(PERIOD_S, TUPLES * surface.submitted / scenario.best(0).throughput)
-    controller = Controller(engine, graph, model, period_s, period_s, cpus)
+    engine = _engine(scenario, model)
+    period_s = (period or period_of(scenario)).length_s
+    controller = Controller(engine, _graph(scenario), model, period_s, period_s, cpus)
     engine.start()
     try:
         if best is not None:
-            engine.set_queued([scenario.layout.ports[place] for place in sorted(best.queued)], True)
+            _place(engine, scenario, best.queued)
         return _passed(engine, controller, period_s, periods, name == "dedicated")
     finally:
         engine.stop(drain=False, timeout_s=1.0)
+
+
+def _graph(scenario: Scenario) -> Graph:
+    return graph_of(scenario.shape, scenario.costs, scenario.payload, scenario.graph_seed)
+
+
+def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
+    machine, software = machine_of(scenario.world), load_software(scenario.world.software)
+    return SimulatorEngine(_graph(scenario), model, machine, software, profile=True, seed=scenario.graph_seed)
+
+
+def _place(engine: Engine, scenario: Scenario, queued: frozenset[int]) -> None:
+    """Queues where they stand and stay."""
+    engine.set_queued([scenario.layout.ports[place] for place in sorted(queued)], True)
 
 
 def machine_of(world: World) -> Machine:
@@ -121,13 +185,18 @@ def _passed(engine: Engine, controller: Controller, period_s: float, periods: in
         done.levels.append(sample.queued_ports if dedicated else max(1, sample.threads_requested))
         done.queues.append(sample.queued_ports)
         done.placements.append(frozenset(engine.queued()))
-        done.throughputs.append(sample.submitted_tuples / sample.elapsed_s)
+        done.throughputs.append(_rate(sample))
         if controller.controls:
             controller.see(sample)
     return done
 
 
-def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float) -> Row:
+def _rate(sample: Sample) -> float:
+    """[tuples/s submitted]"""
+    return sample.submitted_tuples / sample.elapsed_s
+
+
+def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float, noise: float) -> Row:
     where = list(zip(done.levels, done.placements, strict=True))
     settled = settled_at(where)
     after = slice(settled if settled < len(where) else -STILL, None)
@@ -138,7 +207,7 @@ def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float) -> Row:
         law=law,
         **facts(scenario),
         event="",
-        noise=0.0,
+        noise=noise,
         periods=len(where),
         best_throughput=top,
         best_threads=best.levels[-1],

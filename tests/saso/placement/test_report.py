@@ -134,7 +134,7 @@ def test_without_our_law_nothing_is_promised():
 
 def test_the_tables_are_by_noise_with_our_law_as_the_last_line():
     text = summary([*FAIR, *(replace(row, noise=0.10, scenario="s2") for row in FAIR)])
-    assert "**no noise** (1 scenario)" in text and "**noise of 10 %** (1 scenario)" in text
+    assert "**no noise** (1 scenario)" in text and "**noise above 5 %** (1 scenario)" in text
     table = text.split("\n\n")[1].splitlines()
     assert [line.split("|")[1].strip() for line in table] == ["law", "-" * 10, "manual", "dynamic", "streams", "millrace"]
     assert [cell.strip() for cell in table[-1].split("|")[2:5]] == ["100.0%", "99.0%", "99.0%"]

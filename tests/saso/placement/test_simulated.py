@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,21 @@ import pytest
 from harness.elasticity import multilevel
 from harness.errors import UserError
 from harness.graph import PortId
+from harness.saso.placement import simulated
 from harness.saso.placement.scenario import scenarios
-from harness.saso.placement.simulated import MAX_CPUS, MAX_OPERATORS, Run, _row, machine_of, rows_of, run, simulable
+from harness.saso.placement.simulated import (
+    LONGER,
+    MAX_CPUS,
+    MAX_OPERATORS,
+    Run,
+    _row,
+    _varies,
+    machine_of,
+    period_of,
+    rows_of,
+    run,
+    simulable,
+)
 from harness.saso.placement.world import World
 from tests.saso.placement.small import Toy, scenario
 
@@ -44,6 +58,27 @@ def test_the_surface_and_the_simulator_agree_on_what_placing_queues_brings():
     assert (rows["hand-placed"].settled_threads, rows["hand-placed"].settled_queues) == (best.threads, len(best.queued))
 
 
+def test_a_period_is_as_long_as_steady_throughput_needs(monkeypatch):
+    usual = period_of(SMALL)
+    monkeypatch.setattr(simulated, "QUIET", 0.1 * usual.noise)
+    longer = period_of(SMALL)
+    assert 0.0 < longer.noise < usual.noise
+    assert longer.length_s / usual.length_s in LONGER[1:]
+    monkeypatch.setattr(simulated, "QUIET", 0.0)
+    assert period_of(SMALL).length_s / usual.length_s == LONGER[-1]
+
+
+def test_what_varies_from_one_period_to_the_next_is_the_mean_of_as_many_rates_as_it_is_long():
+    assert _varies([1.0, 3.0] * 4, 1) == pytest.approx(0.5345, abs=1e-4)
+    assert _varies([1.0, 3.0] * 4, 2) == 0.0
+    assert _varies([0.0] * 4, 1) == math.inf
+
+
+def test_a_row_says_how_noisy_its_scenario_is():
+    rows = rows_of(["manual"], SMALL, periods=20)
+    assert rows[0].noise == period_of(SMALL).noise > 0.0
+
+
 def test_a_law_is_in_the_loop(monkeypatch):
     monkeypatch.setattr(multilevel, "law_class", lambda name: Toy)
     done = run("millrace", SMALL, periods=12)
@@ -56,7 +91,7 @@ def test_a_placement_that_moves_is_not_at_rest_however_many_queues_it_has():
     here, there = frozenset({PortId("work1", 0)}), frozenset({PortId("work2", 0)})
     moving = Run([1] * 60, [1] * 60, [here, there] * 30, [1.0] * 60)
     still = Run([1] * 60, [1] * 60, [here] * 60, [1.0] * 60)
-    rows = [_row("millrace", SMALL, run, still, 1.0) for run in (still, moving)]
+    rows = [_row("millrace", SMALL, run, still, 1.0, 0.02) for run in (still, moving)]
     assert rows[0].settling == 0.0 == rows[0].changes
     assert rows[1].settling == 60.0 and rows[1].changes > 25.0
 
