@@ -46,8 +46,8 @@ period on. Threads, queues: mean after settling, over the oracle's."""
 
 OF_SURFACES = "All throughputs are those of surfaces, not of runs."
 OF_SIMULATOR = """\
-All throughputs are simulated. There is no oracle: the contestant that brings the most in a scenario stands for it. hand-placed
-is what is best by the surface."""
+All throughputs are simulated. Noise is by how much they vary from period to period while queues and threads stay. There is no
+oracle: the contestant that brings the most in a scenario stands for it. hand-placed is what is best by the surface."""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel, allowe
 from harness.saso.placement.bench import Row, facts
 from harness.saso.placement.contestants import check_name, least_threads
 from harness.saso.placement.graphs import graph_of
+from harness.saso.placement.report import QUIET
 from harness.saso.placement.scenario import Scenario
 from harness.saso.placement.world import World
 from harness.saso.score import STILL, settled_at
@@ -35,7 +36,6 @@ PERIODS = 80
 PERIOD_S = 0.002  # virtual, at least; as the elastic runs of the simulator have it
 TUPLES = 8000  # of a source in a period at least, by the surface: what queues hold is to be a small part of it
 LONGER = (1, 2, 4, 8, 16)  # times that: lengths of a period that are tried
-QUIET = 0.05  # standard deviation of a period's throughput, relative: the noise up to which a law promises something
 FILLING, WINDOWS = 32, 16  # of the shortest periods, before it is looked; and of the periods tried, which are looked at
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
 
@@ -126,9 +126,9 @@ def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
 
 
 def _varies(rates: Sequence[float], times: int) -> float:
-    """Relative standard deviation of the means of so many rates each."""
+    """Relative standard deviation of the means of so many rates each; the greatest that it can be where nothing has passed."""
     means = [fmean(rates[first : first + times]) for first in range(0, len(rates) - times + 1, times)]
-    return stdev(means) / fmean(means) if any(means) else math.inf
+    return stdev(means) / fmean(means) if any(means) else math.sqrt(len(means))
 
 
 def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None) -> Run:

@@ -68,10 +68,19 @@ def test_a_period_is_as_long_as_steady_throughput_needs(monkeypatch):
     assert period_of(SMALL).length_s / usual.length_s == LONGER[-1]
 
 
+def test_throughput_is_to_be_steady_with_the_best_queues_and_with_all_of_them(monkeypatch):
+    looked = []
+    place = simulated._place
+    monkeypatch.setattr(simulated, "_place", lambda *at: looked.append(at[-1]) or place(*at))
+    period_of(SMALL)
+    every = frozenset(range(len(SMALL.layout.ports)))
+    assert looked == [SMALL.best(0).queued, every, every]
+
+
 def test_what_varies_from_one_period_to_the_next_is_the_mean_of_as_many_rates_as_it_is_long():
     assert _varies([1.0, 3.0] * 4, 1) == pytest.approx(0.5345, abs=1e-4)
     assert _varies([1.0, 3.0] * 4, 2) == 0.0
-    assert _varies([0.0] * 4, 1) == math.inf
+    assert _varies([0.0] * 4, 1) == _varies([0.0, 9.0, 0.0, 0.0], 1) == math.sqrt(4)
 
 
 def test_a_row_says_how_noisy_its_scenario_is():
