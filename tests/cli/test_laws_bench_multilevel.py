@@ -108,4 +108,5 @@ def test_scenarios_on_the_simulator(capsys):
     told = capsys.readouterr().out
     assert told.startswith("**noise up to 5 %** (1 scenario, simulated)\n") and told.count("**noise") == 1
     assert "\n| hand-placed " in told
-    assert "All throughputs are simulated. Noise is" in told and "There is no\noracle" in told and "surfaces, not of runs" not in told
+    assert "All throughputs are simulated. Noise is" in told and "There is no\noracle" in told
+    assert "surfaces, not of runs" not in told
