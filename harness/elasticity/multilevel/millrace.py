@@ -8,7 +8,7 @@ correct (`evidence`). Of the configurations (`options`) it goes first to the gra
 A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Where
 tuples are so dear that a queue holds the work of a whole period, a switch disturbs for long: looks have to promise more there,
 and what they show is believed less. Levels are at most twice the best one, so that few threads stay few where few do; but
-before it settles without queues, or with half of the CPUs idle, it looks once what queues everywhere bring.
+before it settles it looks once what queues everywhere bring.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
 back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it
@@ -57,6 +57,8 @@ DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for t
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 FILLED = 0.5  # of a queue, about
 DRAINS = 3  # periods after a switch in which queues that are gone may still drain; a guess, not tuned
+PROFILED = 4  # periods that the profiler looks back, at most (`simulator/engine.pyx`; `measurement/run.py`)
+LONG = 2.0  # periods that queues everywhere may take to fill, for a look at them on busy CPUs; a guess, not tuned
 FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
 SEED = 2019
 
@@ -139,7 +141,8 @@ class Millrace(MultilevelLaw):
         busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
         if self._options is not None and self._fit is not None:
             pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
-        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure, (queued, level))
+        place = (queued, level) if self._still >= PROFILED else None
+        return self._shares.add(reading.costs, reading.elapsed_s, busy, pure, place)
 
     def _apart(self) -> float:
         """Share of the work that is elsewhere than it was when the graph was divided: it may move too slowly to be seen."""
@@ -254,11 +257,11 @@ class Millrace(MultilevelLaw):
         return options.row((options.middle, self.bounds.minimum))
 
     def _untried_everywhere(self, best: int) -> int | None:
-        """Queues everywhere with some threads, once a search, if the best so far has none or leaves half of the CPUs idle.
+        """Queues everywhere with some threads, once a search; not if few keep half of the CPUs busy and many would fill for long.
 
         Where a tree cuts batches to pieces a few queues cost more than they bring, and all of them bring more than they cost;
-        and the threads of several sources are busy, but may wait for each other at the operators where they meet: nothing that
-        is seen near the few tells. So the law is never far below the dynamic model for not having looked.
+        and threads may be busy with waiting for each other at the operators where they meet: nothing that is seen near the few
+        tells. So the law is never far below the dynamic model for not having looked.
         """
         options = self._options
         assert options is not None
@@ -266,7 +269,8 @@ class Millrace(MultilevelLaw):
         level = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
         tried = any(queued == every for queued, _ in self._evidence.places) or self._hopeless(every, best)
         full = options.queued(best) and 2 * options.busy(best) > self.layout.cpus
-        if tried or full or not self._may_climb():
+        dear = full and self._held * len(every) > LONG
+        if tried or dear or not self._may_climb():
             return None
         return options.row((every, level))
 

@@ -50,9 +50,10 @@ class WorkShares:
         self._worth = LEAST_WORTH
         self.shares: Vector = self._declared
 
-    def add(self, costs: Sequence[float], elapsed_s: float, threads: int, pure: float, place: Hashable) -> bool:
+    def add(self, costs: Sequence[float], elapsed_s: float, threads: int, pure: float, place: Hashable | None) -> bool:
         """Take note of a period's shares at a configuration; `pure`: of what was seen, the part that is operators, not queues.
 
+        `place`: the configuration; None where the profiler has looked at others as well: its windows are longer than a period.
         True if the work has moved: what was seen before is forgotten.
         """
         seen = np.asarray(costs, dtype=float)
@@ -62,7 +63,7 @@ class WorkShares:
         looks = self._looks_of(seen, LOOKS_A_SECOND * elapsed_s * threads)
         self._last = seen
         moved = False
-        if place in self._at and pure > 0.5:
+        if place is not None and place in self._at and pure > 0.5:
             before, of = self._at[place]
             before = before / of
             moving = _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED and _elsewhere(seen, before) > MOVED_SHARE
@@ -74,10 +75,11 @@ class WorkShares:
                 return False
         weight = looks * pure**2
         self._seen, self.looks = _faded(self._seen + weight * seen, self.looks + weight)
-        before, of = self._at.pop(place, (np.zeros(len(seen)), 0.0))
-        self._at[place] = _faded(before + looks * seen, of + looks)
-        if len(self._at) > PLACES:
-            del self._at[next(iter(self._at))]
+        if place is not None:
+            before, of = self._at.pop(place, (np.zeros(len(seen)), 0.0))
+            self._at[place] = _faded(before + looks * seen, of + looks)
+            if len(self._at) > PLACES:
+                del self._at[next(iter(self._at))]
         self._weigh()
         return moved
 

@@ -151,6 +151,31 @@ def test_queues_everywhere_are_looked_at_once_where_a_few_hurt_and_half_of_the_c
     assert rate_at(queued, threads) >= 0.95 * max(1e6, rate_at(every, 6))
 
 
+def test_queues_everywhere_are_looked_at_once_though_few_keep_all_cpus_busy():
+    """What few queues lack may be seen nowhere near them: here all of them bring more, and any others less than one does."""
+    surface = pipeline(operators=20)
+    every = frozenset(range(len(surface.layout.ports)))
+    law, queued, threads, looks = law_of(surface), frozenset(), 1, 0
+    for second in range(1, 40):
+        rate = 1.5e6 if queued == every else 1e6 if len(queued) == 1 else 0.9e6
+        looks += queued == every
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        queued, threads = decision.queued, decision.threads
+    assert queued == every and looks > 1
+
+
+def test_queues_everywhere_that_hurt_are_looked_at_once_in_a_search():
+    surface = pipeline(operators=20)
+    every = frozenset(range(len(surface.layout.ports)))
+    law, queued, threads, seen = law_of(surface), frozenset(), 1, []
+    for second in range(1, 25):
+        rate = 0.3e6 if queued == every else surface.throughput(queued, threads)
+        seen.append(queued)
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
+        queued, threads = decision.queued, decision.threads
+    assert seen.count(every) == 1
+
+
 def test_queues_everywhere_are_looked_at_where_sources_keep_all_cpus_busy_with_waiting_for_each_other():
     graph = Graph("two sources", 128)
     meet = graph.work("meet", 1000)

@@ -141,6 +141,23 @@ def test_refused_a_known_load_is_asked_for_until_it_is_granted():
     assert steps[-1].queued == steps[34].queued
 
 
+def test_a_profile_that_looks_back_over_several_placements_shows_no_work_that_moved():
+    """What an operator costs depends on where queues stand, and the profile of a period has that of three before it as well."""
+    surface = pipeline(operators=8, cpus=4)
+    law = law_of(surface)
+    queued, threads, steps, profiles = frozenset(), 1, [], []
+    for second in range(1, 61):
+        dear = np.array(surface.layout.flop, dtype=float)
+        dear[[surface.layout.at[place] for place in queued]] *= 8.0
+        now = replace(surface, flop=list(dear))
+        profiles = [*profiles[-3:], now.shares()]
+        rate = now.throughput(queued, threads)
+        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=np.mean(profiles, axis=0), queued=queued))
+        steps.append(decision)
+        queued, threads = decision.queued, decision.threads
+    assert not any("the work has moved" in step.reason for step in steps)
+
+
 def test_work_that_costs_more_behind_a_queue_has_not_moved():
     """As large tuples do, which another thread wrote: the operator that reads them first is four times as dear."""
     surface = pipeline(operators=8, cpus=4)
