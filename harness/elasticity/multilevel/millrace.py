@@ -257,7 +257,7 @@ class Millrace(MultilevelLaw):
         return options.row((options.middle, self.bounds.minimum))
 
     def _untried_everywhere(self, best: int) -> int | None:
-        """Queues everywhere with some threads, once a search; not if few keep half of the CPUs busy and many would fill for long.
+        """Queues everywhere with some threads, once a search; not if few keep the CPUs busy and all would fill for long.
 
         Where a tree cuts batches to pieces a few queues cost more than they bring, and all of them bring more than they cost;
         and threads may be busy with waiting for each other at the operators where they meet: nothing that is seen near the few
