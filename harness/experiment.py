@@ -27,10 +27,10 @@ ADAPTATION_ESTIMATE = 20
 SIMULATION_OVERHEAD_S = 0.15
 """The same of a simulated run, which needs no process of its own."""
 
-EVENTS_A_SECOND = 5e6
+EVENTS_A_SECOND = 1.2e7
 """Events that a simulation handles in a second, about. For estimates only."""
 
-VIRTUAL_SECOND_S = 25.0
+VIRTUAL_SECOND_S = 8.0
 """Seconds that a simulated one takes, about, with `VIRTUAL_CPUS` busy. For estimates only."""
 
 VIRTUAL_CPUS = 176
