@@ -144,6 +144,8 @@ def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame)
         {"facecolor": "white", "edgecolor": look.color, "hatch": "////"} if row["unsettled_used"] else {"color": look.color}
     )
     ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **hollow)
+    left, right = x - width / 2, x + width / 2
+    ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)  # as fast as manual: a bar without height
     if pd.notna(ratio["lo"]):
         spread = [[ratio["ratio"] - ratio["lo"]], [ratio["hi"] - ratio["ratio"]]]
         ax.errorbar([x], [ratio["ratio"]], yerr=spread, ls="", ecolor=style.INK, elinewidth=1, capsize=2, zorder=4)

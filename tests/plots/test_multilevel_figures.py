@@ -7,6 +7,7 @@ import json
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 from harness.plots import (
@@ -139,6 +140,16 @@ def test_bars_stand_on_manual_up_if_faster_and_down_if_slower():
     assert gains.get_yscale() == "log"
     assert gains.get_ylim()[0] < 0.5
     assert gains.get_ylim()[1] > 4
+
+
+def test_the_end_of_a_bar_is_a_line_which_shows_what_is_as_fast_as_manual():
+    gains, _ = drawn(cell_rows())
+    ends = [
+        line
+        for line in gains.collections
+        if isinstance(line, LineCollection) and to_hex(line.get_color()[0]) in (PINK, OURS, THEIRS)
+    ]
+    assert [line.get_segments()[0][0][1] for line in ends] == [2, 4, 0.5]
 
 
 def test_below_are_the_share_of_queues_and_the_threads():
