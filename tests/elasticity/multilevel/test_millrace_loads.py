@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from harness.elasticity import Reading
+from harness.elasticity.multilevel.millrace import PROFILED
+from harness.elasticity.multilevel.work_shares import WorkShares
 from tests.elasticity.drive import Cpu
 from tests.elasticity.multilevel.surface import drive
 from tests.elasticity.multilevel.test_millrace import law_of, pipeline
@@ -141,21 +143,18 @@ def test_refused_a_known_load_is_asked_for_until_it_is_granted():
     assert steps[-1].queued == steps[34].queued
 
 
-def test_a_profile_that_looks_back_over_several_placements_shows_no_work_that_moved():
-    """What an operator costs depends on where queues stand, and the profile of a period has that of three before it as well."""
-    surface = pipeline(operators=8, cpus=4)
+def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_profiler_looks_back(monkeypatch):
+    """Where queues stand decides what operators cost, so the first profiles after a switch are of no placement alone."""
+    surface = pipeline()
     law = law_of(surface)
-    queued, threads, steps, profiles = frozenset(), 1, [], []
-    for second in range(1, 61):
-        dear = np.array(surface.layout.flop, dtype=float)
-        dear[[surface.layout.at[place] for place in queued]] *= 8.0
-        now = replace(surface, flop=list(dear))
-        profiles = [*profiles[-3:], now.shares()]
-        rate = now.throughput(queued, threads)
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=np.mean(profiles, axis=0), queued=queued))
-        steps.append(decision)
-        queued, threads = decision.queued, decision.threads
-    assert not any("the work has moved" in step.reason for step in steps)
+    places, add = [], law._shares.add
+    monkeypatch.setattr(law._shares, "add", lambda *seen: places.append(seen[-1]) or add(*seen))
+    steps = drive(law, surface, PERIODS)
+    still = 0
+    for before, step, place in zip([None, *steps], steps, places, strict=False):
+        still = still + 1 if before and before.queued == step.queued else int(before is None)
+        assert place == ((step.queued, step.threads) if still >= PROFILED else None)
+    assert places.count(None) > PROFILED and places[-1] is not None
 
 
 def test_work_that_costs_more_behind_a_queue_has_not_moved():
@@ -173,3 +172,11 @@ def test_work_that_costs_more_behind_a_queue_has_not_moved():
         queued, threads = decision.queued, decision.threads
     assert not any("the work has moved" in step.reason for step in steps)
     assert len({(step.queued, step.threads) for step in steps[-10:]}) == 1
+
+
+@pytest.mark.parametrize(("place", "moved"), [("here", True), (None, False)])
+def test_work_has_moved_only_if_the_profile_is_of_one_placement(place, moved):
+    shares = WorkShares(pipeline(operators=8).layout)
+    early, late = [0.55] + [0.05] * 9, [0.05] * 9 + [0.55]
+    seen = [shares.add(costs, 10.0, 4, 1.0, place) for costs in [early] * 20 + [late] * 5]
+    assert any(seen) == moved
