@@ -25,6 +25,11 @@ TITLE = "Throughput against the share of ports with queues, and what multi-level
 PANEL_INCHES = (3.0, 2.4)
 MIN_WIDTH = 8.6  # inches; the title needs them
 
+AXES_POINTS = (170, 125)  # a panel between its axes, about, and below what stands there [points of 1/72 inch]
+MARKER, LINE, DIGIT = 8, 7, 4
+
+Box = tuple[float, float, float, float]  # centre, width and height
+
 
 def draw(ax: Axes, cell: pd.DataFrame) -> None:
     """One cell on one machine; `cell` holds a row an arm of the throughput table."""
@@ -32,7 +37,8 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
     by_hand = cell[(cell["model"] == "dynamic") & cell["mean"].notna() & cell["share"].notna()]
     for _, rows in by_hand.groupby(["elastic", "threads"], dropna=False):
         _line(ax, rows.sort_values("share"))
-    for row in queue_arms.in_order(cell[cell["model"] == MULTILEVEL]):
+    found = list(queue_arms.in_order(cell[cell["model"] == MULTILEVEL]))
+    for row in found:
         _found(ax, row)
     ax.set_xlim(-4, 104)
     ax.set_xticks([0, 25, 50, 75, 100])
@@ -40,6 +46,7 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
     places.tint(ax, cell)
     highest = cell[["mean", "hi"]].max().max()
     ax.set_ylim(0, 1.15 * highest if highest > 0 else 1)
+    _tell_levels(ax, [row for _, row in by_hand.sort_values("share").iterrows()] + found)
     failed = cell[cell["mean"].isna()]["arm"]
     if len(failed):
         ax.text(0.03, 0.03, "\n".join(f"{arm}: failed" for arm in failed), transform=ax.transAxes, fontsize=7, va="bottom")
@@ -70,13 +77,10 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def _line(ax: Axes, rows: pd.DataFrame) -> None:
-    """One line over the shares; a number at a point is the level of threads that its law settled on."""
+    """One line over the shares."""
     look = queue_arms.look(rows.iloc[0])
     spread = [(rows["mean"] - rows["lo"]).to_numpy(float), (rows["hi"] - rows["mean"]).to_numpy(float)]
     ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, marker=look.marker, ms=4.5, zorder=3)
-    for _, row in rows[rows["level"].notna()].iterrows():
-        at = (row["share"], row["mean"])
-        ax.annotate(f"{row['level']:.3g}", at, xytext=(0, 6), textcoords="offset points", fontsize=6.5, ha="center", zorder=7)
 
 
 def _found(ax: Axes, row: pd.Series) -> None:
@@ -90,8 +94,34 @@ def _found(ax: Axes, row: pd.Series) -> None:
         return
     face = "white" if row["unsettled_used"] else look.color
     ax.plot(row["share"], row["mean"], ls="", marker=look.marker, color=look.color, mfc=face, ms=8, zorder=5, clip_on=False)
-    if pd.notna(row["level"]):
-        at, text = (row["share"], row["mean"]), f"{row['level']:.3g}"
-        ax.annotate(
-            text, at, xytext=(0, -12), textcoords="offset points", fontsize=6.5, ha="center", color=look.color, zorder=7
-        )
+
+
+def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
+    """At each point the level of threads that its law settled on, above it, or where it covers no other point nor number."""
+    shown = [row for row in rows if pd.notna(row["mean"]) and pd.notna(row["share"])]
+    points = [_in_points(ax, row) for row in shown]
+    taken = [(x, y, MARKER, MARKER) for x, y in points]
+    for row, (x, y) in zip(shown, points, strict=True):
+        if pd.isna(row["level"]):
+            continue
+        text = f"{row['level']:.3g}"
+        width = DIGIT * len(text)
+        right, above = (MARKER + width) / 2 + 1, (MARKER + LINE) / 2 + 1
+        sides = [(0, above), (0, -above), *((across, up) for up in (0, above, -above) for across in (right, -right))]
+        free = [side for side in sides if not any(_overlap((x + side[0], y + side[1], width, LINE), other) for other in taken)]
+        across, up = (free or sides)[0]
+        taken.append((x + across, y + up, width, LINE))
+        look = {"color": queue_arms.look(row).color} if row["model"] == MULTILEVEL else {}
+        at = (row["share"], row["mean"])
+        where = {"xytext": (across, up), "textcoords": "offset points", "ha": "center", "va": "center"}
+        ax.annotate(text, at, **where, fontsize=6.5, zorder=7, **look)
+
+
+def _in_points(ax: Axes, row: pd.Series) -> tuple[float, float]:
+    """About where a point will be in its panel [points of 1/72 inch]."""
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    return AXES_POINTS[0] * (row["share"] - left) / (right - left), AXES_POINTS[1] * (row["mean"] - bottom) / (top - bottom)
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return all(abs(one[axis] - other[axis]) < (one[axis + 2] + other[axis + 2]) / 2 for axis in (0, 1))

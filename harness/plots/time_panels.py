@@ -1,7 +1,8 @@
 """Throughput and level over time, a panel a run: the form of P17 Figure 11 and of the figures of ElasticLoadBalance.
 
 A misreading to avoid: throughput is a mean over each period and drawn at the period's middle, while the level is that of the
-whole period; a law that tries a level and takes it back shows as one step up and one down, with one point between.
+whole period; a law that tries a level and takes it back shows as one step up and one down, with one point between. Where
+steps would stand as close as the lines are wide, a period is a dot of each kind.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ PANEL_INCHES = (3.3, 2.2)
 BESIDE = 2  # cells of one run each
 MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
+CROWDED = 60  # steps of a panel: its lines would be a block of colour
 BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
 
 
@@ -76,24 +78,15 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
     ends, begins = rows["time_s"], rows["time_s"] - rows["elapsed_s"]
     for burst in kind.bursts(rows) if kind.bursts else ():
         ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
-    ax.plot(
-        (begins + ends) / 2,
-        rows[kind.throughput],
-        color=style.of_model(kind.model).color,
-        marker=".",
-        markersize=3,
-        lw=1.3,
-        zorder=4,
-    )
+    middles, levels, color = (begins + ends) / 2, rows[kind.level], style.of_model(kind.model).color
     right = ax.twinx()
-    right.plot(
-        [begins.iloc[0], *ends],
-        [rows[kind.level].iloc[0], *rows[kind.level]],
-        drawstyle="steps-pre",
-        color=style.INK,
-        lw=1.1,
-        ls=LEVEL_LINE,
-    )
+    if (levels.diff().iloc[1:] != 0).sum() > CROWDED:
+        ax.plot(middles, rows[kind.throughput], color=color, marker=".", markersize=3, ls="", zorder=4)
+        right.plot(middles, levels, color=style.INK, marker="|", markersize=3, mew=0.5, ls="")
+    else:
+        ax.plot(middles, rows[kind.throughput], color=color, marker=".", markersize=3, lw=1.3, zorder=4)
+        steps = [levels.iloc[0], *levels]
+        right.plot([begins.iloc[0], *ends], steps, drawstyle="steps-pre", color=style.INK, lw=1.1, ls=LEVEL_LINE)
     measured = rows[rows["phase"] == "measured"]
     if 0 < len(measured) < len(rows):
         ax.axvline(begins[measured.index[0]], color=style.FAINT, ls=":", lw=1, zorder=1)

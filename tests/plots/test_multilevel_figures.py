@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -82,6 +83,19 @@ def test_queues_placed_by_hand_are_a_line_over_their_share_with_their_threads(ax
     assert list(line.get_ydata()) == [10.0, 30.0, 15.0]
     assert [text.get_text() for text in ax.texts] == ["4", "4", "4", "3"]
     assert ax.get_ylim()[0] == 0
+
+
+def test_levels_cover_neither_points_nor_each_other():
+    rows = [shared_row(queued, mean) for queued, mean in ((0, 10.0), (20, 28.0), (100, 15.0))]
+    rows += [multilevel_row("mw19_fig1", "pipeline", 100, mean, 16.0, 20.0) for mean in (27.0, 29.0)]
+    figure = mw19_fig1.figure({"throughput": table(rows)})
+    figure.canvas.draw()
+    (ax,) = panels(figure).values()
+    numbers = [text.get_window_extent() for text in ax.texts]
+    assert len(numbers) == len(rows)
+    assert not any(one.overlaps(other) for one, other in combinations(numbers, 2))
+    points = [ax.transData.transform(point) for point in ((0, 10), (20, 27), (20, 28), (20, 29), (100, 15))]
+    assert not any(number.contains(*point) for number in numbers for point in points)
 
 
 def test_what_multilevel_finds_is_a_line_across_with_a_marker_at_its_share(ax):

@@ -43,6 +43,18 @@ def test_the_level_is_a_step_over_each_whole_period(ax):
     assert list(steps.get_ydata())[1:] == [1, 4, 2]
 
 
+@pytest.mark.parametrize(("swings", "line"), [(time_panels.CROWDED, "-"), (time_panels.CROWDED + 1, "None")])
+def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throughput_is(ax, swings, line):
+    levels = [1 + number % 2 for number in range(swings + 1)]
+    right = time_panels.draw(ax, run(levels), pldi17_fig11.KIND)
+    (throughput,) = [each for each in ax.lines if each.get_color() == COLOR]
+    assert throughput.get_linestyle() == line
+    assert len(throughput.get_ydata()) == len(levels)
+    if line == "None":
+        assert right.lines[0].get_linestyle() == line
+        assert list(right.lines[0].get_ydata()) == levels
+
+
 def test_rows_in_any_order_give_the_same_lines(ax):
     right = time_panels.draw(ax, run([1, 4, 2]).iloc[::-1], pldi17_fig11.KIND)
     assert list(right.lines[0].get_ydata())[1:] == [1, 4, 2]
