@@ -5,9 +5,12 @@ comes behind a step is silenced, an operator whose kernel does nothing. All time
 another process adds is not the step's.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_relaxed
+from threading import Timer
 
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libcpp.atomic cimport memory_order_relaxed, memory_order_release
+
+from harness.errors import RunFailed
 from harness.runtime cimport dynamic
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
@@ -30,6 +33,9 @@ from harness.runtime.submit cimport deliver, execute, pass_mark
 
 TRIES = 3
 
+TURNS_S = 5.0
+"""How long a scheduler thread may take for its turns, which take microseconds [s]."""
+
 cdef int32_t nothing(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     return HANDLED
 
@@ -49,6 +55,7 @@ cdef class Steps:
     cdef SourceState* source
     cdef Tuple* batch
     cdef dict index
+    cdef bint late
 
     def __cinit__(self, graph, model):
         self.plan = Plan(graph, model, None, lambda: 1.0)
@@ -215,30 +222,61 @@ cdef class Steps:
             best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
         return best
 
-    def schedule(self, str name, uint32_t count):
-        """A drain of a single batch by a scheduler thread that finds the port on the list and puts it there again."""
+    def schedule(self, str name, uint32_t count, double limit_s=TURNS_S):
+        """A drain of a single batch by a scheduler thread that finds the port on the list and puts it there again.
+
+        Raises RunFailed if the thread has not executed all tuples in `limit_s`: it would look for ports for ever.
+        """
         cdef Port* port = self.op(name).routes.targets.port
         cdef Operator* op = port.op
         cdef Worker* worker = &self.plan.run.workers[self.plan.first_scheduler]
-        cdef int64_t begin
+        cdef int64_t begin, end
+        cdef Tuple* left
         best = None
         port.batch.store(count, memory_order_relaxed)
         port.most.store(count, memory_order_relaxed)
         op.kernel = nothing_until_the_end
-        for _try in range(TRIES):
-            self._stuff(port)
-            worker.stop.store(False, memory_order_relaxed)  # set by the last batch before
-            op.copies = op.processed.read() + port.ring.capacity()
-            port.ready.store(1, memory_order_relaxed)
-            self.plan.run.ready.push(port.index)
-            begin = now_ns()
-            dynamic.scheduler_body(worker)
-            best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
-            while self.plan.run.ready.pop() != NO_PORT:  # it stays there, as the last drain had tuples
+        self.late = False
+        limit = Timer(limit_s, self._stop_scheduler)
+        limit.daemon = True
+        limit.start()
+        try:
+            for _try in range(TRIES):
+                self._stuff(port)
+                worker.stop.store(False, memory_order_relaxed)  # set by the last batch before
+                if self.late:  # it was said before it was taken back
+                    break
+                op.copies = op.processed.read() + port.ring.capacity()
+                port.ready.store(1, memory_order_relaxed)
+                self.plan.run.ready.push(port.index)
+                begin = now_ns()
+                with nogil:
+                    dynamic.scheduler_body(worker)
+                end = now_ns()
+                if op.processed.read() < op.copies:
+                    break
+                best = shortest(best, end - begin, port.ring.capacity() // count)
+                self._clear_list()
+        finally:
+            limit.cancel()
+            self._clear_list()
+            while _take(port, 1, &left) > 0:
                 pass
-        op.kernel = nothing
-        worker.stop.store(False, memory_order_relaxed)
+            op.kernel = nothing
+            worker.stop.store(False, memory_order_relaxed)
+        if self.late:
+            raise RunFailed(f"a scheduler thread has not emptied its queue in {limit_s:g} s")
         return best
+
+    cdef void _clear_list(self) noexcept:
+        """The port stays there, as its last drain had tuples."""
+        while self.plan.run.ready.pop() != NO_PORT:
+            pass
+
+    def _stop_scheduler(self):
+        self.late = True
+        self.plan.run.workers[self.plan.first_scheduler].stop.store(True, memory_order_release)
+        self.plan.run.ready.wake_all()
 
     cdef void _stuff(self, Port* port) noexcept:
         """Fill a queue with copies of one tuple."""

@@ -14,6 +14,7 @@ from harness.calibration.rounds import second_thread
 from harness.calibration.software import software
 from harness.calibration.topology import Caches, Cpu, Host
 from harness.checked_yaml import SCHEMAS
+from harness.errors import RunFailed
 
 pytestmark = pytest.mark.heavy
 
@@ -208,6 +209,13 @@ def test_a_scheduler_thread_takes_every_tuple_of_the_queue_and_ends():
     assert queues.processed("work0") == TRIES * 256
     assert queues.drain("source", 8) > 0
     assert queues.processed("work0") == 2 * TRIES * 256
+
+
+def test_a_scheduler_thread_that_never_comes_to_the_end_of_its_queue_is_stopped():
+    queues = graphs.queues(32, 256)
+    with pytest.raises(RunFailed, match=r"has not emptied its queue in 0\.05 s"):
+        queues.schedule("source", 0, 0.05)  # turns that take nothing
+    assert queues.schedule("source", 8) > 0
 
 
 def test_a_merge_passes_on_what_came_early():
