@@ -36,7 +36,7 @@ BAD = {
 
 
 def test_the_profiles_are_the_files():
-    assert software_names() == ["millrace", "streams-4.2"]
+    assert software_names() == ["millrace", "osstreams", "streams-4.2"]
 
 
 def test_millrace_is_the_runtime_that_is_here():
@@ -57,6 +57,15 @@ def test_streams_has_the_algorithms_that_p17_prints():
     assert [software[f"how.back_off_{key}"] for key in ("first_ns", "factor", "most_ms")] == [1, 10, 10]
     assert software["how.queue_capacity"] == 1000
     assert software["how.drain"] == "whole_queue"
+
+
+def test_the_open_sourced_streams_differs_from_the_printed_one_in_two_algorithms_and_in_no_cost():
+    printed, open_sourced = load_software("streams-4.2"), load_software("osstreams")
+    assert (open_sourced["how.drain"], open_sourced["how.back_off_most_ms"]) == ("queue_capacity", 100)
+    for key in ("batch", "finds_work", "idle", "back_off_first_ns", "back_off_factor", "queue_capacity"):
+        assert open_sourced[f"how.{key}"] == printed[f"how.{key}"]
+    assert dict(open_sourced.constants) == dict(printed.constants)
+    assert open_sourced.sweep == printed.sweep
 
 
 def test_what_nobody_has_measured_of_streams_is_called_an_estimate():
@@ -125,6 +134,6 @@ def test_a_cost_may_be_nothing(software_file):
 
 def test_an_unknown_name_is_told_with_those_that_are_known():
     with pytest.raises(
-        UserError, match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, streams-4.2"
+        UserError, match=r"software 'milrace' is unknown; did you mean 'millrace'\?; known are: millrace, osstr"
     ):
         load_software("milrace")

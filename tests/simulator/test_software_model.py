@@ -10,6 +10,7 @@ from harness.models import Dynamic, Manual, Model
 from harness.software import load_software
 from tests.runtime.shapes import diamond, pipeline
 from tests.simulator.runs import simulated
+from topologies import build
 
 DEAR = 2000.0  # ns: more than anything else that these tuples cost
 
@@ -51,3 +52,18 @@ def test_only_those_who_lock_pay_for_locks_and_only_those_who_drain_for_flags(so
         assert time_of_a_tuple(graph(), model, software, **{constant: DEAR}) > 1.1 * time_of_a_tuple(graph(), model, software)
         as_before = time_of_a_tuple(other_graph(), other_model, software)
         assert time_of_a_tuple(other_graph(), other_model, software, **{constant: DEAR}) == as_before
+
+
+def drained_at_a_time(software: str) -> float:
+    """Tuples that a scheduler thread takes from a port before it gives that back, where sources fill queues faster."""
+    graph, _ = build("pipeline", {"operators": 2, "cost": 1000}, 0)
+    engine = simulated(graph, Dynamic(1), software=software)
+    engine.start()
+    engine.sample(20e-3)
+    totals = engine.stop(drain=False, timeout_s=0.0)
+    return sum(totals.processed) / totals.scheduling["drains"]
+
+
+def test_a_port_that_never_runs_empty_is_given_back_after_a_queue_of_tuples_or_as_p17_prints_it_never() -> None:
+    assert drained_at_a_time("osstreams") < 3 * 1002  # of each port; the source's thread drains full queues, too
+    assert drained_at_a_time("streams-4.2") > 10 * 1002
