@@ -12,6 +12,7 @@ PLACES = [
     ("local", "streams-4.2"),
     ("xeon", "millrace"),
     ("xeon", "streams-4.2"),
+    ("xeon", "p17-printed"),
     ("power8", "millrace"),
 ]
 """Machine and software: two CPUs, so that threads take turns, and so many that each thread has its own."""
