@@ -37,6 +37,7 @@ PERIOD_S = 0.002  # virtual, at least; as the elastic runs of the simulator have
 TUPLES = 8000  # of a source in a period at least, by the surface: what queues hold is to be a small part of it
 LONGER = (1, 2, 4, 8, 16)  # times that: lengths of a period that are tried
 FILLING, WINDOWS = 32, 16  # of the shortest periods, before it is looked; and of the periods tried, which are looked at
+QUEUE = 100  # tuples of a queue of IBM Streams: a thread takes as many at a turn, and a period is to have many turns
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
 
 
@@ -162,6 +163,8 @@ def _graph(scenario: Scenario) -> Graph:
 
 def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
     machine, software = machine_of(scenario.world), load_software(scenario.world.software)
+    if software["how.queue_capacity"] and not isinstance(model, Manual):
+        model = replace(model, queue_capacity=QUEUE)
     return SimulatorEngine(_graph(scenario), model, machine, software, profile=True, seed=scenario.graph_seed)
 
 
