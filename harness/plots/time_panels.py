@@ -2,7 +2,7 @@
 
 A misreading to avoid: throughput is a mean over each period and drawn at the period's middle, while the level is that of the
 whole period; a law that tries a level and takes it back shows as one step up and one down, with one point between. Where
-steps would stand as close as the lines are wide, a period is a dot of each kind.
+steps would stand as close as the lines are wide, each period is a dot and a tick.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ cdef void fill_software(Software* to, object software, object machine) except *:
 
     to.batch = int(how["how.batch"])
     to.printed = how["how.finds_work"] == "walk"
-    to.whole_queue, to.queue_capacity = how["how.drain"] == "whole_queue", how["how.drain"] == "queue_capacity"
+    to.whole_queue, to.queueful = how["how.drain"] == "whole_queue", how["how.drain"] == "queue_capacity"
     idle = "back_off" if to.printed else "sleep"
     if how["how.idle"] != idle:
         raise UserError(f"{software.path}: how.idle: must be {idle} with finds_work {how['how.finds_work']}, not {how['how.idle']!r}")

@@ -43,7 +43,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
 cdef extern from "software.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Software:
         uint32_t batch
-        bool printed, whole_queue, queue_capacity
+        bool printed, whole_queue, queueful
         uint64_t back_off_first, back_off_most
         uint32_t back_off_factor, ahead, overlap
         uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch

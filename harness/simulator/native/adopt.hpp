@@ -24,7 +24,7 @@ inline void take_over_sizes(Simulation& simulation, const millrace::Run& run) {
     Port& port = simulation.ports[i];
     port.batch = batch(run.ports[i].batch.load(std::memory_order_relaxed));
     const uint64_t slots = port.ring.capacity();
-    port.most = simulation.software.queue_capacity ? static_cast<uint32_t>(slots + 2) : run.ports[i].most.load(std::memory_order_relaxed);
+    port.most = simulation.software.queueful ? static_cast<uint32_t>(slots + 2) : run.ports[i].most.load(std::memory_order_relaxed);
     port.wake_at = most > 1 ? run.ports[i].wake_at.load(std::memory_order_relaxed) : 1;
   }
   for (uint32_t i = 0; i < run.operator_count; ++i) {

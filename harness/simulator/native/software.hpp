@@ -15,8 +15,8 @@ struct Software {
   // The scheduler as P17 prints it: every free port is on the list, which is walked; an idle thread waits for a time that grows, and nobody wakes
   // it; flags are never left out. Else as it is here: ports with tuples are on the list, and an idle thread sleeps until there is one.
   bool printed = false;
-  // When a drain ends: when the queue is empty; or then or after two tuples more than it has slots; or, if neither, as the plan says.
-  bool whole_queue = false, queue_capacity = false;
+  // When a drain ends besides when the queue is empty: never; or, of a queueful, after two tuples more than it has slots; else as the plan says.
+  bool whole_queue = false, queueful = false;
   Time back_off_first = NANOSECOND, back_off_most = 10 * MILLISECOND;
   uint32_t back_off_factor = 10;
   uint32_t ahead = 0;       // multiplies of a tuple that begin before the one before it is done, where each is handed over alone
