@@ -2,7 +2,7 @@
 
 A misreading to avoid: throughput is a mean over each period and drawn at the period's middle, while the level is that of the
 whole period; a law that tries a level and takes it back shows as one step up and one down, with one point between. Where
-steps would stand as close as the lines are wide, each period is a dot and a tick.
+a level goes to and fro too often for lines, each period is a dot and a tick.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PANEL_INCHES = (3.3, 2.2)
 BESIDE = 2  # cells of one run each
 MIN_WIDTH = 7.0  # inches; the title needs them
 LEVEL_LINE = (0, (4, 1))
-CROWDED = 60  # steps of a panel: its lines would be a block of colour
+CROWDED = 60  # swings of a panel, at most: more lines to and fro would be a block of colour
 BURST = "#f3ead2"  # behind the lines, light enough for the grid to show
 
 
@@ -80,7 +80,7 @@ def draw(ax: Axes, rows: pd.DataFrame, kind: Kind) -> Axes:
         ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
     middles, levels, color = (begins + ends) / 2, rows[kind.level], style.of_model(kind.model).color
     right = ax.twinx()
-    if (levels.diff().iloc[1:] != 0).sum() > CROWDED:
+    if _swings(levels) > CROWDED:
         ax.plot(middles, rows[kind.throughput], color=color, marker=".", markersize=3, ls="", zorder=4)
         right.plot(middles, levels, color=style.INK, marker="|", markersize=3, mew=0.5, ls="")
     else:
@@ -153,6 +153,13 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
         style.title_with_legend(drawing, kind.title, [*_legend(kind), *places.legend(throughput)])
         provenance.stamp(drawing, throughput, None)
     return drawing
+
+
+def _swings(levels: pd.Series) -> int:
+    """How often the level turns round."""
+    moves = levels.diff().iloc[1:]
+    moves = moves[moves != 0]
+    return int((moves * moves.shift() < 0).sum())
 
 
 def _runs(rows: pd.DataFrame) -> list[pd.DataFrame]:

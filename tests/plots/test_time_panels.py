@@ -45,7 +45,7 @@ def test_the_level_is_a_step_over_each_whole_period(ax):
 
 @pytest.mark.parametrize(("swings", "line"), [(time_panels.CROWDED, "-"), (time_panels.CROWDED + 1, "None")])
 def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throughput_is(ax, swings, line):
-    levels = [1 + number % 2 for number in range(swings + 1)]
+    levels = [1 + number % 2 for number in range(swings + 2)]
     right = time_panels.draw(ax, run(levels), pldi17_fig11.KIND)
     (throughput,) = [each for each in ax.lines if each.get_color() == COLOR]
     assert throughput.get_linestyle() == line
@@ -53,6 +53,11 @@ def test_a_level_that_swings_too_often_for_lines_is_a_mark_a_period_as_its_throu
     if line == "None":
         assert right.lines[0].get_linestyle() == line
         assert list(right.lines[0].get_ydata()) == levels
+
+
+def test_a_long_climb_is_a_line_however_many_steps_it_has(ax):
+    right = time_panels.draw(ax, run(range(1, 2 * time_panels.CROWDED)), pldi17_fig11.KIND)
+    assert right.lines[0].get_drawstyle() == "steps-pre"
 
 
 def test_rows_in_any_order_give_the_same_lines(ax):
