@@ -16,12 +16,17 @@ cdef extern from "futexes.hpp" namespace "millrace" nogil:
     cppclass Waking:
         double call_ns
         double awake_ns
+    cppclass Interrupting:
+        double call_ns
+        double awake_ns
+        double lost_ns
     double wake_nobody_ns(uint32_t calls) noexcept
     double yield_ns(uint32_t calls) noexcept
     double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept
-    double hand_over_ns(int cpu, uint32_t rounds) noexcept
+    double hand_over_ns(int cpu, int threads, uint32_t rounds) noexcept
     Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
     Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
+    Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bint takes) noexcept
     double preempt_ns(int cpu, uint32_t calls, int64_t gap_ns) noexcept
     double slice_ns(int cpu, int64_t length_ns) noexcept
 
@@ -50,11 +55,11 @@ def timer_slack(uint32_t sleeps, double sleep_s):
     return slack
 
 
-def hand_over(int cpu, uint32_t rounds):
-    """Between two threads on a CPU that wake each other and go to sleep: a wake, a sleep and a switch."""
+def hand_over(int cpu, int threads, uint32_t rounds):
+    """From one of `threads` on a CPU to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch."""
     cdef double ns
     with nogil:
-        ns = hand_over_ns(cpu, rounds)
+        ns = hand_over_ns(cpu, threads, rounds)
     return checked(ns)
 
 
@@ -73,6 +78,18 @@ def wake(vector[int] two_cpus, uint32_t calls, double idle_s):
     with nogil:
         found = wake_sleeper_ns(two_cpus.data(), calls, idle_ns)
     return checked(found.call_ns), found.awake_ns
+
+
+def wake_on_busy(vector[int] two_cpus, uint32_t calls, double gap_s, bint takes):
+    """The same where another thread works on the second CPU: (the call, until the woken one runs, what the worker loses).
+
+    The woken thread takes the CPU from the worker at once, or else waits until it is given away after the call.
+    """
+    cdef Interrupting found
+    cdef int64_t gap_ns = <int64_t> (gap_s * 1e9)
+    with nogil:
+        found = wake_on_busy_ns(two_cpus.data(), calls, gap_ns, takes)
+    return checked(found.call_ns), found.awake_ns, found.lost_ns
 
 
 def preempt(int cpu, uint32_t calls, double gap_s):

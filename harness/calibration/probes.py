@@ -6,10 +6,12 @@ What this machine cannot show is left out: transfers between sockets where there
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -26,6 +28,9 @@ LEAST = 1e-3
 """In place of a difference that noise has made negative: profiles hold numbers above 0."""
 
 TRIES = 3
+
+CROWD = 16
+"""Threads that take turns on a CPU: from four on it takes as long as with many."""
 
 OFTEN = 0.5
 """Share of yields to another thread that switch to it, at least: where they are fewer, a yield is something else."""
@@ -179,7 +184,8 @@ def system(setting: Setting) -> Values:
     yield_ns = least(futexes.yield_to_nobody, calls)
     yields = [futexes.yield_to_other(cpu, rounds) for _ in range(TRIES)]
     switches = [(call_ns - yield_ns) / share for call_ns, share in yields if share > OFTEN]
-    hand_over_ns = least(futexes.hand_over, cpu, rounds)
+    hand_over_ns = least(futexes.hand_over, cpu, 2, rounds)
+    crowd_ns = least(futexes.hand_over, cpu, CROWD, max(1, rounds // CROWD))
     near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
     values = {
         "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
@@ -198,19 +204,39 @@ def system(setting: Setting) -> Values:
         values["os.tick_us"] = 1e6 * time.clock_getres(COARSE)
     if switches:
         switch_ns = min(switches)
-        values["os.switch_us"] = max(LEAST, switch_ns / 1000)
+        # two threads by turns find all that the system knows of them in the nearest cache; one of many does not
+        values["os.switch_us"] = max(LEAST, switch_ns + max(0.0, crowd_ns - hand_over_ns)) / 1000
         values["os.sleep_us"] = max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
-    return values | _wakes(setting)
+    values |= _wakes(setting)
+    if switches and "os.interrupt_us" in values:
+        # the worker lost two switches, and what the woken thread did, besides the interrupt
+        values["os.interrupt_us"] = max(LEAST, values["os.interrupt_us"] - 2 * switch_ns / 1000 - values["os.sleep_us"])
+    if (asked_ms := slice_of_eevdf()) is not None:
+        values["os.sched_base_slice_us"] = 1000 * asked_ms
+    return values
+
+
+def slice_of_eevdf(path: Path = Path("/proc/self/sched")) -> float | None:
+    """What this thread asks of EEVDF at a time [ms]; None where the kernel tells nothing, as with CFS (Linux before 6.6)."""
+    try:
+        text = path.read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = re.search(r"^se\.slice\s*:\s*(\d+)$", text, re.MULTILINE)
+    return None if found is None else int(found.group(1)) / 1e6
 
 
 def _wakes(setting: Setting) -> Values:
-    """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as each idle state asks for."""
+    """A thread woken on another core, the nearest: idle for a moment, idle as long as each idle state asks for, and busy."""
     near = setting.host.nearest()
     if near is None:
         return {}
     _, pair = near
     call_ns, soon_ns = futexes.wake(pair, setting.times(200), SHORT_IDLE_S)
     values = {"os.wake_caller_us": call_ns / 1000, "os.wake_us": soon_ns / 1000}
+    queued_ns, _, _ = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=False)
+    _, taken_ns, lost_ns = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=True)
+    values |= {"os.wake_elsewhere_us": queued_ns / 1000, "os.preempt_us": taken_ns / 1000, "os.interrupt_us": lost_ns / 1000}
     for name, residency_us in (setting.idle_states or {}).items():
         idle_s = max(3 * residency_us * 1e-6, 2 * SHORT_IDLE_S)
         _, late_ns = futexes.wake(pair, setting.times(min(200, int(0.02 / idle_s) + 1)), idle_s)

@@ -21,6 +21,8 @@ from harness.errors import RunFailed, UserError
 TABLES = ("core.clock_ghz", "atomic.contended", "atomic.cas_factor")
 """By number of cores or threads: replaced as a whole. Numbers of another machine between measured ones would mean nothing."""
 
+SLICE = "os.sched_base_slice_us"
+
 HEADER = """\
 # Written by `millrace calibrate`, which writes it anew. Keys and units: the schema in config/schemas. The range of a measured
 # constant are the quartiles of its rounds; what could not be measured is as it was in the profile that this one replaces.
@@ -54,6 +56,8 @@ def machine_profile(
         if any(path.startswith(f"{table}.") for path in measured):
             put(document, table, {})
     _put_all(document, measured, source)
+    if "os.sched_latency_us" in measured and SLICE not in measured:  # this kernel has no EEVDF, whatever the base's has
+        document["os"].pop(SLICE.removeprefix("os."), None)
     cores = document["topology"]["chips_per_socket"] * document["topology"]["cores_per_chip"]
     clock = document["core"]["clock_ghz"]  # of the base, it may be that of a socket with more cores
     document["core"]["clock_ghz"] = {busy: leaf for busy, leaf in clock.items() if busy <= cores}

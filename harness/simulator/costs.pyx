@@ -64,6 +64,9 @@ cdef void fill_machine(Machine* to, object machine) except *:
 
     to.sched_latency, to.min_granularity = us("sched_latency"), us("sched_min_granularity")
     to.wakeup_granularity = us("sched_wakeup_granularity")
+    to.base_slice = ps(1e3 * machine.get("os.sched_base_slice_us", 0))
+    to.wake_elsewhere = ps(1e3 * machine.get("os.wake_elsewhere_us", machine["os.wake_queued_us"]))
+    to.preempt, to.interrupt = ps(1e3 * machine.get("os.preempt_us", 0)), ps(1e3 * machine.get("os.interrupt_us", 0))
     to.switch_time, to.wake, to.wake_caller, to.sleep = us("switch"), us("wake"), us("wake_caller"), us("sleep")
     to.wake_queued, to.migration_cost = us("wake_queued"), us("sched_migration_cost")
     to.tick, to.idle_search = us("tick"), <uint32_t> round(machine["os.idle_search_pct"])

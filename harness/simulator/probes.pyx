@@ -25,7 +25,7 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         deque[Probe] threads
         uint64_t events
         void compute(uint32_t thread, uint64_t work, uint64_t step, Sort sort) except +
-        void nap(uint32_t thread, uint64_t length) except +
+        void nap(uint32_t thread, uint64_t work, uint64_t length) except +
         void wait(uint32_t thread) except +
         void wake(uint32_t thread, uint64_t at, uint32_t count) except +
         void run(uint64_t until) except +
@@ -59,9 +59,9 @@ cdef class Bench:
         self.bench.compute(self.started, ps(work), ps(step), <Sort> <int> SORTS[sort])
         return self._next()
 
-    def nap(self, length):
-        """A thread that sleeps for a time. Returns its number."""
-        self.bench.nap(self.started, ps(length))
+    def nap(self, length, work=0.0):
+        """A thread that works, in one step, and then sleeps for a time. Returns its number."""
+        self.bench.nap(self.started, ps(work), ps(length))
         return self._next()
 
     def wait(self):

@@ -9,7 +9,19 @@ import pytest
 from harness.calibration.steps import TRIES
 
 from harness.calibration import futexes, graphs, hardware
-from harness.calibration.probes import GROUPS, STRIDES, Setting, contenders, copies, cores, line_of_copies, lines, rate, system
+from harness.calibration.probes import (
+    GROUPS,
+    STRIDES,
+    Setting,
+    contenders,
+    copies,
+    cores,
+    line_of_copies,
+    lines,
+    rate,
+    slice_of_eevdf,
+    system,
+)
 from harness.calibration.rounds import second_thread
 from harness.calibration.software import software
 from harness.calibration.topology import Caches, Cpu, Host
@@ -133,6 +145,19 @@ def test_two_cores_show_wake_ups_and_what_idle_states_add():
     found = system(Setting(machine((0, 0, 0), (0, 0, 1)).host, EFFORT, {"deep": 100.0}))
     check(found)
     assert {"os.wake_us", "os.wake_caller_us", "os.idle_exit_us.deep"} <= set(found)
+    assert {"os.wake_elsewhere_us", "os.preempt_us", "os.interrupt_us"} <= set(found)
+
+
+def test_what_a_thread_asks_of_eevdf_is_read_where_the_kernel_tells_it(tmp_path):
+    tells, other = tmp_path / "eevdf", tmp_path / "cfs"
+    tells.write_text(
+        "cat (16519, #threads: 1)\nprio                                         :                  120\n"
+        "se.slice                                     :              1400000\nclock-delta : 70\n"
+    )
+    other.write_text("cat (16519, #threads: 1)\nse.vruntime                                  :        353353.145002\n")
+    assert slice_of_eevdf(tells) == 1.4
+    assert slice_of_eevdf(other) is None
+    assert slice_of_eevdf(tmp_path / "none") is None
 
 
 def test_every_cost_of_a_software_profile_is_measured():

@@ -58,6 +58,15 @@ def test_what_was_not_measured_stays_as_it_is_in_the_base(tmp_path):
     assert set(machine.sweep) <= set(base.sweep)
 
 
+@pytest.mark.parametrize("here", [True, False])
+def test_a_kernel_without_eevdf_does_not_keep_the_slice_of_the_base(here, tmp_path):
+    measured = {"os.sched_latency_us": Measured(8e3, 8e3, 8e3), "core.clock_ghz.1": Measured(3.0, 3.0, 3.0)}
+    if here:
+        measured["os.sched_base_slice_us"] = Measured(1400.0, 1400.0, 1400.0)
+    machine = loaded(profile(measured), tmp_path)
+    assert machine.get("os.sched_base_slice_us", None) == (1400.0 if here else None)
+
+
 def test_a_table_is_replaced_as_a_whole(tmp_path):
     measured = {f"atomic.contended.{count}": Measured(float(count), float(count), float(count)) for count in (1, 2, 3)}
     machine = loaded(profile(measured | {"core.clock_ghz.1": Measured(3.0, 3.0, 3.0)}), tmp_path)

@@ -13,9 +13,10 @@ MICROSECOND, MILLISECOND, SECOND = 1e3, 1e6, 1e9  # ns
 
 
 def machine_of(cpus: int, **constants: float) -> Machine:
-    """A socket of the xeon with so many cores, no SMT and one clock for all."""
-    xeon = load_machine("xeon").with_constants({f"core.clock_ghz.{busy}": 3.0 for busy in (1, 2, 8, 22)} | constants)
-    return replace(xeon, sockets=1, cores_per_chip=cpus, smt=1)
+    """A socket of the xeon with so many cores, no SMT and one clock for all. Its profile need not have all `constants`."""
+    xeon = load_machine("xeon").with_constants({f"core.clock_ghz.{busy}": 3.0 for busy in (1, 2, 8, 22)})
+    given = {path: replace(xeon.constants["os.tick_us"], value=value) for path, value in constants.items()}
+    return replace(xeon, sockets=1, cores_per_chip=cpus, smt=1, constants=xeon.constants | given)
 
 
 def busy(cpus: int, threads: int, until: float, **constants: float) -> Bench:
@@ -27,9 +28,14 @@ def busy(cpus: int, threads: int, until: float, **constants: float) -> Bench:
     return bench
 
 
+EEVDF = {"os.sched_base_slice_us": 1400, "os.tick_us": 4000}
+"""Linux from 6.6 on, on two CPUs."""
+
+
 @pytest.mark.parametrize("threads", [2, 3, 7, 40])
-def test_threads_of_one_cpu_share_it_equally(threads: int) -> None:
-    bench = busy(1, threads, until=20 * SECOND)
+@pytest.mark.parametrize("scheduler", [{}, EEVDF], ids=["CFS", "EEVDF"])
+def test_threads_of_one_cpu_share_it_equally(threads: int, scheduler: dict[str, float]) -> None:
+    bench = busy(1, threads, until=20 * SECOND, **scheduler)
     done = [bench.done(thread) for thread in range(threads)]
     assert sum(done) == pytest.approx(20 * SECOND, rel=0.01)
     assert max(done) - min(done) <= 2 * 24 * MILLISECOND + 0.01 * max(done)  # two of the longest slices
@@ -42,6 +48,13 @@ def test_a_slice_is_the_latency_over_the_threads_and_at_least_the_granularity(th
     assert bench.switches == pytest.approx(10 * SECOND / (slice_ms * MILLISECOND), rel=0.05)
     for thread in range(threads):
         assert bench.longest_gap(thread) == pytest.approx((threads - 1) * slice_ms * MILLISECOND, rel=0.2)
+
+
+@pytest.mark.parametrize(("request_ms", "slice_ms"), [(1.4, 4.0), (3.9, 4.0), (4.1, 8.0), (6.0, 8.0)])
+def test_with_eevdf_a_thread_runs_until_the_tick_at_which_its_request_is_done(request_ms: float, slice_ms: float) -> None:
+    """As measured: two threads that compute take turns of 4 ms where each asks for 1.4 ms and a tick is 4 ms."""
+    bench = busy(1, 2, until=10 * SECOND, **{"os.sched_base_slice_us": 1000 * request_ms, "os.tick_us": 4000})
+    assert bench.switches == pytest.approx(10 * SECOND / (slice_ms * MILLISECOND), rel=0.05)
 
 
 def test_a_thread_that_has_a_cpu_to_itself_is_never_taken_off_it() -> None:
@@ -107,13 +120,51 @@ def test_a_timed_sleep_ends_on_time(length_us: float) -> None:
     assert 0.75 * machine["os.wake_us"] <= late <= latest
 
 
-def test_who_has_slept_comes_before_who_has_computed() -> None:
+@pytest.mark.parametrize("scheduler", [{}, EEVDF], ids=["CFS", "EEVDF"])
+def test_who_has_slept_comes_before_who_has_computed(scheduler: dict[str, float]) -> None:
     """On one CPU a woken thread need not wait for the slice of one that computes to end."""
-    bench = Bench(machine_of(1), 2)
+    bench = Bench(machine_of(1, **scheduler), 2)
     bench.compute(1000 * SECOND, step=50 * MICROSECOND)
     sleeper = bench.nap(500 * MILLISECOND)
     bench.run(SECOND)
     assert bench.ended(sleeper) - bench.began(sleeper) < 501 * MILLISECOND
+
+
+@pytest.mark.parametrize(("scheduler", "lingers"), [({}, False), (EEVDF, True)], ids=["CFS", "EEVDF"])
+def test_with_eevdf_who_went_to_sleep_in_debt_is_woken_where_it_was_though_another_cpu_is_idle(
+    scheduler: dict[str, float], lingers: bool
+) -> None:
+    """Delayed dequeue: it is in that CPU's run queue until the other thread has caught up, so no CPU is chosen for it."""
+    bench = Bench(machine_of(2, **scheduler), 3)
+    sleeper = bench.nap(MILLISECOND, work=3 * MILLISECOND)
+    bench.compute(3.5 * MILLISECOND)  # has the other CPU, which is idle from then on
+    other = bench.compute(SECOND)
+    bench.run(4.9 * MILLISECOND)
+    assert (bench.ended(sleeper) is None) == lingers
+    assert (bench.cpu(sleeper) == bench.cpu(other)) == lingers
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("scheduler", [{"os.sched_wakeup_granularity_us": 1000}, EEVDF], ids=["CFS", "EEVDF"])
+def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the_profile_has_one(
+    scheduler: dict[str, float], told: bool
+) -> None:
+    """The waker pays what it pays to wake an idle CPU, and the woken thread runs after the time of a preemption."""
+    constants = {"os.preempt_us": 12.0, "os.interrupt_us": 7.0} if told else {}
+    machine = machine_of(2, **scheduler, **constants)
+    bench = Bench(machine, 4)
+    waker, sleeper = bench.wake(at=101 * MILLISECOND), bench.wait()  # not at a tick
+    bench.compute(10 * SECOND)  # shares the waker's CPU, so that the sleeper does not follow the waker there
+    loser = bench.compute(10 * SECOND)
+    bench.run(SECOND)
+    assert bench.cpu(sleeper) == bench.cpu(loser) != bench.cpu(waker)
+    paid = (bench.ended(waker) - bench.began(waker)) / MICROSECOND - machine["os.bucket_hold_us"]
+    took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
+    refill = min(16 * machine["os.refill_us_per_kib"], machine["os.refill_us_max"])
+    assert paid == pytest.approx(machine["os.wake_caller_us" if told else "os.wake_queued_us"], rel=0.01)
+    least = machine["os.switch_us"] + refill + (7.0 if told else 0.0)
+    most = least + (1.25 * (12.0 - 7.0 - machine["os.switch_us"]) if told else 0.0) + 1.01  # and a step of who has the CPU
+    assert least <= took <= most
 
 
 def test_every_switch_costs_the_time_of_a_switch_and_of_refilling_the_caches() -> None:

@@ -70,23 +70,28 @@ inline double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept {
   return late(0) - sharp;  // 0: the default again
 }
 
-// -- two threads on one CPU -----------------------------------------------------------------------------------------------------------
+// -- threads on one CPU -----------------------------------------------------------------------------------------------------------
 
-// ns from one thread to the other and on: each wakes the other and goes to sleep. A wake, a sleep and a switch.
-inline double hand_over_ns(int cpu, uint32_t rounds) noexcept {
-  const int both[2] = {cpu, cpu};
-  Futex turn{0};
+// ns from one of so many threads to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch.
+inline double hand_over_ns(int cpu, int threads, uint32_t rounds) noexcept {
+  struct alignas(128) Turn {
+    Futex rounds{0};
+  };
+  const std::vector<int> seats(static_cast<size_t>(threads), cpu);
+  const std::unique_ptr<Turn[]> turns(new Turn[static_cast<size_t>(threads)]);
+  turns[0].rounds.store(1, std::memory_order_relaxed);
   double ns = 0.0;
-  const int error = together(both, 2, [&](int i) {
+  const int error = together(seats.data(), threads, [&](int i) {
     be_of_the_batch_kind();
-    const uint32_t mine = static_cast<uint32_t>(i);
+    Futex& mine = turns[static_cast<size_t>(i)].rounds;
+    Futex& next = turns[static_cast<size_t>((i + 1) % threads)].rounds;
     const int64_t begin = now_ns();
-    for (uint32_t round = 0; round < rounds; ++round) {
-      while (turn.load(std::memory_order_acquire) != mine) futex_sleep(turn, 1 - mine);
-      turn.store(1 - mine, std::memory_order_release);
-      futex_wake(turn);
+    for (uint32_t round = 1; round <= rounds; ++round) {
+      while (mine.load(std::memory_order_acquire) != round) futex_sleep(mine, round - 1);
+      next.store(i + 1 == threads ? round + 1 : round, std::memory_order_release);
+      futex_wake(next);
     }
-    if (i == 0) ns = static_cast<double>(now_ns() - begin) / (2.0 * rounds);
+    if (i == 0) ns = static_cast<double>(now_ns() - begin) / (static_cast<double>(threads) * rounds);
   });
   return error == 0 ? ns : -error;
 }
@@ -161,6 +166,67 @@ inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_
   std::nth_element(call.begin(), call.begin() + calls / 4, call.end());
   std::nth_element(awake.begin(), awake.begin() + calls / 4, awake.end());
   return {static_cast<double>(call[calls / 4]), static_cast<double>(awake[calls / 4])};
+}
+
+struct Interrupting {
+  double call_ns, awake_ns;  // as above
+  double lost_ns;            // of the thread that had the CPU, for each wake: the interrupt, the woken thread, and two switches
+};
+
+// The same where another thread works on the second CPU all the time. The woken one takes the CPU at once, or, of the batch kind, has to
+// wait for it; then the worker gives it away once the call is over.
+inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bool takes) noexcept {
+  constexpr int64_t LEAST_LOST_NS = 500;  // more than a look at the clock takes
+  const int seats[3] = {two_cpus[0], two_cpus[1], two_cpus[1]};
+  Futex word{0};
+  std::atomic<uint32_t> about_to_sleep{0};
+  std::atomic<int64_t> awake_at{0};
+  std::atomic<bool> give{false}, done{false};
+  std::vector<int64_t> call(calls), awake(calls), lost;
+  lost.reserve(4 * calls);
+  const int error = together(seats, 3, [&](int i) {
+    if (i == 2) {
+      for (int64_t last = now_ns(); !done.load(std::memory_order_acquire);) {
+        const int64_t now = now_ns();
+        if (now - last > LEAST_LOST_NS && lost.size() < lost.capacity()) lost.push_back(now - last);
+        last = now;
+        if (!give.load(std::memory_order_acquire)) continue;
+        yield_thread();
+        last = now_ns();
+      }
+      return;
+    }
+    if (i == 1) {
+      if (!takes) be_of_the_batch_kind();
+      for (uint32_t k = 0; k < calls; ++k) {
+        about_to_sleep.store(k + 1, std::memory_order_release);
+        while (word.load(std::memory_order_acquire) == k) futex_sleep(word, k);
+        awake_at.store(now_ns(), std::memory_order_release);
+      }
+      return;
+    }
+    for (uint32_t k = 0; k < calls; ++k) {
+      while (about_to_sleep.load(std::memory_order_acquire) != k + 1) pause_core();
+      give.store(false, std::memory_order_release);
+      busy_wait(gap_ns);
+      awake_at.store(0, std::memory_order_relaxed);
+      const int64_t begin = now_ns();
+      word.store(k + 1, std::memory_order_release);
+      futex_wake(word);
+      call[k] = now_ns() - begin;
+      if (!takes) give.store(true, std::memory_order_release);
+      int64_t at;
+      while ((at = awake_at.load(std::memory_order_acquire)) == 0) pause_core();
+      awake[k] = at - begin;
+    }
+    done.store(true, std::memory_order_release);
+  });
+  if (error != 0) return {-static_cast<double>(error), 0.0, 0.0};
+  if (lost.empty()) lost.push_back(0);
+  std::nth_element(call.begin(), call.begin() + calls / 4, call.end());
+  std::nth_element(awake.begin(), awake.begin() + calls / 4, awake.end());
+  std::nth_element(lost.begin(), lost.begin() + lost.size() / 2, lost.end());
+  return {static_cast<double>(call[calls / 4]), static_cast<double>(awake[calls / 4]), static_cast<double>(lost[lost.size() / 2])};
 }
 
 // -- who runs when two want to ----------------------------------------------------------------------------------------------------------

@@ -49,6 +49,8 @@ struct Machine {
   uint64_t returned_call[DISTANCES] = {}, returned_kib[DISTANCES] = {};  // into slots that another core has worked on
   uint64_t copy_call = 0, copy_kib[PLACES] = {}, dram_kib = 0;           // ps for 1 KiB, by one thread; of a socket's memory, by all
   Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0, migration_cost = 0;
+  Time base_slice = 0;                                  // of EEVDF; 0: the kernel has CFS
+  Time wake_elsewhere = 0, preempt = 0, interrupt = 0;  // 0: telling a busy CPU takes no time
   Time switch_time = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, yield = 0, timer_slack = 0;
   Time tick = 0;
   uint32_t idle_search = 1;  // [%], 1: wake-ups always look for an idle CPU

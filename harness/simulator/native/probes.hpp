@@ -31,8 +31,8 @@ class Bench {
 
   // Start a thread that works, in steps;
   void compute(uint32_t thread, Time work, Time step, Sort sort) { begin(thread, computing(threads[thread], work, step, sort)); }
-  // one that sleeps for a time;
-  void nap(uint32_t thread, Time length) { begin(thread, napping(threads[thread], length)); }
+  // one that works, in one step, and then sleeps for a time;
+  void nap(uint32_t thread, Time work, Time length) { begin(thread, napping(threads[thread], work, length)); }
   // one that sleeps until it is woken;
   void wait(uint32_t thread) { begin(thread, waiting(threads[thread])); }
   // and one that keeps its CPU until a time and then wakes as many.
@@ -70,8 +70,10 @@ class Bench {
     probe.ended = system_.now;
     system_.end(probe);
   }
-  Task<> napping(Probe& probe, Time length) {
+  Task<> napping(Probe& probe, Time work, Time length) {
     probe.began = system_.now;
+    probe.mixed += work;
+    co_await system_.pass(probe);
     co_await system_.sleep(probe, system_.now + length);
     probe.ended = system_.now;
     system_.end(probe);

@@ -67,6 +67,7 @@ class Simulation {
   bool pool = false;                    // some ports are scheduled
   Time patience = 0;                    // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
   uint64_t queued = 0, ring_bytes = 0;  // tuples in all queues; memory of all queues
+  uint64_t filled = 0;                  // bytes that were ever put into one
   uint32_t open_operators = 0;
   uint64_t executed = 0;         // batches, by operators
   uint64_t most_contenders = 1;  // for one cache line at once

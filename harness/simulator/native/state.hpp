@@ -48,8 +48,9 @@ struct Worker;
 
 struct Ring {
   std::vector<Tuple> slots;
-  uint64_t head = 0, tail = 0;            // published
-  uint64_t head_seen = 0, tail_seen = 0;  // the last look of the producer, of the consumer
+  uint64_t head = 0, tail = 0;                // published
+  uint64_t head_seen = 0, tail_seen = 0;      // the last look of the producer, of the consumer
+  uint64_t turned_at = 0, turn = UINT64_MAX;  // bytes put into all queues when slot 0 was filled last, and in the round before that
   Line head_line, tail_line;
   uint64_t capacity() const noexcept { return slots.size(); }
   uint64_t size() const noexcept { return tail - head; }

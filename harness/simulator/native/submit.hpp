@@ -51,8 +51,8 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   record = {w.core, used};
 }
 
-// Copy `count` slots from where they are into a ring. `memory`: of all rings, which are written one round after the other; `last`: the core
-// that has worked on those slots last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core.
+// Copy `count` slots from where they are into a ring. `memory`: what was put into all rings since those slots were filled last; `last`: the
+// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core.
 inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
   const uint64_t cores = system.busy_cores(), share = memory / cores, bytes = static_cast<uint64_t>(count) * stride;
   const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= machine.l3_all ? L3 : DRAM_LOCAL;
@@ -169,14 +169,18 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   if (fitting == 0) return 0;
   w.mixed += software.push_batch * publications(fitting) + software.push_tuple * fitting;
   uint64_t place = ring.tail % ring.capacity();
-  copy(w, fitting, ring_bytes, ring.slots[place].core);
+  copy(w, fitting, std::min(ring.turn, ring_bytes), ring.slots[place].core);
   for (Count i = 0; i < fitting; ++i) {
     Tuple& tuple = ring.slots[place];
     tuple = *slot(first, spacing, i);
     tuple.path += tuple.kind == FINAL ? 0 : path_step;
     tuple.core = static_cast<uint16_t>(w.core + 1);
-    if (++place == ring.capacity()) place = 0;
+    if (++place < ring.capacity()) continue;
+    place = 0;
+    if (ring.turned_at > 0) ring.turn = filled - ring.turned_at;
+    ring.turned_at = filled;
   }
+  filled += fitting * stride;
   ring.tail += fitting;
   queued += fitting;
   ring.tail_line.store(w.core);

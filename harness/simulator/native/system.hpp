@@ -1,11 +1,10 @@
 // system.hpp - the operating system of the described machine: which virtual thread has which CPU, and what it costs to change that.
 //
-//   run queues   one a CPU; a thread that may run and does not has the smallest virtual run time or waits for who has (CFS). A slice is the
-//                latency over the threads there, at least the granularity. Preemption happens where a thread is between two steps of its
-//                program: a step ends once it is longer than LONGEST_STEP, so with the batch, or the one tuple, that takes it there.
+//   run queues   one a CPU (run_queue.hpp). Preemption happens where a thread is between two steps of its program: a step ends once it is
+//                longer than LONGEST_STEP, so with the batch, or the one tuple, that takes it there.
 //   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else on an idle core near by, else on an idle CPU
 //                of a busy core, near first, but newer kernels do not look where the socket is busy (SIS_UTIL); else it queues where it ran
-//                last, or at the waker's CPU if no more wait there, and may preempt who runs. A sleeper gets half a latency of credit.
+//                last, or at the waker's CPU if less is to do there, and may preempt who runs
 //   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
 //                hot; then the CPU stays idle, and looks again at the next tick
 //   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
@@ -23,27 +22,10 @@
 #include "calendar.hpp"
 #include "line.hpp"
 #include "machine.hpp"
-#include "task.hpp"
+#include "run_queue.hpp"
+#include "thread.hpp"
 
 namespace millrace::sim {
-
-struct Thread {
-  enum State : uint8_t { NEW, RUNNING, RUNNABLE, ASLEEP, ENDED };
-
-  Arena arena;
-  std::coroutine_handle<> resume;  // where its program goes on
-  uint32_t id = 0;                 // its process in the calendar
-  uint32_t cpu = 0;                // where it runs, or ran last
-  uint32_t before = 0;             // where it had run last when it was woken and that CPU was busy, the last time
-  uint32_t core = 0;
-  State state = NEW;
-  bool spinning = false;                     // looks at something all the time, until its event or until it is told (hasten)
-  uint64_t fp = 0, mixed = 0, waiting = 0;   // time that it has spent and that has not passed yet, by sort (machine.hpp)
-  int64_t vruntime = 0;                      // relative to its CPU's
-  Time since = 0, slice_began = 0, ran = 0;  // `ran`: when it last gave its CPU away
-
-  uint64_t owes() const noexcept { return fp + mixed + waiting; }
-};
 
 // Where threads sleep until they are woken.
 struct WaitQueue {
@@ -118,11 +100,12 @@ class System {
   struct Yield {
     System& system;
     Thread& thread;
-    bool await_ready() const noexcept { return system.cpus_[thread.cpu].waiting.empty(); }
+    bool await_ready() const noexcept { return system.cpus_[thread.cpu].empty(); }
     void await_suspend(std::coroutine_handle<> handle) noexcept {
       thread.resume = handle;
-      Cpu& cpu = system.cpus_[thread.cpu];
-      thread.vruntime = std::max(thread.vruntime, cpu.waiting.front()->vruntime + 1);
+      RunQueue& cpu = system.cpus_[thread.cpu];
+      cpu.account(thread, system.now);
+      cpu.yield(system.machine_, thread, system.now);
       system.leave(thread, Thread::RUNNABLE);
     }
     void await_resume() const noexcept {}
@@ -164,30 +147,36 @@ class System {
     caller.waiting += hold_bucket(queue, now + caller.owes());
     Thread* sleeper = queue.sleepers.front();
     queue.sleepers.pop_front();
-    caller.mixed += wake(*sleeper, caller.cpu) ? machine_.wake_caller : machine_.wake_queued;
+    const bool told = wake(*sleeper, caller.cpu);
+    caller.mixed += told ? machine_.wake_caller : sleeper->cpu == caller.cpu ? machine_.wake_queued : machine_.wake_elsewhere;
     return true;
   }
   void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % buckets_.size()); }
 
-  // Wakes a sleeper; `from`: the waker's CPU. Returns whether an idle CPU had to be told.
+  // Wakes a sleeper; `from`: the waker's CPU. Returns whether another CPU had to be told.
   bool wake(Thread& thread, uint32_t from) {
     if (thread.state != Thread::ASLEEP) return false;
     calendar.cancel(thread.id);
-    count_runnable(1);
+    if (thread.lingers) {  // in its run queue still: it goes on there
+      RunQueue& cpu = cpus_[thread.cpu];
+      became_runnable(thread, cpu, 1);
+      cpu.wake(machine_, thread, now);
+      ++queued_;
+      return preempt(cpu, thread, from);
+    }
     const uint32_t target = choose(thread, from);
-    Cpu& cpu = cpus_[target];
+    RunQueue& cpu = cpus_[target];
     if (cpus_[thread.cpu].running != nullptr) thread.before = thread.cpu;  // as Linux does: recent_used_cpu
     move(thread, target);
+    became_runnable(thread, cpu, 1);
+    cpu.admit(machine_, thread, now);
     if (cpu.running == nullptr) {
       const Time idle = now - std::min(now, cpu.idle_since);
       occupy(cpu, thread, target, jitter(machine_.wake) + machine_.idle_exit(idle));
       return true;
     }
-    thread.vruntime = std::max(thread.vruntime, cpu.least - static_cast<int64_t>(machine_.sched_latency / 2));
     enqueue(cpu, thread);
-    const int64_t lead = cpu.running->vruntime + static_cast<int64_t>(now - cpu.running->since) - thread.vruntime;
-    if (now > cpu.running->since && lead > static_cast<int64_t>(machine_.wakeup_granularity)) cpu.preempt = true;
-    return false;
+    return preempt(cpu, thread, from);
   }
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
@@ -198,9 +187,9 @@ class System {
       wake(thread, thread.cpu);
       return;
     }
-    account(thread);
-    Cpu& cpu = cpus_[thread.cpu];
-    if (!cpu.waiting.empty() && (cpu.preempt || now - thread.slice_began >= slice(cpu))) {
+    RunQueue& cpu = cpus_[thread.cpu];
+    cpu.account(thread, now);
+    if (cpu.gives_way(machine_, thread, now)) {
       leave(thread, Thread::RUNNABLE);
       return;
     }
@@ -211,11 +200,11 @@ class System {
   void balance() {
     calendar.cancel(balancer);
     for (uint32_t number = 0; number < cpus_.size() && queued_ > 0; ++number) {
-      Cpu& cpu = cpus_[number];
+      RunQueue& cpu = cpus_[number];
       if (cpu.running != nullptr) continue;
       Thread* thread = steal(number);
       if (thread == nullptr) break;
-      move(*thread, number);
+      cpu.admit(machine_, *thread, now);
       occupy(cpu, *thread, number, machine_.switch_time + machine_.refill);
     }
   }
@@ -226,7 +215,7 @@ class System {
   uint64_t cpu_time() noexcept {
     integrate();
     uint64_t to_come = 0;  // of calls that have not returned yet
-    for (const Cpu& cpu : cpus_) to_come += cpu.running == nullptr && cpu.idle_since > now ? cpu.idle_since - now : 0;
+    for (const RunQueue& cpu : cpus_) to_come += cpu.running == nullptr && cpu.idle_since > now ? cpu.idle_since - now : 0;
     return cpu_time_ - to_come;
   }
   uint64_t load_time() noexcept { return integrate(), load_time_; }
@@ -245,14 +234,6 @@ class System {
   }
 
  private:
-  struct Cpu {
-    Thread* running = nullptr;
-    std::vector<Thread*> waiting;  // a heap: the smallest virtual run time in front
-    int64_t least = 0;             // virtual run time that no thread here is far behind
-    Time idle_since = 0;
-    Time cold_at = 0;  // before it no waiting thread's cache counts as cold: spares a look at all of them
-    bool preempt = false;
-  };
   struct Core {
     uint32_t busy = 0;
   };
@@ -260,34 +241,18 @@ class System {
     std::vector<uint64_t> idle_cpus, idle_cores;  // bits
     uint32_t busy_cores = 0;
     Time memory_free_at = 0;
-    uint64_t busy_cpus = 0, used = 0;  // `used`: CPUs busy in the last while [2^-28]
-    Time used_at = 0;
+    uint64_t busy_cpus = 0;
+    Average used;  // busy CPUs
   };
 
   uint32_t cpus_per_socket() const noexcept { return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt; }
-  static bool later(const Thread* a, const Thread* b) noexcept {
-    return a->vruntime > b->vruntime || (a->vruntime == b->vruntime && a->id > b->id);
-  }
-  void enqueue(Cpu& cpu, Thread& thread) {
-    thread.state = Thread::RUNNABLE;
-    cpu.cold_at = std::min(cpu.cold_at, cold_at(thread));
-    cpu.waiting.push_back(&thread);
-    std::push_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
+  void enqueue(RunQueue& cpu, Thread& thread) {
+    cpu.enqueue(machine_, thread);
     ++queued_;
     if (busy_cpus_ < cpus_.size()) look_again();
   }
   void look_again() {
     if (!calendar.pending(balancer)) calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
-  }
-  Thread* dequeue(Cpu& cpu) {
-    std::pop_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
-    Thread* thread = cpu.waiting.back();
-    cpu.waiting.pop_back();
-    --queued_;
-    return thread;
-  }
-  Time slice(const Cpu& cpu) const noexcept {
-    return std::max<Time>(machine_.sched_latency / (cpu.waiting.size() + 1), machine_.min_granularity);
   }
 
   // What the thread has spent, as time on its core as busy as that is now.
@@ -300,33 +265,49 @@ class System {
     thread.fp = thread.mixed = thread.waiting = 0;
     return time;
   }
-  void account(Thread& thread) noexcept {
-    if (now <= thread.since) return;
-    thread.vruntime += static_cast<int64_t>(now - thread.since);
-    thread.since = now;
-    Cpu& cpu = cpus_[thread.cpu];
-    int64_t least = thread.vruntime;
-    if (!cpu.waiting.empty()) least = std::min(least, cpu.waiting.front()->vruntime);
-    cpu.least = std::max(cpu.least, least);
+
+  // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns whether another CPU had to be told.
+  bool preempt(RunQueue& cpu, const Thread& thread, uint32_t from) noexcept {
+    if (cpu.preempt_at != NEVER || !cpu.preempts(machine_, thread, now)) return false;
+    const bool told = from != thread.cpu && machine_.preempt > 0;
+    cpu.preempt_at = now;
+    if (told) cpu.preempt_at += jitter(machine_.preempt - std::min(machine_.preempt, machine_.interrupt + machine_.switch_time));
+    cpu.interrupt = told ? machine_.interrupt : 0;
+    return told;
+  }
+
+  // A thread wakes up (1) or goes to sleep (-1) on a CPU, `change` of the threads that could run there.
+  void became_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
+    count_runnable(change);
+    if (machine_.base_slice == 0) return;
+    thread.load.pass(now, change < 0);
+    cpu.load.pass(now, cpu.runnable());
   }
 
   // The thread gives its CPU away, and another one gets it.
   void leave(Thread& thread, Thread::State state, Time call = 0) {
-    account(thread);
     const uint32_t number = thread.cpu;
-    Cpu& cpu = cpus_[number];
+    RunQueue& cpu = cpus_[number];
+    cpu.account(thread, now);
     thread.state = state;
-    cpu.preempt = false;
-    cpu.running = nullptr;
+    const Time interrupt = cpu.interrupt;  // which comes in any case, and is charged with the switch that follows
+    cpu.interrupt = 0;
+    cpu.preempt_at = NEVER;
     ++switches_;
     calendar.cancel(thread.id);
-    if (state == Thread::RUNNABLE) {
-      enqueue(cpu, thread);
-    } else {
-      count_runnable(-1);
+    if (state != Thread::RUNNABLE) {
+      became_runnable(thread, cpu, -1);
+      if (state == Thread::ASLEEP) cpu.sleep(machine_, thread, now);
     }
+    cpu.running = nullptr;
+    if (state == Thread::RUNNABLE) enqueue(cpu, thread);
     thread.ran = now;
-    Thread* next = cpu.waiting.empty() ? steal(number) : dequeue(cpu);
+    Thread* next = cpu.dequeue(machine_, now);
+    if (next != nullptr) {
+      --queued_;
+    } else {
+      next = steal(number);
+    }
     if (next == nullptr) {
       count_busy(number, -1);
       cpu_time_ += call;
@@ -336,9 +317,9 @@ class System {
       if (--cores_[core].busy == 0) mark_core(core, false);
       return;
     }
-    give(cpu, *next, number, call + machine_.switch_time + machine_.refill);
+    give(cpu, *next, number, call + interrupt + machine_.switch_time + machine_.refill);
   }
-  void occupy(Cpu& cpu, Thread& thread, uint32_t number, Time latency) {
+  void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
     count_busy(number, 1);
     if (cpu.idle_since > now) cpu_time_ -= cpu.idle_since - now;  // somebody is woken while it goes to sleep
     Socket& socket = sockets_[machine_.socket_of(machine_.core_of(number))];
@@ -351,10 +332,9 @@ class System {
       ++socket.busy_cores;
       ++busy_cores_;
     }
-    thread.vruntime = std::max(thread.vruntime, cpu.least);
     give(cpu, thread, number, latency);
   }
-  void give(Cpu& cpu, Thread& thread, uint32_t number, Time latency) {
+  void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
     move(thread, number);
     cpu.running = &thread;
     thread.state = Thread::RUNNING;
@@ -363,7 +343,15 @@ class System {
   }
   void move(Thread& thread, uint32_t number) noexcept {
     if (thread.cpu == number) return;
-    thread.vruntime += cpus_[number].least - cpus_[thread.cpu].least;
+    RunQueue &from = cpus_[thread.cpu], &to = cpus_[number];
+    thread.vruntime += to.least() - from.least();
+    if (machine_.base_slice != 0) {
+      const uint64_t share = thread.load.at(now, thread.state != Thread::ASLEEP);
+      from.load.pass(now, from.runnable());
+      from.load.part(share);
+      to.load.pass(now, to.runnable());
+      to.load.join(share);
+    }
     thread.cpu = number;
     thread.core = machine_.core_of(number);
   }
@@ -380,29 +368,49 @@ class System {
     --busy_cores_;
   }
 
-  uint32_t choose(const Thread& thread, uint32_t from) const noexcept {
+  uint32_t choose(Thread& thread, uint32_t from) noexcept {
+    record_wake(thread, from);
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
     const uint32_t home = machine_.socket_of(thread.core), wakers = machine_.socket_of(machine_.core_of(from));
     if (cpus_[thread.before].running == nullptr && machine_.socket_of(machine_.core_of(thread.before)) == home) return thread.before;
+    const uint32_t target = follows(thread, from) ? from : thread.cpu;
     for (uint32_t i = 0; i < machine_.sockets + 2; ++i) {
       const uint32_t socket = i == 0 ? home : i == 1 ? wakers : i - 2;
       const uint32_t found = looks(socket) ? idle_in(socket) : NONE;
       if (found != NONE) return found;
     }
-    return cpus_[from].waiting.size() <= cpus_[thread.cpu].waiting.size() ? from : thread.cpu;  // Linux: wake_affine_weight
+    return target;
+  }
+  // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but not if threads there wake each other by
+  // turns. Linux: wake_affine_weight and wake_wide; kernels with CFS by how many wait now.
+  bool follows(Thread& thread, uint32_t from) noexcept {
+    if (machine_.base_slice == 0) return cpus_[from].size() <= cpus_[thread.cpu].size();
+    if (const Thread* waker = cpus_[from].running; waker != nullptr) {
+      const auto [slave, master] = std::minmax(waker->flips, thread.flips);
+      const uint32_t near = machine_.cores_per_chip * machine_.smt;
+      if (slave >= near && master >= slave * near) return false;
+    }
+    const uint64_t share = thread.load.at(now, 0), here = cpus_[from].load.at(now, cpus_[from].runnable()),
+                   there = cpus_[thread.cpu].load.at(now, cpus_[thread.cpu].runnable());
+    return 100 * (here + share) < AFFINE_PCT * (there - std::min(there, share));
+  }
+  // Linux: record_wakee
+  void record_wake(Thread& thread, uint32_t from) noexcept {
+    Thread* waker = cpus_[from].running;
+    if (waker == nullptr) return;
+    if (now - waker->flips_halved >= SECOND) {
+      waker->flips /= 2;
+      waker->flips_halved = now;
+    }
+    if (waker->woke == &thread) return;
+    waker->woke = &thread;
+    ++waker->flips;
   }
   // Whether a wake-up looks for an idle CPU there: Linux, kernel/sched/fair.c, update_idle_cpu_scan.
   bool looks(uint32_t number) const noexcept {
-    const uint64_t n = cpus_per_socket(), share = used(sockets_[number]) * machine_.idle_search / (100 * n);  // [2^-28]
+    const uint64_t n = cpus_per_socket(),
+                   share = sockets_[number].used.at(now, sockets_[number].busy_cpus) * machine_.idle_search / (100 * n);  // [2^-28]
     return ((ONE - std::min(ONE, share * share >> 28)) * n >> 28) > 0;
-  }
-  // CPUs of a socket that were busy in the last while, weighed with a half-life of 32 ms (PELT), or since the run began. [2^-28]
-  uint64_t used(const Socket& socket) const noexcept {
-    const uint64_t passed = std::min<uint64_t>((now - socket.used_at) / NANOSECOND, 8 * MEMORY_NS),
-                   memory = std::min<uint64_t>(socket.used_at / NANOSECOND, MEMORY_NS);
-    if (passed + memory == 0) return 0;
-    const Wide weighed = Wide{socket.used} * memory + Wide{socket.busy_cpus} * ONE * passed;  // beyond 64 bits from 166 busy CPUs on
-    return static_cast<uint64_t>(weighed / (memory + passed));
   }
   uint32_t idle_in(uint32_t socket) const noexcept {
     const uint32_t first = socket * cpus_per_socket();
@@ -438,38 +446,20 @@ class System {
     if (queued_ == 0) return nullptr;
     const uint32_t home = machine_.socket_of(machine_.core_of(number));
     for (const bool near : {true, false}) {
-      Cpu* best = nullptr;
+      RunQueue* best = nullptr;
       for (uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) {
         const bool same = machine_.socket_of(machine_.core_of(cpu)) == home;
-        if (same == near && (best == nullptr || cpus_[cpu].waiting.size() > best->waiting.size()) && cold(cpus_[cpu]) != NONE)
-          best = &cpus_[cpu];
+        if (same == near && (best == nullptr || cpus_[cpu].size() > best->size()) && cpus_[cpu].has_cold(machine_, now)) best = &cpus_[cpu];
       }
-      if (best != nullptr) return take_out(*best, cold(*best));
+      if (best == nullptr) continue;
+      Thread* thread = best->take_cold(machine_, now);
+      --queued_;
+      move(*thread, number);
+      if (machine_.base_slice != 0) cpus_[number].admit(machine_, *thread, now);
+      return thread;
     }
     look_again();
     return nullptr;
-  }
-  // The place of the waiting thread whose cache counts as cold and who has run least; NONE if there is none. How the heap lies in memory
-  // is the library's choice, and must not decide.
-  uint32_t cold(Cpu& cpu) const noexcept {
-    if (now < cpu.cold_at) return NONE;
-    Time first = UINT64_MAX;
-    uint32_t best = NONE;
-    for (uint32_t place = 0; place < cpu.waiting.size(); ++place) {
-      const Time when = cold_at(*cpu.waiting[place]);
-      first = std::min(first, when);
-      if (when <= now && (best == NONE || later(cpu.waiting[best], cpu.waiting[place]))) best = place;
-    }
-    cpu.cold_at = first;
-    return best;
-  }
-  Time cold_at(const Thread& thread) const noexcept { return thread.ran == 0 ? 0 : thread.ran + machine_.migration_cost; }
-  Thread* take_out(Cpu& cpu, uint32_t place) {
-    Thread* thread = cpu.waiting[place];
-    cpu.waiting.erase(cpu.waiting.begin() + place);
-    std::make_heap(cpu.waiting.begin(), cpu.waiting.end(), later);
-    --queued_;
-    return thread;
   }
   // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer.
   Time hold_bucket(WaitQueue& queue, Time when) {
@@ -489,17 +479,16 @@ class System {
     integrate();
     busy_cpus_ += static_cast<uint64_t>(change);
     Socket& socket = sockets_[machine_.socket_of(machine_.core_of(cpu))];
-    socket.used = used(socket);
-    socket.used_at = now;
+    socket.used.pass(now, socket.busy_cpus);
     socket.busy_cpus += static_cast<uint64_t>(change);
   }
   void count_runnable(int change) noexcept { integrate(), runnable_ += static_cast<uint64_t>(change); }
 
-  __extension__ using Wide = unsigned __int128;
   static constexpr uint32_t NONE = UINT32_MAX;
-  static constexpr uint64_t ONE = 1 << 28, MEMORY_NS = 46'000'000;
+  static constexpr uint64_t ONE = Average::ONE;
+  static constexpr uint64_t AFFINE_PCT = 108;  // imbalance_pct of CPUs that share a cache is 117, and half of what is above 100 counts
   const Machine& machine_;
-  std::vector<Cpu> cpus_;
+  std::vector<RunQueue> cpus_;
   std::vector<Core> cores_;
   std::vector<Socket> sockets_;
   uint64_t random_;

@@ -1,0 +1,210 @@
+// run_queue.hpp - the threads of one CPU, and which of them runs next.
+//
+//   CFS    who has the smallest virtual run time. A slice is the latency over the threads there, at least the granularity. A sleeper gets
+//          half a latency of credit, and preempts who runs if that is ahead by more than the granularity.
+//   EEVDF  from Linux 6.6 on (a machine with a base slice): of those that have had no more than their share, so whose virtual run time is
+//          not beyond the mean, who has the earliest deadline: a base slice after its request. A sleeper is owed what it was owed when it
+//          went to sleep. Who goes to sleep and has had more than its share lingers until the others have caught up (delayed dequeue);
+//          woken meanwhile it goes on where it is, and no CPU is chosen. Who runs is preempted by the thread that was woken last once it
+//          has had its share, and by any at a tick, or when one is woken, once its request is done.
+//          (Linux 6.18, kernel/sched/fair.c: __pick_eevdf, place_entity, dequeue_entity, check_preempt_wakeup_fair.)
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "machine.hpp"
+#include "thread.hpp"
+
+namespace millrace::sim {
+
+class RunQueue {
+ public:
+  Thread* running = nullptr;
+  Time idle_since = 0;
+  Time preempt_at = NEVER;  // when who runs learns that it is to give its CPU away
+  Time interrupt = 0;       // what learning it takes
+  Average load;             // threads that could have run, of those that ran here last
+
+  bool empty() const noexcept { return waiting_.empty(); }
+  size_t size() const noexcept { return waiting_.size(); }
+  uint64_t runnable() const noexcept { return waiting_.size() + (running != nullptr); }
+  int64_t least() const noexcept { return least_; }
+
+  // Time passes for the thread, which runs.
+  void account(Thread& thread, Time now) noexcept {
+    if (now <= thread.since) return;
+    thread.vruntime += static_cast<int64_t>(now - thread.since);
+    thread.since = now;
+    // of the first one of the heap; EEVDF has no use for it while somebody runs
+    least_ = std::max(least_, waiting_.empty() ? thread.vruntime : std::min(thread.vruntime, waiting_.front()->vruntime));
+  }
+
+  // A thread that was asleep, or in another run queue, gets its place.
+  void admit(const Machine& machine, Thread& thread, Time now) noexcept {
+    if (machine.base_slice == 0) {
+      const int64_t credit = running == nullptr ? 0 : static_cast<int64_t>(machine.sched_latency / 2);
+      thread.vruntime = std::max(thread.vruntime, least_ - credit);
+      return;
+    }
+    const auto others = static_cast<int64_t>(queued() + (running != nullptr));
+    thread.vruntime = others == 0 ? least_ : mean(now) - thread.lag * (others + 1) / others;  // so that it has that lag once it is there
+    thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
+  }
+  void enqueue(const Machine& machine, Thread& thread) {
+    thread.state = Thread::RUNNABLE;
+    cold_at_ = std::min(cold_at_, cold_at(machine, thread));
+    waiting_.push_back(&thread);
+    if (machine.base_slice == 0) {
+      std::push_heap(waiting_.begin(), waiting_.end(), later);
+    } else {
+      sum_ += thread.vruntime;
+    }
+  }
+  // The next one to run; null if nobody waits. Nobody runs now.
+  Thread* dequeue(const Machine& machine, Time now) {
+    if (machine.base_slice == 0) {
+      if (waiting_.empty()) return nullptr;
+      std::pop_heap(waiting_.begin(), waiting_.end(), later);
+      Thread* thread = waiting_.back();
+      waiting_.pop_back();
+      return thread;
+    }
+    for (;;) {
+      Thread* next = earliest(now, nullptr);
+      if (next == nullptr) return nullptr;
+      least_ = std::max(least_, mean(now));
+      remove(next->lingers ? lingering_ : waiting_, next);
+      if (!next->lingers) return next;
+      next->lingers = false;
+      next->lag = 0;  // nothing is owed to who has slept meanwhile (DELAY_ZERO)
+    }
+  }
+
+  // The thread, which runs, goes to sleep.
+  void sleep(const Machine& machine, Thread& thread, Time now) {
+    if (machine.base_slice == 0) return;
+    const int64_t middle = mean(now), most = static_cast<int64_t>(std::max(2 * machine.base_slice, machine.tick));
+    thread.lag = std::min(middle - thread.vruntime, most);
+    thread.lingers = thread.lag < 0;
+    if (!thread.lingers) return;
+    lingering_.push_back(&thread);
+    sum_ += thread.vruntime;
+  }
+  // Who lingers is woken: it waits again.
+  void wake(const Machine& machine, Thread& thread, Time now) {
+    remove(lingering_, &thread);
+    thread.lingers = false;
+    if (thread.vruntime < mean(now)) {
+      thread.lag = 0;
+      admit(machine, thread, now);
+    }
+    enqueue(machine, thread);
+  }
+  // The thread, which runs, lets others go first.
+  void yield(const Machine& machine, Thread& thread, Time now) noexcept {
+    if (machine.base_slice == 0) {
+      thread.vruntime = std::max(thread.vruntime, waiting_.front()->vruntime + 1);
+    } else if (thread.vruntime <= mean(now)) {  // it forfeits the rest of its request
+      thread.vruntime = thread.deadline;
+      thread.deadline += static_cast<int64_t>(machine.base_slice);
+    }
+  }
+
+  // Whether the thread that was woken just now, and waits, is to run at once.
+  bool preempts(const Machine& machine, const Thread& woken, Time now) const noexcept {
+    if (machine.base_slice == 0) {
+      const int64_t lead = running->vruntime + static_cast<int64_t>(now - running->since) - woken.vruntime;
+      return now >= running->since && lead > static_cast<int64_t>(machine.wakeup_granularity);
+    }
+    if (running->vruntime_at(now) >= running->deadline) return true;
+    return running->vruntime_at(now) > mean(now) && earliest(now, nullptr) == &woken;
+  }
+  // Whether the thread, which runs and is between two steps, gives its CPU away.
+  bool gives_way(const Machine& machine, Thread& thread, Time now) {
+    const bool told = now >= preempt_at, ticked = now / machine.tick != ticked_;
+    if (told || waiting_.empty()) preempt_at = NEVER;
+    ticked_ = now / machine.tick;
+    if (waiting_.empty()) return false;
+    if (machine.base_slice == 0) return told || now - thread.slice_began >= slice(machine);
+    if (!told && !(ticked && thread.vruntime >= thread.deadline)) return false;
+    if (thread.vruntime >= thread.deadline) thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
+    return earliest(now, thread.vruntime <= mean(now) ? &thread : nullptr) != &thread;
+  }
+
+  // Whether one of those that wait has a cache that counts as cold, so that another CPU may take it.
+  bool has_cold(const Machine& machine, Time now) noexcept { return cold(machine, now) != NONE; }
+  // Of those, who has run least.
+  Thread* take_cold(const Machine& machine, Time now) {
+    const uint32_t place = cold(machine, now);
+    Thread* thread = waiting_[place];
+    if (machine.base_slice == 0) {
+      waiting_.erase(waiting_.begin() + place);
+      std::make_heap(waiting_.begin(), waiting_.end(), later);
+    } else {
+      thread->lag = mean(now) - thread->vruntime;
+      remove(waiting_, thread);
+    }
+    return thread;
+  }
+
+ private:
+  static bool later(const Thread* a, const Thread* b) noexcept {
+    return a->vruntime > b->vruntime || (a->vruntime == b->vruntime && a->id > b->id);
+  }
+  static bool sooner(const Thread* a, const Thread* b) noexcept {
+    return a->deadline < b->deadline || (a->deadline == b->deadline && a->id < b->id);
+  }
+  static Time cold_at(const Machine& machine, const Thread& thread) noexcept {
+    return thread.ran == 0 ? 0 : thread.ran + machine.migration_cost;
+  }
+  Time slice(const Machine& machine) const noexcept {
+    return std::max<Time>(machine.sched_latency / (waiting_.size() + 1), machine.min_granularity);
+  }
+  size_t queued() const noexcept { return waiting_.size() + lingering_.size(); }
+  // Of the virtual run times of all that are here; of the last ones if there are none.
+  int64_t mean(Time now) const noexcept {
+    const auto threads = static_cast<int64_t>(queued() + (running != nullptr));
+    return threads == 0 ? least_ : (sum_ + (running != nullptr ? running->vruntime_at(now) : 0)) / threads;
+  }
+  // Of those that have had no more than their share, and `best`, who has the earliest deadline.
+  Thread* earliest(Time now, Thread* best) const noexcept {
+    const int64_t middle = mean(now);
+    for (const std::vector<Thread*>* threads : {&waiting_, &lingering_}) {
+      for (Thread* thread : *threads) {
+        if (thread->vruntime <= middle && (best == nullptr || sooner(thread, best))) best = thread;
+      }
+    }
+    return best;
+  }
+  void remove(std::vector<Thread*>& from, Thread* thread) noexcept {
+    sum_ -= thread->vruntime;
+    *std::find(from.begin(), from.end(), thread) = from.back();
+    from.pop_back();
+  }
+  // The place of the waiting thread whose cache counts as cold and who has run least; NONE if there is none. How threads lie in memory
+  // is the library's choice, and must not decide.
+  uint32_t cold(const Machine& machine, Time now) noexcept {
+    if (now < cold_at_) return NONE;
+    Time first = UINT64_MAX;
+    uint32_t best = NONE;
+    for (uint32_t place = 0; place < waiting_.size(); ++place) {
+      const Time when = cold_at(machine, *waiting_[place]);
+      first = std::min(first, when);
+      if (when <= now && (best == NONE || later(waiting_[best], waiting_[place]))) best = place;
+    }
+    cold_at_ = first;
+    return best;
+  }
+
+  static constexpr uint32_t NONE = UINT32_MAX;
+  std::vector<Thread*> waiting_;    // CFS: a heap, the smallest virtual run time in front
+  std::vector<Thread*> lingering_;  // EEVDF
+  int64_t sum_ = 0;                 // EEVDF: of the virtual run times in both
+  int64_t least_ = 0;               // virtual run time that no thread here is far behind
+  Time cold_at_ = 0;                // before it no waiting thread's cache counts as cold: spares a look at all of them
+  Time ticked_ = 0;
+};
+
+}  // namespace millrace::sim
