@@ -1,4 +1,4 @@
-"""Where tuples are read from when caches do not hold what queues hold: from another socket's memory, if written there."""
+"""Where tuples are read from, and copied to, when caches do not hold all queues."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import topologies
 from harness.machine import MACHINES
-from harness.models import Dedicated
+from harness.models import Dedicated, Dynamic
 from tests.runtime.shapes import pipeline
 from tests.simulator.runs import simulated
 
@@ -44,3 +45,19 @@ def test_what_another_socket_wrote_and_no_cache_holds_comes_from_its_memory(mach
 
 def test_what_caches_hold_does_not() -> None:
     assert rate("xeon", latency__dram_remote=50_000.0) == rate("xeon", latency__dram_remote=150.0)
+
+
+def test_a_queue_that_comes_round_sooner_than_others_is_filled_in_a_cache() -> None:
+    """A tuple lies in one of 20 queues, 80 MiB together, and then in the sink's: 4 MiB, each of them used 20 times as often.
+
+    So it is copied twice, but to memory only once, which is slow here: more is copied than if both were.
+    """
+    slow = 8.0  # GB/s
+    graph = topologies.find("data-parallel").build(width=20, cost=1, payload=4096, seed=1)
+    model = Dynamic(threads=1, queue_capacity=1000)
+    engine = simulated(graph, model, "local", constants={"copy.socket_dram": slow})
+    engine.start()
+    engine.sample(0.01)
+    sample = engine.sample(0.03)
+    engine.stop(drain=False, timeout_s=0.0)
+    assert 2 * 4096 * sample.sink_tuples / sample.elapsed_s / 1e9 > 1.5 * slow
