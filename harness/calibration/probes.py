@@ -207,10 +207,8 @@ def system(setting: Setting) -> Values:
         # two threads by turns find all that the system knows of them in the nearest cache; one of many does not
         values["os.switch_us"] = max(LEAST, switch_ns + max(0.0, crowd_ns - hand_over_ns)) / 1000
         values["os.sleep_us"] = max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
+        values |= _interrupts(setting, 2 * switch_ns + 1000 * values["os.sleep_us"])
     values |= _wakes(setting)
-    if switches and "os.interrupt_us" in values:
-        # the worker lost two switches, and what the woken thread did, besides the interrupt
-        values["os.interrupt_us"] = max(LEAST, values["os.interrupt_us"] - 2 * switch_ns / 1000 - values["os.sleep_us"])
     if (asked_ms := slice_of_eevdf()) is not None:
         values["os.sched_base_slice_us"] = 1000 * asked_ms
     return values
@@ -226,17 +224,29 @@ def slice_of_eevdf(path: Path = Path("/proc/self/sched")) -> float | None:
     return None if found is None else int(found.group(1)) / 1e6
 
 
+def _interrupts(setting: Setting, woken_ns: float) -> Values:
+    """A thread woken on another core, the nearest, that is busy. `woken_ns`: of two switches and what the woken thread does."""
+    near = setting.host.nearest()
+    if near is None:
+        return {}
+    _, pair = near
+    queued_ns, _, _ = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=False)
+    _, taken_ns, lost_ns = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=True)
+    return {
+        "os.wake_elsewhere_us": queued_ns / 1000,
+        "os.preempt_us": taken_ns / 1000,
+        "os.interrupt_us": max(LEAST, (lost_ns - woken_ns) / 1000),
+    }
+
+
 def _wakes(setting: Setting) -> Values:
-    """A thread woken on another core, the nearest: idle for a moment, idle as long as each idle state asks for, and busy."""
+    """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as each idle state asks for."""
     near = setting.host.nearest()
     if near is None:
         return {}
     _, pair = near
     call_ns, soon_ns = futexes.wake(pair, setting.times(200), SHORT_IDLE_S)
     values = {"os.wake_caller_us": call_ns / 1000, "os.wake_us": soon_ns / 1000}
-    queued_ns, _, _ = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=False)
-    _, taken_ns, lost_ns = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=True)
-    values |= {"os.wake_elsewhere_us": queued_ns / 1000, "os.preempt_us": taken_ns / 1000, "os.interrupt_us": lost_ns / 1000}
     for name, residency_us in (setting.idle_states or {}).items():
         idle_s = max(3 * residency_us * 1e-6, 2 * SHORT_IDLE_S)
         _, late_ns = futexes.wake(pair, setting.times(min(200, int(0.02 / idle_s) + 1)), idle_s)

@@ -144,6 +144,15 @@ def test_with_eevdf_who_went_to_sleep_in_debt_is_woken_where_it_was_though_anoth
     assert (bench.cpu(sleeper) == bench.cpu(other)) == lingers
 
 
+def test_with_eevdf_a_woken_thread_follows_its_waker_if_no_more_is_to_do_there() -> None:
+    """Each CPU has one thread that computes; with two beside the waker it stays (the test of interrupts)."""
+    bench = Bench(machine_of(2, **EEVDF), 3)
+    sleeper, waker = bench.wait(), bench.wake(at=101 * MILLISECOND)
+    other = bench.compute(10 * SECOND)
+    bench.run(101.1 * MILLISECOND)
+    assert bench.cpu(sleeper) == bench.cpu(waker) != bench.cpu(other)
+
+
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("scheduler", [{"os.sched_wakeup_granularity_us": 1000}, EEVDF], ids=["CFS", "EEVDF"])
 def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the_profile_has_one(

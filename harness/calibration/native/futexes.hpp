@@ -70,7 +70,7 @@ inline double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept {
   return late(0) - sharp;  // 0: the default again
 }
 
-// -- threads on one CPU -----------------------------------------------------------------------------------------------------------
+// -- threads on one CPU ---------------------------------------------------------------------------------------------------------------
 
 // ns from one of so many threads to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch.
 inline double hand_over_ns(int cpu, int threads, uint32_t rounds) noexcept {
@@ -131,41 +131,61 @@ struct Waking {
   double awake_ns;  // from before the call to the woken thread's first look at the clock
 };
 
-// Lower quartiles: where another process has the sleeper's CPU, a thread is woken late, and that is not what is asked.
+// A thread that sleeps again and again, and what it takes to wake it.
+class Sleeper {
+ public:
+  explicit Sleeper(uint32_t calls) : call_(calls), awake_(calls) {}
+
+  void sleep() noexcept {
+    for (uint32_t k = 0; k < call_.size(); ++k) {
+      about_to_sleep_.store(k + 1, std::memory_order_release);
+      while (word_.load(std::memory_order_acquire) == k) futex_sleep(word_, k);
+      awake_at_.store(now_ns(), std::memory_order_release);
+    }
+  }
+  // Wake it for the k-th time; `waits`: what the waker does until the sleeper is about to sleep, and until it is awake; `before`, `after`: the call.
+  template <class Waits, class Before, class After>
+  void wake(uint32_t k, Waits waits, Before before, After after) noexcept {
+    while (about_to_sleep_.load(std::memory_order_acquire) != k + 1) waits();
+    before();
+    awake_at_.store(0, std::memory_order_relaxed);
+    const int64_t begin = now_ns();
+    word_.store(k + 1, std::memory_order_release);
+    futex_wake(word_);
+    call_[k] = now_ns() - begin;
+    after();
+    int64_t at;
+    while ((at = awake_at_.load(std::memory_order_acquire)) == 0) waits();
+    awake_[k] = at - begin;
+  }
+  // Lower quartiles: where another process has the sleeper's CPU, a thread is woken late, and that is not what is asked.
+  Waking took() noexcept { return {quartile(call_), quartile(awake_)}; }
+
+ private:
+  static double quartile(std::vector<int64_t>& times) noexcept {
+    std::nth_element(times.begin(), times.begin() + times.size() / 4, times.end());
+    return static_cast<double>(times[times.size() / 4]);
+  }
+  Futex word_{0};
+  std::atomic<uint32_t> about_to_sleep_{0};
+  std::atomic<int64_t> awake_at_{0};
+  std::vector<int64_t> call_, awake_;
+};
+
 // The second CPU's thread sleeps, for `idle_ns` or more, until the first one's wakes it; `calls` times. The CPUs may be the same one.
 inline Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept {
-  Futex word{0};
-  std::atomic<uint32_t> about_to_sleep{0};
-  std::atomic<int64_t> awake_at{0};
-  std::vector<int64_t> call(calls), awake(calls);
+  Sleeper sleeper(calls);
   const bool shared = two_cpus[0] == two_cpus[1];
   const int error = together(two_cpus, 2, [&](int i) {
     be_of_the_batch_kind();
-    if (i == 1) {
-      for (uint32_t k = 0; k < calls; ++k) {
-        about_to_sleep.store(k + 1, std::memory_order_release);
-        while (word.load(std::memory_order_acquire) == k) futex_sleep(word, k);
-        awake_at.store(now_ns(), std::memory_order_release);
-      }
-      return;
-    }
-    for (uint32_t k = 0; k < calls; ++k) {
-      while (about_to_sleep.load(std::memory_order_acquire) != k + 1) shared ? yield_thread() : pause_core();
+    if (i == 1) return sleeper.sleep();
+    const auto waits = [&] { shared ? yield_thread() : pause_core(); };
+    const auto idles = [&] {
       if (!shared) busy_wait(idle_ns);
-      awake_at.store(0, std::memory_order_relaxed);
-      const int64_t begin = now_ns();
-      word.store(k + 1, std::memory_order_release);
-      futex_wake(word);
-      call[k] = now_ns() - begin;
-      int64_t at;
-      while ((at = awake_at.load(std::memory_order_acquire)) == 0) shared ? yield_thread() : pause_core();
-      awake[k] = at - begin;
-    }
+    };
+    for (uint32_t k = 0; k < calls; ++k) sleeper.wake(k, waits, idles, [] {});
   });
-  if (error != 0) return {-static_cast<double>(error), 0.0};
-  std::nth_element(call.begin(), call.begin() + calls / 4, call.end());
-  std::nth_element(awake.begin(), awake.begin() + calls / 4, awake.end());
-  return {static_cast<double>(call[calls / 4]), static_cast<double>(awake[calls / 4])};
+  return error == 0 ? sleeper.took() : Waking{-static_cast<double>(error), 0.0};
 }
 
 struct Interrupting {
@@ -178,11 +198,9 @@ struct Interrupting {
 inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bool takes) noexcept {
   constexpr int64_t LEAST_LOST_NS = 500;  // more than a look at the clock takes
   const int seats[3] = {two_cpus[0], two_cpus[1], two_cpus[1]};
-  Futex word{0};
-  std::atomic<uint32_t> about_to_sleep{0};
-  std::atomic<int64_t> awake_at{0};
+  Sleeper sleeper(calls);
   std::atomic<bool> give{false}, done{false};
-  std::vector<int64_t> call(calls), awake(calls), lost;
+  std::vector<int64_t> lost;
   lost.reserve(4 * calls);
   const int error = together(seats, 3, [&](int i) {
     if (i == 2) {
@@ -198,35 +216,21 @@ inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t
     }
     if (i == 1) {
       if (!takes) be_of_the_batch_kind();
-      for (uint32_t k = 0; k < calls; ++k) {
-        about_to_sleep.store(k + 1, std::memory_order_release);
-        while (word.load(std::memory_order_acquire) == k) futex_sleep(word, k);
-        awake_at.store(now_ns(), std::memory_order_release);
-      }
-      return;
+      return sleeper.sleep();
     }
-    for (uint32_t k = 0; k < calls; ++k) {
-      while (about_to_sleep.load(std::memory_order_acquire) != k + 1) pause_core();
+    const auto works = [&] {
       give.store(false, std::memory_order_release);
       busy_wait(gap_ns);
-      awake_at.store(0, std::memory_order_relaxed);
-      const int64_t begin = now_ns();
-      word.store(k + 1, std::memory_order_release);
-      futex_wake(word);
-      call[k] = now_ns() - begin;
-      if (!takes) give.store(true, std::memory_order_release);
-      int64_t at;
-      while ((at = awake_at.load(std::memory_order_acquire)) == 0) pause_core();
-      awake[k] = at - begin;
-    }
+    };
+    const auto gives = [&] { give.store(!takes, std::memory_order_release); };
+    for (uint32_t k = 0; k < calls; ++k) sleeper.wake(k, pause_core, works, gives);
     done.store(true, std::memory_order_release);
   });
   if (error != 0) return {-static_cast<double>(error), 0.0, 0.0};
   if (lost.empty()) lost.push_back(0);
-  std::nth_element(call.begin(), call.begin() + calls / 4, call.end());
-  std::nth_element(awake.begin(), awake.begin() + calls / 4, awake.end());
   std::nth_element(lost.begin(), lost.begin() + lost.size() / 2, lost.end());
-  return {static_cast<double>(call[calls / 4]), static_cast<double>(awake[calls / 4]), static_cast<double>(lost[lost.size() / 2])};
+  const Waking took = sleeper.took();
+  return {took.call_ns, took.awake_ns, static_cast<double>(lost[lost.size() / 2])};
 }
 
 // -- who runs when two want to ----------------------------------------------------------------------------------------------------------

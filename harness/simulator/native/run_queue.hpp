@@ -37,7 +37,7 @@ class RunQueue {
     if (now <= thread.since) return;
     thread.vruntime += static_cast<int64_t>(now - thread.since);
     thread.since = now;
-    // of the first one of the heap; EEVDF has no use for it while somebody runs
+    // EEVDF: front() is any of them, which does no harm, since `least_` is looked at only where nobody is
     least_ = std::max(least_, waiting_.empty() ? thread.vruntime : std::min(thread.vruntime, waiting_.front()->vruntime));
   }
 
@@ -123,12 +123,12 @@ class RunQueue {
   }
   // Whether the thread, which runs and is between two steps, gives its CPU away.
   bool gives_way(const Machine& machine, Thread& thread, Time now) {
-    const bool told = now >= preempt_at, ticked = now / machine.tick != ticked_;
+    const bool told = now >= preempt_at;
     if (told || waiting_.empty()) preempt_at = NEVER;
+    if (machine.base_slice == 0) return !waiting_.empty() && (told || now - thread.slice_began >= slice(machine));
+    const bool ticked = now / machine.tick != ticked_;
     ticked_ = now / machine.tick;
-    if (waiting_.empty()) return false;
-    if (machine.base_slice == 0) return told || now - thread.slice_began >= slice(machine);
-    if (!told && !(ticked && thread.vruntime >= thread.deadline)) return false;
+    if (waiting_.empty() || (!told && !(ticked && thread.vruntime >= thread.deadline))) return false;
     if (thread.vruntime >= thread.deadline) thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
     return earliest(now, thread.vruntime <= mean(now) ? &thread : nullptr) != &thread;
   }

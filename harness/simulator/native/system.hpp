@@ -159,7 +159,7 @@ class System {
     calendar.cancel(thread.id);
     if (thread.lingers) {  // in its run queue still: it goes on there
       RunQueue& cpu = cpus_[thread.cpu];
-      became_runnable(thread, cpu, 1);
+      change_runnable(thread, cpu, 1);
       cpu.wake(machine_, thread, now);
       ++queued_;
       return preempt(cpu, thread, from);
@@ -168,7 +168,7 @@ class System {
     RunQueue& cpu = cpus_[target];
     if (cpus_[thread.cpu].running != nullptr) thread.before = thread.cpu;  // as Linux does: recent_used_cpu
     move(thread, target);
-    became_runnable(thread, cpu, 1);
+    change_runnable(thread, cpu, 1);
     cpu.admit(machine_, thread, now);
     if (cpu.running == nullptr) {
       const Time idle = now - std::min(now, cpu.idle_since);
@@ -277,7 +277,7 @@ class System {
   }
 
   // A thread wakes up (1) or goes to sleep (-1) on a CPU, `change` of the threads that could run there.
-  void became_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
+  void change_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
     count_runnable(change);
     if (machine_.base_slice == 0) return;
     thread.load.pass(now, change < 0);
@@ -296,7 +296,7 @@ class System {
     ++switches_;
     calendar.cancel(thread.id);
     if (state != Thread::RUNNABLE) {
-      became_runnable(thread, cpu, -1);
+      change_runnable(thread, cpu, -1);
       if (state == Thread::ASLEEP) cpu.sleep(machine_, thread, now);
     }
     cpu.running = nullptr;
