@@ -4,13 +4,10 @@
 // waker's part and the switch can be told apart.
 #pragma once
 
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,15 +15,11 @@
 #include <memory>
 #include <vector>
 
+#include "futex.hpp"
 #include "pinned.hpp"
 #include "thread.hpp"
 
 namespace millrace {
-
-using Futex = std::atomic<uint32_t>;
-
-inline void futex_sleep(Futex& word, uint32_t seen) noexcept { syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0); }
-inline long futex_wake(Futex& word) noexcept { return syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
 
 inline void be_of_the_batch_kind() noexcept {
   const sched_param none{};

@@ -1,20 +1,24 @@
 // parking.hpp - where a thread sleeps until another changes an atomic word, without CPU time and without lost wake-ups (ASLEEP).
 //
-//   waiter     adds itself to waiters_, then looks at the word once more, then sleeps
-//   notifier   changes the word, then adds 0 to waiters_ and looks at what it was; not 0 -> wakes
+//   waiter     puts itself on the list, and so adds itself to waiters_, then looks at the word once more, then sleeps until it is called
+//   notifier   changes the word, then adds 0 to waiters_ and looks at what it was; not 0 -> takes the first one off the list and calls it
 //
 // Edge  ANNOUNCE  waiters_.fetch_add on one side -> waiters_.fetch_add on the other
-// Both change one word, so one of the two comes first, and the later one sees what the earlier thread did before: either the waiter sees the
-// new word and does not sleep, or the notifier sees the waiter. Adding 0 orders the word's change (a release store elsewhere) before the look.
-// The mutex closes the gap between the waiter's last look and its sleep.
+// Edge  CALLED    Waiter::called.store, release -> Waiter::called.load, acquire
+// Both sides change waiters_, so one of the two comes first, and the later one sees what the earlier thread did before: either the waiter
+// sees the new word and does not sleep, or the notifier sees the waiter. Adding 0 orders the word's change (a release store elsewhere)
+// before the look. Who has been called is off the list, and counted no more: whoever comes next calls the next one, or nobody.
+//
+// Not a condition variable: there a woken thread takes a mutex before it goes on. Those that find it taken sleep once more, each until the one
+// before it has had a CPU and given the mutex back, while the queue that they wait for is empty. Here only who is about to sleep takes it.
 // Checked by: tests/native/stress_parking.cpp
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
+
+#include "futex.hpp"
 
 namespace millrace {
 
@@ -22,54 +26,83 @@ class Parking {
  public:
   // Sleeps while `word` is still `seen` and `stop` is not set.
   void sleep_while(const std::atomic<uint64_t>& word, uint64_t seen, const std::atomic<bool>& stop) noexcept {
-    waiters_.fetch_add(1, std::memory_order_seq_cst);  // ANNOUNCE
-    {
-      std::unique_lock lock(mutex_);
-      while (word.load(std::memory_order_seq_cst) == seen && !stop.load(std::memory_order_seq_cst)) wake_.wait(lock);
-    }
-    waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    const auto waits = [&] { return word.load(std::memory_order_seq_cst) == seen && !stop.load(std::memory_order_seq_cst); };
+    do {
+      Waiter self;
+      announce(self);
+      if (!waits()) return withdraw(self);
+      while (self.called.load(std::memory_order_acquire) == 0) futex_sleep(self.called, 0);  // CALLED
+    } while (waits());
   }
 
   // Sleeps until woken, `stop` is set, or `most_ns` have passed.
   void sleep_for(int64_t most_ns, const std::atomic<bool>& stop) noexcept {
-    waiters_.fetch_add(1, std::memory_order_seq_cst);  // ANNOUNCE
-    {
-      std::unique_lock lock(mutex_);
-      if (!stop.load(std::memory_order_seq_cst)) wake_.wait_until(lock, Clock::now() + std::chrono::nanoseconds(most_ns));
-    }
-    waiters_.fetch_sub(1, std::memory_order_seq_cst);
+    const timespec most{most_ns / 1'000'000'000, most_ns % 1'000'000'000};
+    Waiter self;
+    announce(self);
+    if (!stop.load(std::memory_order_seq_cst)) futex_sleep(self.called, 0, &most);
+    withdraw(self);
   }
 
   // After the word was changed. Wakes one waiter, if there is any.
   void wake_one() noexcept {
-    if (waiters_.fetch_add(0, std::memory_order_seq_cst) == 0) return;  // ANNOUNCE
+    if (!somebody()) return;
+    Futex* called;
     {
       const std::lock_guard lock(mutex_);
+      called = call_first();
     }
-    wake_.notify_one();
+    if (called != nullptr) futex_wake(*called);  // which may be gone: then nobody sleeps there, or somebody who looks again
   }
 
   // After the word or a stop flag was changed. Wakes all waiters.
   void wake_all() noexcept {
-    if (waiters_.fetch_add(0, std::memory_order_seq_cst) == 0) return;  // ANNOUNCE
-    {
-      const std::lock_guard lock(mutex_);
-    }
-    wake_.notify_all();
+    if (!somebody()) return;
+    const std::lock_guard lock(mutex_);
+    while (Futex* called = call_first()) futex_wake(*called);
   }
 
   // Whether somebody sleeps here, as far as this thread can tell without ordering anything: for wake-ups that may be missed.
   bool somebody_guess() const noexcept { return waiters_.load(std::memory_order_relaxed) != 0; }
 
  private:
-#if defined(__SANITIZE_THREAD__)
-  using Clock = std::chrono::system_clock;  // the timed wait on the steady clock is a call that the ThreadSanitizer of gcc 12 does not know
-#else
-  using Clock = std::chrono::steady_clock;
-#endif
+  struct Link {
+    Link *next = this, *previous = this;
+  };
+  struct Waiter : Link {  // on the stack of the thread that waits
+    Futex called{0};      // set with the mutex held, and then nothing of it is touched any more
+  };
+
+  bool somebody() noexcept { return waiters_.fetch_add(0, std::memory_order_seq_cst) != 0; }  // ANNOUNCE
+
+  void announce(Waiter& self) noexcept {
+    const std::lock_guard lock(mutex_);
+    self.previous = waiting_.previous;
+    self.next = &waiting_;
+    self.previous->next = self.next->previous = &self;
+    waiters_.fetch_add(1, std::memory_order_seq_cst);  // ANNOUNCE
+  }
+  void withdraw(Waiter& self) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (self.called.load(std::memory_order_relaxed) == 0) remove(self);
+  }
+  Futex* call_first() noexcept {
+    if (waiting_.next == &waiting_) return nullptr;
+    Waiter& first = static_cast<Waiter&>(*waiting_.next);
+    remove(first);
+    Futex* called = &first.called;
+    called->store(1, std::memory_order_release);  // CALLED
+    return called;
+  }
+  void remove(Link& link) noexcept {
+    link.previous->next = link.next;
+    link.next->previous = link.previous;
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
   std::atomic<uint32_t> waiters_{0};
   std::mutex mutex_;
-  std::condition_variable wake_;
+  Link waiting_;  // the first one is the next
 };
 
 }  // namespace millrace
