@@ -48,7 +48,7 @@ examples:
       some cases only: topology, cost, payload and model may be given, several values of one are alternatives
 
   millrace validate --measured results/validation.measured.jsonl
-      new predictions beside what was measured before: a minute or two, for those who work on the simulator
+      new predictions beside what was measured before: about three minutes, for those who work on the simulator
 
 `millrace calibrate` makes the profile."""
 
@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict, measure, compare; returns 1 if a target is missed and --strict was given."""
-    from harness.validation.cases import cases
+    from harness.validation.cases import PREDICTIONS, cases
     from harness.validation.comparison import compare
     from harness.validation.report import report
     from harness.validation.session import RecordLog, kept, left, read_measured, rounds
@@ -125,7 +125,8 @@ def run(args: argparse.Namespace) -> int:
     before = read_measured(log, "--resume") if args.resume and log.exists() else []
     records = _given(Path(args.measured), chosen) if args.measured else kept(before, specs)
     due = left(specs, records)
-    with Countdown("validate", PREDICT_S * len(chosen) + MEASURE_S * len(due), len(chosen) + len(due)) as line:
+    foreseen = PREDICTIONS * len(chosen)
+    with Countdown("validate", PREDICT_S * foreseen + MEASURE_S * len(due), foreseen + len(due)) as line:
         if args.resume:
             line.note(f"{len(records)} of {len(specs)} measured runs are there already")
         elif specs and log.exists():
@@ -188,10 +189,12 @@ def _given(path: Path, chosen: Sequence[Case]) -> list[dict[str, Any]]:
 
 def _predict(chosen: Sequence[Case], path: Path, line: Countdown) -> list[dict[str, Any]]:
     from harness.measurement.records import write_records
+    from harness.validation.cases import PREDICTIONS
     from harness.validation.session import predict
 
     records = []
-    for record in predict([case.predicted() for case in chosen], lambda spec, phase: line.show(_what(spec, phase))):
+    specs = [case.predicted(repeat) for case in chosen for repeat in range(PREDICTIONS)]
+    for record in predict(specs, lambda spec, phase: line.show(_what(spec, phase))):
         records.append(record)
         _tell(line, PREDICT_S, "predicted", record)
     write_records(path, records)

@@ -37,6 +37,10 @@ PREDICTED_S = {1: 0.2, 100: 0.5, 10_000: 2.0}
 """Virtual seconds of a prediction's warm-up, and of its window, by cost: several turns of all threads on two CPUs and thousands
 of tuples, but no more, since a second in which 50 million cheap tuples pass takes long to simulate."""
 
+PREDICTIONS = 3
+"""Runs that predict a case, each with chances of its own: where many threads share few CPUs a run may end up in one of several
+steady states, as a measured one may. Their median is the prediction."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -82,10 +86,10 @@ class Case:
             arm=self.arm,
         )
 
-    def predicted(self) -> RunSpec:
-        """The run that predicts it, in virtual time: the same but for how long, with a fixed seed."""
+    def predicted(self, repeat: int) -> RunSpec:
+        """A run that predicts it, in virtual time: the same but for how long, with a seed that `repeat` decides."""
         virtual_s = PREDICTED_S[self.cost]
-        return replace(self.measured(virtual_s, 0), simulated=True, warmup=virtual_s)
+        return replace(self.measured(virtual_s, repeat), simulated=True, warmup=virtual_s)
 
 
 def cell_name(group: tuple[str, int, int]) -> str:

@@ -33,7 +33,9 @@ class Comparison:
     unsettled_used: bool = False  # the median is of unsettled runs, since no run of the case settled
     other_state: int = 0  # made in another state of the machine than the profile describes
     other_state_used: bool = False  # the median is of such runs, since there are no others
-    predicted: float | None = None
+    predicted: float | None = None  # the median of its runs
+    predicted_low: float | None = None  # the least and the greatest of them
+    predicted_high: float | None = None
     failure: str | None = None  # why nothing was predicted
     others: float = 0.0  # share of the CPUs that other processes took while it was measured, mean of the runs
 
@@ -53,9 +55,12 @@ class Comparison:
     @property
     def unstable(self) -> bool:
         """Whether the runs differ too much to say what the right prediction is."""
-        if not self.measured or self.low is None or self.high is None:
-            return False
-        return self.low < (1 - UNSTABLE) * self.measured or self.high > (1 + UNSTABLE) * self.measured
+        return _reaches_far(self.measured, self.low, self.high)
+
+    @property
+    def scattered(self) -> bool:
+        """Whether the runs that predict differ as much."""
+        return _reaches_far(self.predicted, self.predicted_low, self.predicted_high)
 
     @property
     def disturbed(self) -> bool:
@@ -66,6 +71,12 @@ class Comparison:
     def doubtful(self) -> bool:
         """Whether what was measured is not quite what was predicted."""
         return self.unstable or self.disturbed or self.other_state_used
+
+
+def _reaches_far(median: float | None, low: float | None, high: float | None) -> bool:
+    if not median or low is None or high is None:
+        return False
+    return low < (1 - UNSTABLE) * median or high > (1 + UNSTABLE) * median
 
 
 def compare(
@@ -82,12 +93,14 @@ def compare(
     runs: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for record in measured:
         runs[record["cell"], record["arm"]].append(record)
-    forecasts = {(record["cell"], record["arm"]): record for record in predicted}
-    return [_compare(case, runs[case.cell, case.arm], forecasts.get((case.cell, case.arm)), expected_ns) for case in cases]
+    forecasts: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for record in predicted:
+        forecasts[record["cell"], record["arm"]].append(record)
+    return [_compare(case, runs[case.cell, case.arm], forecasts[case.cell, case.arm], expected_ns) for case in cases]
 
 
 def _compare(
-    case: Case, runs: Sequence[dict[str, Any]], forecast: dict[str, Any] | None, expected_ns: float | None
+    case: Case, runs: Sequence[dict[str, Any]], forecasts: Sequence[dict[str, Any]], expected_ns: float | None
 ) -> Comparison:
     good = [run for run in runs if _is_good(run)]
     here = [run for run in good if fits(run, expected_ns)]
@@ -95,9 +108,9 @@ def _compare(
     settled = [run for run in usable if run["settled"]]
     used = settled or usable
     middle = median_interval([run["sink_tuples_per_s"] for run in used]) if used else (None, None, None)
-    failure = None
-    if forecast is not None and not _is_good(forecast):
-        failure = (forecast["error"] or "the simulated run was not correct").splitlines()[0]
+    bad = next((each for each in forecasts if not _is_good(each)), None)
+    failure = None if bad is None else (bad["error"] or "the simulated run was not correct").splitlines()[0]
+    foreseen = [each["sink_tuples_per_s"] for each in forecasts] if failure is None else []
     return Comparison(
         case,
         *middle,
@@ -107,7 +120,9 @@ def _compare(
         unsettled_used=bool(used) and not settled,
         other_state=len(good) - len(here),
         other_state_used=bool(good) and not here,
-        predicted=forecast["sink_tuples_per_s"] if forecast is not None and failure is None else None,
+        predicted=statistics.median(foreseen) if foreseen else None,
+        predicted_low=min(foreseen, default=None),
+        predicted_high=max(foreseen, default=None),
         failure=failure,
         others=statistics.fmean(map(_others, used)) if used else 0.0,
     )

@@ -53,6 +53,8 @@ def remarks(each: Comparison) -> list[str]:
     found = []
     if each.unstable:
         found.append("unstable")
+    if each.scattered:
+        found.append(f"predicted {amount(each.predicted_low)} to {amount(each.predicted_high)}")
     if each.disturbed:
         found.append(f"others took {each.others:.0%}")
     if each.other_state:

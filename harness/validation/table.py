@@ -11,16 +11,16 @@ from harness.validation.comparison import Comparison
 if TYPE_CHECKING:
     import pandas as pd
 
-NUMBERS = ("threads", "measured", "low", "high", "predicted", "error", "cpus_allowed")
+NUMBERS = ("threads", "measured", "low", "high", "predicted", "predicted_low", "predicted_high", "error", "cpus_allowed")
 
 
 def as_frame(
     comparisons: Sequence[Comparison], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]
 ) -> pd.DataFrame:
-    """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high, predicted [tuples/s], error
-    [share of measured]; runs, failed, unsettled, unsettled_used, other_state, other_state_used, unstable, disturbed, failure;
-    others_cpu [share of the CPUs]; cpu_model, cpus_allowed, commit of the measured runs; machine_digest and software of the
-    predicted ones.
+    """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high, predicted, predicted_low,
+    predicted_high [tuples/s], error [share of measured]; runs, failed, unsettled, unsettled_used, other_state,
+    other_state_used, unstable, disturbed, failure; others_cpu [share of the CPUs]; cpu_model, cpus_allowed, commit of the
+    measured runs; machine_digest and software of the predicted ones.
     """
     import pandas as pd
 
@@ -64,6 +64,8 @@ def _row(each: Comparison, run: dict[str, Any], forecast: dict[str, Any]) -> dic
         "unstable": each.unstable,
         "disturbed": each.disturbed,
         "predicted": each.predicted,
+        "predicted_low": each.predicted_low,
+        "predicted_high": each.predicted_high,
         "error": each.error,
         "failure": each.failure,
         "others_cpu": each.others,

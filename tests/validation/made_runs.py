@@ -36,12 +36,13 @@ def made_in(hand_offs_ns: list[float], *rates: float, of: Case = PIPELINE, **cha
 
 
 def predicted(of: Case, rate: float, **changes: Any) -> dict[str, Any]:
-    """The prediction of the case."""
-    return record_of(of.predicted(), rate, **changes)
+    """A run that predicts the case."""
+    return record_of(of.predicted(0), rate, **changes)
 
 
 def beside(of: Case, rate: float | None, forecast: float | None, spread: float = 0.0) -> Comparison:
     """A case whose interval reaches `spread` of its median to both sides."""
     if rate is None:
-        return Comparison(of, predicted=forecast)
-    return Comparison(of, rate, rate * (1 - spread), rate * (1 + spread), runs=3, predicted=forecast)
+        return Comparison(of, predicted=forecast, predicted_low=forecast, predicted_high=forecast)
+    low, high = rate * (1 - spread), rate * (1 + spread)
+    return Comparison(of, rate, low, high, runs=3, predicted=forecast, predicted_low=forecast, predicted_high=forecast)

@@ -55,7 +55,7 @@ def test_a_filter_that_fits_nothing_is_told_in_one_line(filter, told):
 
 @pytest.mark.parametrize("each", cases(), ids=str)
 def test_every_case_can_be_run_both_ways(each):
-    for spec in (each.measured(0.2, 1), each.predicted()):
+    for spec in (each.measured(0.2, 1), each.predicted(1)):
         graph, parameters = topologies.build(spec.topology, spec.parameters, spec.seed)
         graph.check()
         assert parameters == spec.parameters
@@ -64,10 +64,14 @@ def test_every_case_can_be_run_both_ways(each):
 
 
 def test_a_prediction_is_the_measured_run_in_virtual_time_with_a_fixed_warm_up():
-    real, virtual = case("dynamic-2").measured(0.2, 2), case("dynamic-2").predicted()
+    real, virtual = case("dynamic-2").measured(0.2, 2), case("dynamic-2").predicted(2)
     assert (real.simulated, real.warmup, real.duration_s, real.repeat, real.threads) == (False, "auto", 0.2, 2, 2)
     assert (virtual.simulated, virtual.warmup, virtual.duration_s) == (True, PREDICTED_S[1], PREDICTED_S[1])
-    assert virtual.simulation_seed == case("dynamic-2").predicted().simulation_seed
+    assert (
+        virtual.simulation_seed
+        == case("dynamic-2").predicted(2).simulation_seed
+        != case("dynamic-2").predicted(1).simulation_seed
+    )
     assert (virtual.model, virtual.threads, virtual.queue_capacity) == (real.model, real.threads, real.queue_capacity)
 
 

@@ -24,6 +24,16 @@ def test_a_case_is_the_median_of_its_runs_between_the_least_and_the_greatest_of_
     assert (found.predicted, found.error) == (150.0, -0.25)
 
 
+def test_a_prediction_is_the_median_of_its_runs_and_keeps_the_least_and_the_greatest():
+    found = only(measured(PIPELINE, 100.0), [predicted(PIPELINE, rate) for rate in (130.0, 90.0, 120.0)])
+    assert (found.predicted, found.predicted_low, found.predicted_high, found.scattered) == (120.0, 90.0, 130.0, True)
+    assert not only(measured(PIPELINE, 100.0), [predicted(PIPELINE, 120.0)]).scattered
+    assert (
+        only(measured(PIPELINE, 100.0), [predicted(PIPELINE, 120.0), predicted(PIPELINE, None, correct=False)]).predicted
+        is None
+    )
+
+
 def test_failed_runs_are_counted_and_stay_out_of_the_median():
     runs = [*measured(PIPELINE, 200.0), *measured(PIPELINE, 9.0, correct=False), *measured(PIPELINE, 8.0, error="no memory")]
     found = only([*runs, *measured(PIPELINE, 400.0)], [])

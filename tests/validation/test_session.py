@@ -90,7 +90,7 @@ def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypat
     assert [(record["arm"], record["repeat"]) for record in records] == [(spec.arm, spec.repeat) for spec in specs]
     assert seen == [(spec, "measuring") for spec in specs]
     assert list(tmp_path.glob("millrace-*.lock"))
-    assert [record["simulated"] for record in predict([PIPELINE.predicted()], lambda spec, phase: None)] == [True]
+    assert [record["simulated"] for record in predict([PIPELINE.predicted(0)], lambda spec, phase: None)] == [True]
 
 
 def test_a_log_holds_each_run_as_soon_as_it_ends(tmp_path):

@@ -34,7 +34,7 @@ class Runs:
 
     @property
     def predicted(self):
-        return [(spec.cell, spec.arm) for spec in self.specs if spec.simulated]
+        return [(spec.cell, spec.arm, spec.repeat) for spec in self.specs if spec.simulated]
 
     def __call__(self, spec, announce):
         if self.interrupt_at == len(self.specs):
@@ -58,20 +58,20 @@ def runs(monkeypatch, tmp_path):
     return fake
 
 
-def test_by_default_96_cases_are_measured_three_times_and_predicted_once(runs, capsys):
+def test_by_default_96_cases_are_measured_and_predicted_three_times(runs, capsys):
     assert main(["validate"]) == 0
     assert len(runs.measured) == len(set(runs.measured)) == 288
-    assert len(runs.predicted) == len(set(runs.predicted)) == 96
+    assert len(runs.predicted) == len(set(runs.predicted)) == 288
     table = pd.read_parquet("results/validation.parquet")
     assert len(table) == 96 and set(table["runs"]) == {3}
     assert len(read_records("results/validation.measured.jsonl")[0]) == 288
-    assert len(read_records("results/validation.predicted.jsonl")[0]) == 96
+    assert len(read_records("results/validation.predicted.jsonl")[0]) == 288
     assert capsys.readouterr().out.endswith("All targets are met.\n")
 
 
 def test_predictions_come_first_so_that_a_bad_profile_is_seen_at_once(runs):
     assert main(["validate", *ONE_CELL]) == 0
-    assert [spec.simulated for spec in runs.specs] == [True] * 4 + [False] * 12
+    assert [spec.simulated for spec in runs.specs] == [True] * 12 + [False] * 12
 
 
 def test_options_reach_the_runs(runs):
@@ -103,14 +103,14 @@ def test_a_missed_target_is_exit_code_1_only_if_strict(runs, capsys):
 
 
 def test_an_interrupted_session_goes_on_where_it_was(runs, capsys):
-    runs.interrupt_at = 9
+    runs.interrupt_at = 17
     assert main(["validate", *ONE_CELL]) == 130
     first = runs.measured
     assert len(first) == 5 and len(read_records("results/validation.measured.jsonl")[0]) == 5
     runs.specs, runs.interrupt_at = [], None
     capsys.readouterr()
     assert main(["validate", *ONE_CELL, "--resume"]) == 0
-    assert len(runs.predicted) == 4  # anew: the profile may be another one
+    assert len(runs.predicted) == 12  # anew: the profile may be another one
     assert len(runs.measured) == 7 and not set(runs.measured) & set(first)
     assert len(read_records("results/validation.measured.jsonl")[0]) == 12
     assert "millrace validate: 5 of 12 measured runs are there already" in capsys.readouterr().err
@@ -145,7 +145,7 @@ def test_measured_runs_of_another_session_are_compared_and_left_as_they_are(runs
     before = Path("results/validation.measured.jsonl").read_bytes()
     runs.specs, runs.factor = [], {"manual": 1.1}
     assert main(["validate", *ONE_CELL, "--measured", "results/validation.measured.jsonl"]) == 0
-    assert (runs.measured, len(runs.predicted)) == ([], 4)
+    assert (runs.measured, len(runs.predicted)) == ([], 12)
     assert Path("results/validation.measured.jsonl").read_bytes() == before
     assert "+8.9%" in capsys.readouterr().out
 
@@ -160,10 +160,10 @@ def test_only_predicted_has_nothing_to_compare_with_and_keeps_what_was_measured(
 
 
 def test_a_failed_run_is_told_at_once_and_does_not_end_the_session(runs, capsys):
-    runs.fail_at = 6
+    runs.fail_at = 14
     assert main(["validate", *ONE_CELL]) == 0
     out, err = capsys.readouterr()
-    assert len(runs.specs) == 16
+    assert len(runs.specs) == 24
     assert ": run failed: no memory\n" in err and "1 of 3 failed" in out
 
 
@@ -171,7 +171,7 @@ def test_if_nothing_can_be_predicted_nothing_is_measured(runs, capsys):
     runs.fail_predictions = True
     assert main(["validate", *ONE_CELL]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == "millrace validate: no case could be predicted: no memory"
-    assert (runs.measured, len(runs.predicted)) == ([], 4)
+    assert (runs.measured, len(runs.predicted)) == ([], 12)
 
 
 def test_a_failed_prediction_is_a_missed_target(runs, capsys):
@@ -225,7 +225,7 @@ def test_a_machine_without_a_profile_is_told_before_anything_runs(runs, monkeypa
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
 @pytest.mark.parametrize(
     ("full", "runs_made"),
-    [("x.predicted.jsonl", 4), ("x.measured.jsonl", 5), ("x.parquet", 16), ("report.md", 16)],
+    [("x.predicted.jsonl", 12), ("x.measured.jsonl", 13), ("x.parquet", 24), ("report.md", 24)],
 )
 def test_a_full_disk_is_told_wherever_it_is_met(full, runs_made, runs, capsys):
     Path(full).symlink_to("/dev/full")
@@ -239,15 +239,15 @@ def test_a_terminal_sees_what_is_on_and_how_long_the_rest_will_take(runs, capsys
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
     err = capsys.readouterr().err
-    assert "[0/8] 7 s left; pipeline,operators=20,cost=1,payload=128 manual: measuring" in err
-    assert "[7/8] " in err
+    assert "[0/16] 11 s left; pipeline,operators=20,cost=1,payload=128 manual: measuring" in err
+    assert "[15/16] " in err
     assert err.endswith("\r\033[K")
 
 
 def test_a_log_has_a_line_at_the_end_at_least(runs, capsys):
     assert main(["validate", *ONE_CELL, "--repeats", "1"]) == 0
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("millrace validate: [8/8] 0 s left; pipeline,operators=20,cost=1,payload=128 ")
+    assert line.startswith("millrace validate: [16/16] 0 s left; pipeline,operators=20,cost=1,payload=128 ")
     assert line.endswith(" tuples/s")
 
 

@@ -47,7 +47,7 @@ def test_a_cell_is_predicted_measured_and_compared(tmp_path):
     assert (tmp_path / "v.png").stat().st_size > 10_000
     measured, predicted = (read_records(tmp_path / f"v.{kind}.jsonl")[0] for kind in ("measured", "predicted"))
     assert [record["simulated"] for record in measured] == [False] * 4
-    assert [record["simulated"] for record in predicted] == [True] * 4
+    assert [record["simulated"] for record in predicted] == [True] * 12
 
 
 def test_a_session_that_is_killed_goes_on_with_what_it_had(tmp_path):
