@@ -288,9 +288,9 @@ class System {
   void leave(Thread& thread, Thread::State state, Time call = 0) {
     const uint32_t number = thread.cpu;
     RunQueue& cpu = cpus_[number];
-    const Time interrupt = cpu.interrupt;  // which comes in any case, before the switch
-    cpu.account(thread, now + charged(interrupt + call));
+    cpu.account(thread, now);
     thread.state = state;
+    const Time interrupt = cpu.interrupt;  // which comes in any case, and is charged with the switch that follows
     cpu.interrupt = 0;
     cpu.preempt_at = NEVER;
     ++switches_;
@@ -317,8 +317,7 @@ class System {
       if (--cores_[core].busy == 0) mark_core(core, false);
       return;
     }
-    const Time changing = machine_.switch_time + machine_.refill;
-    give(cpu, *next, number, call + interrupt + changing, charged(changing));
+    give(cpu, *next, number, call + interrupt + machine_.switch_time + machine_.refill);
   }
   void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
     count_busy(number, 1);
@@ -333,19 +332,15 @@ class System {
       ++socket.busy_cores;
       ++busy_cores_;
     }
-    give(cpu, thread, number, latency, 0);
+    give(cpu, thread, number, latency);
   }
-  // The thread goes on after `latency`; the last part of it, `own`, counts as its run time.
-  void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time own) {
+  void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
     move(thread, number);
     cpu.running = &thread;
     thread.state = Thread::RUNNING;
-    thread.since = thread.slice_began = now + latency - own;
+    thread.since = thread.slice_began = now + latency;
     calendar.schedule(thread.id, now + latency);
   }
-  // What the system does in a thread's name is run time of that thread: the way into a sleep, an interrupt, the way back from a switch. A
-  // thread that runs for microseconds at a time so uses up its share. CFS gives a sleeper a thousand times as much: there it does not count.
-  Time charged(Time time) const noexcept { return machine_.base_slice == 0 ? 0 : time; }
   void move(Thread& thread, uint32_t number) noexcept {
     if (thread.cpu == number) return;
     RunQueue &from = cpus_[thread.cpu], &to = cpus_[number];
