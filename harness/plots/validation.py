@@ -165,6 +165,6 @@ def _sentence(table: pd.DataFrame) -> str:
     )
     return (
         f"Measured on {models or 'an unknown CPU'}: median of {spread} runs, each in a fresh process; bars: the interval of "
-        f"the median. Predicted: one SIMULATED run of the calibrated profile. {found}{int(table['unstable'].sum())} of "
-        f"{len(table)} cases unstable (interval beyond ± 20 % of the median)."
+        "the median. Predicted: median of SIMULATED runs of the calibrated profile that differ in their seeds. "
+        f"{found}{int(table['unstable'].sum())} of {len(table)} cases unstable (interval beyond ± 20 % of the median)."
     )

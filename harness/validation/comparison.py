@@ -89,6 +89,7 @@ def compare(
 
     The median is over the runs that are correct, made in the state of the machine that the profile describes (a line's hand-off
     takes `expected_ns`), and settled; over the unsettled ones, or those of another state, where there are no others.
+    The prediction is the median of its runs, and none if one of them failed.
     """
     runs: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for record in measured:

@@ -88,7 +88,7 @@ def test_the_whole_figure_says_how_far_off_it_is_and_what_was_simulated():
     figure = validation.figure({"validation": table()})
     foot = " ".join(figure.get_supxlabel().split())
     assert "Measured on Invented CPU @ 1 GHz: median of 3 runs" in foot
-    assert "SIMULATED" in foot and "Absolute error: median 10.0 %, worst 10.0 %. 0 of 96 cases unstable" in foot
+    assert "median of SIMULATED runs" in foot and "Absolute error: median 10.0 %, worst 10.0 %. 0 of 96 cases unstable" in foot
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "manual", "dedicated", "dynamic", "± 15 %", "± 40 %", "median of a group"
