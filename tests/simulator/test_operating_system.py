@@ -144,6 +144,19 @@ def test_with_eevdf_who_went_to_sleep_in_debt_is_woken_where_it_was_though_anoth
     assert (bench.cpu(sleeper) == bench.cpu(other)) == lingers
 
 
+@pytest.mark.parametrize(("nap_ms", "lingers"), [(4.9, True), (5.1, False), (30, False)])
+def test_with_eevdf_who_sleeps_in_debt_leaves_the_run_queue_at_the_tick_at_which_it_would_be_its_turn(
+    nap_ms: float, lingers: bool
+) -> None:
+    """At the tick of 8 ms the other one, which has the CPU to itself, has run longer. Woken after it, one finds the idle CPU."""
+    bench = Bench(machine_of(2, **EEVDF), 3)
+    sleeper = bench.nap(nap_ms * MILLISECOND, work=3 * MILLISECOND)
+    bench.compute(3.5 * MILLISECOND)
+    other = bench.compute(SECOND)
+    bench.run(50 * MILLISECOND)
+    assert (bench.cpu(sleeper) == bench.cpu(other)) == lingers
+
+
 def test_with_eevdf_a_woken_thread_follows_its_waker_if_no_more_is_to_do_there() -> None:
     """Each CPU has one thread that computes; with two beside the waker it stays (the test of interrupts)."""
     bench = Bench(machine_of(2, **EEVDF), 3)

@@ -4,7 +4,7 @@
 //          half a latency of credit, and preempts who runs if that is ahead by more than the granularity.
 //   EEVDF  from Linux 6.6 on (a machine with a base slice): of those that have had no more than their share, so whose virtual run time is
 //          not beyond the mean, who has the earliest deadline: a base slice after its request. A sleeper is owed what it was owed when it
-//          went to sleep. Who goes to sleep and has had more than its share lingers until the others have caught up (delayed dequeue);
+//          went to sleep. Who goes to sleep and has had more than its share lingers until it would be its turn (delayed dequeue);
 //          woken meanwhile it goes on where it is, and no CPU is chosen. Who runs is preempted by the thread that was woken last once it
 //          has had its share, and by any at a tick, or when one is woken, once its request is done.
 //          (Linux 6.18, kernel/sched/fair.c: __pick_eevdf, place_entity, dequeue_entity, check_preempt_wakeup_fair.)
@@ -71,15 +71,11 @@ class RunQueue {
       waiting_.pop_back();
       return thread;
     }
-    for (;;) {
-      Thread* next = earliest(now, nullptr);
-      if (next == nullptr) return nullptr;
-      least_ = std::max(least_, mean(now));
-      remove(next->lingers ? lingering_ : waiting_, next);
-      if (!next->lingers) return next;
-      next->lingers = false;
-      next->lag = 0;  // nothing is owed to who has slept meanwhile (DELAY_ZERO)
-    }
+    Thread* next = pick(now, nullptr);
+    if (next == nullptr) return nullptr;
+    least_ = std::max(least_, mean(now));
+    remove(waiting_, next);
+    return next;
   }
 
   // The thread, which runs, goes to sleep.
@@ -128,9 +124,9 @@ class RunQueue {
     if (machine.base_slice == 0) return !waiting_.empty() && (told || now - thread.slice_began >= slice(machine));
     const bool ticked = now / machine.tick != ticked_;
     ticked_ = now / machine.tick;
-    if (waiting_.empty() || (!told && !(ticked && thread.vruntime >= thread.deadline))) return false;
+    if (queued() == 0 || (!told && !(ticked && thread.vruntime >= thread.deadline))) return false;
     if (thread.vruntime >= thread.deadline) thread.deadline = thread.vruntime + static_cast<int64_t>(machine.base_slice);
-    return earliest(now, thread.vruntime <= mean(now) ? &thread : nullptr) != &thread;
+    return pick(now, &thread) != &thread;
   }
 
   // Whether one of those that wait has a cache that counts as cold, so that another CPU may take it.
@@ -177,6 +173,17 @@ class RunQueue {
       }
     }
     return best;
+  }
+  // Who is to run, of those that wait and the thread that runs, if there is one. Who lingers leaves once it would be its turn.
+  Thread* pick(Time now, Thread* current) noexcept {
+    for (;;) {
+      Thread* next = earliest(now, current != nullptr && current->vruntime <= mean(now) ? current : nullptr);
+      if (next == nullptr || !next->lingers) return next;
+      least_ = std::max(least_, mean(now));
+      remove(lingering_, next);
+      next->lingers = false;
+      next->lag = 0;  // nothing is owed to who has slept meanwhile (DELAY_ZERO)
+    }
   }
   void remove(std::vector<Thread*>& from, Thread* thread) noexcept {
     sum_ -= thread->vruntime;
