@@ -26,7 +26,7 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         uint64_t events
         void compute(uint32_t thread, uint64_t work, uint64_t step, Sort sort) except +
         void nap(uint32_t thread, uint64_t work, uint64_t length) except +
-        void wait(uint32_t thread) except +
+        void wait(uint32_t thread, uint64_t work) except +
         void wake(uint32_t thread, uint64_t at, uint32_t count) except +
         void run(uint64_t until) except +
         uint64_t switches() noexcept
@@ -64,9 +64,9 @@ cdef class Bench:
         self.bench.nap(self.started, ps(work), ps(length))
         return self._next()
 
-    def wait(self):
-        """A thread that sleeps until it is woken. Returns its number."""
-        self.bench.wait(self.started)
+    def wait(self, work=0.0):
+        """A thread that works, in one step, and then sleeps until it is woken. Returns its number."""
+        self.bench.wait(self.started, ps(work))
         return self._next()
 
     def wake(self, at, count=1):

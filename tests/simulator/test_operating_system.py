@@ -148,13 +148,28 @@ def test_with_eevdf_who_went_to_sleep_in_debt_is_woken_where_it_was_though_anoth
 def test_with_eevdf_who_sleeps_in_debt_leaves_the_run_queue_at_the_tick_at_which_it_would_be_its_turn(
     nap_ms: float, lingers: bool
 ) -> None:
-    """At the tick of 8 ms the other one, which has the CPU to itself, has run longer. Woken after it, one finds the idle CPU."""
+    """At the tick of 8 ms the other one, which has the CPU to itself, has run longer. Who is woken later finds the idle CPU."""
     bench = Bench(machine_of(2, **EEVDF), 3)
     sleeper = bench.nap(nap_ms * MILLISECOND, work=3 * MILLISECOND)
     bench.compute(3.5 * MILLISECOND)
     other = bench.compute(SECOND)
     bench.run(50 * MILLISECOND)
     assert (bench.cpu(sleeper) == bench.cpu(other)) == lingers
+
+
+@pytest.mark.parametrize(("woken_ms", "follows"), [(61, False), (121, True)])
+def test_with_eevdf_who_lingers_is_load_of_its_cpu(woken_ms: float, follows: bool) -> None:
+    """It is in the run queue for 8 ms, of which it runs 3 and lingers 5.
+
+    It follows its waker if its load, by which the waker's CPU would have more, is less than 8 % of what that has: 8 of 121 ms,
+    not 8 of 61, but 3 of 61 would be. No cache is cold, so that nobody is taken to another CPU later.
+    """
+    bench = Bench(machine_of(2, **EEVDF, **{"os.sched_migration_cost_us": 1e6}), 3)
+    sleeper, waker = bench.wait(work=3 * MILLISECOND), bench.wake(at=woken_ms * MILLISECOND)
+    other = bench.compute(10 * SECOND, step=50 * MICROSECOND)
+    bench.run((woken_ms + 0.1) * MILLISECOND)
+    assert bench.cpu(waker) != bench.cpu(other)
+    assert bench.cpu(sleeper) == bench.cpu(waker if follows else other)
 
 
 def test_with_eevdf_a_woken_thread_follows_its_waker_if_no_more_is_to_do_there() -> None:
@@ -195,6 +210,13 @@ def test_every_switch_costs_the_time_of_a_switch_and_of_refilling_the_caches() -
     bench = busy(1, 3, until=10 * SECOND, **constants)
     done = sum(bench.done(thread) for thread in range(3))
     assert 10 * SECOND - done == pytest.approx(bench.switches * 500 * MICROSECOND, rel=0.02)
+
+
+@pytest.mark.parametrize(("scheduler", "period_ms"), [({}, 3 + 12), (EEVDF, 4)], ids=["CFS", "EEVDF"])
+def test_with_eevdf_a_switch_is_run_time_of_who_gets_the_cpu(scheduler: dict[str, float], period_ms: float) -> None:
+    """A request of 1.4 ms is done within a switch of 3 ms, so each tick of 4 ms ends a turn; a slice of CFS begins after it."""
+    bench = busy(1, 2, until=12 * SECOND, **scheduler, **{"os.switch_us": 3000.0, "os.refill_us_max": 0.0})
+    assert bench.switches == pytest.approx(12 * SECOND / (period_ms * MILLISECOND), rel=0.05)
 
 
 def test_going_to_sleep_in_a_herd_takes_each_longer_the_larger_it_is() -> None:

@@ -33,8 +33,8 @@ class Bench {
   void compute(uint32_t thread, Time work, Time step, Sort sort) { begin(thread, computing(threads[thread], work, step, sort)); }
   // one that works, in one step, and then sleeps for a time;
   void nap(uint32_t thread, Time work, Time length) { begin(thread, napping(threads[thread], work, length)); }
-  // one that sleeps until it is woken;
-  void wait(uint32_t thread) { begin(thread, waiting(threads[thread])); }
+  // one that does the same until it is woken;
+  void wait(uint32_t thread, Time work) { begin(thread, waiting(threads[thread], work)); }
   // and one that keeps its CPU until a time and then wakes as many.
   void wake(uint32_t thread, Time at, uint32_t count) { begin(thread, waking(threads[thread], at, count)); }
 
@@ -78,8 +78,9 @@ class Bench {
     probe.ended = system_.now;
     system_.end(probe);
   }
-  Task<> waiting(Probe& probe) {
+  Task<> waiting(Probe& probe, Time work) {
     probe.began = system_.now;
+    probe.mixed += work;
     co_await system_.pass(probe);
     co_await system_.sleep_in(probe, queue_);
     probe.ended = system_.now;

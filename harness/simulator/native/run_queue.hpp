@@ -25,11 +25,11 @@ class RunQueue {
   Time idle_since = 0;
   Time preempt_at = NEVER;  // when who runs learns that it is to give its CPU away
   Time interrupt = 0;       // what learning it takes
-  Average load;             // threads that could have run, of those that ran here last
+  Average load;             // threads that were here, of those that ran here last
 
   bool empty() const noexcept { return waiting_.empty(); }
   size_t size() const noexcept { return waiting_.size(); }
-  uint64_t runnable() const noexcept { return waiting_.size() + (running != nullptr); }
+  uint64_t loaded() const noexcept { return queued() + (running != nullptr); }
   int64_t least() const noexcept { return least_; }
 
   // Time passes for the thread, which runs.
@@ -180,6 +180,8 @@ class RunQueue {
       Thread* next = earliest(now, current != nullptr && current->vruntime <= mean(now) ? current : nullptr);
       if (next == nullptr || !next->lingers) return next;
       least_ = std::max(least_, mean(now));
+      load.pass(now, loaded());
+      next->load.pass(now, 1);
       remove(lingering_, next);
       next->lingers = false;
       next->lag = 0;  // nothing is owed to who has slept meanwhile (DELAY_ZERO)

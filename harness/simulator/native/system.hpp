@@ -280,17 +280,17 @@ class System {
   void change_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
     count_runnable(change);
     if (machine_.base_slice == 0) return;
-    thread.load.pass(now, change < 0);
-    cpu.load.pass(now, cpu.runnable());
+    thread.load.pass(now, change < 0 || thread.lingers);  // who lingers is load, as in Linux
+    cpu.load.pass(now, cpu.loaded());
   }
 
   // The thread gives its CPU away, and another one gets it.
   void leave(Thread& thread, Thread::State state, Time call = 0) {
     const uint32_t number = thread.cpu;
     RunQueue& cpu = cpus_[number];
-    cpu.account(thread, now);
+    const Time interrupt = cpu.interrupt;  // which comes in any case, before the switch
+    cpu.account(thread, now + charged(interrupt + call));
     thread.state = state;
-    const Time interrupt = cpu.interrupt;  // which comes in any case, and is charged with the switch that follows
     cpu.interrupt = 0;
     cpu.preempt_at = NEVER;
     ++switches_;
@@ -317,7 +317,8 @@ class System {
       if (--cores_[core].busy == 0) mark_core(core, false);
       return;
     }
-    give(cpu, *next, number, call + interrupt + machine_.switch_time + machine_.refill);
+    const Time changing = machine_.switch_time + machine_.refill;
+    give(cpu, *next, number, call + interrupt + changing, charged(changing));
   }
   void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
     count_busy(number, 1);
@@ -332,24 +333,28 @@ class System {
       ++socket.busy_cores;
       ++busy_cores_;
     }
-    give(cpu, thread, number, latency);
+    give(cpu, thread, number, latency, 0);
   }
-  void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
+  // The thread goes on after `latency`; the last part of it, `own`, counts as its run time.
+  void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time own) {
     move(thread, number);
     cpu.running = &thread;
     thread.state = Thread::RUNNING;
-    thread.since = thread.slice_began = now + latency;
+    thread.since = thread.slice_began = now + latency - own;
     calendar.schedule(thread.id, now + latency);
   }
+  // What the system does in a thread's name is run time of that thread: the way into a sleep, an interrupt, the way back from a switch. A
+  // thread that runs for microseconds at a time so uses up its share. CFS gives a sleeper a thousand times as much: there it does not count.
+  Time charged(Time time) const noexcept { return machine_.base_slice == 0 ? 0 : time; }
   void move(Thread& thread, uint32_t number) noexcept {
     if (thread.cpu == number) return;
     RunQueue &from = cpus_[thread.cpu], &to = cpus_[number];
     thread.vruntime += to.least() - from.least();
     if (machine_.base_slice != 0) {
       const uint64_t share = thread.load.at(now, thread.state != Thread::ASLEEP);
-      from.load.pass(now, from.runnable());
+      from.load.pass(now, from.loaded());
       from.load.part(share);
-      to.load.pass(now, to.runnable());
+      to.load.pass(now, to.loaded());
       to.load.join(share);
     }
     thread.cpu = number;
@@ -390,8 +395,8 @@ class System {
       const uint32_t near = machine_.cores_per_chip * machine_.smt;
       if (slave >= near && master >= slave * near) return false;
     }
-    const uint64_t share = thread.load.at(now, 0), here = cpus_[from].load.at(now, cpus_[from].runnable()),
-                   there = cpus_[thread.cpu].load.at(now, cpus_[thread.cpu].runnable());
+    const uint64_t share = thread.load.at(now, 0), here = cpus_[from].load.at(now, cpus_[from].loaded()),
+                   there = cpus_[thread.cpu].load.at(now, cpus_[thread.cpu].loaded());
     return 100 * (here + share) < AFFINE_PCT * (there - std::min(there, share));
   }
   // Linux: record_wakee

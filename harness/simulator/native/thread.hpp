@@ -54,7 +54,7 @@ struct Thread {
   int64_t vruntime = 0;                      // relative to its CPU's
   int64_t deadline = 0, lag = 0;             // EEVDF: of its request; what it was owed when it left a run queue
   Time since = 0, slice_began = 0, ran = 0;  // `ran`: when it last gave its CPU away
-  Average load;                              // how much of the time it could have run
+  Average load;                              // how much of the time it was in a run queue
   const Thread* woke = nullptr;              // whom it woke last
   uint32_t flips = 0;                        // how often that was another thread than before, in the last seconds
   Time flips_halved = 0;
