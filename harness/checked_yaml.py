@@ -129,7 +129,8 @@ def _explain(path: Path, error: ValidationError) -> UserError:
         case _ if "rule" in error.schema:
             return wrong(path, place, f"must be {error.schema['rule']}", value)
         case "type":
-            return wrong(path, place, f"must be {TYPES[rule]}", value)
+            kinds = [rule] if isinstance(rule, str) else rule
+            return wrong(path, place, f"must be {' or '.join(TYPES[kind] for kind in kinds)}", value)
         case "minimum":
             return wrong(path, place, f"must be {rule} or more", value)
         case "maximum":

@@ -62,12 +62,13 @@ class Arm:
 
     @property
     def settings(self) -> str:
-        """The name, and what the name does not say."""
+        """All that makes the arm what it is: a name that was given to it says nothing of it."""
         window = "" if self.duration_s is None else f" for {self.duration_s:g} s"
-        levels = f" from {self.threads} within {self.minimum} .. {self.maximum}" if self.elastic else ""
+        threads = "" if self.threads is None else f" {self.threads}"
+        levels = f" {self.law} within {self.minimum} .. {self.maximum}" if self.elastic else ""
         terms = "".join(f" {name}={value}" for name, value in sorted(self.law_settings.items()))
         where = f" queued {self.queued}" if self.queued else ""
-        return self.name + levels + terms + where + window
+        return f"{self.name}: {self.model}{threads}{levels}{terms}{where}{window}"
 
 
 @dataclass(frozen=True)

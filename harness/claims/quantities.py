@@ -170,7 +170,8 @@ def failed(cell: Cell, arm: str) -> tuple[str, Reading]:
     rows = cell.throughput if arm == "every" else cell.throughput[cell.throughput["arm"] == cell.arm_name(arm)]
     if rows.empty:
         raise Missing(f"no arm {arm} in {cell.wanted.name}")
-    count, runs = float(rows["failed"].sum()), int(rows[["n", "failed", "unsettled"]].sum().sum())
+    count = float(rows["failed"].sum())
+    runs = int((rows["n"] + rows["failed"] + rows["unsettled"].where(~rows["unsettled_used"].astype(bool), 0)).sum())
     name = "all arms" if arm == "every" else rows["arm"].iloc[0]
     return name, Reading(count, count, count, runs, is_varied=not cell.venue.simulated)
 

@@ -17,9 +17,10 @@ from harness.machine import for_people
 TITLE = "What the papers claim, and what the tables say"
 
 INTRODUCTION = """\
-Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml). Checks were fixed before
-any simulated number was seen; what was changed in some of them since made them stricter. A claim that fails stays here as
-failed; no constant of a simulated machine was fitted to one."""
+Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml). Checks were written before
+any simulated number was seen. What was changed in some of them since, and which arm P17's elastic is, was changed by people
+who had seen a table (docs/claims.md). A claim that fails stays here as failed; no constant of a simulated machine was fitted
+to one."""
 
 LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",

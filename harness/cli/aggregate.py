@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.cli.output import say
 from harness.errors import RunFailed, UserError
 
 if TYPE_CHECKING:
@@ -69,13 +70,13 @@ def run(args: argparse.Namespace) -> int:
     check_records(args.records)
     summary = _with_others(args, settings) if args.ahead else _alone(args, settings)
     apart = f"{summary.failed} failed, {summary.unsettled} unsettled, {summary.quarantined} quarantined"
-    print(f"records   {summary.read} read, {apart}")
+    say(f"records   {summary.read} read, {apart}")
     for reason in summary.reasons:
-        print(f"          {reason}")
+        say(f"          {reason}")
     if summary.quarantined > len(summary.reasons) > 0:
-        print(f"          and {summary.quarantined - len(summary.reasons)} more, see the table quarantine")
-    print(f"tables    {', '.join(summary.tables)} in {args.tables}")
-    print(f"time      {time.monotonic() - started:.1f} s")
+        say(f"          and {summary.quarantined - len(summary.reasons)} more, see the table quarantine")
+    say(f"tables    {', '.join(summary.tables)} in {args.tables}")
+    say(f"time      {time.monotonic() - started:.1f} s")
     if summary.read == 0:
         raise UserError(f"--records {args.records!r} holds no line of records")
     if summary.read == summary.quarantined:

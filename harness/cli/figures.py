@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.cli.output import say
 from harness.errors import RunFailed, UserError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if code == 0 and args.report is not None:
         code = _report(args.report, [*common, "--report", args.report, "--", *targets])
     if code == 0:
-        print("\n".join(_made(config, targets) + ([args.report] if args.report else [])))
+        say("\n".join(_made(config, targets) + ([args.report] if args.report else [])))
     return code
 
 

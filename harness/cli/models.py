@@ -7,6 +7,7 @@ import inspect
 from dataclasses import fields
 from typing import NamedTuple
 
+from harness.cli.output import say
 from harness.cpu import usable_cpus
 from harness.models import DEFAULT_LAW, DEFAULT_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, allowed_cpus
 
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the listing."""
-    print(as_text(), flush=True)
+    say(as_text())
     return 0
 
 

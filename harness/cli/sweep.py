@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.cli.output import say
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.sweep_progress import SweepProgress
 from harness.engine import LOCAL
@@ -118,9 +119,9 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
         arms = ", ".join(arm.name for arm in block.arms)
         state = f"about {clock(block.estimated_s)}" if block in due else "measured"
         variants = f" and {len(block.variants)} variants" if block.variants else ""
-        print(f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); {state}")
+        say(f"{block.name}: {len(block.arms)} arms x {block.repeats} repeats{variants} ({arms}); {state}")
     runs = sum(block.runs for block, _ in plan)
-    print(
+    say(
         f"{len(plan)} blocks, {runs} runs; to measure: {len(due)} blocks, {sum(block.runs for block in due)} runs, "
         f"about {clock(sum(block.estimated_s for block in due))}"
     )

@@ -6,6 +6,7 @@ import argparse
 import json
 
 import topologies
+from harness.cli.output import say
 
 SUMMARY = "list the topologies with their parameters, defaults and units"
 
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the listing."""
-    print(json.dumps(as_data(), indent=2, ensure_ascii=False) if args.json else as_text(), flush=True)
+    say(json.dumps(as_data(), indent=2, ensure_ascii=False) if args.json else as_text())
     return 0
 
 

@@ -36,9 +36,10 @@ right before and right after it, as the profile says. A virtual machine changes 
 Runs wait for the right state, five minutes in all unless --patience says otherwise, and are made again if it has changed. If it
 is not seen at all in the first seconds nothing waits, and the report says so.
 
-The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every run is kept when it ends, in files
-beside the output: NAME.measured.jsonl and NAME.predicted.jsonl. A session that was interrupted goes on with --resume;
-predictions, which take less time, are made anew, since profiles and simulator may have changed.
+The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every measured run is kept when it ends, in
+NAME.measured.jsonl beside the output, and predictions when all are made, in NAME.predicted.jsonl. A session that was
+interrupted goes on with --resume; predictions, which take less time, are made anew, since profiles and simulator may have
+changed.
 
 examples:
   millrace validate --figure validation.png --markdown validation.md

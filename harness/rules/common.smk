@@ -18,6 +18,7 @@ from harness.config import DEFAULT_CONFIG, load_config
 from harness.errors import RunFailed, UserError
 from harness.rules.lock import hold_lock
 from harness.rules.stale import retire_stale_records
+from harness.saso.placement.known import followed_from
 from topologies import TOPOLOGIES
 
 # A file given with --configfile replaces the default one as a whole: a profile is complete in itself.
@@ -48,11 +49,13 @@ LAWS = [
     for place in ("harness/elasticity/*.py", "harness/saso*.py", "harness/saso/*.py")
     for path in sorted(ROOT.glob(place))
 ]
-PLACING = [
-    os.path.relpath(path)
-    for place in ("harness/elasticity/**/*.py", "harness/saso/**/*.py", "harness/saso/placement/*.pyx", "topologies/*.py")
-    for path in sorted(ROOT.glob(place))
-]
+PLACING = sorted(
+    {
+        os.path.relpath(path)
+        for place in ("harness/elasticity/**/*.py", "harness/saso/**/*.py", "harness/saso/placement/*.pyx")
+        for path in [*ROOT.glob(place), *followed_from()]
+    }
+)
 CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
 CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
 CLAIMS_CODE = [os.path.relpath(path) for kind in ("py", "yaml") for path in sorted(ROOT.glob(f"harness/claims/*.{kind}"))]

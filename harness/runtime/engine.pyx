@@ -3,6 +3,7 @@
 import os
 import resource
 import time
+from contextlib import suppress
 
 cimport cython
 from cpython.ref cimport Py_INCREF
@@ -274,7 +275,8 @@ cdef class RuntimeEngine:
                 with nogil:
                     run.ended.sleep_for(50_000_000, run.over)
                 if not self.finished():
-                    self.pool.review()
+                    with suppress(RunFailed):  # that the system refuses one more thread now must not keep this run from its end
+                        self.pool.review()
             end_run(run)
         stuck = self._join(max(timeout_s, SHORTEST_GRACE_S))
         self.totals = account_of(self.plan, self.started, stuck, self._read())

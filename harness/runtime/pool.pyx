@@ -61,7 +61,7 @@ cdef class Pool:
             self.extra += 1
         else:
             self.extra = min(self.extra, held)
-        self._balance(min(self.requested + self.extra, MAX_THREADS))
+        self._balance(self.requested + self.extra)
         self.searches = [self.worker(thread).searches.read() for thread in range(self.created)]
 
     @property
@@ -100,7 +100,7 @@ cdef class Pool:
                 self.worker(thread).suspended.store(0, memory_order_seq_cst)
                 self.worker(thread).pause.wake_all()
                 excess += 1
-        while excess < 0:
+        while excess < 0 and self.created < MAX_THREADS:  # the plan has room for no more
             self._start(self.created)
             self.created += 1
             excess += 1
@@ -130,7 +130,8 @@ cdef class Pool:
         return at > 0 and self.plan.operators[at - 1].kind in USERS
 
     def _someone_in_users_code(self):
-        return any([self._in_users_code(thread) for thread in range(self.created)])
+        """Of all threads: those of the pool may wait for room, or a lock, that the thread of a source or of a threaded port has."""
+        return any([self._in_users_code(thread) for thread in range(-<int> self.plan.first_scheduler, self.created)])
 
     def _held(self, int thread):
         """Whether it has not looked for work since the last review because users' code has it, or it waits for another thread."""

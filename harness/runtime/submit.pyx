@@ -83,12 +83,15 @@ cdef void hand_over(Worker* worker) noexcept nogil:
 cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
     if lock.try_lock():
         return
+    cdef uint32_t at = worker.at.load(memory_order_relaxed)
     hand_over(worker)
+    worker.at.store(0, memory_order_relaxed)  # no operator costs what waiting takes
     worker.rest.store(BLOCKED, memory_order_relaxed)
     worker.idle.start()
     lock.lock()
     worker.idle.stop()
     worker.rest.store(AWAKE, memory_order_relaxed)
+    worker.at.store(at, memory_order_relaxed)
 
 
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:

@@ -110,6 +110,14 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     return HANDLED
 
 
+cdef str text_of(error):
+    """What an exception says of itself, which is a user's code, too."""
+    try:
+        return str(error)
+    except BaseException:
+        return "an exception that cannot be shown"
+
+
 cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
     """Call the function with the interpreter's lock held; whether there is a result to pass on."""
     cdef PythonCall owner
@@ -127,7 +135,7 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
         return True
     except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
         if owner.error is None:
-            owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {error} (tuple {sequence})"
+            owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)} (tuple {sequence})"
         worker.run.failed.store(True, memory_order_release)
         end_run(worker.run)
         return False

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from harness.measurement.rank_interval import coverage, rank
-from harness.validation.cases import cell_name
+from harness.validation.cases import PREDICTIONS, cell_name
 from harness.validation.comparison import DISTURBED, MEDIAN_TARGET, UNSTABLE, WORST_TARGET, Comparison, Errors, errors_by
 from harness.validation.order import DIFFERENT, Pair
 from harness.validation.verdict import Verdict, judge
@@ -90,7 +90,7 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
         f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Other processes took {others:.0%} of the "
-        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: one run in virtual time.{states}"
+        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: median of {PREDICTIONS} runs in virtual time.{states}"
     )
 
 

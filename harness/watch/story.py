@@ -116,12 +116,13 @@ def story_of_spec(spec: RunSpec) -> Story:
 
 def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
     """Of a run that is over. Raises UserError if the record speaks of ports that the graph does not have."""
-    terms = record["elastic"]
+    terms = record.get("elastic")  # records of before there were laws have none
     law = ""
     if terms is not None:
         levels = f"from {terms['minimum']} to {terms['maximum']} threads"
         law = f"law {terms['law']}: {levels}, a step every {terms['period_s']:g} s"
-    software = record["simulation"]["software"] if record["simulation"] else ""
+    simulation = record.get("simulation")
+    software = simulation["software"] if simulation else ""
     heading = Heading(
         title=record["topology"],
         parameters=_settings(record["parameters"]),
@@ -131,7 +132,7 @@ def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
         simulated=record["simulated"],
     )
     story = _story(graph, model_of(record), heading)
-    for phase, samples in (("adapting", record["adaptation"]), ("measuring", record["samples"])):
+    for phase, samples in (("adapting", record.get("adaptation") or ()), ("measuring", record["samples"])):
         for sample in samples:
             _check_ports(story, (*(sample.get("switched_on") or ()), *(sample.get("switched_off") or ())))
             story.add(sample, phase)

@@ -147,6 +147,11 @@ def test_failed_runs_are_counted_over_one_arm_or_all():
     assert cell.read("failed_runs", "manual").value == 0
 
 
+def test_runs_that_stand_in_for_settled_ones_count_once():
+    arms = [{**arm("manual", 1), "unsettled": 3, "unsettled_used": True}, {**arm("dedicated", 2), "unsettled": 2}]
+    assert one_cell(*arms).read("failed_runs", "every").runs == 3 + (3 + 2)
+
+
 def test_an_arm_that_never_settled_and_let_no_tuple_through_says_nothing():
     with pytest.raises(Missing, match="manual never settled in pipeline, cost 1, and no tuple arrived"):
         one_cell(arm("manual", 0, unsettled_used=True)).read("throughput", "manual")

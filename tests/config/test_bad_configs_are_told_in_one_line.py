@@ -13,6 +13,10 @@ SWEEP = {"topology": "pipeline", "parameters": {"operators": 3, "cost": 1}}
 BAD_CONFIGS = {
     "a misspelt key": ({"repeats": ..., "repeat": 3}, "config.yaml: repeat: unknown key; did you mean 'repeats'?"),
     "a key that is like no other": ({"zzz": 1}, "config.yaml: zzz: unknown key; keys are: profile, experiments,"),
+    "a bench that there is not": (
+        {"bench_every": {"sas": 6}},
+        "config.yaml: bench_every.sas: unknown key; did you mean 'saso'?",
+    ),
     "a missing key": ({"duration_s": ...}, "config.yaml: duration_s: missing key"),
     "a word for a number": ({"repeats": "three"}, "config.yaml: repeats: must be a whole number, not 'three'"),
     "a fraction for a whole number": ({"repeats": 2.5}, "config.yaml: repeats: must be a whole number, not 2.5"),
@@ -55,6 +59,10 @@ BAD_CONFIGS = {
 }
 
 BAD_SIZES = {
+    "a setting of a law without a value": (
+        {"arms": [{"model": "multilevel", "law": "middleware19", "law_settings": {"satisfaction": None}}]},
+        "law_settings.satisfaction: must be a number or true or false or a text, not null",
+    ),
     "a misspelt key": ({"sweep": []}, "one.yaml: sizes.tiny.sweep: unknown key; did you mean 'sweeps'?"),
     "no arms": ({"arms": []}, "one.yaml: sizes.tiny.arms: must not be empty"),
     "a measured window of nothing": ({"duration_s": 0}, "one.yaml: sizes.tiny.duration_s: must be 0.05 or more, not 0"),

@@ -122,6 +122,20 @@ def test_an_arm_may_be_measured_longer_than_the_others(profile):
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"model": "dynamic", "threads": 2}, {"model": "dynamic", "threads": 4}),
+        ({"model": "manual"}, {"model": "dedicated"}),
+        ({"model": "dynamic", "law": "pldi17"}, {"model": "dynamic", "law": "streams"}),
+        ({"model": "multilevel", "law": "middleware19"}, {"model": "multilevel", "law": "streams"}),
+    ],
+)
+def test_an_arm_under_the_same_name_that_is_another_one_is_measured_anew(profile, before, after):
+    settings = [blocks(profile(size={"arms": [{"name": "mine", **arm}]}))[0].settings for arm in (before, after)]
+    assert settings[0] != settings[1]
+
+
+@pytest.mark.parametrize(
     ("sensitivity", "variants"),
     [
         (True, [{"atomic.fence": 4.0}, {"atomic.fence": 9.0}, {"os.wake_us": 1.0}, {"os.wake_us": 5.0}]),

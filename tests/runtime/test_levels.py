@@ -198,6 +198,51 @@ def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate],
     assert totals.drained and totals.correct and totals.received == totals.sent
 
 
+def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(gates: list[Gate]) -> None:
+    """FREE: the gate is held by its own thread, the pool's two wait for room before it, and the key lies in a queue."""
+    gate = gates[0]
+
+    def key(sequence: int, value: float) -> float:
+        gate.open.set()
+        return value
+
+    graph = Graph("gate with a thread of its own", 8)
+    held, opener, sink = graph.python("gate", gate, preserves=True), graph.python("key", key), graph.sink("sink")
+    for index in range(2):
+        graph.connect(chain(graph, graph.source(f"source{index}", rate=300), 1, prefix=f"before{index}"), held)
+    graph.connect(graph.source("late", rates=[(0.5, 0), (0.01, 100), SILENCE]), opener)
+    graph.connect(held, sink)
+    graph.connect(opener, sink)
+    graph.threaded_port(held, 2)
+    engine = open_engine(graph, Dynamic(2, queue_capacity=64))
+    engine.start()
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end and not gate.open.is_set():
+        engine.sample(0.05)
+    opened = gate.open.is_set()
+    gate.open.set()
+    assert engine.stop(drain=True, timeout_s=10.0).correct
+    assert opened
+
+
+def test_the_thread_that_stands_in_for_held_ones_does_not_come_on_top_of_the_most(gates: list[Gate]) -> None:
+    graph = Graph("all held", 8)
+    sink = graph.sink("sink")
+    for index, gate in enumerate(gates):
+        held = graph.python(f"gate{index}", gate, preserves=True)
+        graph.connect(graph.source(f"slow{index}", rates=[(0.01, 100), SILENCE]), held)
+        graph.connect(held, sink)
+    graph.connect(chain(graph, graph.source("late", rates=[(0.3, 0), (0.02, 100), SILENCE]), 2), sink)
+    engine = open_engine(graph, Dynamic(2))
+    engine.start()
+    until(engine, lambda sample: sample.threads_active > 2)
+    engine.set_threads(1024)
+    assert engine.sample(0.0).threads_active <= 1024
+    for gate in gates:
+        gate.open.set()
+    assert engine.stop(drain=True, timeout_s=10.0).correct
+
+
 @pytest.mark.parametrize("capacity", [1, 5])
 def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(gates: list[Gate], capacity: int) -> None:
     """FREE: the tuple that opens the gate lies in a queue while every thread waits for the gate."""

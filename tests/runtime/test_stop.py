@@ -94,6 +94,51 @@ def test_an_operator_that_raises_ends_the_run_and_is_named(model: Model) -> None
     assert totals.received == 777 if model.name == "manual" else totals.received <= 777
 
 
+def test_a_thread_that_waits_for_one_that_an_operator_holds_is_not_said_to_be_in_an_operator() -> None:
+    gate = threading.Event()
+
+    def block(sequence: int, value: float) -> float:
+        gate.wait()
+        return value
+
+    graph = Graph("shared gate", 8)
+    user = graph.python("user", block, preserves=True)
+    for index in range(2):
+        before = graph.work(f"before{index}", cost=1)
+        graph.connect(graph.source(f"source{index}"), before)
+        graph.connect(before, user)
+    graph.connect(user, graph.sink("sink"))
+    engine = open_engine(graph, Manual())
+    engine.start()
+    engine.sample(0.2)
+    totals = engine.stop(drain=False, timeout_s=0.1)
+    gate.set()
+    assert len(totals.stuck) == 2
+    assert [" in operator " in thread for thread in sorted(totals.stuck, key=len)] == [False, True]
+    assert any("in operator 'user'" in thread for thread in totals.stuck)
+
+
+@pytest.mark.parametrize("preserves", [True, False])
+def test_an_exception_without_a_text_is_told_by_its_class(preserves: bool) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            return self.missing
+
+    def fragile(sequence: int, value: float) -> float:
+        raise Mute
+
+    graph = Graph("mute", 8)
+    user = graph.python("user", fragile, preserves=preserves)
+    graph.connect(graph.source("source"), user)
+    graph.connect(user, graph.sink("sink"))
+    engine = open_engine(graph, Manual())
+    engine.start()
+    engine.sample(5.0)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.error == "operator 'user' raised Mute: an exception that cannot be shown (tuple 0)"
+    assert not totals.correct
+
+
 @pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
 def test_an_operator_that_returns_no_number_is_an_error_not_a_crash(model: Model) -> None:
     engine = open_engine(with_python(lambda sequence, value: "seven"), model)

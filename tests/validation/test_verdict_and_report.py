@@ -59,7 +59,7 @@ SMALL = """\
 Measured: median of 3 run(s), each in a fresh process; interval: two of them, which hold the true median with \
 probability 75% at least. 0 case(s) unstable: the interval \
 reaches further than 20% from the median. Other processes took 0% of the CPUs meanwhile; \
-a case says how much if it was more than 5%. Predicted: one run in virtual time.
+a case says how much if it was more than 5%. Predicted: median of 3 runs in virtual time.
 
 ## Errors
 

@@ -105,3 +105,11 @@ def test_ports_are_called_by_their_operator_where_that_has_one_only() -> None:
     graph.work("join", 1, inputs=2)
     story = story_of_record(record(), graph)
     assert (story.label("only[0]"), story.label("join[1]")) == ("only", "join[1]")
+
+
+def test_records_of_before_there_were_laws_are_told_too() -> None:
+    old = record(samples=[sample(1.0)], model="manual", arm="manual", elastic=None)
+    for name in ("elastic", "simulation", "adaptation"):
+        old.pop(name, None)
+    story = story_of_record(old, PIPELINE)
+    assert [period.phase for period in story.periods] == ["measuring"] and story.heading.law == ""

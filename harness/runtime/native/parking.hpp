@@ -41,7 +41,7 @@ class Parking {
     Waiter self;
     announce(self);
     if (!stop.load(std::memory_order_seq_cst)) futex_sleep(self.called, 0, &most);
-    withdraw(self);
+    if (self.called.load(std::memory_order_acquire) == 0) withdraw(self);  // CALLED
   }
 
   // After the word was changed. Wakes one waiter, if there is any.

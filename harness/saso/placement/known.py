@@ -38,12 +38,17 @@ def best_known(question: object, ask: Callable[[], Best]) -> Best:
     return best
 
 
-@functools.cache
-def _ground() -> str:
-    """A digest of the code and of the profiles."""
-    digest = hashlib.sha256()
+def followed_from() -> list[Path]:
+    """The code and the profiles that answers follow from."""
     topologies = sorted((ROOT / "topologies").glob("*.py"))
     profiles = sorted((ROOT / "config").glob("machines/*.yaml")) + sorted((ROOT / "config").glob("software/*.yaml"))
-    for file in [*(Path(ROOT / "harness" / each) for each in CODE), *topologies, *profiles]:
+    return [*(ROOT / "harness" / each for each in CODE), *topologies, *profiles]
+
+
+@functools.cache
+def _ground() -> str:
+    """A digest of them."""
+    digest = hashlib.sha256()
+    for file in followed_from():
         digest.update(file.read_bytes())
     return digest.hexdigest()

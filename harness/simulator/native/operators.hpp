@@ -219,7 +219,9 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
         w.at = 0;
         w.rest = BLOCKED;
         op.waiting = true;
+        idle(w, true);
         co_await system.sleep_in(w, op.room);
+        idle(w, false);
         op.waiting = false;
         w.rest = AWAKE;
         w.at = op.index + 1;

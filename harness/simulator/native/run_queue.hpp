@@ -28,6 +28,7 @@ class RunQueue {
   Average load;             // threads that were here, of those that ran here last
 
   bool empty() const noexcept { return waiting_.empty(); }
+  bool somebody_lingers() const noexcept { return !lingering_.empty(); }
   size_t size() const noexcept { return waiting_.size(); }
   uint64_t loaded() const noexcept { return queued() + (running != nullptr); }
   int64_t least() const noexcept { return least_; }
@@ -144,6 +145,19 @@ class RunQueue {
     }
     return thread;
   }
+  // EEVDF: who is to run, of those that wait and the thread that runs, if there is one. Who lingers leaves once it would be its turn.
+  Thread* pick(Time now, Thread* current) noexcept {
+    for (;;) {
+      Thread* next = earliest(now, current != nullptr && current->vruntime <= mean(now) ? current : nullptr);
+      if (next == nullptr || !next->lingers) return next;
+      least_ = std::max(least_, mean(now));
+      load.pass(now, loaded());
+      next->load.pass(now, 1);
+      remove(lingering_, next);
+      next->lingers = false;
+      next->lag = 0;  // nothing is owed to who has slept meanwhile (DELAY_ZERO)
+    }
+  }
 
  private:
   static bool later(const Thread* a, const Thread* b) noexcept {
@@ -173,19 +187,6 @@ class RunQueue {
       }
     }
     return best;
-  }
-  // Who is to run, of those that wait and the thread that runs, if there is one. Who lingers leaves once it would be its turn.
-  Thread* pick(Time now, Thread* current) noexcept {
-    for (;;) {
-      Thread* next = earliest(now, current != nullptr && current->vruntime <= mean(now) ? current : nullptr);
-      if (next == nullptr || !next->lingers) return next;
-      least_ = std::max(least_, mean(now));
-      load.pass(now, loaded());
-      next->load.pass(now, 1);
-      remove(lingering_, next);
-      next->lingers = false;
-      next->lag = 0;  // nothing is owed to who has slept meanwhile (DELAY_ZERO)
-    }
   }
   void remove(std::vector<Thread*>& from, Thread* thread) noexcept {
     sum_ -= thread->vruntime;

@@ -271,7 +271,9 @@ inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
     mutex.held = true;
     co_return;
   }
+  const uint32_t at = w.at;
   hand_over(w);
+  w.at = 0;  // no operator costs what waiting takes
   w.rest = BLOCKED;
   idle(w, true);
   for (;;) {
@@ -286,6 +288,7 @@ inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
   mutex.held = true;
   idle(w, false);
   w.rest = AWAKE;
+  w.at = at;
 }
 
 inline void Simulation::unlock(Worker& w, Mutex& mutex) {

@@ -100,7 +100,16 @@ class System {
   struct Yield {
     System& system;
     Thread& thread;
-    bool await_ready() const noexcept { return system.cpus_[thread.cpu].empty(); }
+    bool await_ready() const noexcept {
+      RunQueue& cpu = system.cpus_[thread.cpu];
+      if (!cpu.empty()) return false;
+      if (cpu.somebody_lingers()) {  // who counts as waiting, and leaves
+        cpu.account(thread, system.now);
+        cpu.yield(system.machine_, thread, system.now);
+        cpu.pick(system.now, &thread);
+      }
+      return true;
+    }
     void await_suspend(std::coroutine_handle<> handle) noexcept {
       thread.resume = handle;
       RunQueue& cpu = system.cpus_[thread.cpu];
@@ -352,7 +361,7 @@ class System {
     thread.vruntime += to.least() - from.least();
     if (machine_.base_slice != 0) {
       const uint64_t share = thread.load.at(now, thread.state != Thread::ASLEEP);
-      from.load.pass(now, from.loaded());
+      from.load.pass(now, from.loaded() + (thread.state == Thread::RUNNABLE));  // who waited there has left the queue just now
       from.load.part(share);
       to.load.pass(now, to.loaded());
       to.load.join(share);
