@@ -90,7 +90,8 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
         f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Other processes took {others:.0%} of the "
-        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: median of {PREDICTIONS} runs in virtual time.{states}"
+        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: median of {PREDICTIONS} runs in "
+        f"virtual time.{states}"
     )
 
 
