@@ -16,7 +16,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "5d6d1c2fe6d29bbf"
+GOLDEN = "d178719685d645b0"
 SHAPES = ("mix", "merge, skewed", "diamond", "windows, merge", "load balance", "several sources", "control cycle")
 MODELS = {
     "manual": Manual(),
