@@ -18,7 +18,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from harness.plots import provenance, style
+from harness.plots import places, provenance, style
 from harness.plots.thread_panels import cost_key, shape_name
 
 TABLES = ("throughput", "speedup")
@@ -83,24 +83,25 @@ def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> None:
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """The figure from the rows of its experiment."""
     throughput, speedup = tables["throughput"], tables["speedup"]
-    topologies = style.in_order(throughput["topology"], style.TOPOLOGIES)
-    across = 2 if len(topologies) > 1 else 1
-    down = -(-len(topologies) // across)
+    maps = list(places.rows_by_topology(throughput))
+    across = 2 if len(maps) > 1 else 1
+    down = -(-len(maps) // across)
     tile_width, tile_height = TILE_INCHES
     costs, payloads = (max(of[name].nunique() for _, of in throughput.groupby("topology")) for name in ("cost", "payload"))
     with style.applied():
         width, height = across * (tile_width * costs + 0.7), down * (tile_height * payloads + 0.75)
         drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.2))
         axes = list(drawing.subplots(down, across, squeeze=False).flat)
-        for ax, topology in zip(axes, topologies, strict=False):
-            rows = throughput[throughput["topology"] == topology]
-            draw(ax, rows, speedup[speedup["topology"] == topology])
-            ax.set_title(shape_name(rows.iloc[0]))
+        for ax, (called, rows) in zip(axes, maps, strict=False):
+            pairs = places.at_place(speedup, rows.iloc[0])
+            draw(ax, rows, pairs[pairs["topology"] == rows["topology"].iloc[0]])
+            ax.set_title(", ".join([shape_name(rows.iloc[0]), *([called] if called else [])]))
+            places.tint(ax, rows)
             ax.set_xlabel("cost [FLOP a tuple]")
             ax.set_ylabel("payload [bytes]")
-        for ax in axes[len(topologies) :]:
+        for ax in axes[len(maps) :]:
             ax.set_axis_off()
-        style.title_with_legend(drawing, TITLE, _legend(throughput))
+        style.title_with_legend(drawing, TITLE, [*_legend(throughput), *places.legend(throughput)])
         provenance.stamp(drawing, throughput, INTERVAL)
     return drawing
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from harness.plots import provenance, style
+from harness.plots import places, provenance, style
 from harness.plots.thread_panels import cost_key, shape_name
 
 TABLES = ("throughput",)
@@ -35,8 +35,11 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     with style.applied():
         drawing = style.plt.figure(figsize=(9.5, LINE_INCHES * len(cells) + 2.0))
         ax = drawing.subplots()
-        for y, (_, rows) in enumerate(cells):
-            _line(ax, len(cells) - 1 - y, rows)
+        for place, (_, rows) in enumerate(cells):
+            y = len(cells) - 1 - place
+            if rows["simulated"].astype(bool).any():
+                ax.axhspan(y - 0.5, y + 0.5, facecolor=style.SIMULATED, zorder=0)
+            _line(ax, y, rows)
         ax.axvline(1.0, color=style.FAINT, linewidth=0.8)
         ax.axvline(TARGET, color=style.FAINT, linewidth=0.8, linestyle=":")
         ax.set_yticks(range(len(cells)), [name for name, _ in reversed(cells)])
@@ -44,19 +47,22 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         ax.set_xlim(left=0.0)
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel(f"throughput over the highest mean of the other arms; dotted: {TARGET:.0%}")
-        style.title_with_legend(drawing, TITLE, _legend(table))
+        style.title_with_legend(drawing, TITLE, [*_legend(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
 
 def _cells(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The cells with their names, by topology, cost and payload."""
-    cells = [rows for _, rows in table.groupby("cell")]
+    """The cells with their names, by topology, cost and payload; one machine after the other."""
     order = {name: place for place, name in enumerate(style.TOPOLOGIES)}
-    cells.sort(
-        key=lambda rows: (order.get(rows["topology"].iloc[0], 99), cost_key(rows["cost"].iloc[0]), rows["payload"].iloc[0])
-    )
-    return [(_name(rows.iloc[0]), rows) for rows in cells]
+    named = []
+    for called, there in places.by_place(table):
+        cells = [rows for _, rows in there.groupby("cell")]
+        cells.sort(
+            key=lambda rows: (order.get(rows["topology"].iloc[0], 99), cost_key(rows["cost"].iloc[0]), rows["payload"].iloc[0])
+        )
+        named += [(", ".join([_name(rows.iloc[0]), *([called] if called else [])]), rows) for rows in cells]
+    return named
 
 
 def _name(row: pd.Series) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
@@ -150,3 +151,17 @@ def test_a_place_without_a_topology_stays_empty():
     drawn = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
     assert len(drawn) == 3
     assert all(ax.get_title() for ax in drawn)
+
+
+def test_what_was_measured_is_not_compared_with_what_was_simulated():
+    throughput, speedup = contest(CELLS)
+    there = {"simulated": True, "machine": "xeon"}
+    tables = {
+        "throughput": pd.concat([throughput, throughput.assign(**there, mean=throughput["mean"] * 100)], ignore_index=True),
+        "speedup": pd.concat([speedup, speedup.assign(**there)], ignore_index=True),
+    }
+    panels = [ax for ax in crossover.figure(tables).axes if ax.get_title()]
+    assert [ax.get_title().rpartition(", ")[2] for ax in panels] == ["xeon (simulated)"] * 2 + ["local (measured)"] * 2
+    simulated, measured = panels[0], panels[2]
+    assert simulated.get_facecolor() != measured.get_facecolor()
+    assert [text.get_text() for text in simulated.texts] == [text.get_text() for text in measured.texts]

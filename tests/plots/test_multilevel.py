@@ -41,3 +41,11 @@ def test_a_run_that_never_settled_says_so_and_so_does_an_arm_that_failed():
 def test_each_cell_has_a_line_of_its_own(mean):
     rows = [each for shape in ("mix", "pipeline") for each in (law(mean, shape), other("manual", 2 * mean, shape))]
     assert drawn(*rows) == ["50%, 3 queues, 1 thr."] * 2
+
+
+def test_each_machine_has_lines_of_its_own():
+    """The simulated arms are a hundred times as fast, and are no best for the measured ones."""
+    there = {"simulated": True, "machine": "xeon"}
+    here = [law(90.0), other("manual", 100.0)]
+    told = drawn(*here, law(5000.0, **there), other("manual", 10000.0, **there))
+    assert told == ["50%, 3 queues, 1 thr.", "90%, 3 queues, 1 thr."]
