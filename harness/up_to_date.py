@@ -46,12 +46,22 @@ def _is_of(block: Block, record: dict[str, Any]) -> bool:
 
 
 def _is_controlled_as_in(block: Block, record: dict[str, Any]) -> bool:
-    """Whether the law of an elastic run had the block's period, and the highest level of its arm if that names one."""
+    """Whether the run had the model of its arm, with its threads or its law, and any queues were as long as the block's."""
     terms = record.get("elastic")
     arm = next((arm for arm in block.arms if arm.name == record["arm"]), None)
-    if terms is None or arm is None or not arm.elastic:
+    if arm is None:
         return True
-    return terms["period_s"] == block.period_s and arm.maximum in (None, terms["maximum"])
+    if record["model"] != arm.model or block.queue_capacity not in (None, record["queue_capacity"] or block.queue_capacity):
+        return False
+    if terms is None or not arm.elastic:
+        return arm.elastic or record["threads"] == arm.threads
+    return (
+        terms["period_s"] == block.period_s
+        and arm.law in ("", terms["law"])
+        and arm.minimum in (None, terms["minimum"])
+        and arm.maximum in (None, terms["maximum"])
+        and all(terms["settings"].get(name) == value for name, value in arm.law_settings.items() if not isinstance(value, str))
+    )
 
 
 def _is_simulated_as_in(block: Block, record: dict[str, Any]) -> bool:

@@ -105,6 +105,7 @@ def take(records: Path, tables: Path) -> Mapping | None:
     summary = _kept(records, tables)
     place = place_of(tables)
     if summary is not None:
+        (place / SUMMARY).unlink()  # first, so that one that is killed here leaves nothing that looks whole
         tables.mkdir(parents=True, exist_ok=True)
         for table in place.glob("*.parquet"):
             shutil.rmtree(tables / table.name, ignore_errors=True)

@@ -70,6 +70,18 @@ def test_what_was_made_ahead_is_taken_once(config):
     assert ahead.take(RAW / "two", TABLES / "two") is None
 
 
+def test_after_a_kill_while_they_are_moved_the_rest_is_not_taken(config, monkeypatch):
+    kept("two")
+
+    def killed(self, target):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "rename", killed)
+        ahead.take(RAW / "two", TABLES / "two")
+    assert ahead.take(RAW / "two", TABLES / "two") is None
+
+
 def test_what_was_made_of_other_records_is_not_taken(config):
     kept("two")
     with next((RAW / "two").glob("*.jsonl")).open("a") as file:

@@ -61,15 +61,17 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
         good = {"correct": True, "settled": True, "checksum_ok": True, "drained": True, "order_checked": True}
         if spec.elastic:
             terms = {
-                "law": "fixed",
-                "settings": {},
+                "law": spec.law or "fixed",
+                "settings": dict(spec.law_settings),
                 "period_s": spec.period_s,
-                "minimum": 1,
-                "maximum": spec.maximum,
+                "minimum": spec.minimum or 1,
+                "maximum": spec.maximum or 16,
                 "start": 1,
             }
             became = {"settled_level": 1, "changes": 0, "adaptation_s": 0.5, "settled": True}
             good |= {"elastic": terms | became}
+        if spec.model != "manual":
+            good["queue_capacity"] = spec.queue_capacity or 1000
         window_s = spec.elastic_window_s if spec.elastic else spec.duration_s
         return failed_record(spec, "") | good | {"error": None, "duration_s": window_s, "sink_tuples_per_s": rate}
 

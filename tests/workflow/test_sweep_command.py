@@ -81,7 +81,25 @@ def test_elastic_blocks_are_measured_again_if_their_law_would_do_otherwise(here,
     assert len(measured_by_fake) == again
 
 
-@pytest.mark.parametrize("change", [{"repeats": 3}, {"duration_s": 0.5}, {"seed": 2}], ids=str)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"model": "dynamic", "threads": 2}, {"model": "dynamic", "threads": 4}),
+        ({"model": "manual"}, {"model": "dedicated"}),
+        ({"model": "dynamic", "law": "fixed"}, {"model": "dynamic", "law": "streams"}),
+        ({"model": "dynamic", "law": "millrace"}, {"model": "dynamic", "law": "millrace", "law_settings": {"change": 0.3}}),
+    ],
+    ids=["threads", "model", "law", "settings"],
+)
+def test_an_arm_that_is_another_one_under_the_same_name_is_measured_again(here, measured_by_fake, before, after):
+    for arm, runs in ((before, 4), (before, 0), (after, 4)):
+        write_profile(here, {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}, [{"name": "mine", **arm}])
+        measured_by_fake.clear()
+        assert main(["sweep", "one"]) == 0
+        assert len(measured_by_fake) == runs
+
+
+@pytest.mark.parametrize("change", [{"repeats": 3}, {"duration_s": 0.5}, {"seed": 2}, {"queue_capacity": 64}], ids=str)
 def test_blocks_of_other_settings_are_measured_again_and_that_is_said(here, measured_by_fake, capsys, change):
     write_profile(here, ONE)
     main(["sweep", "one", "--cell", CELLS[0]])
