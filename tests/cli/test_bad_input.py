@@ -325,3 +325,13 @@ def test_a_file_that_may_not_be_written_is_told_before_anything_runs(tmp_path, c
     (tmp_path / "locked").mkdir(mode=0o500)
     assert main([*RUN.split(), "--json", str(tmp_path / "locked" / "out.json")]) == 2
     check(2, *capsys.readouterr(), "--json")
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", ["topologies", "topologies --json", "models", "sweep pldi17_fig10 --dry-run"])
+def test_a_listing_that_finds_no_room_is_one_line(words):
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "harness", *words.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=50)
+    said = f"millrace {words.split()[0]}: cannot write to standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
