@@ -42,6 +42,11 @@ def account_of(Plan plan, bint started, stuck, state):
     error = next((call.error for call in plan.states.calls if call.error), None)
     # final punctuation may get through where tuples, or other punctuation, were given up
     drained = started and run.open_operators.load(memory_order_acquire) == 0 and not run.gave_up.load(memory_order_acquire)
+    for i in range(run.operator_count):
+        if plan.operators[i].kind == "native":  # told also if another one never returned
+            native = <NativeState*> run.operators[i].own
+            if native.error.load(memory_order_acquire) != 0:
+                error = f"operator {plan.operators[i].name!r} returned {native.error.load(memory_order_acquire)} (tuple {native.failed_at})"
     if not stuck:
         for port in range(run.port_count):
             left_at[run.ports[port].op.index] += _left_behind(run, port, &seen)
@@ -60,13 +65,9 @@ def account_of(Plan plan, bint started, stuck, state):
                 violations += sink.violations
                 order_checked = order_checked and sink.paths > 0
                 longest = max(longest, sink.latency.longest())
-            elif kind == "native":
-                native = <NativeState*> op.own
-                if native.error != 0:
-                    error = f"operator {plan.operators[i].name!r} returned {native.error} (tuple {native.failed_at})"
             elif kind == "merge":
                 merge = <MergeState*> op.own
-                held_by[i] = merge.held
+                held_by[i] = merge.held + merge.given_up
                 for slot_index in range(merge.mask + 1):
                     if merge.held > 0 and merge.present[slot_index]:
                         seen += fingerprint((<Tuple*> (merge.slots + slot_index * run.stride)).sequence) * op.copies

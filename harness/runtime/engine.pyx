@@ -287,7 +287,11 @@ cdef class RuntimeEngine:
             # the collector of cycles may have freed Python operators before it came here: none may be called once others get the GIL
             self.plan.run.failed.store(True, memory_order_release)
             end_run(self.plan.run)
-            self._join(10.0)
+            try:
+                self._join(10.0)
+            except BaseException:  # as of a second Ctrl-C: what threads may still use must outlive them
+                Py_INCREF(self.plan)
+                raise
 
     # -- reading ------------------------------------------------------------------------------------------------------------------
 

@@ -251,7 +251,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     cdef cppclass NativeState:
         NativeFunction function
         void* state
-        int32_t error
+        atomic[int32_t] error
         uint64_t failed_at
 
     cdef cppclass SinkState:
@@ -273,6 +273,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Tuple* mark
         atomic[uint32_t] next
         uint64_t held
+        uint64_t given_up
         double last_mark
         bool overrun
 

@@ -199,7 +199,8 @@ cdef int32_t pass_through(Operator* op, Worker* worker, Tuple* first, uint32_t c
 cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """Passes tuples on in the order of their numbers; those that come early wait in slots of their own.
 
-    BOUND: a tuple is at most as early as there are slots: the split waits before it gets further ahead (wait_for_merge).
+    BOUND: a tuple is at most as early as there are slots: the split waits before it gets further ahead (wait_for_merge), while the run goes
+    on.
     """
     cdef MergeState* state = <MergeState*> op.own
     cdef size_t stride = worker.run.stride
@@ -221,6 +222,11 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
                 pass_on(op, worker, slot(first, stride, start), i - start)
             start = i + 1
             if tuple_.order - next_ > state.mask:
+                if worker.run.over.load(memory_order_acquire):  # cut short, the split lets all go on: there is no slot for this one
+                    state.given_up += 1
+                    worker.given_up_fingerprints += fingerprint(tuple_.sequence) * op.copies
+                    worker.run.gave_up.store(True, memory_order_relaxed)
+                    continue
                 state.overrun = True
                 worker.run.failed.store(True, memory_order_relaxed)
                 end_run(worker.run)

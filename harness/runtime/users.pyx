@@ -63,8 +63,9 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
             hand_over(worker)
         start = i + 1
         if verdict < 0:
-            state.error = verdict
-            state.failed_at = tuple_.sequence
+            if state.error.load(memory_order_relaxed) == 0:  # the first one; under the operator's lock, if others can be here
+                state.failed_at = tuple_.sequence
+                state.error.store(verdict, memory_order_release)
             worker.run.failed.store(True, memory_order_release)
             end_run(worker.run)
             return HANDLED

@@ -41,7 +41,7 @@ cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stu
             order_checked = order_checked and op.next_of_path.size() > 0
             longest = max(longest, op.latency.longest())
         elif kind == "merge":
-            held_by[i] = op.held
+            held_by[i] = op.held + op.given_up
             for place in range(op.slots.size()):
                 if op.held > 0 and op.present[place]:
                     seen += fingerprint(op.slots[place].sequence) * op.copies

@@ -80,7 +80,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         uint64_t sent
 
     cdef cppclass Operator:
-        uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations, seen_windows, held
+        uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations, seen_windows, held, given_up
         uint32_t active, index
         bool overrun, waiting
         vector[Route] routes

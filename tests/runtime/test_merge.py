@@ -6,7 +6,7 @@ import pytest
 
 from harness.engine import open_engine
 from harness.graph import Graph
-from harness.models import Dynamic
+from harness.models import Dynamic, Manual
 from tests.runtime.shapes import MODELS, chain, run_to_end
 
 
@@ -57,3 +57,22 @@ def test_a_merge_that_is_cut_short_accounts_for_the_tuples_it_holds() -> None:
     totals = engine.stop(drain=False, timeout_s=5.0)
     assert totals.in_flight > 10
     assert totals.correct, totals
+
+
+@pytest.mark.parametrize("sources", [2, 16])
+def test_more_sources_than_there_are_slots_for_when_it_is_cut_short_are_no_overtaking(sources: int) -> None:
+    """Each source waits at the split for the merge, and sends what it has once the run is over."""
+    graph = Graph("many sources", 16)
+    split, merge = graph.split("split", 2), graph.merge("merge")
+    for index in range(sources):
+        graph.connect(graph.source(f"source{index}"), split)
+    slow = chain(graph, split.output(0), 1, 2_000_000, "slow")
+    graph.threaded_port(slow, 4000)
+    graph.connect(slow, merge)
+    graph.connect(chain(graph, split.output(1), 1, 1, "fast"), merge)
+    graph.connect(merge, graph.sink("sink"))
+    engine = open_engine(graph, Manual())
+    engine.start()
+    engine.sample(0.3)
+    totals = engine.stop(drain=False, timeout_s=5.0)
+    assert totals.error is None and totals.correct, totals

@@ -204,8 +204,8 @@ struct SplitState {
 struct NativeState {
   NativeFunction function;
   void* state;
-  int32_t error;       // what the function returned when it failed; 0: it has not
-  uint64_t failed_at;  // sequence number
+  std::atomic<int32_t> error;  // what the function returned when it failed; 0: it has not. Written last
+  uint64_t failed_at;          // sequence number
 };
 
 struct SinkState {
@@ -228,6 +228,7 @@ struct MergeState {
   Tuple* mark;                 // room for one that goes out: a header, and a slot around it
   std::atomic<uint32_t> next;  // the order that comes next; written by the merge, read by its split
   uint64_t held;               // tuples in slots
+  uint64_t given_up;           // tuples that came when the run had been cut short, and for which there was no slot
   double last_mark;            // the number of the last punctuation seen: the split sends each one every way
   bool overrun;                // a tuple came earlier than the bound allows: a bug, told as an error
 };

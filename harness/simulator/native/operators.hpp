@@ -146,6 +146,11 @@ inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count cou
       }
       start = i + 1;
       if (first[i].order - op.next > mask) {
+        if (over) {  // cut short, the split lets all go on: there is no slot for this one
+          ++op.given_up;
+          w.given_up_fingerprints += fingerprint(first[i].sequence) * op.copies;
+          continue;
+        }
         op.overrun = true;
         end_run();
         co_return;

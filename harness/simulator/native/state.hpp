@@ -110,7 +110,7 @@ struct Operator {
   std::vector<uint8_t> present;
   std::deque<Tuple> waiting_marks;
   uint32_t next = 0, last_mark = 0;
-  uint64_t held = 0;
+  uint64_t held = 0, given_up = 0;
   bool overrun = false;
   Line next_line;
   // balance
