@@ -51,10 +51,12 @@ def _is_controlled_as_in(block: Block, record: dict[str, Any]) -> bool:
     arm = next((arm for arm in block.arms if arm.name == record["arm"]), None)
     if arm is None:
         return True
-    if record["model"] != arm.model or block.queue_capacity not in (None, record["queue_capacity"] or block.queue_capacity):
+    if record["model"] != arm.model:
+        return False
+    if arm.has_queues and block.queue_capacity not in (None, record["queue_capacity"]):  # others may have threaded ports of their own
         return False
     if terms is None or not arm.elastic:
-        return arm.elastic or record["threads"] == arm.threads
+        return arm.elastic or arm.threads in (None, record["threads"])
     return (
         terms["period_s"] == block.period_s
         and arm.law in ("", terms["law"])

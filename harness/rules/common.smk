@@ -49,12 +49,9 @@ LAWS = [
     for place in ("harness/elasticity/*.py", "harness/saso*.py", "harness/saso/*.py")
     for path in sorted(ROOT.glob(place))
 ]
+LAWS_AND_BENCH = ("harness/elasticity/**/*.py", "harness/saso/**/*.py", "harness/saso/placement/*.pyx")
 PLACING = sorted(
-    {
-        os.path.relpath(path)
-        for place in ("harness/elasticity/**/*.py", "harness/saso/**/*.py", "harness/saso/placement/*.pyx")
-        for path in [*ROOT.glob(place), *followed_from()]
-    }
+    {os.path.relpath(path) for path in [*followed_from(), *(path for place in LAWS_AND_BENCH for path in ROOT.glob(place))]}
 )
 CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
 CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []

@@ -176,9 +176,8 @@ def test_threads_that_only_finish_their_batch_are_not_unsuspendable_however_ofte
     assert active == 4
 
 
-@pytest.mark.parametrize("period_s", [0.05, 2.0])
-def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate], period_s: float) -> None:
-    """FREE, however long the samples. Only a pool thread can get at the two tuples in the queue of the branch beside."""
+def all_held(gates: list[Gate]) -> Graph:
+    """As many operators that hold a thread as there are gates, and a branch beside them whose tuples come later."""
     graph = Graph("all held", 8)
     sink = graph.sink("sink")
     for index, gate in enumerate(gates):
@@ -186,7 +185,32 @@ def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate],
         graph.connect(graph.source(f"slow{index}", rates=[(0.01, 100), SILENCE]), held)
         graph.connect(held, sink)
     graph.connect(chain(graph, graph.source("late", rates=[(0.3, 0), (0.02, 100), SILENCE]), 2), sink)
-    engine = open_engine(graph, Dynamic(2))
+    return graph
+
+
+def key_of(gate: Gate) -> Callable[[int, float], float]:
+    def key(sequence: int, value: float) -> float:
+        gate.open.set()
+        return value
+
+    return key
+
+
+def opens(gate: Gate, engine: Engine) -> bool:
+    """Whether a tuple comes to the gate's key in time. The run ends in any case."""
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end and not gate.open.is_set():
+        engine.sample(0.05)
+    opened = gate.open.is_set()
+    gate.open.set()
+    assert engine.stop(drain=True, timeout_s=10.0).correct
+    return opened
+
+
+@pytest.mark.parametrize("period_s", [0.05, 2.0])
+def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate], period_s: float) -> None:
+    """FREE, however long the samples. Only a pool thread can get at the two tuples in the queue of the branch beside."""
+    engine = open_engine(all_held(gates), Dynamic(2))
     engine.start()
     samples = [engine.sample(period_s) for _ in range(round(2.0 / period_s))]
     assert sum(sample.sink_tuples for sample in samples) > 0
@@ -201,13 +225,8 @@ def test_when_users_operators_hold_every_thread_one_more_runs(gates: list[Gate],
 def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(gates: list[Gate]) -> None:
     """FREE: the gate is held by its own thread, the pool's two wait for room before it, and the key lies in a queue."""
     gate = gates[0]
-
-    def key(sequence: int, value: float) -> float:
-        gate.open.set()
-        return value
-
     graph = Graph("gate with a thread of its own", 8)
-    held, opener, sink = graph.python("gate", gate, preserves=True), graph.python("key", key), graph.sink("sink")
+    held, opener, sink = graph.python("gate", gate, preserves=True), graph.python("key", key_of(gate)), graph.sink("sink")
     for index in range(2):
         graph.connect(chain(graph, graph.source(f"source{index}", rate=300), 1, prefix=f"before{index}"), held)
     graph.connect(graph.source("late", rates=[(0.5, 0), (0.01, 100), SILENCE]), opener)
@@ -216,24 +235,11 @@ def test_when_a_thread_that_is_not_the_pools_holds_every_thread_one_more_runs(ga
     graph.threaded_port(held, 2)
     engine = open_engine(graph, Dynamic(2, queue_capacity=64))
     engine.start()
-    end = time.monotonic() + 2.5
-    while time.monotonic() < end and not gate.open.is_set():
-        engine.sample(0.05)
-    opened = gate.open.is_set()
-    gate.open.set()
-    assert engine.stop(drain=True, timeout_s=10.0).correct
-    assert opened
+    assert opens(gate, engine)
 
 
 def test_the_thread_that_stands_in_for_held_ones_does_not_come_on_top_of_the_most(gates: list[Gate]) -> None:
-    graph = Graph("all held", 8)
-    sink = graph.sink("sink")
-    for index, gate in enumerate(gates):
-        held = graph.python(f"gate{index}", gate, preserves=True)
-        graph.connect(graph.source(f"slow{index}", rates=[(0.01, 100), SILENCE]), held)
-        graph.connect(held, sink)
-    graph.connect(chain(graph, graph.source("late", rates=[(0.3, 0), (0.02, 100), SILENCE]), 2), sink)
-    engine = open_engine(graph, Dynamic(2))
+    engine = open_engine(all_held(gates), Dynamic(2))
     engine.start()
     until(engine, lambda sample: sample.threads_active > 2)
     engine.set_threads(1024)
@@ -247,26 +253,15 @@ def test_the_thread_that_stands_in_for_held_ones_does_not_come_on_top_of_the_mos
 def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(gates: list[Gate], capacity: int) -> None:
     """FREE: the tuple that opens the gate lies in a queue while every thread waits for the gate."""
     gate = gates[0]
-
-    def key(sequence: int, value: float) -> float:
-        gate.open.set()
-        return value
-
     graph = Graph("gate and key", 8)
-    held, opener, sink = graph.python("gate", gate), graph.python("key", key), graph.sink("sink", inputs=2)
+    held, opener, sink = graph.python("gate", gate), graph.python("key", key_of(gate)), graph.sink("sink", inputs=2)
     graph.connect(chain(graph, graph.source("source", rate=300), 3), held)
     graph.connect(chain(graph, graph.source("late", rates=[(0.5, 0), (0.01, 100), SILENCE]), 1, prefix="late"), opener)
     graph.connect(held, sink.input(0))
     graph.connect(opener, sink.input(1))
     engine = open_engine(graph, Dynamic(3, queue_capacity=capacity))
     engine.start()
-    end = time.monotonic() + 2.5
-    while time.monotonic() < end and not gate.open.is_set():
-        engine.sample(0.05)
-    opened = gate.open.is_set()
-    gate.open.set()
-    assert engine.stop(drain=True, timeout_s=10.0).correct
-    assert opened
+    assert opens(gate, engine)
 
 
 @pytest.mark.parametrize(
@@ -281,14 +276,9 @@ def test_when_threads_wait_before_the_queue_of_a_held_operator_one_more_runs(gat
 def test_a_held_source_has_woken_the_threads_that_it_sent_to(gates: list[Gate], model: Model, shared: bool) -> None:
     """Held in a user's operator, or, if that is shared with another source, before it."""
     gate = gates[0]
-
-    def key(sequence: int, value: float) -> float:
-        gate.open.set()
-        return value
-
     graph = Graph("key before gate", 8)
     source = graph.source("source", rates=[(0.2, 0), (1e5, None)])
-    opener, held, sink = graph.python("key", key), graph.python("gate", gate), graph.sink("sink", inputs=2)
+    opener, held, sink = graph.python("key", key_of(gate)), graph.python("gate", gate), graph.sink("sink", inputs=2)
     for port, operator in enumerate((opener, held)):
         graph.connect(source, operator)
         graph.connect(operator, sink.input(port))
@@ -297,13 +287,7 @@ def test_a_held_source_has_woken_the_threads_that_it_sent_to(gates: list[Gate], 
         graph.connect(graph.source("other", rates=[(0.05, 0), (1e5, None)]), held)
     engine = open_engine(graph, model, tuples=10)
     engine.start()
-    end = time.monotonic() + 1.5
-    while time.monotonic() < end and not gate.open.is_set():
-        engine.sample(0.05)
-    opened = gate.open.is_set()
-    gate.open.set()
-    assert engine.stop(drain=True, timeout_s=10.0).correct
-    assert opened
+    assert opens(gate, engine)
 
 
 def test_a_reentrant_operator_may_wait_on_one_port_for_what_comes_on_the_other() -> None:

@@ -70,8 +70,8 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
             }
             became = {"settled_level": 1, "changes": 0, "adaptation_s": 0.5, "settled": True}
             good |= {"elastic": terms | became}
-        if spec.model != "manual":
-            good["queue_capacity"] = spec.queue_capacity or 1000
+        threaded_port = 100
+        good["queue_capacity"] = threaded_port if spec.model == "manual" else spec.queue_capacity or 1000
         window_s = spec.elastic_window_s if spec.elastic else spec.duration_s
         return failed_record(spec, "") | good | {"error": None, "duration_s": window_s, "sink_tuples_per_s": rate}
 

@@ -58,6 +58,14 @@ def test_one_cell_goes_to_the_file_asked_for(here, measured_by_fake):
     assert len(measured_by_fake) == 6
 
 
+def test_nothing_is_measured_again_under_the_same_settings(here, measured_by_fake):
+    write_profile(here, ONE, queue_capacity=256)
+    main(["sweep", "one"])
+    measured_by_fake.clear()
+    assert main(["sweep", "one"]) == 0
+    assert measured_by_fake == []
+
+
 def test_blocks_that_are_there_are_skipped(here, measured_by_fake, capsys):
     write_profile(here, ONE)
     main(["sweep", "one", "--cell", CELLS[0]])
