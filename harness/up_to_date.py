@@ -53,7 +53,7 @@ def _is_controlled_as_in(block: Block, record: dict[str, Any]) -> bool:
         return True
     if record["model"] != arm.model:
         return False
-    if arm.has_queues and block.queue_capacity not in (None, record["queue_capacity"]):  # others may have threaded ports of their own
+    if arm.has_queues and block.queue_capacity not in (None, record["queue_capacity"]):  # others: threaded ports
         return False
     if terms is None or not arm.elastic:
         return arm.elastic or arm.threads in (None, record["threads"])
