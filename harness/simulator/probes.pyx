@@ -153,6 +153,15 @@ def take(machine, uint32_t taker, uint32_t writer):
     return ns(line.rmw(hardware, taker, 0, False, most))
 
 
+def turns(machine, operations):
+    """Time of each read-modify-write of one line, waiting included: by (core, ns at which it begins), in the order of asking."""
+    cdef Machine hardware
+    cdef Line line
+    cdef uint64_t most = 0
+    fill_machine(&hardware, machine)
+    return [ns(line.rmw(hardware, core, ps(begin), False, most)) for core, begin in operations]
+
+
 def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0):
     """Time of a copy of so many bytes, which core `writer` wrote, by core `reader`; queues hold `queued` bytes and can hold `room`."""
     cdef Machine hardware

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from harness.simulator.costs import interpolated
-from harness.simulator.probes import Bench, copied, load, rmw, take
+from harness.simulator.probes import Bench, copied, load, rmw, take, turns
 
 from harness.machine import Machine, load_machine, machine_names
 
@@ -73,6 +73,20 @@ def test_a_line_comes_from_another_core_in_the_time_of_its_distance(name: str) -
         assert take(machine, 0, core) == take(machine, core, 0) == machine[f"transfer.rmw.{distance}"]
     assert load(machine, 0, 0) == 0
     assert take(machine, 0, 0) == machine["atomic.rmw_local"]
+
+
+def test_who_comes_before_an_operation_that_is_still_to_begin_does_not_wait_for_it() -> None:
+    """A thread that owes the time of large copies asks for a line long before it uses it."""
+    xeon = load_machine("xeon")
+    alone, contended = turns(xeon, [(0, 0.0), (1, 0.0)])
+    assert contended > alone
+    _, early, beside = turns(xeon, [(2, 27_000.0), (0, 0.0), (1, 0.0)])
+    assert early == pytest.approx(xeon["transfer.rmw.same_chip"], abs=0.001)
+    assert early < beside < 1_000.0, "those that come as early take turns"
+    _, _, beside = turns(xeon, [(0, 0.0), (2, 27_000.0), (1, 0.0)])
+    assert beside == pytest.approx(contended), "also with who was there before the late one asked"
+    late, _, after = turns(xeon, [(2, 27_000.0), (0, 0.0), (1, 27_000.0)])
+    assert after > late, "and the late one has its turn"
 
 
 @pytest.mark.parametrize("name", MACHINES)

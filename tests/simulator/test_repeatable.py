@@ -16,7 +16,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "d178719685d645b0"
+GOLDEN = "de72d860bc3f680b"
 SHAPES = ("mix", "merge, skewed", "diamond", "windows, merge", "load balance", "several sources", "control cycle")
 MODELS = {
     "manual": Manual(),

@@ -475,13 +475,15 @@ class System {
     look_again();
     return nullptr;
   }
-  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer.
+  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer. As with
+  // lines, who is done before the first of those that have it or wait for it begins does not wait.
   Time hold_bucket(WaitQueue& queue, Time when) {
-    std::deque<Time>& ends = buckets_[queue.bucket];
-    while (!ends.empty() && ends.front() <= when) ends.pop_front();
-    const Time begin = ends.empty() ? when : ends.back();
-    ends.push_back(begin + machine_.bucket_hold + ends.size() * machine_.bucket_waiter);
-    return ends.back() - when;
+    std::deque<Hold>& holds = buckets_[queue.bucket];
+    while (!holds.empty() && holds.front().end <= when) holds.pop_front();
+    if (!holds.empty() && when + machine_.bucket_hold <= holds.front().begin) return machine_.bucket_hold;
+    const Time begin = holds.empty() ? when : holds.back().end;
+    holds.push_back({begin, begin + machine_.bucket_hold + holds.size() * machine_.bucket_waiter});
+    return holds.back().end - when;
   }
   Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
   void integrate() noexcept {
@@ -506,7 +508,10 @@ class System {
   std::vector<Core> cores_;
   std::vector<Socket> sockets_;
   uint64_t random_;
-  std::vector<std::deque<Time>> buckets_;  // by hash bucket: when those that have its lock or wait for it will be done
+  struct Hold {
+    Time begin, end;
+  };
+  std::vector<std::deque<Hold>> buckets_;  // by hash bucket: those that have its lock or wait for it, in turn
   uint32_t busy_cores_ = 0, started_ = 0;
   uint64_t queued_ = 0, switches_ = 0, busy_cpus_ = 0, runnable_ = 0, cpu_time_ = 0, load_time_ = 0;
   Time integrated_ = 0;
