@@ -36,6 +36,7 @@ class Comparison:
     predicted: float | None = None  # the median of its runs
     predicted_low: float | None = None  # the least and the greatest of them
     predicted_high: float | None = None
+    predicted_unsettled: int = 0  # of those that it is the median of
     failure: str | None = None  # why nothing was predicted
     others: float = 0.0  # share of the CPUs that other processes took while it was measured, mean of the runs
 
@@ -124,6 +125,7 @@ def _compare(
         predicted=statistics.median(foreseen) if foreseen else None,
         predicted_low=min(foreseen, default=None),
         predicted_high=max(foreseen, default=None),
+        predicted_unsettled=sum(not each["settled"] for each in forecasts) if failure is None else 0,
         failure=failure,
         others=statistics.fmean(map(_others, used)) if used else 0.0,
     )

@@ -65,6 +65,8 @@ def remarks(each: Comparison) -> list[str]:
         found.append(f"{each.unsettled} unsettled")
     if each.failed:
         found.append(f"{each.failed} of {each.attempted} failed")
+    if each.predicted_unsettled:
+        found.append(f"{each.predicted_unsettled} unsettled prediction{'s' if each.predicted_unsettled > 1 else ''}")
     if each.failure is not None:
         found.append(f"no prediction: {each.failure.replace('|', '/')[:80]}")
     return found

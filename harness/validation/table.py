@@ -18,8 +18,8 @@ def as_frame(
     comparisons: Sequence[Comparison], measured: Iterable[dict[str, Any]], predicted: Iterable[dict[str, Any]]
 ) -> pd.DataFrame:
     """Columns: topology, cost [FLOP], payload [bytes], model, arm, threads; measured, low, high, predicted, predicted_low,
-    predicted_high [tuples/s], error [share of measured]; runs, failed, unsettled, unsettled_used, other_state,
-    other_state_used, unstable, disturbed, failure; others_cpu [share of the CPUs]; cpu_model, cpus_allowed, commit of the
+    predicted_high [tuples/s], predicted_unsettled [runs], error [share of measured]; runs, failed, unsettled,
+    unsettled_used, other_state, other_state_used, unstable, disturbed, failure; others_cpu [share of the CPUs]; cpu_model, cpus_allowed, commit of the
     measured runs; machine_digest and software of the predicted ones.
     """
     import pandas as pd
@@ -66,6 +66,7 @@ def _row(each: Comparison, run: dict[str, Any], forecast: dict[str, Any]) -> dic
         "predicted": each.predicted,
         "predicted_low": each.predicted_low,
         "predicted_high": each.predicted_high,
+        "predicted_unsettled": each.predicted_unsettled,
         "error": each.error,
         "failure": each.failure,
         "others_cpu": each.others,

@@ -28,6 +28,9 @@ def test_a_prediction_is_the_median_of_its_runs_and_keeps_the_least_and_the_grea
     found = only(measured(PIPELINE, 100.0), [predicted(PIPELINE, rate) for rate in (130.0, 90.0, 120.0)])
     assert (found.predicted, found.predicted_low, found.predicted_high, found.scattered) == (120.0, 90.0, 130.0, True)
     assert not only(measured(PIPELINE, 100.0), [predicted(PIPELINE, 120.0)]).scattered
+    unsettled = [predicted(PIPELINE, 120.0), predicted(PIPELINE, 90.0, settled=False), predicted(PIPELINE, 80.0, settled=False)]
+    found = only(measured(PIPELINE, 100.0), unsettled)
+    assert (found.predicted, found.predicted_unsettled) == (90.0, 2), "they count, and that is told"
     one_failed = [predicted(PIPELINE, 120.0), predicted(PIPELINE, None, correct=False)]
     assert only(measured(PIPELINE, 100.0), one_failed).predicted is None
 

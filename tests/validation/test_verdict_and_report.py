@@ -111,11 +111,21 @@ def test_remarks_say_what_is_wrong_with_a_case():
     rows = report(
         [
             Comparison(case(), 100.0, 70.0, 130.0, runs=3, failed=1, unsettled=2, failure="a|b", others=0.3),
-            Comparison(case("dedicated"), 100.0, 100.0, 100.0, runs=1, failed=2, unsettled=1, unsettled_used=True),
+            Comparison(
+                case("dedicated"),
+                100.0,
+                100.0,
+                100.0,
+                runs=1,
+                failed=2,
+                unsettled=1,
+                unsettled_used=True,
+                predicted_unsettled=2,
+            ),
         ]
     ).splitlines()
     assert rows[4].endswith("| unstable; others took 30%; 2 unsettled; 1 of 6 failed; no prediction: a/b |")
-    assert "never settled; 2 of 3 failed" in rows[5]
+    assert "never settled; 2 of 3 failed; 2 unsettled predictions" in rows[5]
     assert rows[5].split("|")[6].strip() == "-"  # one run has no interval
 
 
