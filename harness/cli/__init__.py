@@ -12,12 +12,14 @@ Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from harness import __version__
+from harness.cli.arguments import shown
 from harness.errors import RunFailed, UserError
 
 COMMANDS: dict[str, str] = {
@@ -97,6 +99,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; nothing is left to tell
         return 1
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:  # which already the question whether there is such a file may raise
+            raise
+        print(f"millrace {name}: {shown(str(error.filename))}: {error.strerror}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"millrace {name}: interrupted", file=sys.stderr)
         return 130

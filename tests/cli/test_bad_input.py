@@ -308,6 +308,23 @@ def test_bad_options_of_a_replay_are_one_line_and_exit_code_2(options, expected,
     check(code, *capsys.readouterr(), expected)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "show pipeline -o NAME.svg",
+        "plot crossover --tables NAME -o out.png",
+        "claims --tables NAME",
+        "figures --config NAME.yaml",
+        "run NAME.yaml --model manual",
+        "aggregate --records NAME --tables out",
+    ],
+)
+def test_a_name_too_long_for_any_file_is_one_line(words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = main(words.replace("NAME", "x" * 300).split())
+    check(code, *capsys.readouterr(), "File name too long")
+
+
 def test_every_command_has_bad_input_of_its_own():
     assert {line.split()[0] for line in CASES} >= COMMANDS.keys()
     assert len(CASES) > 50
