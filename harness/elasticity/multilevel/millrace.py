@@ -36,7 +36,7 @@ from harness.elasticity.multilevel.options import Options, Placements
 from harness.elasticity.multilevel.outlook import HURTS, Survey
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
 from harness.elasticity.multilevel.watch import Watch
-from harness.elasticity.multilevel.work_shares import WorkShares
+from harness.elasticity.multilevel.work_shares import MOVED_SHARE, WorkShares, elsewhere
 
 TIRES = 6.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has gone to settle
@@ -120,7 +120,7 @@ class Millrace(MultilevelLaw):
             if answer is not None:
                 return answer
         elif moved:
-            known = self._another_load(place, value)
+            known = self._another_load(place, value, moved)
             if known is not None:
                 return known
         self._evidence.add(place, value, came, went, self._held)
@@ -148,7 +148,7 @@ class Millrace(MultilevelLaw):
         """Share of the work that is elsewhere than it was when the graph was divided: it may move too slowly to be seen."""
         if self._options is None:
             return 0.0
-        return 0.5 * float(np.abs(self._options.shares - self._shares.shares).sum())
+        return elsewhere(self._options.shares, self._shares.shares)
 
     def _know(self, value: float, queued: frozenset[int]) -> None:
         """The options, once a first period has said how dear the work is; divided anew as it becomes clearer where it is."""
@@ -348,9 +348,14 @@ class Millrace(MultilevelLaw):
         self._evidence.add(place, value)
         return self._choose(place, "another load: ")
 
-    def _another_load(self, place: Place, value: float) -> Decision | None:
-        """To what was best under a load that it knows; else, None, a new search begins."""
+    def _another_load(self, place: Place, value: float, moved: bool = False) -> Decision | None:
+        """To what was best under a load that it knows; else, None, a new search begins.
+
+        If the work has `moved` within the graph a load is known only if its work was there: throughput may be what it was.
+        """
         known = [load for load in self._loads if load.explains(self._graph, place, value)]
+        if moved:
+            known = [load for load in known if elsewhere(self._shares.shares, load.shares) < MOVED_SHARE]
         if self._settled == place and self._watch is not None and self._options is not None and self._fit is not None:
             load = load_of(place, self._watch, self._evidence, self._options.shares, self._hypotheses, self._fit)
             self._loads = remember(self._loads, load)

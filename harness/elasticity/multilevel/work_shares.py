@@ -66,7 +66,7 @@ class WorkShares:
         if place is not None and place in self._at and pure > 0.5:
             before, of = self._at[place]
             before = before / of
-            moving = _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED and _elsewhere(seen, before) > MOVED_SHARE
+            moving = _apart(seen, before, 1.0 / (1.0 / looks + 1.0 / of)) > MOVED and elsewhere(seen, before) > MOVED_SHARE
             self._doubt = self._doubt + 1 if moving else 0
             if self._doubt >= 2:
                 self._seen, self.looks, self._doubt, moved = np.zeros(len(seen)), 0.0, 0, True
@@ -108,7 +108,7 @@ def _faded(seen: Vector, looks: float) -> tuple[Vector, float]:
     return fade * seen, fade * looks
 
 
-def _elsewhere(seen: Vector, expected: Vector) -> float:
+def elsewhere(seen: Vector, expected: Vector) -> float:
     """Share of the work that is at other operators than expected."""
     return 0.5 * float(np.abs(seen - expected).sum())
 

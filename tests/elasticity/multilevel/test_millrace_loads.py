@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from itertools import pairwise
@@ -107,6 +108,24 @@ def test_a_load_that_it_knows_needs_no_search():
     first, back = steps[34], steps[75]
     assert (first.queued, first.threads) == (back.queued, back.threads)
     assert any("load as before" in step.decision.reason for step in steps[70:73])
+
+
+def test_work_that_has_moved_is_no_load_as_before_because_throughput_is():
+    surface = pipeline(cpus=4)
+    law = law_of(surface)
+    steps = drive(law, lambda period: slower(surface, 3.0) if period < PERIODS else surface, 2 * PERIODS)
+    place, rate = (steps[-1].queued, steps[-1].threads), steps[-1].throughput
+    law._loads = [replace(load, place=place, expected=math.log(rate)) for load in law._loads]
+    assert law._loads
+    other, second = elsewhere(surface).shares(), float(len(steps))
+    reasons = []
+    for period in range(1, 5):
+        decision = law.step(Reading(second + period, 1.0, place[1], rate, costs=other, queued=place[0]))
+        reasons.append(decision.reason)
+        if (decision.queued, decision.threads) != place:
+            break
+    assert any("the work has moved" in reason for reason in reasons)
+    assert not any("load as before" in reason for reason in reasons)
 
 
 def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts():
