@@ -475,8 +475,8 @@ class System {
     look_again();
     return nullptr;
   }
-  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer. As with
-  // lines, who is done before the first of those that have it or wait for it begins does not wait.
+  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer. Who
+  // is done before the first of those that have it or wait for it begins waits neither for them nor for others as early.
   Time hold_bucket(WaitQueue& queue, Time when) {
     std::deque<Hold>& holds = buckets_[queue.bucket];
     while (!holds.empty() && holds.front().end <= when) holds.pop_front();
