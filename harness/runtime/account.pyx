@@ -56,6 +56,7 @@ def account_of(Plan plan, bint started, stuck, state):
             op = &run.operators[i]
             kind = plan.operators[i].kind
             seen += op.dropped
+            left_at[i] += op.left
             if kind == "source":
                 expected += (<SourceState*> op.own).fingerprints * op.copies
             elif kind in ("sink", "control"):

@@ -171,6 +171,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint64_t copies
         uint64_t dropped
         Counter emitted
+        uint64_t left
         Operator* control
         bool drops
         bool reentrant

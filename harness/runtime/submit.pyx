@@ -111,6 +111,8 @@ cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) no
             send(worker, target, first, worker.run.stride, count, route.scratch)
         else:
             called += 1
+    if called > 0 and worker.run.ready != NULL:
+        dynamic.announce(worker)
     for i in range(route.count):
         target = &route.targets[i]
         if not target.early:

@@ -2,10 +2,10 @@
 #
 # Neither is trusted to return soon, or ever. So before each call this thread hands on what others could wait for, and Worker::at tells
 # where it is (pool.pyx, and the account of a run that had to be cut short). What they do to tuples shows in the oracle, unless they were
-# declared to drop or change some.
+# declared to drop or change some. A run that is cut short waits for one call of theirs, not for the rest of a batch.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
 from harness.runtime.native cimport (
     HANDLED,
@@ -42,6 +42,16 @@ cdef void keep_others_out(Operator* op, Worker* worker) noexcept nogil:
         acquire(worker, op.lock)
 
 
+cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """The rest of a batch of a run that was cut short: as if the operator had not been given these tuples yet (ONCE)."""
+    cdef uint32_t i
+    op.processed.add(-<uint64_t> count)
+    op.left += count
+    for i in range(count):
+        worker.given_up_fingerprints += fingerprint(slot(first, worker.run.stride, i).sequence) * op.copies
+    worker.run.gave_up.store(True, memory_order_relaxed)
+
+
 cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """A C function. Tuples that it passes on stay in runs: neighbours go on together."""
     cdef NativeState* state = <NativeState*> op.own
@@ -53,6 +63,10 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     hand_over(worker)
     for i in range(count):
         tuple_ = slot(first, stride, i)
+        if worker.stop.load(memory_order_acquire):
+            leave(op, worker, tuple_, count - i)
+            count = i
+            break
         let_others_in(op)
         verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
         keep_others_out(op, worker)
@@ -93,10 +107,11 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
     cdef Tuple* tuple_
     hand_over(worker)
     for i in range(count):
-        if worker.run.failed.load(memory_order_relaxed):
+        tuple_ = slot(first, worker.run.stride, i)
+        if worker.stop.load(memory_order_acquire):
+            leave(op, worker, tuple_, count - i)
             break
         worker.at.store(op.index + 1, memory_order_relaxed)
-        tuple_ = slot(first, worker.run.stride, i)
         value = 0.0
         let_others_in(op)
         with gil:

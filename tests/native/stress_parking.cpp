@@ -72,7 +72,7 @@ static void stop_wakes_all() {
       place.sleep_while(word, 0, stop);
       awake.fetch_add(1);
     } else {
-      while (!stop.load()) place.sleep_for(1'000'000, stop);
+      while (!stop.load()) place.sleep_for(600'000'000'000, stop);  // a lost wake-up shows: it outlasts the program's time
       awake.fetch_add(1);
     }
   });

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -12,6 +13,7 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.native_function import PROTOTYPE
 from tests.runtime.shapes import MODELS, chain, pipeline, run_to_end
 
 THREE: list[Model] = [Manual(), Dedicated(), Dynamic(2)]
@@ -53,6 +55,30 @@ def test_a_drain_that_takes_too_long_is_given_up_and_accounted(model: Model) -> 
     totals = engine.stop(drain=True, timeout_s=0.1)
     assert not totals.stuck and totals.correct
     assert totals.sent == totals.received + totals.in_flight
+
+
+@pytest.mark.parametrize("kind", ["python", "native"])
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_a_run_that_is_cut_short_waits_for_one_call_of_a_users_function_not_for_a_batch(kind: str, model: Model) -> None:
+    def nap(sequence: int, value: float) -> float:
+        time.sleep(0.25)
+        return value
+
+    @PROTOTYPE
+    def native_nap(*_: object) -> int:
+        time.sleep(0.25)
+        return 1
+
+    graph = Graph("naps", 8)
+    user = graph.python("user", nap, preserves=True) if kind == "python" else graph.native("user", native_nap, preserves=True)
+    graph.connect(chain(graph, graph.source("source"), 1), user)
+    graph.connect(chain(graph, user, 1, prefix="after"), graph.sink("sink"))
+    engine = open_engine(graph, model)
+    engine.start()
+    engine.sample(0.4)
+    totals = engine.stop(drain=False, timeout_s=0.1)  # a batch would take 4 s or 8 s, and threads get 2 s to end
+    assert not totals.stuck and totals.correct and not totals.drained
+    assert totals.sent == totals.received + totals.in_flight > totals.received
 
 
 def test_stop_twice_gives_the_same_account() -> None:

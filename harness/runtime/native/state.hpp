@@ -83,6 +83,7 @@ struct Operator {
   uint64_t copies;                      // how many sinks see a tuple from here; 0: it depends on the tuple
   uint64_t dropped;                     // fingerprints of the tuples that went no further, each as often as sinks would have seen it
   Counter emitted;                      // tuples sent on by operators that may drop or hold them
+  uint64_t left;                        // tuples of a batch that a user's operator was not executed on any more: the run was cut short
   Operator* control;                    // whose tuples are absorbed in its stead: its control port; null if it has none
   bool drops;                           // a user's function may drop tuples; else a dropped one is a lost one
   bool reentrant;                       // its function is called without the lock: it locks its own state

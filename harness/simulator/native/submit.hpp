@@ -119,6 +119,7 @@ inline Task<> Simulation::deliver(Worker& w, Route& route, Tuple* first, Count c
       ++called;
     }
   }
+  if (called > 0) announce(w);
   for (Target& target : route.targets) {
     if (!target.early) co_await send(w, target, first, 1, count, --called > 0 ? route.scratch.data() : nullptr);
   }
