@@ -34,9 +34,10 @@ cdef extern from "copies.hpp" namespace "millrace" nogil:
         NOTHING "millrace::NOTHING"
         WRITES "millrace::WRITES"
         READS "millrace::READS"
+        BOTH "millrace::BOTH"
     double copy_ns(size_t stride, size_t footprint, size_t bytes_) noexcept
     double copy_far_ns(const int* two_cpus, size_t stride, size_t footprint) noexcept
-    double copy_between_ns(const int* two_cpus, Before other, size_t stride, size_t footprint, size_t bytes_) noexcept
+    double copy_between_ns(const int* two_cpus, Before other, size_t stride, size_t from_, size_t to, size_t bytes_) noexcept
     double copy_together(const int* cpus, int count, size_t stride, size_t footprint) noexcept
 
 
@@ -121,19 +122,27 @@ def copy(size_t stride, size_t footprint, size_t least_bytes):
     return checked(ns)
 
 
-def copy_modified(vector[int] two_cpus, size_t stride, size_t footprint, size_t least_bytes):
-    """A slot copied by the first CPU that the second has changed."""
+def copy_modified(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
+    """A slot copied by the first CPU that the second has changed, from a ring of `source` bytes to one of `target` bytes."""
     cdef double ns
     with nogil:
-        ns = copy_between_ns(two_cpus.data(), WRITES, stride, footprint, least_bytes)
+        ns = copy_between_ns(two_cpus.data(), WRITES, stride, source, target, least_bytes)
     return checked(ns)
 
 
-def copy_returned(vector[int] two_cpus, size_t stride, size_t footprint, size_t least_bytes):
-    """A slot of the own cache copied by the first CPU to where the second has worked on the tuple before it."""
+def copy_returned(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
+    """A slot of the own cache copied by the first CPU to where the second has worked on the tuple before it; rings as above."""
     cdef double ns
     with nogil:
-        ns = copy_between_ns(two_cpus.data(), READS, stride, footprint, least_bytes)
+        ns = copy_between_ns(two_cpus.data(), READS, stride, source, target, least_bytes)
+    return checked(ns)
+
+
+def copy_through(vector[int] two_cpus, size_t stride, size_t source, size_t target, size_t least_bytes):
+    """A slot that the second CPU has changed, copied by the first to where the second has worked on the tuple before it; rings as above."""
+    cdef double ns
+    with nogil:
+        ns = copy_between_ns(two_cpus.data(), BOTH, stride, source, target, least_bytes)
     return checked(ns)
 
 

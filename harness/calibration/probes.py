@@ -9,7 +9,7 @@ import math
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,9 +67,10 @@ class Setting:
 
 
 Group = Callable[[Setting], Values]
+Probe = Callable[..., float]
 
 
-def least(probe: Callable[..., float], *what: object) -> float:
+def least(probe: Probe, *what: object) -> float:
     """The shortest time of a few tries: what other processes do in a round only ever adds to it."""
     return min(probe(*what) for _ in range(TRIES))
 
@@ -134,8 +135,9 @@ def contenders(cpus: int) -> list[int]:
 def copies(setting: Setting) -> Values:
     """Slots copied from ring to ring: what a copy takes besides its bytes, and its rate by where the bytes come from."""
     sizes = setting.caches
-    near = footprints(sizes)
-    footprint = {"own_l1": sizes.l1d // 2, "own_l2": near["l2"], "l3": near["l3"]}
+    levels = footprints(sizes)
+    footprint = {"own_l1": sizes.l1d // 2, "own_l2": levels["l2"], "l3": levels["l3"]}
+    nearest = footprint["own_l1"] // 2
     bytes_ = setting.times(2 << 20)
     call, _ = line_of_copies([least(hardware.copy, stride, footprint["own_l1"], bytes_) for stride in STRIDES])
     values = {"copy.call": max(LEAST, call)}
@@ -144,12 +146,18 @@ def copies(setting: Setting) -> Values:
     for distance, pair in setting.host.pairs().items():
         if distance == SAME_CORE:
             continue
-        times = [least(hardware.copy_modified, pair, stride, footprint["own_l2"], bytes_) for stride in STRIDES]
-        values[f"copy.bandwidth.modified_{distance}"] = rate(times, call)
-        times = [least(hardware.copy_returned, pair, stride, footprint["own_l2"], bytes_) for stride in STRIDES]
-        returned_call, returned_rate = line_of_copies(times)
+        held, left = footprint["own_l2"] // 2, footprint["l3"]
+
+        def times(probe: Probe, source: int, target: int, pair: Sequence[int] = pair) -> list[float]:
+            return [least(probe, pair, stride, source, target, bytes_) for stride in STRIDES]
+
+        values[f"copy.bandwidth.modified_{distance}"] = rate(times(hardware.copy_modified, held, held), call)
+        returned_call, returned_rate = line_of_copies(times(hardware.copy_returned, held, held))
         values[f"copy.returned.call.{distance}"] = max(LEAST, returned_call)
         values[f"copy.returned.bandwidth.{distance}"] = returned_rate
+        values[f"copy.evicted.fetch.{distance}"] = rate(times(hardware.copy_modified, left, nearest), call)
+        values[f"copy.evicted.store.{distance}"] = rate(times(hardware.copy_returned, nearest, left), call)
+        values[f"copy.evicted.through.{distance}"] = rate(times(hardware.copy_through, left // 2, left // 2), call)
     beyond = out_of_caches(sizes.l3)
     values["copy.bandwidth.dram_local"] = rate([hardware.copy(stride, beyond, 0) for stride in STRIDES], call)
     if OTHER_SOCKET in setting.host.pairs():

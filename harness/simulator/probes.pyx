@@ -33,7 +33,7 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         uint64_t cpu_time() noexcept
 
     uint64_t copy "millrace::sim::CopyProbe::copy"(
-        const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room
+        const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room, uint32_t worked
     ) except +
 
 
@@ -162,11 +162,14 @@ def turns(machine, operations):
     return [ns(line.rmw(hardware, core, ps(begin), False, most)) for core, begin in operations]
 
 
-def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0):
-    """Time of a copy of so many bytes, which core `writer` wrote, by core `reader`; queues hold `queued` bytes and can hold `room`."""
+def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None):
+    """Time of a copy of so many bytes, which core `writer` wrote, by core `reader`; queues hold `queued` bytes and can hold `room`.
+
+    `worked`: the core that has worked on the slots that they are copied to; None: the reader.
+    """
     cdef Machine hardware
     fill_machine(&hardware, machine)
-    return ns(copy(hardware, reader, writer, bytes, queued, room))
+    return ns(copy(hardware, reader, writer, bytes, queued, room, reader if worked is None else worked))
 
 
 def ps(ns):

@@ -135,6 +135,25 @@ def test_a_copy_takes_as_long_as_the_bandwidth_of_where_the_bytes_are(name: str)
         assert time == pytest.approx(machine["copy.call"] + bytes_ / machine[f"copy.bandwidth.{place}"], rel=0.01), place
 
 
+def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> None:
+    shared = load_machine("template")
+    ways = {"fetch": 3.0, "store": 2.0, "through": 1.0}  # GB/s
+    apart = shared.with_constants({f"copy.evicted.{way}.same_chip": rate for way, rate in ways.items()})
+    far = 8 * shared["cache.l2"]
+
+    def gigabytes_per_second(writer: int, queued: float, room: float, worked: int) -> float:
+        took = copied(apart, 0, writer, 4096, queued=queued, room=room, worked=worked)
+        return 4096 / (took - apart["copy.call"])
+
+    own = apart["copy.bandwidth.l3"]
+    assert gigabytes_per_second(0, far, far, 0) == pytest.approx(own, rel=0.01)
+    assert gigabytes_per_second(1, far, 0, 0) == pytest.approx(3.0, rel=0.01)
+    assert gigabytes_per_second(0, 0, far, 1) == pytest.approx(2.0, rel=0.01)
+    assert gigabytes_per_second(1, far, far, 1) == pytest.approx(1.0, rel=0.01)
+    own_slots, others_slots = (copied(shared, 0, core, 4096, queued=far, room=far, worked=core) for core in (0, 1))
+    assert own_slots < others_slots  # in the template through is slower than l3
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_copy_is_as_slow_as_the_slower_of_where_it_comes_from_and_where_it_goes(name: str) -> None:
     machine = load_machine(name)

@@ -85,7 +85,8 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
     co_await wait_a_little(w, round);
     co_return;
   }
-  const uint64_t head = ring.head, slots = w.slot_kib;
+  const uint64_t head = ring.head;
+  const Slots slots = w.slots;
   const uint32_t at = w.at;
   hand_over(w);
   wake_consumer(w, port);
@@ -108,7 +109,7 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   idle(w, false);
   w.rest = AWAKE;
   w.at = at;
-  w.slot_kib = slots;
+  w.slots = slots;
 }
 
 inline void Simulation::tuples_published(Worker& w, Target& target) {

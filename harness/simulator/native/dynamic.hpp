@@ -269,8 +269,7 @@ inline Task<> Simulation::suspended(Worker& w) {
 
 inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   const uint32_t at = w.at;
-  const uint64_t slots = w.slot_kib;
-  const bool bound = w.memory_bound;
+  const Slots slots = w.slots;
   w.at = 0;
   announce(w);
   co_await pass(w);
@@ -294,8 +293,7 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
     w.mixed += software.wait_round * round;
   }
   w.at = at;
-  w.slot_kib = slots;
-  w.memory_bound = bound;
+  w.slots = slots;
 }
 
 // thread.hpp, spin(): pauses, then yields, then naps.

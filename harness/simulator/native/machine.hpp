@@ -48,6 +48,8 @@ struct Machine {
   std::vector<uint32_t> cas_slow;                                        // by contenders: how much longer a compare-and-swap loop takes
   uint64_t returned_call[DISTANCES] = {}, returned_kib[DISTANCES] = {};  // into slots that another core has worked on
   uint64_t copy_call = 0, copy_kib[PLACES] = {}, dram_kib = 0;           // ps for 1 KiB, by one thread; of a socket's memory, by all
+  // Of the shared cache, what another core has had: from there to the nearest cache, from that to there, from there to there.
+  uint64_t evicted_fetch_kib[DISTANCES] = {}, evicted_store_kib[DISTANCES] = {}, evicted_through_kib[DISTANCES] = {};
   Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0, migration_cost = 0;
   Time base_slice = 0;                                  // of EEVDF; 0: the kernel has CFS
   Time wake_elsewhere = 0, preempt = 0, interrupt = 0;  // 0: telling a busy CPU takes no time

@@ -36,7 +36,7 @@ inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count 
   const uint64_t lines = std::min<uint64_t>(SINK_LINES, stride / machine.line);
   w.mixed += software.sink_batch * publications(count) + software.sink_tuple * count + software.sink_byte * payload * count;
   for (Count i = 0; i < count; ++i) w.mixed += first[i].born_ns != 0 ? software.clock : 0;
-  w.waiting += lines * machine.line * count * w.slot_kib >> 10;
+  w.waiting += lines * machine.line * count * w.slots.kib >> 10;
   if (op.lock != nullptr) rmw(w, op.line, false);
   check(op, first, count, system.now + w.owes());
 }
@@ -278,8 +278,7 @@ inline Task<> Simulation::source_body(Worker& w) {
     w.at = op.index + 1;
     for (Count i = 0; i < count; ++i) make(op, op.buffer[i]);
     w.mixed += software.source_batch * publications(count) + (software.source_tuple + software.source_byte * payload) * count;
-    w.slot_kib = machine.copy_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2];
-    w.memory_bound = false;
+    w.slots = {.kib = machine.copy_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2]};
     if (profile_period_ > 0) co_await pass(w);
     op.processed += count;
     co_await deliver(w, op.routes[0], op.buffer.data(), count);

@@ -102,10 +102,11 @@ class Bench {
   WaitQueue queue_;
 };
 
-// Time of a copy of `bytes` that core `writer` wrote, by core `reader`, while all queues hold `queued` bytes and can hold `room`: as the
-// simulation charges it, without waiting for the first line.
+// Time of a copy of `bytes` that core `writer` wrote, by core `reader`, to where core `worked` has worked, while all queues hold `queued` bytes
+// and can hold `room`: as the simulation charges it, without waiting for the first line.
 struct CopyProbe {
-  static Time copy(const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room) {
+  static Time copy(const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room,
+                   uint32_t worked) {
     Simulation simulation(machine, Software{}, 0, 1, 1, 1, 1);
     Worker& worker = simulation.workers[0];
     simulation.stride = bytes;
@@ -115,7 +116,7 @@ struct CopyProbe {
     tuple.core = static_cast<uint16_t>(writer + 1);
     simulation.came_from(worker, &tuple, 1);
     worker.waiting = 0;
-    simulation.copy(worker, 1, room, 0);
+    simulation.copy(worker, 1, room, worked + 1);
     return worker.waiting;
   }
 };

@@ -160,6 +160,13 @@ struct Port {
 
 enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };
 
+// Where the slots that a thread works on came from.
+struct Slots {
+  uint64_t kib = 0;           // ps to fetch 1 KiB of them
+  bool memory_bound = false;  // from memory
+  bool evicted = false;       // from a shared cache, which has them from another core
+};
+
 struct Worker : Thread {
   bool pooled = false, suspended = false, slow = false;
   Rest rest = AWAKE;
@@ -170,8 +177,7 @@ struct Worker : Thread {
   Port* unannounced = nullptr;
   uint64_t drains = 0, searches = 0, reschedules = 0, waits = 0, given_up_fingerprints = 0;
   Time idle_time = 0, idle_began = NEVER, asleep_time = 0, asleep_began = NEVER, born = 0;
-  uint64_t slot_kib = 0;  // ps for 1 KiB of the slots that it works on: where they came from
-  bool memory_bound = false;
+  Slots slots;
   uint64_t last_alone = UINT64_MAX;  // the tuple that it worked on last, if that came alone
 };
 

@@ -21,18 +21,21 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
   const uint64_t cores = system.busy_cores(), share = queued * stride / cores;
   const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
-  w.memory_bound = share > machine.l2 && share * cores > machine.l3_all;
-  Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : w.memory_bound ? DRAM_LOCAL : L3;
+  Slots slots{.memory_bound = share > machine.l2 && share * cores > machine.l3_all};
+  Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : slots.memory_bound ? DRAM_LOCAL : L3;
   Time first_line = machine.latency[place];  // the others are fetched ahead
   if (writer != w.core) {
     const Distance distance = machine.distance(w.core, writer);
     if (share <= machine.l2) place = Machine::modified(distance);
-    if (w.memory_bound && distance == OTHER_SOCKET) place = DRAM_REMOTE;
-    const bool in_its_cache = share <= machine.l2 || (distance == OTHER_SOCKET && !w.memory_bound);
+    if (slots.memory_bound && distance == OTHER_SOCKET) place = DRAM_REMOTE;
+    const bool in_its_cache = share <= machine.l2 || (distance == OTHER_SOCKET && !slots.memory_bound);
     first_line = in_its_cache ? machine.load[distance] * publications(count) : machine.latency[place];
+    slots.evicted = place == L3;
+    if (slots.evicted) slots.kib = machine.evicted_fetch_kib[distance];
   }
   w.waiting += first_line;
-  w.slot_kib = machine.copy_kib[place];
+  slots.kib = std::max(slots.kib, machine.copy_kib[place]);
+  w.slots = slots;
   for (Count i = 0; i < count; ++i) first[i].core = static_cast<uint16_t>(w.core + 1);
 }
 
@@ -52,19 +55,24 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
 }
 
 // Copy `count` slots from where they are into a ring. `memory`: what was put into all rings since those slots were filled last; `last`: the
-// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core.
+// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core. What
+// another core has left to a shared cache is at least as far away as what this one has.
 inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
   const uint64_t cores = system.busy_cores(), share = memory / cores, bytes = static_cast<uint64_t>(count) * stride;
   const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= machine.l3_all ? L3 : DRAM_LOCAL;
+  const Distance distance = last == 0 ? SAME_CORE : machine.distance(w.core, last - 1);
+  uint64_t kib = std::max(w.slots.kib, machine.copy_kib[place]);
   Time time;
-  if (last != 0 && last != w.core + 1 && share <= machine.l2) {
-    const Distance distance = machine.distance(w.core, last - 1);
-    const uint64_t fetch = w.slot_kib - std::min(w.slot_kib, machine.copy_kib[OWN_L1]);
+  if (distance != SAME_CORE && share <= machine.l2) {
+    const uint64_t fetch = w.slots.kib - std::min(w.slots.kib, machine.copy_kib[OWN_L1]);
     time = machine.returned_call[distance] * count + (bytes * (machine.returned_kib[distance] + fetch) >> 10);
   } else {
-    time = machine.copy_call * count + (bytes * std::max(w.slot_kib, machine.copy_kib[place]) >> 10);
+    if (distance != SAME_CORE && place == L3) {
+      kib = std::max(kib, w.slots.evicted ? machine.evicted_through_kib[distance] : machine.evicted_store_kib[distance]);
+    }
+    time = machine.copy_call * count + (bytes * kib >> 10);
   }
-  if (w.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + w.owes()));
+  if (w.slots.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + w.owes()));
   w.waiting += time;
 }
 
