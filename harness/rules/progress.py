@@ -36,7 +36,8 @@ WORDS = {
 }
 LOG_LINES = 12  # of a failed job's log that are shown
 SOME_JOB_FAILED = "At least one job did not complete successfully"
-INTERRUPTED = "Terminating processes on user request"
+INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
+TERMINATED = "Will exit after finishing currently running jobs"  # SIGTERM
 
 
 class Progress:
@@ -74,8 +75,11 @@ class Progress:
                 pass  # _fail has told it
             case _ if record.levelno >= logging.WARNING:
                 self._say(" ".join(str(record.msg).removeprefix("WorkflowError:").split()))
-            case _:
-                self.interrupted |= INTERRUPTED in str(record.msg)
+            case _ if INTERRUPTED in str(record.msg):
+                self.interrupted = True
+            case _ if TERMINATED in str(record.msg) and not self.interrupted:
+                self.interrupted = True
+                self._say("told to stop: what is running is finished first")
 
     @property
     def had_work(self) -> bool:

@@ -116,3 +116,10 @@ def test_an_interruption_is_noticed(progress):
     progress.take(record(None, 0.0, logging.INFO, "Terminating processes on user request, this might take some time."))
     assert progress.interrupted
     assert not progress.had_work
+
+
+def test_to_be_told_to_stop_is_said_once(progress, capsys):
+    for _ in range(2):
+        progress.take(record(None, 0.0, logging.INFO, "Will exit after finishing currently running jobs (scheduler)."))
+    assert progress.interrupted
+    assert capsys.readouterr().err.splitlines() == ["told to stop: what is running is finished first"]

@@ -200,6 +200,18 @@ def test_a_second_workflow_is_refused_whichever_way_it_is_called(tmp_path):
     assert not list((tmp_path / "results").rglob("*.jsonl"))
 
 
+def test_a_workflow_that_is_told_to_end_finishes_the_block_in_flight(tmp_path):
+    write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2, 3])]})
+    first = start(tmp_path, "harness", "figures")
+    wait_for(first, (tmp_path / "results/logs/raw/crossover").exists)
+    first.terminate()
+    _, error = first.communicate()
+    assert first.returncode == 130
+    assert error.count("told to stop: what is running is finished first\n") == 1
+    assert error.endswith("millrace figures: interrupted\n")
+    assert len(list((tmp_path / "results/raw").rglob("*.jsonl"))) == 1
+
+
 def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
     write_profile(tmp_path, CROSSOVER, repeats=0)
     done = call(tmp_path, *SNAKEMAKE, "-n")
