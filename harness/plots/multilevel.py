@@ -1,8 +1,8 @@
 """Multi-level elastic against every other arm: how near the law comes to the best queues and threads.
 
 Reads   throughput.parquet   topology, cost, payload, model, arm, mean, lo, hi [tuples/s at the sinks], elastic, queued, level
-Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval; at the end
-        of the line the ratio of multi-level with its queues and threads
+Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval, open if none
+        of its runs settled; at the end of the line the ratio of multi-level with its queues and threads
 
 A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as good as it can be is a
 little below 100 % wherever arms are alike.
@@ -82,7 +82,17 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
         ratio = row["mean"] / best
         spread = None if pd.isna(row["lo"]) else [[ratio - row["lo"] / best], [row["hi"] / best - ratio]]
         above = 3 if row["model"] == "multilevel" else 2
-        ax.errorbar(ratio, y, xerr=spread, marker=look.marker, color=look.color, markersize=7, linestyle="none", zorder=above)
+        ax.errorbar(
+            ratio,
+            y,
+            xerr=spread,
+            marker=look.marker,
+            color=look.color,
+            markerfacecolor="white" if row["unsettled_used"] else look.color,
+            markersize=7,
+            linestyle="none",
+            zorder=above,
+        )
         if row["model"] == "multilevel":
             queues = "" if pd.isna(row["queued"]) else f"{row['queued']:.0f} queue{'' if round(row['queued']) == 1 else 's'}"
             where = f", {queues}, {row['level']:.0f} thr." if queues else ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.image import imread
 
-from harness.plots import multilevel
+from harness.plots import multilevel, style
 from tests.plots.made_tables import arm_row, frame
 
 
@@ -49,3 +50,15 @@ def test_each_machine_has_lines_of_its_own():
     here = [law(90.0), other("manual", 100.0)]
     told = drawn(*here, law(5000.0, **there), other("manual", 10000.0, **there))
     assert told == ["50%, 3 queues, 1 thr.", "90%, 3 queues, 1 thr."]
+
+
+def test_an_arm_none_of_whose_runs_settled_is_open():
+    table = frame([law(90.0), other("manual", 100.0), other("dedicated", 50.0, unsettled_used=True)]).assign(queued=None)
+    bars = multilevel.figure({"throughput": table}).axes[0].containers
+    assert [bar.lines[0].get_markerfacecolor() == "white" for bar in bars] == [False, False, True]
+
+
+def test_what_stands_at_the_end_of_a_line_is_not_cut(tmp_path):
+    rows = [law(112.0, "mix", queued=14.0, unsettled_used=True), other("manual", 100.0, "mix")]
+    style.save(multilevel.figure({"throughput": frame(rows)}), [tmp_path / "figure.png"])
+    assert imread(tmp_path / "figure.png")[:, -3:, :3].min() == 1.0
