@@ -1,8 +1,8 @@
 """Multi-level elastic against every other arm: how near the law comes to the best queues and threads.
 
 Reads   throughput.parquet   topology, cost, payload, model, arm, mean, lo, hi [tuples/s at the sinks], elastic, queued, level
-Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval, open if none
-        of its runs settled; at the end of the line the ratio of multi-level with its queues and threads
+Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval, open if
+        none of its runs settled; at the end of the line the ratio of multi-level with its queues and threads
 
 A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as good as it can be is a
 little below 100 % wherever arms are alike.

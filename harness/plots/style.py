@@ -124,7 +124,7 @@ def save(figure: Figure, paths: list[Path]) -> None:
     Raises RunFailed if a file cannot be written.
     """
     with applied():
-        # The layout asks for the size of every text, half of what drawing takes: once for all formats, as texts are in the .png.
+        # The layout asks for the size of every text, half of what drawing takes: once for all formats, as they are in the .png.
         figure.set_dpi(plt.rcParams["savefig.dpi"])
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
