@@ -57,7 +57,7 @@ def test_a_drain_that_takes_too_long_is_given_up_and_accounted(model: Model) -> 
     assert totals.sent == totals.received + totals.in_flight
 
 
-@pytest.mark.parametrize("kind", ["python", "native"])
+@pytest.mark.parametrize("kind", ["python", "native", "reentrant"])
 @pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
 def test_a_run_that_is_cut_short_waits_for_one_call_of_a_users_function_not_for_a_batch(kind: str, model: Model) -> None:
     def nap(sequence: int, value: float) -> float:
@@ -70,8 +70,12 @@ def test_a_run_that_is_cut_short_waits_for_one_call_of_a_users_function_not_for_
         return 1
 
     graph = Graph("naps", 8)
-    user = graph.python("user", nap, preserves=True) if kind == "python" else graph.native("user", native_nap, preserves=True)
-    graph.connect(chain(graph, graph.source("source"), 1), user)
+    if kind == "native":
+        user = graph.native("user", native_nap, preserves=True)
+    else:
+        user = graph.python("user", nap, preserves=True, reentrant=kind == "reentrant")
+    for source in range(2 if kind == "reentrant" else 1):
+        graph.connect(chain(graph, graph.source(f"source{source}"), 1, prefix=f"before{source}"), user)
     graph.connect(chain(graph, user, 1, prefix="after"), graph.sink("sink"))
     engine = open_engine(graph, model)
     engine.start()

@@ -1,6 +1,6 @@
 // copies.hpp - slots copied from ring to ring, by how much memory the two rings take together and who wrote them.
 //
-// The copy is the one of the runtime (SpscRing::push), a whole ring at once.
+// The copy is the one of the runtime (SpscRing::push), a whole ring at once, or as much of it as the other one holds.
 #pragma once
 
 #include <algorithm>
