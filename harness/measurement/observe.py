@@ -11,10 +11,11 @@ from harness.measurement.adapt import adapt, watch
 from harness.measurement.control import ControlFailed, Controller
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.spec import RunSpec
-from harness.measurement.steady import WarmUp, settled_within
+from harness.measurement.steady import WarmUp, settled_within, stayed_settled
 
 SAMPLES = 10  # in the measured window of a timed run
-MIN_PERIOD_S = 0.05  # of real threads
+HALVES = 2  # samples of the shortest window: else nothing says whether it was steady
+MIN_PERIOD_S = 0.05  # of real threads, but for such a window
 MIN_VIRTUAL_PERIOD_S = 0.0005  # of a bounded simulated run, whose length is not known before
 WARM_UP_WINDOWS = 20  # of a run that is measured by events, at most: twice the events of the measured window in all
 SETTLING_EVENTS = (
@@ -79,7 +80,7 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
     warmup_s, settled = _warm_up(engine, spec, copies)
     announce("measuring")
     most = SAMPLES if spec.simulated else int(spec.duration_s / MIN_PERIOD_S)
-    period_s = spec.duration_s / max(1, min(SAMPLES, most))
+    period_s = spec.duration_s / max(HALVES, min(SAMPLES, most))
     samples: list[Sample] = []
     before = Reading.now()
     measured_s = 0.0
@@ -91,7 +92,7 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
     if engine.finished():
         seen.error = _ended(warmup_s + measured_s)
     else:
-        seen.settled = settled_within(samples, copies) if settled is None else settled
+        seen.settled = settled_within(samples, copies) if settled is None else settled and stayed_settled(samples, copies)
     return seen
 
 
@@ -107,7 +108,7 @@ def _by_events(engine: Engine, events: int, copies: int | None, announce: Callab
     if engine.finished():
         seen.error = _ended(warm_up.elapsed_s + sum(sample.elapsed_s for sample in samples))
     else:
-        seen.settled = warm_up.settled
+        seen.settled = warm_up.settled and stayed_settled(samples, copies)
     return seen
 
 
@@ -152,7 +153,7 @@ def _elastic(
     if engine.finished():
         seen.error = _ended(seen.warmup_s + measured_s)
     else:
-        seen.settled = settled_within(samples, copies) if settled is None else settled
+        seen.settled = settled_within(samples, copies) if settled is None else settled and stayed_settled(samples, copies)
     return seen
 
 

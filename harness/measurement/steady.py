@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from harness.engine import Sample
 
 TOLERANCE = 0.05  # a guess, not tuned; a stationary run on an idle 2-core VM varies by 1 to 3 % between windows
+DRIFT = 0.2  # by how much the halves of a measured window may differ although the warm-up was over; a guess, not tuned
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,14 @@ def settled_within(samples: Sequence[Sample], copies: int | None, tolerance: flo
     """Whether the two halves of a measured window agree: the verdict on a run whose warm-up was not watched."""
     middle = len(samples) // 2
     return stationary(Window.of(samples[:middle]), Window.of(samples[middle:]), copies, tolerance)
+
+
+def stayed_settled(samples: Sequence[Sample], copies: int | None) -> bool:
+    """Whether the measured window of a run bears out that its warm-up was over: its halves do not differ by more than `DRIFT`.
+
+    Two neighbouring windows of a warm-up agree by chance now and then while queues still fill. One sample says nothing.
+    """
+    return len(samples) < 2 or settled_within(samples, copies, DRIFT)
 
 
 class WarmUp:

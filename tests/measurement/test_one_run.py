@@ -52,8 +52,10 @@ def test_who_disturbs_a_window_too_short_for_ticks_is_told_with_its_warm_up(play
     assert record["host"]["steal_share"] == 0.0
 
 
-@pytest.mark.parametrize(("duration_s", "samples"), [(0.01, 1), (0.06, 1), (0.12, 2), (0.5, 10), (0.6, 10), (1000.0, 10)])
-def test_the_measured_window_is_as_long_as_asked_and_periods_are_not_too_short(play, duration_s, samples):
+@pytest.mark.parametrize(
+    ("duration_s", "samples"), [(0.01, 2), (0.06, 2), (0.12, 2), (0.16, 3), (0.5, 10), (0.6, 10), (1000.0, 10)]
+)
+def test_the_measured_window_is_as_long_as_asked_and_has_two_samples_at_least(play, duration_s, samples):
     play([(1e6, 1e6)])
     record = run_once(spec(duration_s=duration_s))
     assert record["duration_s"] == pytest.approx(duration_s)
@@ -83,6 +85,11 @@ def test_a_run_that_never_settles_is_measured_and_said_to_be_unsettled(play):
     assert record["correct"]
     assert record["warmup_s"] == pytest.approx(20.0, abs=0.5), "10 x the duration"
     assert record["sink_tuples_per_s"] == pytest.approx(1000)
+
+
+def test_a_run_whose_warm_up_ended_by_chance_is_unsettled_if_its_window_shows_it(play):
+    play([(1000.0, 1000.0)] * 2 + [(1000.0, 1000.0 + 100 * n) for n in range(1, 40)])
+    assert not run_once(spec())["settled"]
 
 
 @pytest.mark.parametrize(("duration_s", "limit_s"), [(0.01, 3.0), (1.0, 10.0), (100.0, 60.0)])

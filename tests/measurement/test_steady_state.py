@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.measurement.steady import TOLERANCE, WarmUp, Window, settled_within, stationary
+from harness.measurement.steady import TOLERANCE, WarmUp, Window, settled_within, stationary, stayed_settled
 
 COUNTS = st.integers(min_value=1000, max_value=10**9)
 
@@ -81,6 +81,13 @@ def test_a_measured_window_is_steady_if_its_halves_agree(sample):
     assert not settled_within([sample(0.1, n, n) for n in range(1000, 2000, 100)], copies=1)
     assert not settled_within([sample(0.1, 1000, 1000)], copies=1)
     assert not settled_within([], copies=1)
+
+
+def test_a_window_in_which_a_run_speeds_up_or_fills_its_queues_was_not_settled(sample):
+    assert stayed_settled([sample(0.1, 1000, 1000)] * 5 + [sample(0.1, 1200, 1200)] * 5, copies=1)
+    assert not stayed_settled([sample(0.1, 1000, 1000)] * 5 + [sample(0.1, 1300, 1300)] * 5, copies=1)
+    assert not stayed_settled([sample(0.1, 1300, 1000)] * 10, copies=1)
+    assert stayed_settled([sample(0.1, 1000, 1000)], copies=1)
 
 
 def test_a_run_that_comes_in_bursts_settles_once_a_window_is_longer_than_they_are(sample):
