@@ -100,7 +100,8 @@ SIMULATION = _struct(
     {"bound": TEXT, "contenders": WHOLE, "passed_tuples_per_s": REAL, "load": REAL},
 )
 
-HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL})  # what the tables show of it; the rest stays in the records
+HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL, "hostname_hash": TEXT, "host_fit": FLAG})
+"""What the tables show of it; the rest stays in the records."""
 
 RECORD = _struct(
     {
@@ -189,11 +190,14 @@ TABLES: dict[str, StructType] = {
         failed=WHOLE,
         unsettled=WHOLE,
         unsettled_used=FLAG,
+        unfit=WHOLE,
+        hosts=WHOLE,
         mean=REAL,
         sd=REAL,
         lo=REAL,
         hi=REAL,
         variants=WHOLE,
+        variants_failed=WHOLE,
         band_lo=REAL,
         band_hi=REAL,
         submitted_mean=REAL,

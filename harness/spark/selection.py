@@ -19,15 +19,18 @@ from harness.spark.schemas import ARM
 def mark_used(runs: DataFrame) -> DataFrame:
     """`runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `unsettled` (correct, but not stationary or too short
     to have a rate), `used` (counts in the means of its arm), and `variant_mean` [tuples/s], the mean over the runs of the same
-    arm and the same constants that would.
+    arm and the same constants that would. A failed run that never got to say how long its queues are has those of its arm.
     """
+    of_arm = F.max("queue_capacity").over(Window.partitionBy(*[name for name in ARM if name != "queue_capacity"]))
+    unsaid = F.col("failed") & (F.col("queue_capacity") == 0)
     got_through = F.when(~F.col("settled"), F.col("simulation.passed_tuples_per_s"))
     rate = F.coalesce(got_through, "sink_tuples_per_s")
     steady = ~F.col("failed") & F.col("settled") & rate.isNotNull()
     alike = Window.partitionBy(*ARM, "variant")
     usable = F.col("steady") | (F.col("unsettled") & rate.isNotNull() & ~F.max("steady").over(alike))
     return (
-        runs.withColumn("rate", rate)
+        runs.withColumn("queue_capacity", F.when(unsaid, of_arm).otherwise(F.col("queue_capacity")))
+        .withColumn("rate", rate)
         .withColumn("ns_per_hop", F.coalesce(1e9 / F.nullif(got_through * F.col("hops"), F.lit(0.0)), "ns_per_hop"))
         .withColumn("steady", steady)
         .withColumn("unsettled", ~F.col("failed") & ~F.col("steady"))

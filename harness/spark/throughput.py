@@ -19,8 +19,10 @@ def throughput(runs: DataFrame) -> DataFrame:
     with 95 % Student-t intervals (null for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its length
     duration_mean [s], context_switches_mean, cpu_seconds_mean [s]; runnable_mean, threads that ran or waited for a CPU
     (simulated runs only). n runs used, failed (wrong or raised) and unsettled ones apart; unsettled_used: the n are unsettled,
-    because no run of the arm settled. variants: how many sets of other constants of a simulated machine were tried; from
-    band_lo to band_hi are the means with them and without [tuples/s], null where there are none. elastic: a control law chose
+    because no run of the arm settled; unfit: of the n, those that something disturbed (`host_fit`); hosts: machines that the n
+    ran on, as far as records say. variants: how many sets of other constants of a simulated machine were tried, and
+    variants_failed those without a mean; from band_lo to band_hi are the means with them and without [tuples/s], null where
+    there are none or one has failed: half a band would pass for a whole one. elastic: a control law chose
     the number of threads, its name is `law`, and level is the mean of the levels that it settled on [threads], with its
     interval; null for the others. queued: the mean number of ports with their queue, with its interval. places: how many ports
     of the cell may have one, as a law was told; without such a law the most that any arm of the cell has. cpu_model,
@@ -37,6 +39,8 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.count_if(nominal & F.col("failed")).alias("failed"),
         F.count_if(nominal & F.col("unsettled")).alias("unsettled"),
         F.coalesce(F.bool_or(used & F.col("unsettled")), F.lit(False)).alias("unsettled_used"),
+        F.count_if(used & ~F.coalesce("host.host_fit", F.lit(True))).alias("unfit"),
+        F.count_distinct(of_used("host.hostname_hash")).alias("hosts"),
         *_moments(of_used("rate"), ""),
         *_moments(of_used("submitted_tuples_per_s"), "submitted_"),
         *_moments(of_used("elastic.settled_level"), "level_"),
@@ -50,6 +54,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.avg(of_used("duration_s")).alias("duration_mean"),
         F.avg(of_used("simulation.load")).alias("runnable_mean"),
         F.count_distinct("variant").alias("variants"),
+        F.count_distinct(F.when(F.col("variant_mean").isNull(), F.col("variant"))).alias("variants_failed"),
         F.min("variant_mean").alias("least"),
         F.max("variant_mean").alias("greatest"),
         F.min_by("host.cpu_model", started).alias("cpu_model"),
@@ -62,7 +67,7 @@ def throughput(runs: DataFrame) -> DataFrame:
     of_cell = Window.partitionBy(*CELL)
     most = [F.max(name).over(of_cell) for name in ("places", "queued_mean")]
     table = table.withColumn("places", F.nullif(F.coalesce(*most), F.lit(0)))
-    varied = F.col("variants") > 0
+    varied = (F.col("variants") > 0) & (F.col("variants_failed") == 0)
     table = table.withColumns({"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))})
     return conform(table.withColumnsRenamed({"level_mean": "level", "queued_mean": "queued"}), "throughput")
 

@@ -67,7 +67,7 @@ def make_record() -> Callable[..., dict]:
             "cpu_seconds": 0.9,
             "samples": [make_sample(time_s=1.0), make_sample(time_s=1.5)],
             "scheduling": {},
-            "host": {"cpu_model": "a CPU", "cpus_allowed": 6, "versions": {"numpy": "2"}, "host_warnings": []},
+            "host": {"cpu_model": "a CPU", "cpus_allowed": 6, "hostname_hash": "a host", "host_fit": True, "host_warnings": []},
             "commit": "c0ffee",
             "started_at": "2025-01-01T00:00:00Z",
         }

@@ -27,7 +27,7 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
     }
     means = {"ns_per_hop_mean": 2.5e7, "context_switches_mean": 3.0, "cpu_seconds_mean": 0.9}
     host = {"cpu_model": "a CPU", "cpus_allowed": 6}
-    all_used = {"failed": 0, "unsettled": 0, "unsettled_used": False}
+    all_used = {"failed": 0, "unsettled": 0, "unsettled_used": False, "unfit": 0, "hosts": 1}
     manual = {"model": "manual", "arm": "manual", "threads": None, "queue_capacity": 0, "commit": "y"}
     dynamic = {"model": "dynamic", "arm": "dynamic-2", "threads": 2, "queue_capacity": 8, "commit": None}
     assert_rows(
@@ -72,6 +72,24 @@ def test_failed_and_unsettled_runs_are_counted_apart_and_not_averaged(runs_of, m
             {"arm": "all failed", "n": 0, "failed": 2, "unsettled": 0, "unsettled_used": False, "mean": None},
         ],
     )
+
+
+def test_a_run_that_was_lost_is_a_failed_one_of_its_arm(runs_of, make_record, assert_rows):
+    from harness.spark.throughput import throughput
+
+    lost = make_record(model="dedicated", queue_capacity=0, settled=False, correct=False, error="killed after 82.5 s")
+    runs = runs_of(lost, make_record(model="dedicated", queue_capacity=130, repeat=1))
+    assert_rows(throughput(runs), [{"arm": "dedicated", "n": 1, "failed": 1, "queue_capacity": 130, "mean": 10.0}])
+
+
+def test_runs_that_were_disturbed_and_runs_of_other_hosts_are_counted(runs_of, make_record, assert_rows):
+    from harness.spark.throughput import throughput
+
+    def on(host, fit, **fields):
+        return make_record(host={"hostname_hash": host, "host_fit": fit}, **fields)
+
+    runs = runs_of(on("a", True), on("b", False, repeat=1), on("c", False, repeat=2, correct=False))
+    assert_rows(throughput(runs), [{"n": 2, "unfit": 1, "hosts": 2}])
 
 
 def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through(runs_of, make_record, simulated, assert_rows):
@@ -389,13 +407,28 @@ def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, ass
         variant(80.0, {"atomic.fence": 4.0}),
         variant(100.0, {"atomic.fence": 4.0}, repeat=1),  # one variant: its mean counts, 90
         variant(120.0, {"atomic.fence": 9.0}),
-        variant(500.0, {"os.wake_us": 1.0}, correct=False),
         variant(1.0, {"os.wake_us": 5.0}, settled=False),  # no run with these constants settled
     )
-    (row,) = [{"n": 2, "failed": 0, "unsettled": 0, "mean": 105.0, "variants": 4, "band_lo": 1.0, "band_hi": 120.0}]
+    (row,) = [{"n": 2, "failed": 0, "unsettled": 0, "mean": 105.0, "variants": 3, "band_lo": 1.0, "band_hi": 120.0}]
     assert_rows(throughput(runs), [row])
     assert_rows(latency(runs), [{"n": 2}])
     assert_rows(speedup(runs).where("against = 'best'"), [{"n": 2, "ratio": 1.0}])
+
+
+def test_without_one_of_its_variants_there_is_no_band(runs_of, make_record, simulated, assert_rows):
+    from harness.spark.throughput import throughput
+
+    def variant(**fields):
+        return make_record(**simulated(constants=fields.pop("constants")), **fields)
+
+    runs = runs_of(
+        make_record(**simulated()),
+        variant(constants={"atomic.fence": 4.0}, sink_tuples_per_s=9.0),
+        variant(constants={"os.wake_us": 1.0}, correct=False),
+    )
+    assert_rows(
+        throughput(runs), [{"n": 1, "failed": 0, "variants": 2, "variants_failed": 1, "band_lo": None, "band_hi": None}]
+    )
 
 
 def test_a_band_holds_the_mean_itself(runs_of, make_record, simulated, assert_rows):
