@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from harness.plots import places, provenance, style
-from harness.plots.thread_panels import cost_key, shape_name
+from harness.plots.thread_panels import cost_key, shape_name, without_mean
 
 TABLES = ("throughput", "speedup")
 TITLE = "Which threading model wins, over tuple cost and payload"
@@ -113,9 +113,8 @@ def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFr
     tile = Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=face, edgecolor="#cccccc", linewidth=0.8)
     ax.add_patch(tile)
     if said is None:
-        ax.text(
-            x, y, "failed" if len(throughput) else "not measured", ha="center", va="center", fontsize=7.5, color=style.FAINT
-        )
+        why = "\n".join(sorted({without_mean(row) for _, row in throughput.iterrows()})) or "not measured"
+        ax.text(x, y, why, ha="center", va="center", fontsize=7.5, color=style.FAINT)
         return
     if said.is_tie:
         tile.set(hatch="///", edgecolor="white")
@@ -134,9 +133,9 @@ def _words(said: Verdict) -> list[str]:
 
 def _reservations(throughput: pd.DataFrame) -> list[str]:
     """Arms of the cell that failed, or whose runs never settled."""
-    failed = throughput[throughput["mean"].isna()]["arm"]
+    without = [f"{row['arm']} {without_mean(row)}" for _, row in throughput[throughput["mean"].isna()].iterrows()]
     unsettled = throughput[throughput["unsettled_used"].astype(bool)]["arm"]
-    return [*(f"{arm} failed" for arm in failed), *(f"{arm} unsettled" for arm in unsettled)]
+    return [*without, *(f"{arm} unsettled" for arm in unsettled)]
 
 
 def _factor(ratio: float) -> str:

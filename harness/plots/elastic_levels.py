@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.plots import thread_panels
+from harness.plots import places, thread_panels
 
 TABLES = ("throughput", "speedup")
 TITLE = "The default control law against every fixed thread level"
@@ -24,13 +24,18 @@ TITLE = "The default control law against every fixed thread level"
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """The figure from the rows of its experiment."""
     ratios = tables["speedup"]
-    ratios = ratios[(ratios["against"] == "best") & ratios["arm"].str.startswith("dynamic-elastic")].set_index("cell")
-    return thread_panels.figure(tables["throughput"], TITLE, {cell: _told(row) for cell, row in ratios.iterrows()})
+    ratios = ratios[(ratios["against"] == "best") & ratios["arm"].str.startswith("dynamic-elastic")]
+
+    def note(panel: pd.Series) -> str:
+        rows = [row for _, row in places.at(ratios, panel).iterrows()]
+        return "\n".join(_told(row, "elastic" if len(rows) == 1 else row["arm"].removeprefix("dynamic-")) for row in rows)
+
+    return thread_panels.figure(tables["throughput"], TITLE, note)
 
 
-def _told(row: pd.Series) -> str:
+def _told(row: pd.Series, called: str) -> str:
     """A ratio with its interval, which one repeat does not have; the best arm itself has none."""
     if row["ratio"] == row["lo"] == row["hi"]:
-        return "elastic is the best arm"
+        return f"{called} is the best arm"
     interval = "" if pd.isna(row["lo"]) else f" [{row['lo']:.0%}, {row['hi']:.0%}]"
-    return f"elastic {row['ratio']:.0%}{interval}"
+    return f"{called} {row['ratio']:.0%}{interval}"

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from harness.plots import places, provenance, queue_arms, style
-from harness.plots.thread_panels import cost_key
+from harness.plots.thread_panels import cost_key, without_mean
 
 INTERVAL = "error bars: 95 % Student-t interval of the ratio to manual, paired by repeat"
 PANEL_INCHES = (3.1, 3.0)
@@ -45,10 +45,11 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
         cell = rows[rows[along] == value]
         share = queue_arms.shares(cell)
         arms = [row for row in queue_arms.in_order(cell) if row["model"] != "manual"]
+        over_unsettled = bool(cell[cell["model"] == "manual"]["unsettled_used"].any())
         width = GROUP / max(1, len(arms))
         for number, row in enumerate(arms):
             x = place + (number - (len(arms) - 1) / 2) * width
-            _gain(gains, x, 0.9 * width, row, known)
+            _gain(gains, x, 0.9 * width, row, known, over_unsettled)
             _share(shares, x, 0.9 * width, row, share[row.name])
     gains.axhline(1, color=style.of_model("manual").color, ls=style.of_model("manual").line, lw=1.2, zorder=2)
     gains.set_yscale("log", base=2)
@@ -132,18 +133,18 @@ def _short(value: object) -> str:
     return style.whole(int(text)) if text.isdigit() else text
 
 
-def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame) -> None:
+def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, over_unsettled: bool) -> None:
+    """A bar, hollow if either side of its ratio never settled."""
     look = queue_arms.look(row)
     key = (row["cell"], row["arm"])
     if pd.isna(row["mean"]) or key not in known.index:
-        why = "failed" if pd.isna(row["mean"]) else "no tuple arrived" if row["mean"] == 0 else "no pair"
+        why = without_mean(row) if pd.isna(row["mean"]) else "no tuple arrived" if row["mean"] == 0 else "no pair"
         ax.text(x, 1.05, why, rotation=90, fontsize=6.5, ha="center", va="bottom", zorder=5)
         return
     ratio = known.loc[key]
-    hollow = (
-        {"facecolor": "white", "edgecolor": look.color, "hatch": "////"} if row["unsettled_used"] else {"color": look.color}
-    )
-    ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **hollow)
+    is_hollow = row["unsettled_used"] or over_unsettled
+    face = {"facecolor": "white", "edgecolor": look.color, "hatch": "////"} if is_hollow else {"color": look.color}
+    ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **face)
     left, right = x - width / 2, x + width / 2
     ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)  # as fast as manual: a bar without height
     if pd.notna(ratio["lo"]):

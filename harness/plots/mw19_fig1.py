@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from harness.plots import places, provenance, queue_arms, style
 from harness.plots.queue_arms import MULTILEVEL
-from harness.plots.thread_panels import INTERVAL
+from harness.plots.thread_panels import INTERVAL, without_mean
 
 TABLES = ("throughput",)
 TITLE = "Throughput against the share of ports with queues, and what multi-level elasticity finds (M19 Figure 1)"
@@ -47,9 +47,9 @@ def draw(ax: Axes, cell: pd.DataFrame) -> None:
     highest = cell[["mean", "hi"]].max().max()
     ax.set_ylim(0, 1.15 * highest if highest > 0 else 1)
     _tell_levels(ax, [row for _, row in by_hand.sort_values("share").iterrows()] + found)
-    failed = cell[cell["mean"].isna()]["arm"]
-    if len(failed):
-        ax.text(0.03, 0.03, "\n".join(f"{arm}: failed" for arm in failed), transform=ax.transAxes, fontsize=7, va="bottom")
+    failed = [f"{row['arm']}: {without_mean(row)}" for _, row in cell[cell["mean"].isna()].iterrows()]
+    if failed:
+        ax.text(0.03, 0.03, "\n".join(failed), transform=ax.transAxes, fontsize=7, va="bottom")
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
@@ -80,7 +80,10 @@ def _line(ax: Axes, rows: pd.DataFrame) -> None:
     """One line over the shares."""
     look = queue_arms.look(rows.iloc[0])
     spread = [(rows["mean"] - rows["lo"]).to_numpy(float), (rows["hi"] - rows["mean"]).to_numpy(float)]
-    ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, marker=look.marker, ms=4.5, zorder=3)
+    ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, zorder=3)
+    for _, row in rows.iterrows():
+        face = "white" if row["unsettled_used"] else look.color
+        ax.plot(row["share"], row["mean"], ls="", marker=look.marker, ms=4.5, color=look.color, mfc=face, zorder=4)
 
 
 def _found(ax: Axes, row: pd.Series) -> None:

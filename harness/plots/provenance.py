@@ -28,14 +28,22 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
         where = ", where n is above 1" if counts[0] == 1 else ""
         parts.append(f"Mean of n = {spread} runs{_processes(simulated)}; {interval}{where}.")
-    if interval is not None and (varied := table["variants"].fillna(0).max()) > 0:
+    banded = table[table["band_lo"].notna()]
+    if interval is not None and len(banded):
         parts.append(
-            f"Dashed fills: least and greatest mean while {int(varied)} other values of the machine's constants, the ends of "
-            "their ranges, took their places one at a time."
+            f"Dashed fills: least and greatest mean while {int(banded['variants'].max())} other values of the machine's "
+            "constants, the ends of their ranges, took their places one at a time."
         )
+    if interval is not None and (wrong := int(table["variants_failed"].sum())):
+        parts.append(f"No fill where one of those runs failed ({wrong} in all).")
     lost = [f"{int(table[kind].sum())} {kind}" for kind in ("failed", "unsettled") if table[kind].sum()]
     if lost and interval is not None:
         parts.append(f"Runs not in the means unless marked: {', '.join(lost)}.")
+    measured = table[~simulated]
+    if disturbed := int(measured["unfit"].sum()):
+        parts.append(f"{disturbed} of {int(measured['n'].sum())} measured runs were disturbed, as their records say.")
+    if (hosts := measured["hosts"].max()) > 1:
+        parts.append(f"Means are over runs of up to {int(hosts)} hosts.")
     if interval is not None and (simulated & table["unsettled_used"].astype(bool)).any():
         parts.append("Simulated runs that never settled: hops executed over those of a tuple, not tuples at the sinks.")
     queues = sorted({int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0})

@@ -8,7 +8,7 @@ that it settled on is where its diamond is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -43,8 +43,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
 
     `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], elastic, law, level, level_lo, level_hi [threads],
     failed, unsettled_used, and where a machine's constants were varied from band_lo to band_hi [tuples/s]: a light fill with
-    dashed edges. An arm without a mean (all its runs failed) is a cross on the axis; one whose runs never settled has
-    an open marker.
+    dashed edges. An arm without a mean (`without_mean`) is a cross on the axis; one whose runs never settled has an open
+    marker.
     """
     is_elastic = table["elastic"].astype(bool)
     fixed, elastic = table[~is_elastic], table[is_elastic]
@@ -69,9 +69,11 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     _name_failures(ax, table)
 
 
-def figure(table: pd.DataFrame, title: str, notes: Mapping[str, str] | None = None, below: Below | None = None) -> Figure:
+def figure(
+    table: pd.DataFrame, title: str, note: Callable[[pd.Series], str] = lambda _: "", below: Below | None = None
+) -> Figure:
     """A row of panels a topology and machine, a panel a cell, in the order of their costs. `table`: throughput rows of one
-    experiment; `notes`: a line under the title, by cell; `below`: what else there is.
+    experiment; `note`: lines under a panel's title, from one of its rows; `below`: what else there is.
     """
     rows = [(called, by_cost(cells)) for called, cells in places.rows_by_topology(table)]
     columns = max(len(cells) for _, cells in rows)
@@ -84,8 +86,7 @@ def figure(table: pd.DataFrame, title: str, notes: Mapping[str, str] | None = No
             for column, cell in enumerate(cells):
                 ax = drawing.add_subplot(grid[number, column])
                 draw(ax, cell)
-                note = (notes or {}).get(cell["cell"].iloc[0])
-                ax.set_title("\n".join(filter(None, (called, cell_name(cell.iloc[0]), note))))
+                ax.set_title("\n".join(filter(None, (called, cell_name(cell.iloc[0]), note(cell.iloc[0])))))
                 ax.set_xlabel("scheduler threads")
                 if column == 0:
                     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
@@ -169,7 +170,7 @@ def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
     lines = []
     for _, row in table.iterrows():
         if pd.isna(row["mean"]):
-            lines.append(f"{row['arm']}: failed")
+            lines.append(f"{row['arm']}: {without_mean(row)}")
         elif row["failed"]:
             lines.append(f"{row['arm']}: {int(row['failed'])} of {runs_of(row)} failed")
     if lines:
@@ -185,11 +186,18 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
     if table["unsettled_used"].any():
         handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="never settled"))
     if table["mean"].isna().any():
-        handles.append(Line2D([], [], color=style.INK, ls="", marker="x", label="failed"))
+        handles.append(Line2D([], [], color=style.INK, ls="", marker="x", label="no mean"))
     if table["band_lo"].notna().any():
         look = style.ModelStyle(style.INK, "", "")
         handles.append(Patch(**_band(look), label="constants varied"))
     return handles + places.legend(table)
+
+
+def without_mean(row: pd.Series) -> str:
+    """Why an arm of the throughput table has no mean, in a word or two."""
+    if row["failed"]:
+        return "failed"
+    return "no rate" if row["unsettled"] else "other constants only"
 
 
 def runs_of(row: pd.Series) -> int:

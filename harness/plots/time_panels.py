@@ -107,9 +107,9 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
     """A row of panels a cell and machine, a panel a run; cells of one run each are beside each other, `BESIDE` in a row. With
     `cells_across` a column a cell, and rows a machine. Both tables hold rows of one experiment.
     """
-    named = [(called, cell.iloc[0]) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
+    named = [(called, cell) for called, rows in places.rows_by_topology(throughput) for cell in by_cost(rows)]
     cells = [cell for _, cell in named]
-    runs = [_runs(places.at(timeline, cell)) for cell in cells]
+    runs = [_runs(places.at(timeline, cell.iloc[0])) for cell in cells]
     most = max(1, *map(len, runs))
     machines = [len(list(of_machine)) for _, of_machine in groupby(called for called, _ in named)]
     if cells_across:
@@ -130,11 +130,12 @@ def figure(timeline: pd.DataFrame, throughput: pd.DataFrame, kind: Kind, *, cell
             for ax in block[count:].flat:
                 ax.set_axis_off()
         for (called, cell), of_cell, line in zip(named, runs, lines, strict=False):
-            made = max(1, len(of_cell), thread_panels.runs_of(cell))  # with those that left no samples
+            made = max(1, _made(cell, of_cell))
+            buffers = f", buffers of {style.whole(cell['queue_capacity'].max())}" if kind.names_buffers else ""
             for number, ax in enumerate(line):
-                buffers = f", buffers of {style.whole(cell['queue_capacity'])}" if kind.names_buffers else ""
-                run = f", run {number + 1}" if most > 1 else ""
-                ax.set_title("\n".join(filter(None, (called, cell_name(cell) + buffers + run))))
+                lost = f", run {number + 1}" if most > 1 else ""
+                which = _called(of_cell[number], most > 1) if number < len(of_cell) else lost
+                ax.set_title("\n".join(filter(None, (called, cell_name(cell.iloc[0]) + buffers + which))))
                 if number >= made:
                     ax.set_axis_off()
                     ax.set_title("")
@@ -163,8 +164,21 @@ def _swings(levels: pd.Series) -> int:
 
 
 def _runs(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    """The rows of each run, in the order of the repeats."""
+    """The rows of each run, arm by arm in the order of the repeats."""
     return [run for _, run in rows.groupby(["arm", "repeat", "run_id"])]
+
+
+def _made(cell: pd.DataFrame, runs: list[pd.DataFrame]) -> int:
+    """How many runs there were of the arms that are shown, with those that left no samples."""
+    shown = cell["arm"].isin([run["arm"].iloc[0] for run in runs]) | (cell["failed"] > 0)
+    return max(len(runs), sum(thread_panels.runs_of(row) for _, row in cell[shown].iterrows()))
+
+
+def _called(run: pd.DataFrame, is_one_of_several: bool) -> str:
+    """What tells a run from others of its cell: the law of its threads, and which run of that it is."""
+    law = run["law"].iloc[0]
+    law = "" if pd.isna(law) else f", law {law}"
+    return law + (f", run {int(run['repeat'].iloc[0]) + 1}" if is_one_of_several else "")
 
 
 def _on_one_scale(axes: list[Axes]) -> None:

@@ -112,6 +112,7 @@ def test_cells_that_are_missing_or_failed_say_so_and_have_no_colour():
     missing = throughput["cell"] == "pipeline,cost=100,payload=4096"
     failed = throughput["cell"] == "pipeline,cost=1,payload=128"
     throughput.loc[failed, ["mean", "lo", "hi"]] = None
+    throughput.loc[failed, "failed"] = 3
     ax = drawn(throughput[~missing], speedup)
     for place, words in (((1, 1), "not measured"), ((0, 0), "failed")):
         tile, said = tile_at(ax, *place)

@@ -24,6 +24,17 @@ def test_a_panel_tells_the_laws_rate_over_the_best_arms_with_its_interval():
     assert "elastic" not in second
 
 
+def test_each_machine_has_its_own_ratio_and_each_law_its_own():
+    here = elastic_row("elastic_levels", "pipeline", 1, 3e5, 1.4)
+    other = here | {"arm": "dynamic-elastic-streams", "law": "streams"}
+    there = here | {"machine": "xeon", "simulated": True, "software": "millrace"}
+    ratios = [ratio_row(here, 0.9, None, None), ratio_row(other, 0.8, None, None), ratio_row(there, 0.7, None, None)]
+    figure = elastic_levels.figure({"throughput": frame([here, other, there]), "speedup": frame(ratios)})
+    simulated, measured = (ax.get_title().splitlines() for ax in figure.axes)
+    assert simulated[-1] == "elastic 70%"
+    assert measured[-2:] == ["elastic 90%", "elastic-streams 80%"]
+
+
 def test_where_the_law_is_best_there_is_no_ratio():
     assert titles(1.0, 1.0, 1.0)[0].endswith("\nelastic is the best arm")
 

@@ -112,6 +112,14 @@ def test_an_arm_that_failed_is_named_and_one_that_never_settled_is_open(ax):
     assert lines_of(ax, OURS)[-1].get_markerfacecolor() == "white"
 
 
+def test_a_point_of_the_line_that_never_settled_is_open(ax):
+    rows = [shared_row(share, 10.0, unsettled_used=share == 50) for share in (0, 50, 100)]
+    mw19_fig1.draw(ax, table(rows))
+    faces = {line.get_xdata()[0]: line.get_markerfacecolor() for line in ax.lines if len(line.get_xdata()) == 1}
+    assert faces[50] == "white"
+    assert "white" not in (faces[0], faces[100])
+
+
 def test_figure_1_has_a_row_a_machine_fewer_cpus_first_and_a_panel_a_payload():
     rows = [row for machine in (XEON, XEON16, {}) for payload in (1024, 1) for row in by_share(payload=payload, **machine)]
     shown = panels(mw19_fig1.figure({"throughput": table(rows)}))
@@ -182,13 +190,21 @@ def test_cells_lie_along_the_axis_by_their_value_costs_that_are_words_last():
 
 def test_an_arm_that_failed_or_has_no_pair_says_so():
     rows = cell_rows()
-    rows[2] |= {"mean": None, "lo": None, "hi": None}
+    rows[1] |= {"mean": None, "lo": None, "hi": None, "unsettled": 3}
+    rows[2] |= {"mean": None, "lo": None, "hi": None, "failed": 3}
     gains, _ = drawn(rows)
-    assert [text.get_text() for text in gains.texts] == ["failed"]
+    assert sorted(text.get_text() for text in gains.texts) == ["failed", "no rate"]
     figure = plt.figure()
     axes = figure.subplots(2, 1)
     gain_panels.draw(*axes, table(cell_rows()), over_manual(cell_rows()).iloc[:0], "payload")
     assert [text.get_text() for text in axes[0].texts] == ["no pair"] * 3
+
+
+def test_bars_over_a_manual_arm_that_never_settled_are_hollow():
+    rows = cell_rows()
+    assert not any(bar.get_hatch() for bar in drawn(rows)[0].patches)
+    rows[0] |= {"unsettled_used": True}
+    assert all(bar.get_hatch() for bar in drawn(rows)[0].patches)
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,26 @@ def test_the_foot_counts_what_is_not_in_the_means():
     assert "Runs not in the means unless marked: 1 failed, 2 unsettled." in foot
 
 
+def test_the_foot_says_that_runs_were_disturbed_and_that_they_are_of_several_hosts():
+    table = scaling("e", {"mix": [1]}, [1, 2])
+    assert "disturbed" not in provenance.sentence(table, "bars: an interval")
+    assert "hosts" not in provenance.sentence(table, "bars: an interval")
+    table.loc[0, ["unfit", "hosts"]] = [2, 3]
+    foot = provenance.sentence(table, "bars: an interval")
+    assert (
+        f"2 of {table['n'].sum()} measured runs were disturbed, as their records say. Means are over runs of up to 3 hosts."
+        in foot
+    )
+
+
+def test_the_foot_says_where_a_band_is_missing_because_a_run_failed():
+    table = scaling("e", {"mix": [1]}, [1, 2]).assign(simulated=True, machine="xeon", variants=4)
+    table.loc[0, "variants_failed"] = 1
+    foot = provenance.sentence(table, "bars: an interval")
+    assert "No fill where one of those runs failed (1 in all)." in foot
+    assert "Dashed" not in foot
+
+
 def test_the_foot_says_what_the_throughput_of_simulated_runs_is_that_never_settled():
     table = scaling("e", {"mix": [1]}, [1, 2])
     table.loc[1, "unsettled_used"] = True

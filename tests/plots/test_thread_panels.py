@@ -118,6 +118,12 @@ def test_a_reference_that_failed_is_named_and_has_no_line(ax):
     assert "dedicated: failed" in [text.get_text() for text in ax.texts]
 
 
+@pytest.mark.parametrize(("why", "said"), [({"unsettled": 3}, "no rate"), ({"variants": 2}, "other constants only")])
+def test_an_arm_without_a_mean_that_did_not_fail_says_why(ax, why, said):
+    thread_panels.draw(ax, one_cell(manual={"mean": None, "n": 0, "failed": 0, **why}))
+    assert f"manual: {said}" in [text.get_text() for text in ax.texts]
+
+
 def test_some_failed_runs_are_counted(ax):
     thread_panels.draw(ax, one_cell(manual={"failed": 1, "n": 1, "unsettled": 1}))
     assert "manual: 1 of 3 failed" in [text.get_text() for text in ax.texts]

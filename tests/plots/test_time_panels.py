@@ -106,8 +106,9 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
     figure = pldi17_fig11.figure({"throughput": frame([mix, ROW]), "timeline": timeline})
     shown = panels(figure)
     pipeline, mixed = "pipeline, 100 operators\ncost 1 FLOP", "mix, width 10, depth 10\ncost 1,000 FLOP"
-    assert list(shown) == [f"{graph}, run {number}" for graph in (pipeline, mixed) for number in (1, 2)]
-    first, second = (shown[f"{pipeline}, run {number}"] for number in (1, 2))
+    named = [f"{pipeline}, law millrace, run 1", f"{pipeline}, law millrace, run 2", f"{mixed}, law millrace, run 1"]
+    assert list(shown) == [*named, f"{mixed}, run 2"]
+    first, second = (shown[name] for name in named[:2])
     assert len(first.lines[0].get_xdata()) == 3
     assert first.get_ylim() == second.get_ylim()
     assert first.get_xlim() == second.get_xlim() == (0, 1.5)
@@ -116,6 +117,24 @@ def test_figure_11_has_a_row_a_graph_and_a_column_a_run_on_the_same_scale():
     foot = " ".join(figure.get_supxlabel().split())
     assert "Single runs, each in a fresh process. Queues of 128 tuples." in foot
     assert "Mean of" not in foot
+
+
+def test_runs_of_two_laws_are_told_apart_and_those_that_left_nothing_are_said_to_be_missing():
+    def laws(row, **streams):
+        return [row | {"n": 1}, row | {"arm": "dynamic-elastic-streams", "law": "streams", "n": 1, **streams}]
+
+    lost, whole = laws(ROW, failed=1), laws(elastic_row("pldi17_fig11", "mix", 1000, 1e6, 2.0))
+    made = [(row, 0) for row in (*lost, *whole)] + [(whole[0], 1)]
+    timeline = pd.concat(pd.DataFrame(period_rows(row, [1, 2], run_id=f"{nth}", repeat=nth)) for row, nth in made)
+    shown = panels(pldi17_fig11.figure({"throughput": frame([*lost, *whole]), "timeline": timeline}))
+    of_lost = ["law millrace, run 1", "law streams, run 1", "run 3"]
+    assert [title.partition(" FLOP, ")[2] for title in shown][:3] == of_lost
+    assert [title.partition(" FLOP, ")[2] for title in shown][3:] == [
+        "law millrace, run 1",
+        "law millrace, run 2",
+        "law streams, run 1",
+    ]
+    assert [text.get_text() for text in shown[list(shown)[2]].texts] == ["no samples"]
 
 
 def test_cells_of_one_run_are_two_in_a_row_and_the_last_of_each_column_names_the_time():
