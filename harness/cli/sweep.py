@@ -31,16 +31,17 @@ block is done.
 Without --cell, blocks whose file is there already, measured under the same settings, are skipped: a sweep that was interrupted
 goes on where it was. Runs that fail are recorded as failed and told on stderr; they do not end the sweep.
 
-An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only, also
-on one that the experiment does not name. With --over machine.sweep each simulated arm also runs with every constant that the
-profiles of its machine and its software list as their sweep, at either end of its range, one at a time: figures show the band
+An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only,
+also on one that the experiment does not name; `millrace figures` moves such records away, so give them a folder with -o. With
+--over machine.sweep each simulated arm also runs with every constant that the profiles of its machine and its software list
+as their sweep, at either end of its range, one at a time: figures show the band
 between the least and the greatest mean.
 
 examples:
   millrace sweep --dry-run                            what the quick profile measures, and how long it takes
   millrace sweep pldi17_fig10                         all blocks of one experiment, into results/raw/pldi17_fig10/
   millrace sweep crossover --cell CELL -o block.jsonl one block
-  millrace sweep pldi17_fig10 --machine xeon --over machine.sweep
+  millrace sweep pldi17_fig10 --machine xeon --software streams-4.2 --over machine.sweep
 """
 
 

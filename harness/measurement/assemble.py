@@ -29,6 +29,7 @@ def blank_record(
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
+        "asked": spec.asked,
         "experiment": spec.experiment,
         "cell": spec.cell or cell_slug(spec.topology, parameters),
         "arm": spec.arm or arm_name(spec.made_model()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import zlib
@@ -74,6 +75,13 @@ class RunSpec:
             object.__setattr__(self, "simulated", True)
         if self.simulated:
             object.__setattr__(self, "software", self.software or DEFAULT_SOFTWARE)
+
+    @property
+    def asked(self) -> str:
+        """A digest of what runs of one arm have in common: records that have it answer the same question."""
+        of_run = ("repeat", "order_in_block", "constants", "graph_file", "live")
+        common = {name: value for name, value in asdict(self).items() if name not in of_run}
+        return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
     def simulation_seed(self) -> int:

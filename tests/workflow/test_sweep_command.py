@@ -107,7 +107,11 @@ def test_an_arm_that_is_another_one_under_the_same_name_is_measured_again(here, 
         assert len(measured_by_fake) == runs
 
 
-@pytest.mark.parametrize("change", [{"repeats": 3}, {"duration_s": 0.5}, {"seed": 2}, {"queue_capacity": 64}], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [{"repeats": 3}, {"duration_s": 0.5}, {"duration_s": 0.12}, {"warmup": 0.5}, {"seed": 2}, {"queue_capacity": 64}],
+    ids=str,
+)
 def test_blocks_of_other_settings_are_measured_again_and_that_is_said(here, measured_by_fake, capsys, change):
     write_profile(here, ONE)
     main(["sweep", "one", "--cell", CELLS[0]])
