@@ -39,10 +39,11 @@ FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png"
 RUNTIME = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/runtime/*.so"))]
 SIMULATOR = [  # it executes the runtime's plan
     os.path.relpath(path)
-    for place in ("harness/simulator/*.so", "harness/runtime/plan*.so")
+    for place in ("harness/simulator/*.so", "harness/simulator/*.py", "harness/runtime/plan*.so")
     for path in sorted(ROOT.glob(place))
 ]
 TOPOLOGY = {name: os.path.relpath(inspect.getsourcefile(topology.build)) for name, topology in TOPOLOGIES.items()}
+ELASTICITY = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/elasticity/**/*.py"))]
 AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]
 LAWS = [
     os.path.relpath(path)
@@ -86,6 +87,12 @@ def topology_files(wildcards):
     """The module of a block's topology. A graph file is none of them: its digest is in the cell's name."""
     cell = BLOCKS[wildcards.experiment, wildcards.block].cell
     return [] if cell.graph_file else [TOPOLOGY[cell.topology]]
+
+
+def law_files(wildcards):
+    """The laws, for a block in which one may choose threads, queues, or the ports of a balancer."""
+    block = BLOCKS[wildcards.experiment, wildcards.block]
+    return ELASTICITY if any(arm.elastic for arm in block.arms) or block.cell.parameters.get("elastic") == "yes" else []
 
 
 def block_settings(wildcards):

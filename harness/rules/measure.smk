@@ -6,6 +6,7 @@ rule measure:
     input:
         RUNTIME,
         topology_files,
+        law_files,
     output:
         CONFIG.records("{experiment}", "{block}"),
     log:
@@ -29,6 +30,7 @@ rule simulate:
     input:
         SIMULATOR,
         topology_files,
+        law_files,
     output:
         CONFIG.records("{experiment}", "{block}"),
     log:

@@ -6,6 +6,7 @@ Snakemake's logger plugin interface: `logger_plugin(config)` makes the plugin, w
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,6 +25,8 @@ FIRST_S = {"aggregate": 40.0}
 """The same of a rule's first job where it is no measure of the others: it starts Spark, for all of them."""
 EXCLUSIVE = ("measure", "aggregate")
 """Rules whose jobs take all cores; those of the others run side by side."""
+
+QUARANTINED = re.compile(r"[1-9]\d* quarantined")  # as `aggregate` counts them
 
 WORDS = {
     "measure": "measured",
@@ -55,6 +58,7 @@ class Progress:
         self._left: Counter[str] = Counter()
         self._total = 0  # jobs; 0: all was up to date
         self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, what it makes, when
+        self._logs: dict[int, list[str]] = {}  # of jobs that have begun
         self._spent_s: Counter[str] = Counter()
         self._finished: Counter[str] = Counter()
         self._started = 0.0
@@ -97,6 +101,7 @@ class Progress:
         wildcards = dict(record.wildcards or {})
         what = " ".join(str(wildcards[name]) for name in ("experiment", "block", "figure") if name in wildcards)
         self._began[record.jobid] = (record.rule_name, what, record.created)
+        self._logs[record.jobid] = list(record.log or [])
         if self._is_terminal and record.rule_name in WORDS:
             print(f"\r\033[K  {record.rule_name} {what} ...", end="", file=sys.stderr, flush=True)
 
@@ -113,14 +118,21 @@ class Progress:
             f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in {clock(record.created - began)}; "
             f"{clock(record.created - self._started)} so far, about {clock(self._remaining_s())} left"
         )
+        for name in self._logs.pop(record.job_id, []) if rule == "aggregate" else []:
+            self._tell_quarantined(_lines(name))
+
+    def _tell_quarantined(self, lines: list[str]) -> None:
+        """What `aggregate` said of records that it could not use: figures without them would pass for whole ones."""
+        if any(QUARANTINED.search(line) for line in lines):
+            for line in lines:
+                if line.startswith(("records ", "   ")):
+                    self._say(f"    {line}")
 
     def _fail(self, record: logging.LogRecord) -> None:
         rule, what, _ = self._began.pop(record.jobid, (record.rule_name, "", 0.0))
         self._say(f"{_named(rule, what)} failed; log: {', '.join(record.log)}")
         for name in record.log:
-            log = Path(name)
-            lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-            for line in lines[-LOG_LINES:]:
+            for line in _lines(name)[-LOG_LINES:]:
                 self._say(f"    {line}")
 
     def _remaining_s(self) -> float:
@@ -137,6 +149,12 @@ class Progress:
 
     def _say(self, text: str) -> None:
         print(f"\r\033[K{text}" if self._is_terminal else text, file=sys.stderr, flush=True)
+
+
+def _lines(log: str) -> list[str]:
+    """Of a job's log, none if there is no such file."""
+    path = Path(log)
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
 
 
 def _named(done: str, what: str) -> str:

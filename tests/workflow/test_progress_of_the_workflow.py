@@ -25,8 +25,8 @@ def record(event, at=0.0, level=logging.INFO, message="", **fields):
     return made
 
 
-def started(job, rule, at, **wildcards):
-    return record(LogEvent.JOB_INFO, at, jobid=job, rule_name=rule, wildcards=wildcards)
+def started(job, rule, at, log=(), **wildcards):
+    return record(LogEvent.JOB_INFO, at, jobid=job, rule_name=rule, wildcards=wildcards, log=log)
 
 
 def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
@@ -101,6 +101,23 @@ def test_a_failed_job_is_told_with_the_end_of_its_log(progress, capsys, tmp_path
     assert lines[0] == f"aggregate one failed; log: {log}"
     assert lines[-1] == "    line 99"
     assert len(lines) == 13
+
+
+def test_records_that_could_not_be_used_are_told(progress, capsys, tmp_path):
+    log = tmp_path / "tables.log"
+    log.write_text(
+        "records   9 read, 0 failed, 0 unsettled, 1 quarantined\n          a.jsonl line 2: empty line\ntables    x\n"
+    )
+    progress.take(started(1, "aggregate", 0.0, log=[str(log)], experiment="one"))
+    progress.take(record(LogEvent.JOB_FINISHED, 1.0, job_id=1))
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        "    records   9 read, 0 failed, 0 unsettled, 1 quarantined",
+        "              a.jsonl line 2: empty line",
+    ]
+    log.write_text("records   9 read, 1 failed, 0 unsettled, 0 quarantined\n")
+    progress.take(started(2, "aggregate", 0.0, log=[str(log)], experiment="two"))
+    progress.take(record(LogEvent.JOB_FINISHED, 1.0, job_id=2))
+    assert "quarantined" not in capsys.readouterr().err
 
 
 def test_other_errors_and_warnings_are_passed_on_in_one_line(progress, capsys):

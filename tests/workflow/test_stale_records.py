@@ -26,6 +26,17 @@ def test_records_of_cells_that_are_gone_are_moved_and_that_is_said(here, capsys)
     )
 
 
+def test_records_that_were_retired_before_are_kept_beside_them(here):
+    config = load_config(write_profile(here, {"one": [sweep("pipeline", operators=3, cost=10)]}))
+    path = here / "results/raw/one/gone.jsonl"
+    path.parent.mkdir(parents=True)
+    for text in ("first", "second", "third"):
+        path.write_text(text)
+        retire_stale_records(config)
+    kept = {path.name: path.read_text() for path in (here / "results/retired/one").iterdir()}
+    assert kept == {"gone.jsonl": "first", "gone.2.jsonl": "second", "gone.3.jsonl": "third"}
+
+
 def test_other_experiments_are_left_alone(here):
     other = here / "results/raw/other/x.jsonl"
     other.parent.mkdir(parents=True)
