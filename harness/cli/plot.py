@@ -54,7 +54,16 @@ def run(args: argparse.Namespace) -> int:
     tables = {name: read_table(Path(args.tables), name, args.figure) for name in module.TABLES}
     from harness.plots import style
 
-    style.save(module.figure(tables), paths)
+    try:
+        drawing = module.figure(tables)
+    except KeyError as error:
+        column = error.args[0]
+        if any(column in table for table in tables.values()):
+            raise
+        raise UserError(
+            f"--tables: a table in {args.tables} has no column {column!r}; `millrace aggregate` makes it anew"
+        ) from error
+    style.save(drawing, paths)
     return 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -100,6 +102,15 @@ def test_a_bench_table_that_lacks_columns_is_told_which(tables, capsys, tmp_path
     pd.DataFrame({"law": ["fixed"], "regret": [0.5]}).to_parquet(tables / "saso.parquet" / "part-0.parquet")
     error = refusal(capsys, "saso", "--tables", tables, "-o", tmp_path / "x.png")
     assert "the table saso lacks scenario, accuracy, settling, overshoot, changes" in error
+
+
+def test_a_table_of_another_version_is_told_with_what_it_lacks(tables, capsys, tmp_path):
+    path = tmp_path / "throughput.parquet"
+    pd.read_parquet(path).drop(columns="unsettled_used").to_parquet(tmp_path / "old.parquet")
+    shutil.rmtree(path)
+    (tmp_path / "old.parquet").rename(path)
+    assert main(["plot", "pldi17_fig9", "--tables", str(tmp_path), "-o", str(tmp_path / "a.png")]) != 0
+    assert "has no column 'unsettled_used'; `millrace aggregate` makes it anew" in capsys.readouterr().err
 
 
 def test_a_missing_table_is_named(tmp_path, capsys):
