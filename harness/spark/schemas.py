@@ -142,6 +142,7 @@ RECORD = _struct(
         "started_at": TEXT,
     },
     {
+        "asked": TEXT,
         "threads": SMALL,
         "sink_tuples_per_s": REAL,
         "submitted_tuples_per_s": REAL,

@@ -13,8 +13,8 @@ for sizes in "-DPRODUCERS=1 -DTUPLES=3 -DCHANGES=3" "-DPRODUCERS=2 -DTUPLES=2 -D
   for stops in 0 1; do
     spin $sizes -DSTOPS=$stops -a "$model" > translated
     ${CC:-cc} -O2 -w -DNFAIR=3 -DVECTORSZ=2048 -o pan pan.c
-    for what in "-noclaim" "-a -f -N ends"; do
-      ./pan -m1000000 $what > verdict
+    for what in "-noclaim" "-a -f"; do
+      ./pan -m1000000 $what > verdict 2>&1
       grep -q "errors: 0" verdict || { cat verdict; echo "model-check: switching.pml is wrong with $sizes -DSTOPS=$stops ($what)"; exit 1; }
     done
     echo "model-check: no error with $sizes -DSTOPS=$stops"
