@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 BUILDING = ("CC", "CXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MILLRACE_CFLAGS", "MILLRACE_SANITIZE")
 """What decides how a tree is built besides its sources: a tree that was built under other values is another one."""
@@ -41,6 +42,10 @@ container images set, by which each sample would compile every module that it im
 
 
 def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A copy of ours for a process in a tree, and `more`."""
+    """A copy of ours for a process in a tree, and `more`. The commands of an active virtual environment are not on its PATH:
+    what is installed there, both sides would import."""
     kept = {name: value for name, value in os.environ.items() if name not in FORGOTTEN}
+    if "VIRTUAL_ENV" in os.environ and "PATH" in kept:
+        commands = Path(os.environ["VIRTUAL_ENV"], "bin")
+        kept["PATH"] = os.pathsep.join(each for each in kept["PATH"].split(os.pathsep) if Path(each) != commands)
     return kept | {"PYTHONHASHSEED": HASH_SEED} | dict(more or {})

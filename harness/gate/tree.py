@@ -14,6 +14,7 @@ from typing import Literal
 
 from harness.errors import RunFailed, UserError
 from harness.gate.build import build
+from harness.gate.environment import clean_environment
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.git import asked, git
 from harness.gate.suite import Suite
@@ -107,6 +108,7 @@ def _side_in_place(text: str, directory: Path) -> Side:
 def _python(suite: Suite, directory: Path) -> str:
     """A tree's interpreter. Raises RunFailed if there is none although a program needs it."""
     python = str(directory / suite.python) if "/" in suite.python else suite.python
-    if any("{python}" in word for program in suite.programs for word in program.argv) and shutil.which(python) is None:
+    found = shutil.which(python, path=clean_environment().get("PATH"))  # where its samples look
+    if any("{python}" in word for program in suite.programs for word in program.argv) and found is None:
         raise RunFailed(f"there is no interpreter {suite.python} (key python of the suite {suite.name})")
     return python

@@ -259,6 +259,19 @@ def test_tree_without_the_interpreter_that_programs_need_is_told(repository: Pat
         made(repository, ".", "head", suite_of(python=".venv/bin/python"))
 
 
+def test_interpreter_that_only_an_active_environment_has_is_none(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = tmp_path / "active" / "bin" / "python-of-mine"
+    command.parent.mkdir(parents=True)
+    command.symlink_to(sys.executable)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
+    assert made(repository, "one", suite=suite_of(python=command.name)).python == command.name
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "active"))
+    with pytest.raises(NoBase, match="there is no interpreter python-of-mine"):
+        made(repository, "one", suite=suite_of(python=command.name))
+
+
 def test_command_that_is_not_there_is_told(repository: Path) -> None:
     with pytest.raises(NoBase, match=r"base 'one': does not build: \./none: No such file or directory"):
         made(repository, "one", suite=suite_of((("./none",),)))
