@@ -249,6 +249,16 @@ def test_numbers_in_different_units_are_not_compared(runs, tmp_path):
         judged([str(tmp_path / "old.json")], [runs.write({"a": 1.0})])
 
 
+def test_the_least_time_is_not_compared_with_a_median(runs, tmp_path):
+    """As of a suite that asks pytest-benchmark for `min`: the same benchmark in the same unit."""
+    write_json(comparison(result("a", metric=Metric("min", "s"), key="a")), tmp_path / "verdict.json")
+    verdict, run = str(tmp_path / "verdict.json"), runs.write({"a": 410.0})
+    with pytest.raises(NoBase, match=r"--base has a as min \[s\], --head as median \[s\]"):
+        judged([verdict], [run])
+    with pytest.raises(NothingMeasured, match=r"has a as median \[s\], a file before it as min \[s\]"):
+        judged([run], [verdict, run])
+
+
 def test_a_throughput_that_falls_is_worse(tmp_path):
     def of(value):
         cell = result("a", metric=Metric("rate", "tuples/s", lower_is_better=False)).cell

@@ -174,9 +174,9 @@ def _paired(name: str, old: Answer, new: Answer) -> _Pairs:
     return _Pairs(new.cell, old.values[:count], new.values[:count])
 
 
-def _kind(cell: Cell) -> tuple[str, bool]:
-    """What two numbers must share to have a ratio."""
-    return cell.metric.unit, cell.metric.lower_is_better
+def _kind(cell: Cell) -> tuple[str, str, bool]:
+    """What two numbers must share to have a ratio: the least time of some rounds says nothing beside a median."""
+    return cell.metric.name, cell.metric.unit, cell.metric.lower_is_better
 
 
 def _shown(cell: Cell) -> str:
