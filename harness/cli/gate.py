@@ -8,12 +8,15 @@ import random
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import seconds, shown, whole
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
+
+if TYPE_CHECKING:
+    from harness.gate.tree import Role
 
 SUMMARY = "slower, fine, or cannot tell: compare two versions of a program, for CI"
 
@@ -252,15 +255,14 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     level = args.alpha or suite.alpha
     declare(len(suite.cells), level, count)  # raises UserError for too few pairs, before anything is built
     options |= {"pairs": args.pairs, "time_budget_s": budget_s if math.isfinite(budget_s) else None}
-    base_word, head_word = args.base[0], (args.head or ["."])[0]
-    check(base_word, Path.cwd(), "base")
-    check(head_word, Path.cwd(), "head")  # before minutes go into building base
+    words: dict[Role, str] = {"base": args.base[0], "head": (args.head or ["."])[0]}
+    for role, text in words.items():
+        check(text, Path.cwd(), role)  # head, too, before minutes go into building base
     with GateProgress() as progress:
-        base = prepare(base_word, suite, Path.cwd(), progress.notify, "base")
-        head = prepare(head_word, suite, Path.cwd(), progress.notify, "head")
+        trees = prepare(words, suite, Path.cwd(), progress.notify)
         return compare(
-            base,
-            head,
+            trees["base"],
+            trees["head"],
             suite,
             factor=args.factor or suite.factor,
             alpha=level,

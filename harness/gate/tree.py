@@ -7,7 +7,8 @@ made in: it is checked out and built once, under `.millrace/gate` there (`tree_c
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,36 +34,50 @@ class Tree:
     side: Side
 
 
-def prepare(text: str, suite: Suite, repository: Path, notify: Callable[[str], None], role: Role) -> Tree:
-    """The tree that a word means, built. `repository`: the directory that the call is made in; a revision is looked at from the
-    same place within it. `notify` is told what is built, and why it takes long.
+def prepare(words: Mapping[Role, str], suite: Suite, repository: Path, notify: Callable[[str], None]) -> dict[Role, Tree]:
+    """The trees that words mean, built, by role. `repository`: the directory that the call is made in; a revision is looked at
+    from the same place within it. `notify` is told what is built, and why it takes long.
+
+    All of a call's at once, under one hold of the cache's lock: `tree_cache` says why.
 
     Raises UserError for an unknown head; NoBase for an unknown base or one that does not build, NothingMeasured for a head that
     does not. A tree of a revision stays until this process ends; another process does not remove it before.
     """
     top = asked(repository, "rev-parse", "--show-toplevel")
     room = Path(top or repository, ".millrace", "gate")
-    directory, commit = _find(text, repository, role, in_git=top is not None)
-    try:
-        cache = TreeCache(room, notify)
-        with cache.locked():
-            if directory is not None:
-                side = _side_in_place(text, directory)
-                build(suite.build, directory, room / f"{role}.log", notify, f"{role} {text}")
-            else:
-                assert commit is not None
-                prefix = git(repository, "rev-parse", "--show-prefix")
-                side = Side(text, commit)
-                directory = cache.tree(repository, commit, prefix, suite.build, f"{role} {text} ({commit[:12]})")
-        return Tree(directory, _python(suite, directory), side)
-    except RunFailed as error:
-        told = f"{role} {text!r}: {error}"
-        raise (NoBase(told) if role == "base" else NothingMeasured(told)) from error
+    found = {role: _find(text, repository, role, in_git=top is not None) for role, text in words.items()}
+    cache = TreeCache(room, notify)
+    trees: dict[Role, Tree] = {}
+    with ExitStack() as held:
+        for role, text in words.items():
+            try:
+                if not trees:
+                    held.enter_context(cache.locked())
+                trees[role] = _built(text, *found[role], suite, repository, cache, role)
+            except RunFailed as error:
+                told = f"{role} {text!r}: {error}"
+                raise (NoBase(told) if role == "base" else NothingMeasured(told)) from error
+    return trees
 
 
 def check(text: str, repository: Path, role: Role) -> None:
     """Raises what `prepare` would for a word that means neither a directory nor a revision: builds nothing."""
     _find(text, repository, role, in_git=asked(repository, "rev-parse", "--show-toplevel") is not None)
+
+
+def _built(
+    text: str, directory: Path | None, commit: str | None, suite: Suite, repository: Path, cache: TreeCache, role: Role
+) -> Tree:
+    """The tree of a directory or of a commit, under the lock of the cache. Raises RunFailed, BuildFailed among them."""
+    if directory is not None:
+        side = _side_in_place(text, directory)
+        build(suite.build, directory, cache.room / f"{role}.log", cache.notify, f"{role} {text}")
+    else:
+        assert commit is not None
+        prefix = git(repository, "rev-parse", "--show-prefix")
+        side = Side(text, commit)
+        directory = cache.tree(repository, commit, prefix, suite.build, f"{role} {text} ({commit[:12]})")
+    return Tree(directory, _python(suite, directory), side)
 
 
 def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path | None, str | None]:

@@ -8,6 +8,7 @@ COMMIT.lock     shared by those who use the tree, held until they end
 COMMIT.rest.*   what could not be removed yet
 
 All of that changes only under the lock of the whole cache, so that callers who come together build one after the other.
+Who holds it may wait for the lock of a tree, so nobody asks for it who has a tree already: a call gets all its trees at once.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class TreeCache:
     def __init__(self, room: Path, notify: Callable[[str], None]) -> None:
         self.room = room
         self.trees = room / "trees"
-        self._notify = notify
+        self.notify = notify
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -50,7 +51,7 @@ class TreeCache:
         except OSError as error:
             raise RunFailed(f"cannot write {self.room}: {error.strerror}") from error
         try:
-            _lock(handle, fcntl.LOCK_EX, lambda: self._notify(f"waiting until another call has built its trees ({self.room})"))
+            _lock(handle, fcntl.LOCK_EX, lambda: self.notify(f"waiting until another call has built its trees ({self.room})"))
             yield
         finally:
             os.close(handle)
@@ -70,7 +71,7 @@ class TreeCache:
                 os.utime(marker)  # used last
                 _use(self.trees / f"{commit}.lock", fcntl.LOCK_SH)
                 return root / prefix
-            _use(self.trees / f"{commit}.lock", fcntl.LOCK_EX, lambda: self._notify(f"waiting for calls that use {root}"))
+            _use(self.trees / f"{commit}.lock", fcntl.LOCK_EX, lambda: self.notify(f"waiting for calls that use {root}"))
             self._remove(repository, commit)
             self._make(repository, commit, prefix, commands, name)
             write_whole(marker, built.encode())
@@ -87,7 +88,7 @@ class TreeCache:
         git(repository, "-c", "core.hooksPath=/dev/null", *words)
         if not (root / prefix).is_dir():
             raise RunFailed(f"has no directory {prefix}")
-        build(commands, root / prefix, self.trees / f"{commit}.log", self._notify, name)
+        build(commands, root / prefix, self.trees / f"{commit}.log", self.notify, name)
 
     def _sweep(self, repository: Path) -> None:
         """Remove the trees of calls that were killed, or whose build failed: those without a marker."""

@@ -41,12 +41,13 @@ class Stand:
         if role in self.unknown:
             raise self.unknown[role]
 
-    def prepare(self, text, suite, repository, notify, role):
-        if role in self.refuses:
-            raise self.refuses[role]
-        notify(f"building {role} {text}")
-        self.prepared.append((role, text))
-        return Side(text, None)
+    def prepare(self, words, suite, repository, notify):
+        for role, text in words.items():
+            if role in self.refuses:
+                raise self.refuses[role]
+            notify(f"building {role} {text}")
+            self.prepared.append((role, text))
+        return {role: Side(text, None) for role, text in words.items()}
 
     def compare(self, base, head, suite, **options):
         self.asked = options

@@ -534,12 +534,12 @@ def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
     path.write_text(json.dumps({"programs": [{"name": "one", "run": run}], "build": []}), encoding="utf-8")
     suite = load_suite(path)
     told: list[str] = []
-    base, head = (prepare(".", suite, ROOT, told.append, role) for role in ("base", "head"))  # type: ignore[arg-type]
+    trees = prepare({"base": ".", "head": "."}, suite, ROOT, told.append)
     assert told == []
     rows: list[SampleRow] = []
     comparison = compare(
-        base,
-        head,
+        trees["base"],
+        trees["head"],
         suite,
         factor=3.0,
         alpha=0.4,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from harness.gate import tree_cache
 from harness.gate.cell import Cell, Metric, Program
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.suite import Suite
-from harness.gate.tree import Tree, check, prepare
+from harness.gate.tree import Role, Tree, check, prepare
 
 BUILD = (("sh", "-c", "echo building; cp number built"),)
 PROGRAM = Program("one", ("{python}", "one.py"), (Cell("one", Metric()),))
@@ -56,8 +57,8 @@ def suite_of(build: tuple = BUILD, python: str = sys.executable) -> Suite:
     return Suite("mine", (PROGRAM,), "one", build, python)
 
 
-def made(repository: Path, text: str, role: str = "base", suite: Suite | None = None, told: list[str] | None = None) -> Tree:
-    return prepare(text, suite or suite_of(), repository, (told if told is not None else []).append, role)  # type: ignore[arg-type]
+def made(repository: Path, text: str, role: Role = "base", suite: Suite | None = None, told: list[str] | None = None) -> Tree:
+    return prepare({role: text}, suite or suite_of(), repository, (told if told is not None else []).append)[role]
 
 
 def trees(repository: Path) -> Path:
@@ -351,6 +352,42 @@ def test_tree_in_use_by_another_process_is_not_removed(
             other.stdin.close()
     made(repository, commit(repository, 4))
     assert not (trees(repository) / sha).exists()
+
+
+@pytest.mark.heavy
+def test_two_calls_at_once_that_build_in_different_ways_both_end(
+    repository: Path, tmp_path: Path, wait_for: Callable[[Path], None]
+) -> None:
+    """The second comes while the first builds base, wants that tree built otherwise, and waits until nobody uses it."""
+    building, waiting = tmp_path / "building", tmp_path / "waiting"
+    hold = f"cp number built; touch {building}; while [ ! -e {waiting} ]; do sleep 0.01; done"
+    answer = "echo '{\"ns_per_hop\": 100}'"
+    for name, build in (("first", hold), ("second", "cp number other")):
+        suite = {"build": [["sh", "-c", build]], "programs": [{"name": "one", "command": ["sh", "-c", answer]}]}
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(suite), encoding="utf-8")
+        (tmp_path / name).mkdir()  # a room for its measuring lock, so that only trees can make it wait
+
+    def call(name: str) -> subprocess.Popen[bytes]:
+        words = ["gate", "--base", "one", "--head", "main", "--suite", str(tmp_path / f"{name}.yaml"), "--pairs", "16"]
+        environment = {**os.environ, "TMPDIR": str(tmp_path / name), "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+        with (tmp_path / f"{name}.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "harness", *words], cwd=repository, env=environment, stdout=log, stderr=log
+            )
+
+    calls = [call("first")]
+    try:
+        wait_for(building)
+        calls.append(call("second"))
+        while b"waiting until another call has built its trees" not in (tmp_path / "second.log").read_bytes():
+            threading.Event().wait(0.01)
+        waiting.touch()
+        assert [each.wait(40) for each in calls] == [0, 0]
+    finally:
+        waiting.touch()  # else the build goes on for ever
+        for each in calls:
+            each.kill()
+            each.wait()
 
 
 @pytest.fixture

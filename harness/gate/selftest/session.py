@@ -52,7 +52,7 @@ def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -
         options.note("the checkout has changes that are not committed: they are not measured")
     about = identity.of_recording(suite, place, commit, options.disturb)
     writer = Writer(options.directory / SAMPLES, about, identity.check)
-    built = tree.prepare(commit, suite, options.repository, options.note, "base")
+    built = tree.prepare({"base": commit}, suite, options.repository, options.note)["base"]
     draw = random.Random()
 
     if options.time_budget_s > 0:
