@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from harness import __version__
 from harness.cli.arguments import shown
+from harness.cli.output import tell
 from harness.errors import RunFailed, UserError
 
 COMMANDS: dict[str, str] = {
@@ -91,10 +92,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return module.run(args)
     except UserError as error:
-        print(f"millrace {name}: {error}", file=sys.stderr)
+        tell(f"millrace {name}: {error}")
         return 2
     except RunFailed as error:
-        print(f"millrace {name}: {error}", file=sys.stderr)
+        tell(f"millrace {name}: {error}")
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; nothing is left to tell
@@ -102,8 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:  # which already the question whether there is such a file may raise
             raise
-        print(f"millrace {name}: {shown(str(error.filename))}: {error.strerror}", file=sys.stderr)
+        tell(f"millrace {name}: {shown(str(error.filename))}: {error.strerror}")
         return 2
     except KeyboardInterrupt:
-        print(f"millrace {name}: interrupted", file=sys.stderr)
+        tell(f"millrace {name}: interrupted")
         return 130

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import seconds, shown, whole
+from harness.cli.output import tell
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
@@ -181,7 +182,7 @@ def run(args: argparse.Namespace) -> int:
     except UserError:
         raise
     except Exception:
-        traceback.print_exc()
+        tell(traceback.format_exc().rstrip())
         return FAILED
 
 

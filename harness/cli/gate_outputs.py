@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.arguments import check_writable
-from harness.cli.output import say
+from harness.cli.output import discard, say, tell
 from harness.errors import RunFailed, UserError
 from harness.gate.report.junit import junit
 from harness.gate.report.markdown import markdown
@@ -56,11 +56,11 @@ def write_outputs(
         told = text(comparison, only_changed=args.only_changed, colour=wants_colour(), **plain)
     else:
         told = forms[next(name for name, path in asked.items() if path == "-")]()
-        print(f"millrace gate: {conclusion(comparison, inconclusive, finished)}", file=sys.stderr)
+        tell(f"millrace gate: {conclusion(comparison, inconclusive, finished)}")
     files = [(path, forms[name]) for name, path in asked.items() if path != "-"]
     problems = [*_written(files), *_said(told.rstrip("\n")), *_summarised(forms["markdown"])]
     for problem in problems:
-        print(f"millrace gate: {problem}", file=sys.stderr)
+        tell(f"millrace gate: {problem}")
     return not problems
 
 
@@ -81,7 +81,7 @@ def _said(told: str) -> Iterator[str]:
     try:
         say(told)
     except BrokenPipeError:  # who read us has seen enough; the exit code still counts
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter fails when it flushes at its end
+        discard(sys.stdout)
     except RunFailed as error:
         yield str(error)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from harness.cli.countdown import QUIET_S
+from harness.cli.output import tell
 from harness.config import clock
 from harness.gate.verdict import Verdict
 
@@ -35,17 +36,17 @@ class GateProgress:
             self._overwrite(line)
         elif now_s - self._told_s >= QUIET_S:
             self._told_s = now_s
-            print(f"millrace gate: {line}", file=sys.stderr, flush=True)
+            tell(f"millrace gate: {line}")
 
     def notify(self, text: str) -> None:
         """A line that stays: what is built, why we wait."""
         self._overwrite("")
-        print(f"millrace gate: {text}", file=sys.stderr, flush=True)
+        tell(f"millrace gate: {text}")
 
     def _overwrite(self, text: str) -> None:
         if self._live:
             width = shutil.get_terminal_size().columns
-            print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
+            tell(f"\r\033[K{text[: width - 1]}", end="")
 
 
 def _left(left_s: float) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.arguments import check_writable, seconds, shown, whole
-from harness.cli.output import say
+from harness.cli.output import say, tell
 from harness.errors import RunFailed, UserError
 from harness.whole_file import write_whole
 
@@ -224,13 +224,13 @@ class _Progress:
             self._overwrite(text)
         elif self._now() - self._told_s >= QUIET_S:
             self._told_s = self._now()
-            print(f"millrace gate selftest: {text}", file=sys.stderr, flush=True)
+            tell(f"millrace gate selftest: {text}")
 
     def note(self, text: str) -> None:
         """A line that stays."""
         self._overwrite("")
-        print(f"millrace gate selftest: {text}", file=sys.stderr, flush=True)
+        tell(f"millrace gate selftest: {text}")
 
     def _overwrite(self, text: str) -> None:
         if self._live:
-            print(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
+            tell(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}", end="")

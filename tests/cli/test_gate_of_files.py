@@ -75,17 +75,33 @@ def test_files_that_do_not_go_together_are_told_in_a_line(gate_stand, error_line
         assert told in error_line()
 
 
+def without_a_reader(*words, both=True):
+    """A call whose stdout nobody reads, nor its stderr if `both`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "harness", "gate", *words]
+    errors = writing if both else subprocess.PIPE
+    done = subprocess.run(command, stdout=writing, stderr=errors, text=True, timeout=50, check=False)
+    os.close(writing)
+    return done
+
+
 @pytest.mark.heavy
 def test_a_reader_that_goes_away_does_not_change_the_verdict(tmp_path):
     base, head = write_run(tmp_path / "b.json"), write_run(tmp_path / "h.json")
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "gate", "--base", base, "--head", head],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=50,
-    )
-    os.close(writing)
+    done = without_a_reader("--base", base, "--head", head, both=False)
     assert done.returncode == 3 and done.stderr == ""
+    assert without_a_reader("--base", base, "--head", head, "--json", "-").returncode == 3
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("harm", "code"),
+    [
+        (["--suite", "s"], 2),  # for measuring only
+        (["--base", "gone.json"], 4),
+    ],
+)
+def test_what_nobody_reads_of_a_call_that_is_wrong_is_no_regression(tmp_path, harm, code):
+    base, head = write_run(tmp_path / "b.json"), write_run(tmp_path / "h.json")
+    assert without_a_reader("--base", base, "--head", head, *harm).returncode == code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import gate_outputs, main
+from harness.gate.errors import NoBase
 from harness.gate.verdict import Verdict
 from tests.gate.made_comparisons import comparison, result
 
@@ -93,6 +95,30 @@ def test_colour_is_for_terminals_and_no_color_is_honoured(monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     assert not gate_outputs.wants_colour()
+
+
+class Gone(io.StringIO):
+    """A stderr that nobody reads any more; what it leads to is `file`'s."""
+
+    def __init__(self, file):
+        super().__init__()
+        self.file = file
+
+    def write(self, text):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    def fileno(self):
+        return self.file.fileno()
+
+
+@pytest.mark.parametrize("ends", [comparison(result("a", Verdict.WRONG)), ZeroDivisionError("a bug"), NoBase("none")])
+def test_a_reader_of_progress_that_has_gone_changes_nothing(gate_stand, monkeypatch, ends):
+    gate_stand.ends = ends
+    with Path("log").open("w") as file:
+        monkeypatch.setattr(sys, "stderr", Gone(file))
+        code = main(["gate", "--base", "main"])
+    assert code == {ZeroDivisionError: 70, NoBase: 4}.get(type(ends), 7)
+    assert len(gate_stand.prepared) == 2
 
 
 def test_progress_in_a_log_says_what_is_built_and_how_long_it_will_take(gate_stand, capsys):

@@ -162,6 +162,21 @@ def test_every_exit_code_is_kept_and_said_in_words_also_in_the_summary(job, tmp_
     assert summary.read_text(encoding="utf-8").startswith(f"Gate: {word}")
 
 
+def test_reports_that_have_no_place_are_no_regression(job, tmp_path):
+    origin, _ = origin_with(tmp_path)
+    done = job(clone(origin), GATE_OUT="suite.yaml/out")  # below a file
+    assert done.returncode == 70
+    assert "the gate itself failed, with exit code 70" in done.stdout
+    assert not job.kept.exists()
+
+
+def test_a_summary_that_cannot_be_written_does_not_change_the_exit_code(job, tmp_path):
+    origin, _ = origin_with(tmp_path)
+    done = job(clone(origin), CODE="3", GITHUB_STEP_SUMMARY=str(tmp_path / "none" / "summary.md"))
+    assert done.returncode == 3
+    assert "gate: INCONCLUSIVE" in done.stdout
+
+
 def test_a_millrace_that_is_not_there_is_no_pass(job, tmp_path):
     origin, _ = origin_with(tmp_path)
     done = job(clone(origin), MILLRACE="no-such-command")
