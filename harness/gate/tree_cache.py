@@ -127,9 +127,9 @@ class TreeCache:
             rest = self.trees / f"{commit}{REST}{os.urandom(6).hex()}"
             self.trees.joinpath(commit).rename(rest)
             shutil.rmtree(rest, ignore_errors=True)
-        # git locks a tree while it makes it, and does not forget one that is locked
-        asked(repository, "worktree", "unlock", str(self.trees / commit))
-        git(repository, "worktree", "prune")
+        # Forced twice: git locks a tree while it makes it. It refuses if it knows of none there, which is as well. Not `prune`:
+        # that would forget trees of the user's, too, whose disk is not there at the moment.
+        asked(repository, "worktree", "remove", "--force", "--force", str(self.trees / commit))
 
 
 _HELD: dict[str, int] = {}

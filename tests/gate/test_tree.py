@@ -118,6 +118,18 @@ def test_what_killed_calls_left_of_other_commits_is_removed(repository: Path) ->
     assert git(repository, "worktree", "list").count("\n") == 1  # the repository itself, and main
 
 
+def test_work_tree_of_the_user_whose_disk_is_not_there_is_not_forgotten(repository: Path, tmp_path: Path) -> None:
+    mine, away = tmp_path / "mine", tmp_path / "away"
+    git(repository, "worktree", "add", "-b", "mine", str(mine))
+    mine.rename(away)
+    left = made(repository, "one")
+    (trees(repository) / f"{left.side.commit}.built").unlink()
+    made(repository, "main")  # removes what is left of the other
+    away.rename(mine)
+    assert git(mine, "rev-parse", "--abbrev-ref", "HEAD") == "mine"
+    assert git(repository, "worktree", "list").count("\n") == 2  # the repository itself, mine, and main
+
+
 def test_oldest_of_many_trees_are_removed_unless_they_are_in_use(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_cache, "KEPT", 2)
     monkeypatch.setattr(tree_cache, "_HELD", {})
