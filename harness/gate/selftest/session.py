@@ -45,36 +45,44 @@ class Options:
 def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -> dict[str, list[Call]]:
     """Record until there is enough or the time is up; then true calls, which are returned by condition.
 
+    All under the measuring lock: what is read of the recording before is not what is there once another sitting has ended.
     Coins are not those of a seed: a sitting that goes on with another one must not repeat its chances.
     """
     commit = inject.injected_commit(options.repository)
     if inject.is_dirty(options.repository):
         options.note("the checkout has changes that are not committed: they are not measured")
     about = identity.of_recording(suite, place, commit, options.disturb)
-    writer = Writer(options.directory / SAMPLES, about, identity.check)
-    built = tree.prepare({"base": commit}, suite, options.repository, options.note)["base"]
-    draw = random.Random()
+    with measuring_lock(options.note):
+        writer = Writer(options.directory / SAMPLES, about, identity.check)
+        built = tree.prepare({"base": commit}, suite, options.repository, options.note)["base"]
+        with _disturbing(options):
+            if options.time_budget_s > 0:
+                arms = _record(suite, place, arms, built, writer, options)
+            if not options.true_calls:
+                return {}
+            known = [writer.recording.arms.get(arm.name, arm) for arm in arms]
+            return _true_calls(suite, place, [arm for arm in known if arm.amount], built, options)
 
-    if options.time_budget_s > 0:
-        with measuring_lock(options.note), _disturbing(options):
-            arms = find_amounts(sample.take, built, writer, place.program, place.cell, arms, draw, options.show)
-            record(
-                sample.take,
-                built,
-                writer,
-                suite,
-                place.program,
-                arms,
-                calls=options.calls,
-                time_budget_s=options.time_budget_s,
-                draw=draw,
-                progress=options.show,
-            )
-    if not options.true_calls:
-        return {}
-    known = [writer.recording.arms.get(arm.name, arm) for arm in arms]
-    with _disturbing(options):
-        return _true_calls(suite, place, [arm for arm in known if arm.amount], built, options)
+
+def _record(
+    suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, writer: Writer, options: Options
+) -> Sequence[Arm]:
+    """The arms, with the amounts that were found."""
+    draw = random.Random()
+    arms = find_amounts(sample.take, built, writer, place.program, place.cell, arms, draw, options.show)
+    record(
+        sample.take,
+        built,
+        writer,
+        suite,
+        place.program,
+        arms,
+        calls=options.calls,
+        time_budget_s=options.time_budget_s,
+        draw=draw,
+        progress=options.show,
+    )
+    return arms
 
 
 def _disturbing(options: Options) -> AbstractContextManager[object]:
@@ -98,7 +106,7 @@ def _true_calls(
             time_budget_s=terms.time_budget_s,
             seed=seed,
             take=take,
-            notify=options.note,
+            lock=lambda notify: nullcontext(),  # it is held already
         )
 
     conditions: dict[str, Arm | None] = {SAME: None}

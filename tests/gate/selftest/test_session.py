@@ -6,19 +6,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from harness.errors import UserError
 from harness.gate.cell import Cell, Metric, Program
-from harness.gate.selftest import inject
+from harness.gate.selftest import inject, session
 from harness.gate.selftest.recording import SAMPLES, Arm, read
 from harness.gate.selftest.replay import Injection
 from harness.gate.selftest.session import Options, sit
 from harness.gate.selftest.study import SAME
 from harness.gate.suite import Suite
 from harness.gate.verdict import Exit
+from tests.gate.selftest.made import rows, text
 
 pytestmark = pytest.mark.heavy
 
@@ -93,6 +96,24 @@ def test_a_second_sitting_adds_to_the_recording(repository: Path) -> None:
     after = read(path)
     assert after.arms == before.arms
     assert len(after.rounds) > len(before.rounds)
+
+
+def test_what_another_sitting_records_while_this_one_waits_is_kept(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = repository.parent / "recording" / SAMPLES
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    before = read(path)
+
+    @contextmanager
+    def lock(notify: object) -> Iterator[None]:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text(rows(len(before.rounds), "other", "base", base=777.0)))
+        yield
+
+    monkeypatch.setattr(session, "measuring_lock", lock)
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    after = read(path)
+    assert after.rounds[len(before.rounds)]["other", "base"].of("other", "base") == [777.0, 777.0]
+    assert len(after.rounds) > len(before.rounds) + 1
 
 
 def test_another_commit_needs_another_recording(repository: Path) -> None:
