@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import signal
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,7 @@ exit codes:
   6    host unstable: base differs from itself
   7    wrong results: head lost, doubled, reordered or harmed tuples
   70   the gate itself failed, or could not write what was asked for
-  130  interrupted; what was measured is written
+  130  interrupted (Ctrl-C, SIGTERM, SIGHUP); what was measured is written
 
 examples:
   millrace gate --base main
@@ -71,6 +73,8 @@ MOST_PAIRS = 10_000
 MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0
 POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # what ends a job of a CI, or of a terminal that is closed
+INTERRUPTED = 130
 FAILED = 70  # EX_SOFTWARE of sysexits.h: not 1, which says "regressed"
 OF_MEASURING = {"suite": "--suite", "pairs": "--pairs", "time_budget": "--time-budget", "seed": "--seed"}
 
@@ -174,7 +178,8 @@ def _number(text: str, above: float, most: float, rule: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """Compare, report; the exit code is the verdict. 1 never means that the gate itself has failed."""
     try:
-        return _run(args)
+        with ended_like_ctrl_c():
+            return _run(args)
     except RunFailed as error:
         if error.exit_code == RunFailed.exit_code:
             error.exit_code = FAILED
@@ -186,6 +191,27 @@ def run(args: argparse.Namespace) -> int:
         return FAILED
 
 
+@contextmanager
+def ended_like_ctrl_c() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt, unless ignored (nohup): what was measured is written, and the process
+    that is being measured, in a session of its own, ends as well.
+    """
+    taken = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
+
+    def interrupt(number: int, frame: object) -> None:
+        for each in taken:
+            signal.signal(each, signal.SIG_IGN)  # `timeout` sends it twice, and the second must not end the writing
+        raise KeyboardInterrupt
+
+    for number in taken:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _run(args: argparse.Namespace) -> int:
     from harness.cli.gate_outputs import check_outputs, write_outputs
 
@@ -195,7 +221,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         comparison = _compare_files(args) if _are_files(args) else _measure(args, options)
     except Interrupted as stopped:
-        write_outputs(args, stopped.comparison, 130, inconclusive, options, finished=False)
+        write_outputs(args, stopped.comparison, INTERRUPTED, inconclusive, options, finished=False)
         raise
     code = exit_code(comparison, inconclusive)
     is_written = write_outputs(args, comparison, code, inconclusive, options, finished=True)

@@ -49,7 +49,7 @@ def write_outputs(
         "json": lambda: as_json(VerdictFile(comparison, code, finished, options)),
         "markdown": lambda: markdown(comparison, only_changed=args.only_changed, **plain),
         "csv": lambda: table(comparison, only_changed=args.only_changed),
-        "junitxml": lambda: junit(comparison, **plain),
+        "junitxml": lambda: junit(comparison, code=code, **plain),
     }
     asked = {name: getattr(args, name) for name in forms if getattr(args, name) is not None}
     if "-" not in asked.values():

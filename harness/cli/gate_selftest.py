@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.arguments import check_writable, seconds, shown, whole
+from harness.cli.gate import ended_like_ctrl_c
 from harness.cli.output import say, tell
 from harness.errors import RunFailed, UserError
 from harness.whole_file import write_whole
@@ -107,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     for option, path in (("--markdown", args.markdown), ("--json", args.json)):
         if path is not None:
             check_writable(option, path)
-    with _Progress() as progress:
+    with ended_like_ctrl_c(), _Progress() as progress:
         study = _simulated(args, effects, progress) if args.simulated else _recorded(args, kinds, effects, progress)
     if args.markdown is not None:
         write_whole(args.markdown, into(_text(args.markdown), study).encode())

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -168,14 +172,80 @@ def test_a_bug_never_looks_like_a_regression(gate_stand, capsys):
     assert "ZeroDivisionError: a bug" in capsys.readouterr().err
 
 
-def test_an_interrupted_call_writes_what_it_has_measured(gate_stand, capsys):
+@pytest.mark.parametrize("policy", [[], ["--inconclusive", "pass"]])
+def test_an_interrupted_call_writes_what_it_has_measured(gate_stand, capsys, policy):
     gate_stand.ends = Interrupted(comparison(result("a"), result("b", Verdict.INCONCLUSIVE)))
-    assert main(["gate", "--base", "main", "--json", "v.json", "--junitxml", "v.xml"]) == 130
+    assert main(["gate", "--base", "main", "--json", "v.json", "--junitxml", "v.xml", *policy]) == 130
     found = json.loads(Path("v.json").read_text())["gate"]
     assert found["finished"] is False and found["exit_code"] == 130 and len(found["cells"]) == 2
-    assert ElementTree.parse("v.xml").getroot().tag == "testsuites"
+    (code,) = ElementTree.parse("v.xml").findall("testsuite/properties/property[@name='exit_code']")
+    assert code.get("value") == "130"
     told = capsys.readouterr()
     assert "INTERRUPTED: 1 of 2" in told.out and told.err.endswith("millrace gate: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_that_end_a_job_interrupt_it_once_and_are_as_before_afterwards(gate_stand, capsys, monkeypatch, number):
+    def end(*sides, **options):
+        try:
+            signal.raise_signal(number)
+        finally:
+            signal.raise_signal(number)  # while it writes
+        pytest.fail("it went on")
+
+    monkeypatch.setattr(sys.modules["harness.gate.compare"], "compare", end)
+    before = signal.signal(number, signal.SIG_DFL)  # whoever runs the tests may ignore it
+    try:
+        assert main(["gate", "--base", "main"]) == 130
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
+    assert capsys.readouterr().err.endswith("millrace gate: interrupted\n")
+
+
+def test_a_signal_that_is_ignored_stays_so(gate_stand, capsys, monkeypatch):
+    def end(*sides, **options):
+        signal.raise_signal(signal.SIGHUP)
+        return comparison(result("a"))
+
+    monkeypatch.setattr(sys.modules["harness.gate.compare"], "compare", end)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert main(["gate", "--base", "main"]) == 0
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.heavy
+def test_a_call_that_is_terminated_writes_its_reports_and_leaves_no_process(tmp_path):
+    """The real one: its program says who it is, and would go on for minutes."""
+    program = "echo $$ > ../pid.new; mv ../pid.new ../pid; exec sleep 300"
+    suite = {"programs": [{"name": "one", "command": ["sh", "-c", program], "timeout_s": 600}]}
+    (tmp_path / "suite.yaml").write_text(json.dumps(suite))
+    for side in ("base", "head"):
+        (tmp_path / side).mkdir()
+    words = ["--base", "base", "--head", "head", "--suite", "suite.yaml", "--json", "v.json", "--junitxml", "v.xml"]
+    call = subprocess.Popen(
+        [sys.executable, "-m", "harness", "gate", *words],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while not (tmp_path / "pid").exists():
+            assert call.poll() is None
+            time.sleep(0.01)
+        call.terminate()
+        assert call.wait(30) == 130
+    finally:
+        call.kill()
+        call.wait()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+    assert json.loads((tmp_path / "v.json").read_text())["gate"]["finished"] is False
+    assert 'name="exit_code" value="130"' in (tmp_path / "v.xml").read_text()
 
 
 def test_interrupted_while_building_there_is_nothing_to_write(gate_stand, capsys):

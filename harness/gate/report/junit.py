@@ -25,11 +25,14 @@ KINDS = {
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
 
 
-def junit(comparison: Comparison, *, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True) -> str:
-    """The document."""
+def junit(
+    comparison: Comparison, *, code: int | None = None, inconclusive: Exit = Exit.INCONCLUSIVE, finished: bool = True
+) -> str:
+    """The document. `code`: the call's exit code if it is not that of the verdict."""
+    code = exit_code(comparison, inconclusive) if code is None else code
     name = _clean(f"gate.{comparison.suite}")
     suite = ElementTree.Element("testsuite", name=name, timestamp=comparison.started_at, time=f"{comparison.seconds:.3f}")
-    _properties(suite, _terms(comparison, conclusion(comparison, inconclusive, finished), exit_code(comparison, inconclusive)))
+    _properties(suite, _terms(comparison, conclusion(comparison, inconclusive, finished), code))
     for result in worst_first(comparison):
         case = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(result.cell.name))
         _properties(case, _numbers(result))
@@ -69,7 +72,7 @@ def _properties(parent: ElementTree.Element, values: dict[str, object]) -> None:
         ElementTree.SubElement(properties, "property", name=name, value=_clean(str(value)))
 
 
-def _terms(comparison: Comparison, verdict: str, code: Exit) -> dict[str, object]:
+def _terms(comparison: Comparison, verdict: str, code: int) -> dict[str, object]:
     return {
         "verdict": verdict,
         "exit_code": int(code),
