@@ -7,6 +7,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,7 +92,7 @@ def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, A
     A run that failed is wrong if it harmed tuples, as our own records tell; others are, if it had numbers all the same.
     """
     host = record.get("host")
-    found: dict[str, Any] = {"host": host if isinstance(host, dict) else {}}
+    found: dict[str, Any] = {"host": _tellable(host) if isinstance(host, dict) else {}}
     values, missing = _numbers({cell: _field(record, cell.metric.name) for cell in cells})
     error = record.get("error")
     reason = _one_line(str(error)) if error else None
@@ -100,6 +101,16 @@ def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, A
     if reason is not None:
         return found | {"error": reason}
     return found | {"values": values, "missing": missing}
+
+
+def _tellable(host: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program says of its host, less what the verdict's file cannot hold: NaN and infinity, which are no JSON."""
+    kept = {}
+    for name, value in host.items():
+        with suppress(ValueError):
+            json.dumps(value, allow_nan=False)
+            kept[name] = value
+    return kept
 
 
 def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> bool:
@@ -120,7 +131,7 @@ def of_benchmarks(document: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[
     values, missing = _numbers(found)
     absent = {cell.name: f"there is no benchmark {cell.key!r}" for cell in cells if cell.key not in benchmarks}
     info = document.get("machine_info")
-    host = host_of(info) if isinstance(info, dict) else {}
+    host = _tellable(host_of(info)) if isinstance(info, dict) else {}
     return {"values": values, "missing": missing | absent, "host": host}
 
 

@@ -135,6 +135,12 @@ def test_wrong_results_are_told_from_a_run_that_failed_before_it_had_any(record:
     assert of_record(record, (CELL,)) == {"host": {}, **expected}
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("-inf"), [1.0, float("inf")]])
+def test_what_no_file_can_hold_of_a_host_is_left_out(bad: object) -> None:
+    assert of_record({"ns_per_hop": 3, "host": {**HOST, "load_of_others": bad}}, (CELL,))["host"] == HOST
+    assert of_benchmarks({"machine_info": {"cpu": {"brand_raw": "a CPU", "count": bad}}}, ())["host"] == HOST
+
+
 @pytest.mark.parametrize("value", [0, -1.5, float("nan"), float("inf"), True, "3", [1], 10**400])
 def test_number_that_cannot_be_compared_is_missing(value: object) -> None:
     found = of_record({"ns_per_hop": value}, (CELL,))
