@@ -106,6 +106,18 @@ def test_a_key_that_does_not_fit_is_named(tmp_path, place, value, told):
     assert f"{path}: {told}: " in str(refusal.value)
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN"])
+@pytest.mark.parametrize("place", ["base", "head"])
+def test_a_sample_that_is_not_finite_is_refused_in_a_line(tmp_path, number, place):
+    path = tmp_path / "v.json"
+    write_json(comparison(result("a")), path)
+    document = json.loads(path.read_text())
+    document["gate"]["cells"][0][place][3] = "HERE"
+    path.write_text(json.dumps(document).replace('"HERE"', number))
+    with pytest.raises(UnusableResults, match=rf"v\.json: a: {place}\[3\] must be a finite number, not {float(number)}$"):
+        read_verdict(path)
+
+
 def test_what_cannot_be_written_is_told_by_name():
     with pytest.raises(RunFailed, match="/dev/full"):
         write_json(comparison(result("a")), "/dev/full")

@@ -129,7 +129,7 @@ def _described(one: Series) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    return float(value) if math.isfinite(value) else None
 
 
 def _time(row: pd.Series) -> str:

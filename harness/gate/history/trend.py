@@ -70,6 +70,8 @@ class Series:
 
 def series_of(table: pd.DataFrame, *, join_hosts: bool = False, alpha: float = ALPHA) -> list[Series]:
     """The series of a history (`store.read`), by suite, cell and host. `alpha` holds for each of them."""
+    median = table["head_median"]
+    table = table.assign(head_median=median.where(np.isfinite(median)))  # an infinite one is as good as none
     keys = IDENTITY if join_hosts else [*IDENTITY, "host_key"]
     return [_series(rows, alpha) for _, rows in table.groupby(keys, sort=True)]
 

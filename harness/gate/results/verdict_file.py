@@ -80,7 +80,10 @@ def load_json(path: str | os.PathLike[str]) -> Any:
 
 
 def verdict_of(document: Any, path: object) -> VerdictFile:
-    """What a document says. Raises UserError naming `path` if it does not fit the schema."""
+    """What a document says.
+
+    Raises UserError naming `path` if it does not fit the schema, UnusableResults for a sample that is not finite.
+    """
     version = document.get("gate", {}).get("schema_version") if _is_verdict(document) else None
     if version is None:
         raise UserError(f"{path}: not a verdict of the gate: has no gate.schema_version")
@@ -89,7 +92,17 @@ def verdict_of(document: Any, path: object) -> VerdictFile:
     problem = schema_problem(document)
     if problem is not None:
         raise UserError(f"{path}: {problem}")
+    _require_finite(document["gate"], path)
     return _verdict(document["gate"])
+
+
+def _require_finite(gate: Mapping[str, Any], path: object) -> None:
+    """Python reads NaN, and 1e999 as infinity, which a schema takes for numbers."""
+    for cell in (*gate["cells"], *([gate["control"]] if gate["control"] else [])):
+        for side in ("base", "head"):
+            for place, value in enumerate(cell[side]):
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise UnusableResults(f"{path}: {cell['name']}: {side}[{place}] must be a finite number, not {value}")
 
 
 def _is_verdict(document: Any) -> bool:

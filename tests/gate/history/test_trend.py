@@ -36,6 +36,14 @@ def test_a_change_names_the_commits_between_which_it_happened(tmp_path):
     assert one.level_results == 10
 
 
+def test_a_result_that_is_not_finite_counts_for_nothing_and_can_be_shown(tmp_path):
+    (one,) = series(tmp_path, *nights(9), verdict(result("chain", np.inf), night=9))
+    assert (len(one.rows), len(one.counted)) == (10, 9)
+    assert one.level == pytest.approx(10.0, rel=0.01)
+    assert text.table([one])
+    json.dumps(text.document([one]), allow_nan=False)
+
+
 def test_more_is_better_for_a_throughput(tmp_path):
     (one,) = series(tmp_path, *nights(25, step, metric=RATE))
     assert not one.changes[0].worse
