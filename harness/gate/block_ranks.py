@@ -5,7 +5,7 @@ together (Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947). A bl
 processes less those of its two base processes. If head is base times e^shift, the adjusted times are what they are whichever
 way the coin fell; it only decides which of them are called head. So each score's sign is a fair coin (Fisher, The Design of
 Experiments, 1935, chapter 3), whatever the host did, and the scores get Wilcoxon's signed-rank test: `Blocks` counts the pairs
-of blocks i <= j whose scores add up to more than 0, a sum with the exact distribution `signed_rank.tail`.
+of blocks i <= j whose scores add up to more than 0, a sum whose distribution is known (`signed_rank.chance`).
 
 Why ranks and not the blocks' mean log ratios: a virtual machine has times when a process is a fifth slower, here and there.
 One such process spoils the mean of its block, but takes one rank. Comparing ranks over the whole call (Hodges and Lehmann,
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from harness.gate.order import Block
 from harness.gate.pair_counts import pair_counts
-from harness.gate.signed_rank import tail
+from harness.gate.signed_rank import chance
 
 RESOLUTION = 1e-6  # of a bound's log ratio
 FIRST_STEP = 0.01  # away from the middle, likewise: where a bound is looked for first
@@ -45,11 +45,11 @@ class Blocks:
 
     def p_greater(self, shift: float) -> float:
         """How likely so many pairs of blocks above 0 are, at most, if head is slower by at most `shift`."""
-        return min(1.0, float(tail(self.n)[self._counts(shift)[0]]))
+        return chance(self.n, self._counts(shift)[0])
 
     def p_less(self, shift: float) -> float:
         """How likely so many pairs of blocks below 0 are, at most, if head is slower by at least `shift`."""
-        return min(1.0, float(tail(self.n)[self._counts(shift)[1]]))
+        return chance(self.n, self._counts(shift)[1])
 
     def low(self, level: float) -> float:
         """Head is slower by more than this, but for a chance of `level`: `p_greater(shift) <= level` up to here.

@@ -8,6 +8,11 @@ Bounds: W is also the number of Walsh averages (a_i + a_j) / 2, i <= j, above `s
 shift below the c-th largest of them, c being the least sum that it rejects at: that average is the lower bound, and bound and
 test can never disagree. Their median is the estimate of Hodges and Lehmann (Annals of Mathematical Statistics 34(2), 1963).
 
+Many numbers: the distribution takes n^3 / 6 steps, the averages n^2 / 2 places. Of more than `EXACT` numbers `chance` is that
+of the normal distribution with the same mean and deviation. Of 1,000 it is too large by 1 % where it is 0.001 and by 7 % where
+it is a millionth, and above 0.05 too small by less than a thousandth of itself; all that falls as 1 / n. Bounds move by less
+than a hundredth of their distance from the estimate.
+
 Ties: averages equal to `shift` count for neither direction. This is as if each tie had been broken against the rejection, so p
 is never too small: a metric of few digits costs power, not truth.
 """
@@ -15,11 +20,14 @@ is never too small: a metric of few digits costs power, not truth.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+EXACT = 1000  # numbers
 
 
 @lru_cache(maxsize=256)
@@ -38,14 +46,25 @@ def tail(n: int) -> NDArray[np.float64]:
     return result
 
 
+def chance(n: int, w: int) -> float:
+    """P(W >= w): exact of up to `EXACT` numbers, normal of more."""
+    return min(1.0, float(tail(n)[w])) if n <= EXACT else normal_tail(n, w)
+
+
+def normal_tail(n: int, w: int) -> float:
+    """P(W >= w) as if W were normal."""
+    mean, variance = n * (n + 1) / 4, n * (n + 1) * (2 * n + 1) / 24
+    return math.erfc((w - 0.5 - mean) / math.sqrt(2 * variance)) / 2
+
+
 @lru_cache(maxsize=4096)
 def least_rejected(n: int, level: float) -> int:
     """The least sum w with P(W >= w) <= level; n (n + 1) / 2 + 1 if there is none."""
-    return int(np.count_nonzero(tail(n) > level))
+    return bisect_left(range(n * (n + 1) // 2 + 1), True, key=lambda w: chance(n, w) <= level)
 
 
 class Walsh:
-    """The ordered Walsh averages of some numbers, and what they say."""
+    """The ordered Walsh averages of some numbers, not too many, and what they say."""
 
     def __init__(self, values: Sequence[float] | NDArray[np.float64]) -> None:
         """`values`: at least one, finite."""
@@ -56,12 +75,12 @@ class Walsh:
     def p_greater(self, shift: float) -> float:
         """How likely so many averages above `shift` are, at most, if the middle is at most `shift`."""
         above = len(self.averages) - int(np.searchsorted(self.averages, shift, side="right"))
-        return min(1.0, float(tail(self.n)[above]))
+        return chance(self.n, above)
 
     def p_less(self, shift: float) -> float:
         """How likely so many averages below `shift` are, at most, if the middle is at least `shift`."""
         below = int(np.searchsorted(self.averages, shift, side="left"))
-        return min(1.0, float(tail(self.n)[below]))
+        return chance(self.n, below)
 
     def low(self, level: float) -> float:
         """The middle is above this, but for a chance of `level`: `p_greater(shift) <= level` exactly for each shift below it.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 LEVEL = 0.95
@@ -27,9 +28,16 @@ def coverage(n: int, k: int) -> float:
     return 1 - 2 * sum(math.comb(n, heads) for heads in range(k)) / 2**n
 
 
+@lru_cache(maxsize=256)
 def rank(n: int) -> int:
     """The largest k whose interval holds the median with probability `LEVEL`; 1, the range, if `n` is too small for any."""
-    return max([k for k in range(1, n // 2 + 1) if coverage(n, k) >= LEVEL], default=1)
+    found, ways, below, total = 1, 1, 0, 2**n
+    for k in range(1, n // 2 + 1):
+        below += ways  # of heads in n throws, those with fewer than k; `coverage` would add them up anew for each k
+        if 1 - 2 * below / total < LEVEL:
+            break
+        found, ways = k, ways * (n - k + 1) // k
+    return found
 
 
 def median_interval(values: Sequence[float]) -> Interval:

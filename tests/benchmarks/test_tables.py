@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harness.errors import RunFailed
-from harness.measurement.rank_interval import Interval, coverage, median_interval, rank
+from harness.measurement.rank_interval import LEVEL, Interval, coverage, median_interval, rank
 from tests.benchmarks import fresh
 from tests.benchmarks.arms import ARMS, Cell
 from tests.benchmarks.limits.__main__ import LIMITS
@@ -25,6 +25,14 @@ def test_interval_of_a_median_is_the_range_until_there_are_values_enough():
     assert coverage(6, 1) == 1 - 2 / 64
     assert median_interval([3.0, 1.0, 2.0]) == (2.0, 1.0, 3.0)
     assert median_interval([9.0, 1, 2, 3, 4, 5, 6, 7, 8]) == (5.0, 2.0, 8.0)
+
+
+def test_interval_of_a_median_is_as_narrow_as_its_level_allows():
+    for n in range(6, 120):
+        k = rank(n)
+        assert coverage(n, k) >= LEVEL
+        assert k == n // 2 or coverage(n, k + 1) < LEVEL
+    assert rank(36_000) == pytest.approx((36_000 - 1.96 * 36_000**0.5) / 2, abs=2)  # of many values, too, in a second
 
 
 def test_ratios_are_of_times_per_hop_or_of_rates():

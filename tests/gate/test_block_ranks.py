@@ -14,7 +14,7 @@ from scipy import stats
 
 from harness.gate.block_ranks import RESOLUTION, Blocks
 from harness.gate.order import Block
-from harness.gate.signed_rank import Walsh, tail
+from harness.gate.signed_rank import EXACT, Walsh, tail
 
 few_digits = st.integers(-4, 4).map(lambda k: k / 4)  # many ties; differences are exact
 some_blocks = st.lists(
@@ -127,6 +127,15 @@ def test_blocks_that_do_not_scatter_are_told_exactly():
     assert blocks.p_greater(0.2) == blocks.p_less(0.3) == 2.0**-10 == tail(10)[-1]
     assert blocks.p_greater(0.25) == blocks.p_less(0.25) == 1.0
     assert blocks.leans(0.2) and not blocks.leans(0.25) and not blocks.leans(0.3)
+
+
+def test_many_blocks_have_bounds_as_narrow_as_their_number_makes_them():
+    """1,001 blocks, whose chances are the normal ones, beside 1,000 of them, whose chances are exact."""
+    rows = normal(2, EXACT + 1)
+    fewer, more = Blocks(rows[:-1]), Blocks(rows)
+    for level in (0.1, 1e-4):
+        assert more.low(level) == pytest.approx(fewer.low(level), abs=0.003)
+        assert more.high(level) == pytest.approx(fewer.high(level), abs=0.003)
 
 
 def test_too_few_blocks_have_no_bounds():

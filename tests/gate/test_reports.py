@@ -19,7 +19,9 @@ from harness.gate.report.rows import between, legend, one_line, quantity, ratio,
 from harness.gate.report.table import COLUMNS, table
 from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
+from harness.gate.signed_rank import EXACT, estimate
 from harness.gate.verdict import CellResult, Exit, Verdict
+from harness.measurement.rank_interval import median_interval
 from tests.gate.made_comparisons import CALM, COMPARISONS, comparison, result
 
 ALL = [result(f"cell {verdict}", verdict) for verdict in Verdict]
@@ -66,6 +68,18 @@ def test_an_interval_takes_six_samples():
     assert side([1.0, 1.1, 1.2, 1.3, 1.4], "tuples/s") == "1.200 tuples/s"
     assert side([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], "tuples/s") == "1.250 tuples/s ± 20.0 %"
     assert side([], "ns") == "-"
+
+
+def test_of_very_many_samples_the_median_is_told_in_every_report():
+    """Their pairs would take gigabytes. Skewed, so that the median is not the other estimate."""
+    values = tuple(100.0 + 1e-7 * k**3 for k in range(EXACT + 1))
+    found = median_interval(values)
+    assert side(values, "ns") == f"{found.median:.1f} ns ± {100 * (found.high - found.median) / found.median:.1f} %"
+    many = CellResult(result("a").cell, result("a").decision, values, values[:-1])
+    (entry,) = csv.DictReader(io.StringIO(table(comparison(many))))
+    assert (float(entry["base"]), float(entry["base_low"]), float(entry["base_high"])) == found
+    assert float(entry["head"]) == estimate(values[:-1]) != pytest.approx(found.median, rel=0.01)
+    assert f"of more than {EXACT} the median" in text(comparison(many))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.gate.signed_rank import Walsh, bounds, estimate, least_rejected, p_greater, tail
+from harness.gate import signed_rank
+from harness.gate.signed_rank import EXACT, Walsh, bounds, chance, estimate, least_rejected, normal_tail, p_greater, tail
 
 some_values = st.lists(
     st.integers(-8, 8).map(lambda k: k / 4), min_size=1, max_size=14
@@ -93,3 +94,19 @@ def test_bounds_miss_as_often_as_they_may(noise):
     missed = sum(Walsh(row).low(0.05) > 3.0 for row in rows)
     exact = tail(15)[least_rejected(15, 0.05)]  # 0.0473: the largest below 0.05
     assert stats.binomtest(missed, 2000, exact).pvalue > 0.001
+
+
+def test_the_normal_distribution_is_close_where_it_takes_over_and_errs_on_the_safe_side():
+    for level, most in ((0.4, 1.0), (0.05, 1.001), (0.01, 1.01), (1e-3, 1.02), (1e-6, 1.1), (1e-9, 1.25)):
+        w = least_rejected(EXACT, level)
+        assert 0.999 < normal_tail(EXACT, w) / chance(EXACT, w) < most
+
+
+def test_chances_of_many_numbers_need_no_distribution_of_theirs(monkeypatch):
+    """That of 20,000 would take 1.6 GB and an hour."""
+    monkeypatch.setattr(signed_rank, "tail", lambda n: pytest.fail("it was made"))
+    n, most = 20_000, 20_000 * 20_001 // 2
+    assert (chance(n, 0), chance(n, most)) == (1.0, 0.0)
+    assert chance(n, most // 2) == pytest.approx(0.5, abs=1e-4)
+    level = 1e-4
+    assert chance(n, least_rejected(n, level)) <= level < chance(n, least_rejected(n, level) - 1)

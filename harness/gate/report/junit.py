@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from harness.gate.report.rows import between, quantity, ratio, row, worst_first
+from harness.gate.report.rows import between, middle, quantity, ratio, row, worst_first
 from harness.gate.report.words import conclusion
-from harness.gate.signed_rank import estimate
 from harness.gate.verdict import CellResult, Comparison, Exit, Verdict, exit_code
 
 KINDS = {
@@ -89,7 +88,7 @@ def _terms(comparison: Comparison, verdict: str, code: int) -> dict[str, object]
 def _numbers(result: CellResult) -> dict[str, object]:
     decision, unit = result.decision, result.cell.metric.unit
     sides = {
-        name: quantity(estimate(values), unit) for name, values in (("base", result.base), ("head", result.head)) if values
+        name: quantity(middle(values)[0], unit) for name, values in (("base", result.base), ("head", result.head)) if values
     }
     bounds = {"ratio": ratio(decision.ratio), "bounds": between(decision.low, decision.high), "blocks": decision.blocks}
     return {"verdict": result.verdict, **bounds, "metric": result.cell.metric.name, **sides}

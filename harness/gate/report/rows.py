@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.gate.results.pytest_format import SECONDS
-from harness.gate.signed_rank import bounds, estimate
+from harness.gate.signed_rank import EXACT, bounds, estimate
 from harness.gate.verdict import MARKS, CellResult, Comparison, Verdict
+from harness.measurement.rank_interval import median_interval
 
 ORDER = (
     Verdict.WRONG,
@@ -71,14 +72,19 @@ def row(result: CellResult) -> Row:
 
 
 def side(values: Sequence[float], unit: str) -> str:
-    """A side's samples: the Hodges-Lehmann estimate ± the farther end of its 95 % interval, which takes 6 samples."""
+    """A side's samples: their middle ± the farther end of its 95 % interval, which takes 6 samples."""
     if not values:
         return UNKNOWN
-    middle = estimate(values)
-    low, high = bounds(values, TAIL)
-    half = max(middle - low, high - middle)
-    spread = f" ± {100 * half / middle:.1f} %" if middle > 0 and math.isfinite(half) else ""
-    return quantity(middle, unit) + spread
+    found, low, high = middle(values)
+    half = max(found - low, high - found)
+    spread = f" ± {100 * half / found:.1f} %" if found > 0 and math.isfinite(half) else ""
+    return quantity(found, unit) + spread
+
+
+def middle(values: Sequence[float]) -> tuple[float, float, float]:
+    """Of a side's samples the Hodges-Lehmann estimate and the ends of its 95 % interval; of more than `EXACT`, whose pairs
+    could fill the memory, the median and the ends of its interval by the sign test."""
+    return median_interval(values) if len(values) > EXACT else (estimate(values), *bounds(values, TAIL))
 
 
 def quantity(value: float, unit: str) -> str:

@@ -6,8 +6,7 @@ import csv
 import io
 import math
 
-from harness.gate.report.rows import TAIL, one_line, worst_first
-from harness.gate.signed_rank import bounds, estimate
+from harness.gate.report.rows import middle, one_line, worst_first
 from harness.gate.verdict import CellResult, Comparison
 
 COLUMNS = (
@@ -58,8 +57,8 @@ def _numbers(result: CellResult) -> list[object]:
 
 
 def _estimated(values: tuple[float, ...]) -> list[object]:
-    """A side's Hodges-Lehmann estimate with its interval."""
-    return [_plain(value) for value in (estimate(values), *bounds(values, TAIL))] if values else ["", "", ""]
+    """A side's middle with its interval."""
+    return [_plain(value) for value in middle(values)] if values else ["", "", ""]
 
 
 def _plain(value: float) -> object:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from harness.config import clock
 from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
+from harness.gate.signed_rank import EXACT
 from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
 
 NAMED = 4  # cells that a sentence names; the others are counted
 
 SIDES = (
-    "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval (signed rank; from 6 samples on)"
+    "base, head: Hodges-Lehmann estimate of the samples, one a process, ± their 95 % interval (signed rank; from 6 samples on; "
+    f"of more than {EXACT} the median, ± that of the sign test)"
 )
 RATIOS = "ratio: head over base, above 1 is worse; bounds: what the verdict rests on, each one-sided, after all corrections"
 
