@@ -8,7 +8,7 @@ import random
 import signal
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -274,6 +274,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     from harness.gate.sequential import declare
     from harness.gate.suite import load_suite
     from harness.gate.tree import check, prepare
+    from harness.measurement.lock import measuring_lock
 
     suite = load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
     count = None if args.pairs == "auto" else args.pairs
@@ -285,7 +286,10 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     words: dict[Role, str] = {"base": args.base[0], "head": (args.head or ["."])[0]}
     for role, text in words.items():
         check(text, Path.cwd(), role)  # head, too, before minutes go into building base
-    with GateProgress() as progress:
+    # Builds, too, would disturb what another call measures. Nobody waits in a circle: here and by the selftest locks are asked
+    # for in the order measuring, cache, tree, and whoever else measures asks for none of the others. A build that measures
+    # would wait for us, until its time is up, as a program of the suite would that did.
+    with GateProgress() as progress, measuring_lock(progress.notify):
         trees = prepare(words, suite, Path.cwd(), progress.notify)
         return compare(
             trees["base"],
@@ -297,5 +301,5 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
             time_budget_s=budget_s,
             seed=seed,
             progress=progress,
-            notify=progress.notify,
+            lock=lambda notify: nullcontext(),  # it is held already
         )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
 
 import pytest
 
 from harness.gate.verdict import Comparison, Side, Verdict
+from harness.measurement import lock
 from tests.gate.made_comparisons import comparison, result
 
 
@@ -30,6 +32,7 @@ class Stand:
     unknown: dict = field(default_factory=dict)  # role -> what a look at its word raises
     refuses: dict = field(default_factory=dict)  # role -> what preparing it raises
     prepared: list = field(default_factory=list)
+    locked: bool = False  # whether the measuring lock is held
     loaded: list = field(default_factory=list)
     asked: dict = field(default_factory=dict)
 
@@ -41,7 +44,14 @@ class Stand:
         if role in self.unknown:
             raise self.unknown[role]
 
+    @contextmanager
+    def lock(self, notify):
+        self.locked = True
+        yield
+        self.locked = False
+
     def prepare(self, words, suite, repository, notify):
+        assert self.locked
         for role, text in words.items():
             if role in self.refuses:
                 raise self.refuses[role]
@@ -50,6 +60,7 @@ class Stand:
         return {role: Side(text, None) for role, text in words.items()}
 
     def compare(self, base, head, suite, **options):
+        assert self.locked
         self.asked = options
         options["progress"](4, 90.0, {"a": Verdict.OK, "b": Verdict.INCONCLUSIVE})
         if isinstance(self.ends, BaseException):
@@ -66,6 +77,7 @@ def gate_stand(monkeypatch, tmp_path):
         for name in names:
             setattr(module, name, getattr(made, name))
         monkeypatch.setitem(sys.modules, f"harness.gate.{place}", module)
+    monkeypatch.setattr(lock, "measuring_lock", made.lock)
     monkeypatch.chdir(tmp_path)
     for variable in ("NO_COLOR", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(variable, raising=False)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from xml.etree import ElementTree
@@ -157,6 +158,23 @@ def test_a_side_that_cannot_be_prepared_has_its_exit_code(gate_stand, error_line
     gate_stand.refuses = {role: error}
     assert main(["gate", "--base", "x"]) == code
     assert error_line() == f"millrace gate: {error}"
+
+
+def test_sides_are_built_and_measured_under_one_hold_of_the_measuring_lock(gate_stand, capsys, monkeypatch):
+    held = []
+
+    @contextmanager
+    def lock(notify):
+        held.append("taken")
+        with gate_stand.lock(notify):
+            yield
+        held.append([role for role, _ in gate_stand.prepared] + ["measured"] * bool(gate_stand.asked))
+
+    monkeypatch.setattr("harness.measurement.lock.measuring_lock", lock)
+    assert main(["gate", "--base", "main"]) == 0
+    assert held == ["taken", ["base", "head", "measured"]]
+    with gate_stand.asked["lock"](None):  # what it measures does not wait for itself
+        assert held.count("taken") == 1
 
 
 def test_an_unknown_head_is_told_before_base_is_built(gate_stand, error_line):
