@@ -77,13 +77,13 @@ def fewest_blocks(level: float) -> int:
 def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
     """The looks of a call over `cells` cells. With `pairs`, one look at that many pairs of each cell.
 
-    The first look is where the first look's share of the strictest of Holm's levels can be reached. UserError if `pairs` is
-    odd, or so small that no outcome could decide anything.
+    The first look is where the first look's share of the strictest level can be reached: of Holm's levels for the cells, and
+    of alpha / 2, at which the control is tested to each side. UserError if `pairs` is odd, or too small for that.
     """
+    strictest = alpha / max(cells, 2)
     if pairs is None:
-        first = Looks(FEWEST)
-        return Looks(max(FEWEST, fewest_blocks(alpha / (first.weight(1) * cells))))
-    least = 2 * fewest_blocks(alpha / cells)
+        return Looks(max(FEWEST, fewest_blocks(strictest / Looks(FEWEST).weight(1))))
+    least = 2 * fewest_blocks(strictest)
     if pairs % 2 or pairs < least:
         raise UserError(f"--pairs must be even and at least {least} to decide {cells} cells at alpha {alpha:g}, not {pairs}")
     return Looks.fixed(pairs // 2)

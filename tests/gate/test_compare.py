@@ -543,14 +543,14 @@ def test_real_project_in_place_against_itself(tmp_path: Path) -> None:
         suite,
         factor=3.0,
         alpha=0.4,
-        pairs=4,
+        pairs=6,
         time_budget_s=30.0,
         seed=1,
         keep=rows.append,
         lock=lambda notify: nullcontext(),
     )
     assert comparison.cells[0].reason == ""
-    assert len(rows) == 16
+    assert len(rows) == 24
     assert all(row.sample.host["cpus_allowed"] >= 1 for row in rows)
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=False

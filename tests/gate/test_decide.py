@@ -222,6 +222,25 @@ def test_the_control_is_two_sided_and_pays_for_it():
     assert not control(1.1, 0.001, blocks=10, alpha=0.9 * 2.0**-7).failed
 
 
+@pytest.mark.parametrize("cells", [1, 2, 5])
+@pytest.mark.parametrize("alpha", [0.1, 0.01, 0.004])
+def test_the_control_can_fail_at_the_first_look_that_is_declared(cells, alpha):
+    fixed = next(pairs for pairs in range(2, 100, 2) if is_declared(cells, alpha, pairs))
+    for looks in (declare(cells, alpha), declare(cells, alpha, fixed)):
+        tested = Control(time(), FACTOR, alpha, looks)
+        for _ in range(looks.first):
+            tested.add((100.0, 101.0), (150.0, 151.0))
+        assert tested.failed
+
+
+def is_declared(cells: int, alpha: float, pairs: int) -> bool:
+    try:
+        declare(cells, alpha, pairs)
+    except UserError:
+        return False
+    return True
+
+
 def test_a_failed_control_stays_failed():
     tested = control(1.1, 0.001, blocks=10)
     assert tested.failed

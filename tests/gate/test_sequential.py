@@ -59,11 +59,13 @@ def test_fewest_blocks_can_reject_and_one_less_cannot():
     assert fewest_blocks(0.25) == 2
 
 
-@pytest.mark.parametrize(("cells", "alpha", "first"), [(1, 0.05, 10), (8, 0.01, 12), (50, 0.01, 15), (8, 0.05, 10)])
-def test_the_first_look_can_decide_all_cells(cells, alpha, first):
+@pytest.mark.parametrize(
+    ("cells", "alpha", "first"), [(1, 0.05, 10), (1, 0.004, 11), (2, 0.004, 11), (8, 0.01, 12), (50, 0.01, 15), (8, 0.05, 10)]
+)
+def test_the_first_look_can_decide_all_cells_and_the_control(cells, alpha, first):
     looks = declare(cells, alpha)
     assert looks.first == first
-    assert 2.0**-first * looks.weight(1) <= alpha / cells
+    assert 2.0**-first * looks.weight(1) <= alpha / max(cells, 2)
 
 
 def test_a_number_of_pairs_is_one_look_at_half_as_many_blocks():
@@ -76,6 +78,13 @@ def test_pairs_that_could_decide_nothing_are_refused(pairs):
         UserError, match=rf"^--pairs must be even and at least 20 to decide 8 cells at alpha 0.01, not {pairs}$"
     ):
         declare(8, 0.01, pairs=pairs)
+
+
+def test_one_cell_takes_as_many_pairs_as_two_since_the_control_is_two_sided():
+    for cells in (1, 2):
+        assert declare(cells, 0.01, pairs=16) == Looks.fixed(8)
+        with pytest.raises(UserError, match="at least 16"):
+            declare(cells, 0.01, pairs=14)
 
 
 def blocks(seed: int, n: int, effect: float = 0.0) -> list[Block]:
