@@ -115,8 +115,10 @@ def _commit(text: str, repository: Path) -> str | None:
 
 
 def _side_in_place(text: str, directory: Path) -> Side:
-    """A directory's commit, and whether files differ from it, or are there that it does not have."""
-    commit = asked(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    """A directory's commit, and whether files differ from it, or are there that it does not have. None, if it only lies in a
+    repository that ignores it."""
+    is_ignored = asked(directory, "check-ignore", "--quiet", ".") is not None
+    commit = None if is_ignored else asked(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     return Side(text, commit, dirty=bool(commit and asked(directory, "status", "--porcelain", "--untracked-files=normal")))
 
 

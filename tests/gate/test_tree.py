@@ -198,6 +198,21 @@ def test_directory_outside_of_any_repository_has_no_commit(tmp_path: Path) -> No
     assert (tree.side.commit, tree.side.dirty, tree.directory) == (None, False, tmp_path)
 
 
+def test_directory_that_the_repository_around_it_ignores_is_of_no_commit(repository: Path) -> None:
+    """An old release, unpacked where the working tree has nothing of its own."""
+    (repository / ".gitignore").write_text("old/\n", encoding="utf-8")
+    git(repository, "add", ".gitignore")
+    git(repository, "commit", "-m", "ignored")
+    (repository / "old" / "1.4").mkdir(parents=True)
+    (repository / "old" / "1.4" / "number").write_text("1", encoding="utf-8")
+    side = made(repository, "old/1.4").side
+    assert (side.commit, side.dirty) == (None, False)
+    assert made(repository, "sub", "head").side.commit == git(repository, "rev-parse", "main")
+    git(repository, "add", "--force", "old/1.4/number")  # ignored by its name only
+    git(repository, "commit", "-m", "tracked")
+    assert made(repository, "old/1.4").side.commit == git(repository, "rev-parse", "main")
+
+
 def test_call_in_a_subdirectory_compares_that_subdirectory(repository: Path) -> None:
     base, head = made(repository / "sub", "one"), made(repository / "sub", ".", "head")
     assert base.directory == trees(repository) / git(repository, "rev-parse", "one") / "sub"
