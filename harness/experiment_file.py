@@ -14,9 +14,10 @@ from harness.cpu import SHORTEST_S
 from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.experiment import Arm, Block, Cell, Experiment
+from harness.graph import Graph
 from harness.measurement.control import check_law
-from harness.measurement.spec import PERIOD_S, arm_name
-from harness.models import MODELS, Dynamic, Multilevel, make_model
+from harness.measurement.spec import PERIOD_S, arm_name, level_of
+from harness.models import MODELS, Dynamic, Multilevel, make_model, with_level
 from harness.place import Place, find_place
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
@@ -53,8 +54,10 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
             "arms": tuple(_arms(path, spot, size, entry, here)),
             "variants": _variants(here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))),
         }
-        for cell in _cells(path, spot, size, entry, shared["seed"]):
+        for cell, graph in _cells(path, spot, size, entry, shared["seed"]):
             block = Block(cell=cell, **shared)
+            if graph is not None:
+                _check_levels(path, spot, graph, block)
             if block.stem in blocks:
                 raise wrong(path, spot, "must not repeat a machine", here.label or here.machine)
             blocks[block.stem] = block
@@ -109,8 +112,10 @@ def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, fl
     return tuple({path: end} for path, ends in swept for end in ends)
 
 
-def _cells(path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], seed: int) -> Iterator[Cell]:
-    """The cells of all sweeps, with the parameters that are otherwise on this machine."""
+def _cells(
+    path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], seed: int
+) -> Iterator[tuple[Cell, Graph | None]]:
+    """The cells of all sweeps, with the parameters that are otherwise on this machine; and the graphs of those of files."""
     sweeps = entry.get("sweeps", size["sweeps"])
     where = (*(spot if "sweeps" in entry else spot[:2]), "sweeps")
     others = entry.get("parameters", {})
@@ -122,23 +127,36 @@ def _cells(path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, 
     for index, sweep in enumerate(sweeps):
         given = sweep.get("parameters", {})
         given = given | {name: value for name, value in others.items() if name in given}
-        for cell in _cells_of(path, (*where, index), sweep["topology"], given, seed):
+        for cell, graph in _cells_of(path, (*where, index), sweep["topology"], given, seed):
             if cell.name in seen:
                 raise wrong(path, (*where, index), "must not repeat a cell", cell.name)
             seen.add(cell.name)
-            yield cell
+            yield cell, graph
 
 
-def _cells_of(path: Path, where: Spot, topology: str, parameters: Mapping[str, Any], seed: int) -> Iterator[Cell]:
+def _cells_of(
+    path: Path, where: Spot, topology: str, parameters: Mapping[str, Any], seed: int
+) -> Iterator[tuple[Cell, Graph | None]]:
     from harness.measurement.subject import find_subject
 
     swept = {key: values if isinstance(values, list) else [values] for key, values in parameters.items()}
     try:
         for values in product(*swept.values()):
             subject = find_subject(topology, dict(zip(swept, values, strict=True)), seed)
-            yield Cell(subject.cell, subject.topology, subject.given, subject.file, subject.digest)
+            yield Cell(subject.cell, subject.topology, subject.given, subject.file, subject.digest), subject.graph
     except UserError as error:
         raise UserError(f"{path}: {dotted(where)}: {error}") from error
+
+
+def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
+    """Raise UserError for an arm of a fixed level that would run with more threads: records and figures go by its level."""
+    for arm, spec in block.specs().items():
+        model = spec.made_model()
+        least = level_of(with_level(graph, model))
+        if least != level_of(model):
+            rule = f"threads of arm {arm} must be at least {least} for graph {graph.name!r}"
+            why = "its annotations ask for as many, or operators that may block need them"
+            raise UserError(f"{path}: {dotted(spot)}: {rule}, not {level_of(model)}: {why}")
 
 
 def _arms(path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], place: Place) -> Iterator[Arm]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import ClassVar
 
@@ -264,7 +264,8 @@ class Chosen:
 
 
 def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
-    """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all.
+    """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all, and
+    `least_threads` at least.
 
     It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic: who wants a
     fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins at the
@@ -283,9 +284,9 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
         low, high = model.minimum or low, model.maximum
         if model.threads is not None:
             asked.append(model.threads)
-    if opinions != {True}:
-        return Pool(max(asked, default=0) or cpus or allowed_cpus(), False)
     least = least_threads(graph)
+    if opinions != {True}:
+        return Pool(max(least, max(asked, default=0) or cpus or allowed_cpus()), False)
     low = max(low, least)
     if high is not None and high < low:
         rule = "one more than the most input ports of an operator that may block"
@@ -300,6 +301,13 @@ def least_threads(graph: Graph) -> int:
     P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports, for what they should bring.
     """
     return 1 + max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
+
+
+def with_level(graph: Graph, model: Model) -> Model:
+    """A model that names a fixed number of threads with the number that the graph gets, which is never a lower one."""
+    if not isinstance(model, Dynamic) or model.elastic or model.threads is None:
+        return model
+    return replace(model, threads=max(model.threads, pool_of(graph, model).threads))
 
 
 def allowed_cpus() -> int:

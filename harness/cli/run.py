@@ -28,6 +28,7 @@ from harness.models import (
     Multilevel,
     begins_queued,
     make_model,
+    with_level,
 )
 from harness.place import Place, find_place
 
@@ -230,6 +231,7 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
     check_law(model)
     if subject.graph is not None:
         pool_law(subject.graph, model)  # its annotations, or its operators, may ask for what cannot be
+        model = with_level(subject.graph, model)
     spec = RunSpec(
         topology=subject.topology,
         parameters=subject.given,

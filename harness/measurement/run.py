@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import harness.engine
@@ -13,9 +14,9 @@ from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
-from harness.measurement.spec import RunSpec, level_of
+from harness.measurement.spec import RunSpec, arm_name, level_of
 from harness.measurement.subject import build_subject
-from harness.models import Multilevel
+from harness.models import Multilevel, with_level
 from harness.place import find_place
 
 PROFILE_PERIODS = 4
@@ -41,7 +42,8 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     """As `run_once`, telling its phases, and with `commit` null: whoever starts measuring processes asks for it once."""
     graph, parameters = build_subject(spec)
     model = spec.made_model()
-    record = blank_record(spec, parameters, level_of(model), {})
+    raised = with_level(graph, model)
+    record = blank_record(replace(spec, arm=spec.arm or arm_name(raised)), parameters, level_of(raised), {})
     engine = None
     try:
         engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **_options(spec))

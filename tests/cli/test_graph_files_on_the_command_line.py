@@ -134,6 +134,15 @@ def test_levels_that_the_operators_of_a_file_do_not_allow_are_told_before_anythi
     assert (specs[0].elastic, specs[0].law, specs[0].maximum) == (True, "fixed", 2)
 
 
+def test_a_run_of_a_fixed_level_is_named_and_recorded_by_the_threads_that_it_has(specs, tmp_path, capsys):
+    path = tmp_path / "user.yaml"
+    path.write_text(USER)
+    assert main(["run", str(path), "--model", "dynamic", "--threads", "1", "--json", "-"]) == 1, "no run is really made"
+    assert (specs[0].threads, specs[0].arm) == (2, "dynamic-2")
+    record = json.loads(capsys.readouterr().out)
+    assert (record["threads"], record["arm"]) == (2, "dynamic-2")
+
+
 def test_a_file_may_make_a_run_elastic_by_an_annotation(specs, tmp_path, monkeypatch):
     monkeypatch.setattr(control, "DEFAULT_LAW", "fixed")
     path = tmp_path / "elastic.yaml"
@@ -150,10 +159,10 @@ def test_a_file_can_be_drawn(chain, tmp_path, model):
     assert "<svg" in (tmp_path / "a.svg").read_text()
 
 
-def experiment(folder: Path, sweeps: list[dict]) -> Path:
+def experiment(folder: Path, sweeps: list[dict], *arms: dict) -> Path:
     """A profile with one experiment."""
     (folder / "experiments").mkdir(exist_ok=True)
-    size = {"sweeps": sweeps, "arms": [{"model": "manual"}]}
+    size = {"sweeps": sweeps, "arms": arms or [{"model": "manual"}]}
     values = {"title": "t", "source": "s", "sizes": {"tiny": size}}
     (folder / "experiments" / "mine.yaml").write_text(json.dumps(values))
     profile = {"profile": "tiny", "experiments": ["mine"], "repeats": 1, "duration_s": 1, "seed": 1}
@@ -194,6 +203,16 @@ def test_an_experiment_about_a_bad_file_is_told(tmp_path, chain, makes, sweep, t
     assert "\n" not in str(caught.value)
 
 
+def test_an_arm_of_fewer_threads_than_the_graph_of_a_file_gets_is_told(tmp_path):
+    path = tmp_path / "user.yaml"
+    path.write_text(USER)
+    sweeps = [{"topology": str(path)}]
+    assert load_config(experiment(tmp_path, sweeps, {"model": "dynamic", "threads": [2, 3]})).experiment("mine").blocks()
+    with pytest.raises(UserError) as caught:
+        load_config(experiment(tmp_path, sweeps, {"model": "dynamic", "threads": [1, 2]}))
+    assert "sizes.tiny: threads of arm dynamic-1 must be at least 2 for graph 'user', not 1: " in str(caught.value)
+
+
 def test_long_names_of_cells_are_cut_and_still_differ(tmp_path):
     cells = []
     for ending in "ab":
@@ -220,3 +239,11 @@ def test_a_file_runs_for_real(chain, model, tmp_path, capsys, monkeypatch):
 def test_parameters_of_a_file_are_on_record(makes):
     record = run_once(RunSpec("made", {"length": "4"}, "manual", tuples=10, graph_file=str(makes)))
     assert record["parameters"] == {"length": 4}
+
+
+@pytest.mark.heavy
+def test_a_record_has_the_threads_that_operators_of_a_user_s_own_need(tmp_path):
+    path = tmp_path / "user.yaml"
+    path.write_text(USER.replace("fmod", "copysign"))
+    record = run_once(RunSpec("user", {}, "dynamic", threads=1, tuples=10, graph_file=str(path)))
+    assert (record["threads"], record["arm"], record["threads_total"]) == (2, "dynamic-2", 3)

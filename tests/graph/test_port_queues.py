@@ -7,7 +7,18 @@ import pytest
 from harness import models
 from harness.errors import UserError
 from harness.graph import IN_FORCE, Graph, GraphError, Threading
-from harness.models import Dedicated, Dynamic, Manual, Pool, PortQueue, Queue, least_threads, pool_of, port_queues
+from harness.models import (
+    Dedicated,
+    Dynamic,
+    Manual,
+    Pool,
+    PortQueue,
+    Queue,
+    least_threads,
+    pool_of,
+    port_queues,
+    with_level,
+)
 
 CALLED, THREADED, SCHEDULED = PortQueue(Queue.CALLED), PortQueue(Queue.THREADED), PortQueue(Queue.SCHEDULED)
 MODELS = (Manual(), Dedicated(), Dynamic(threads=2))
@@ -135,6 +146,16 @@ def test_no_level_is_below_one_more_than_the_ports_of_an_operator_that_may_block
     with pytest.raises(UserError, match=r"^maximum must be at least 4 threads for graph 'blocking', .* not 3$"):
         pool_of(blocking(3), Dynamic(elastic=True, maximum=3))
     assert least_threads(annotated(None)) == 1, "built-in operators do not block"
+
+
+def test_a_fixed_level_is_that_of_the_pool_it_makes():
+    assert pool_of(blocking(3), Dynamic(threads=1)) == Pool(4, elastic=False)
+    assert pool_of(blocking(3), Dynamic(), cpus=2) == Pool(4, elastic=False), "also on a small machine"
+    assert with_level(blocking(3), Dynamic(threads=1, queued="none")) == Dynamic(threads=4, queued="none")
+    assert with_level(blocking(3), Dynamic(threads=9)) == Dynamic(threads=9)
+    assert with_level(annotated(Threading("dynamic", 4)), Dynamic(threads=3)) == Dynamic(threads=4)
+    for other in (Manual(), Dynamic(elastic=True)):
+        assert with_level(blocking(3), other) == other
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import topologies
 from harness.cli import main
+from harness.graph import Graph
 from harness.models import MODELS, make_model
 from harness.plots.graph_drawing import figure
 
@@ -65,6 +66,16 @@ def test_the_heading_counts_what_is_folded_too():
     told = words(figure(graph, make_model("dynamic", threads=4), parameters))
     assert "width=10, depth=100, cost=100, payload=128: 1,003 operators, 1,011 streams" in told
     assert "dynamic: 4 scheduler threads and the thread of the source; 1,001 queues" in told
+
+
+def test_a_pool_is_drawn_with_the_threads_that_the_graph_needs():
+    graph = Graph("blocking", 8)
+    user = graph.python("user", lambda sequence, value: value)
+    graph.connect(graph.source("source"), user)
+    graph.connect(user, graph.sink("sink"))
+    told = words(figure(graph, make_model("dynamic", threads=1)))
+    assert "pool: any of 2 scheduler threads" in told
+    assert "dynamic: 2 scheduler threads and the thread of the source; 2 queues" in told
 
 
 def words(drawn) -> list[str]:
