@@ -168,6 +168,14 @@ def test_the_graph_of_a_record_may_be_a_file_s(made: Run, tmp_path: Path, capsys
     assert "is not the file that the record was made of, or has changed since" in capsys.readouterr().err
 
 
+def test_a_file_s_graph_that_has_a_topology_s_name_is_not_taken_for_it(tmp_path: Path, capsys) -> None:
+    cell = "pipeline,digest=0123456789ab"
+    path = recorded(tmp_path, record(samples=[sample(1.0)], cell=cell, parameters={}))
+    assert main(["watch", "--replay", path]) == 2
+    told = "millrace watch: graph 'pipeline' of the record is no topology: name its file before --replay\n"
+    assert capsys.readouterr() == ("", told)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
