@@ -110,10 +110,10 @@ def _measure(story: Story, spec: RunSpec, path: str | None) -> dict[str, Any]:
             line = text.partition(": ")[2]  # behind the arm's name
             sample = told(line)
             if sample is not None:
-                story.add(sample)
-                shown.period()
+                if story.add(sample):
+                    shown.period()
             elif line:
-                story.phase = line.partition(":")[0]
+                story.enter(line.partition(":")[0])
                 shown.phase()
 
         (record,) = run_block({spec.arm: spec}, 1, spec.seed, hear, shown.notice)

@@ -13,6 +13,10 @@ from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
 
 
+RATES = ("source_tuples_per_s", "submitted_tuples_per_s", "sink_tuples_per_s")
+"""Of a sample: 0 where no tuple has moved."""
+
+
 @dataclass(frozen=True)
 class Period:
     """What passed between two looks. `sample`: as a record has it (config/schemas/record.schema.json)."""
@@ -47,17 +51,30 @@ class Story:
     outcome: str = ""  # how it ended; "" while it goes on
     failed: bool = False
 
-    def add(self, sample: Mapping[str, Any], phase: str | None = None) -> None:
-        """One more period, of the phase that is on unless another is named."""
-        if self.periods and sample["time_s"] <= self.periods[-1].sample["time_s"]:
-            self.periods = []  # a simulated run's clock begins anew when its queues have filled
+    def enter(self, phase: str) -> None:
+        """Another phase is on."""
+        if (self.phase, phase) == ("warming up", "adapting"):
+            self.periods = []  # a simulated run's queues have filled, and its clock begins anew
+        self.phase = phase
+
+    def add(self, sample: Mapping[str, Any], phase: str | None = None) -> bool:
+        """One more period, of the phase that is on unless another is named; returns whether it is one.
+
+        After its end a bounded run is looked at once more: that is none if no time has passed.
+        """
+        if self.periods and sample["time_s"] == self.periods[-1].sample["time_s"] and not any(map(sample.get, RATES)):
+            return False
         self.periods.append(Period(phase or self.phase, sample, self.queued))
         on, off = sample.get("switched_on") or (), sample.get("switched_off") or ()
         if on or off:
             self.queued = frozenset((self.queued | set(on)) - set(off))
+        return True
 
     def end(self, record: Mapping[str, Any]) -> None:
-        """The run is over, and this is its record."""
+        """The run is over, and this is its record. Looks after the record's last one saw nothing."""
+        if record["samples"]:
+            last_s = record["samples"][-1]["time_s"]
+            self.periods = [period for period in self.periods if period.sample["time_s"] <= last_s]
         error = (record["error"] or "").split("\n")[0]
         self.failed = bool(error) or not record["correct"]
         rate = record["sink_tuples_per_s"]

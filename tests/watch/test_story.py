@@ -67,11 +67,36 @@ def test_a_record_that_speaks_of_another_graph_is_refused() -> None:
         multilevel(samples=[sample(1.0, switched_on=["work11[0]"])])
 
 
-def test_a_clock_that_begins_anew_begins_the_story_anew() -> None:
+STILL = {"source_tuples_per_s": 0.0, "submitted_tuples_per_s": 0.0, "sink_tuples_per_s": 0.0}
+
+
+def times_of(story: Story) -> list[float]:
+    return [period.sample["time_s"] for period in story.periods]
+
+
+def test_the_story_of_a_simulated_run_begins_when_its_queues_have_filled() -> None:
     story = multilevel()
-    for time_s in (0.5, 0.9, 0.2, 0.4):
-        story.add(sample(time_s))
-    assert [period.sample["time_s"] for period in story.periods] == [0.2, 0.4]
+    for phase, *times in (("warming up", 0.1, 0.2), ("adapting", 0.5, 0.9), ("adapting", 1.3), ("measuring", 1.7)):
+        story.enter(phase)
+        for time_s in times:
+            assert story.add(sample(time_s))
+    assert times_of(story) == [0.5, 0.9, 1.3, 1.7], "also where the clock would not tell"
+
+
+def test_a_look_after_the_end_of_a_bounded_run_is_no_period() -> None:
+    story = multilevel()
+    story.enter("measuring")
+    assert story.add(sample(0.5)) and story.add(sample(0.9))
+    assert not story.add(sample(0.9, elapsed_s=0.0, **STILL)), "simulated: no time has passed"
+    assert times_of(story) == [0.5, 0.9]
+    assert story.add(sample(0.91, elapsed_s=0.01, **STILL)), "real: nobody knows yet that the run is over"
+    story.end(record(samples=[sample(0.5), sample(0.9)]))
+    assert times_of(story) == [0.5, 0.9]
+
+
+def test_a_period_in_which_nothing_moved_is_told() -> None:
+    story = multilevel(samples=[sample(0.5), sample(0.9, **STILL), sample(1.3)])
+    assert times_of(story) == [0.5, 0.9, 1.3]
 
 
 def test_it_says_how_the_run_ended() -> None:
