@@ -11,8 +11,8 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,9 @@ from harness.errors import UserError
 from harness.graph import Graph
 
 Value = int | str
+
+_BESIDE: dict[str, Path] = {}
+"""Modules that files have imported from their own folder, by name: in another one the same name means another module."""
 
 
 def load_attribute(reference: str, folder: Path) -> tuple[Any, Path | None]:
@@ -56,16 +59,38 @@ def load_file(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and the like look themselves up there
-    sys.path.insert(0, str(path.resolve().parent))
     try:
-        with redirect_stdout(sys.stderr):  # ours is for records
+        with _imports_from(path):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UserError(f"{path}: {_told(error)}") from error
-    finally:
-        sys.path.remove(str(path.resolve().parent))
     return module
+
+
+@contextmanager
+def _imports_from(path: Path) -> Iterator[None]:
+    """The code of a file runs: what it imports is looked for in its folder first, never in that of another file."""
+    folder = path.resolve().parent
+    for name in [name for name, home in _BESIDE.items() if home != folder]:
+        del _BESIDE[name]
+        sys.modules.pop(name, None)
+    before = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        with redirect_stdout(sys.stderr):  # ours is for records
+            yield
+    finally:
+        _BESIDE.update((name, folder) for name in set(sys.modules) - before if _lies_in(name, folder, before))
+        sys.path.remove(str(folder))
+
+
+def _lies_in(name: str, folder: Path, before: Collection[str]) -> bool:
+    """Whether a new module, or the package that it is of, was found in a folder itself, not somewhere below it."""
+    top = name.partition(".")[0]
+    module = sys.modules.get(top)
+    places = getattr(module, "__path__", None) or [getattr(module, "__file__", None)]
+    return top not in before and any(isinstance(place, str) and Path(place).parent == folder for place in places)
 
 
 def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: int) -> tuple[Graph, dict[str, Value]]:
@@ -92,7 +117,7 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
         elif key not in values and parameter.default is parameter.empty:
             raise UserError(f"{where} needs its parameter {key!r}: set {key}=VALUE")
     try:
-        with redirect_stdout(sys.stderr):
+        with _imports_from(path):
             graph = function(**values)
     except (Exception, SystemExit) as error:
         raise UserError(f"{where}: {_told(error)}") from error

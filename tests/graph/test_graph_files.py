@@ -18,6 +18,7 @@ from harness.annotations import MAX_WIDTH
 from harness.errors import UserError
 from harness.graph import IN_FORCE, Graph, GraphError, PortId, Threading
 from harness.graph_file import MAX_NAME, dump_graph, is_graph_file, load_graph, load_graph_file
+from harness.graph_function import load_file
 from tests.graph.test_random_graphs import CALM
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "config/schemas/graph.schema.json").read_text())
@@ -514,6 +515,35 @@ def test_a_module_that_cannot_be_executed_is_told_in_one_line(tmp_path, text, to
 def test_a_file_may_import_what_is_beside_it(tmp_path):
     written(tmp_path, "from harness.graph import Graph\n\ndef make():\n    return Graph('made')\n", "beside_it.py")
     assert load_graph(written(tmp_path, "from beside_it import make as graph\n", "main.py")).name == "made"
+
+
+BESIDE = """
+import parts
+
+def graph():
+    from parts import name
+    import late.inner
+    return parts.Graph(f"{parts.name}, {name}, {late.inner.name}")
+"""
+
+
+def test_what_a_file_imports_comes_from_its_own_folder(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder / "late").mkdir(parents=True)
+        for module in ("parts", "late/inner"):
+            text = f"from harness.graph import Graph\nname = '{folder} {Path(module).name}'\n"
+            (tmp_path / folder / f"{module}.py").write_text(text)
+        (tmp_path / folder / "main.py").write_text(BESIDE)
+    for folder in ("a", "b", "a"):
+        assert load_graph(tmp_path / folder / "main.py").name == f"{folder} parts, {folder} parts, {folder} inner"
+
+
+def test_files_of_a_folder_share_what_they_import(tmp_path):
+    (tmp_path / "shared.py").write_text("")
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.py").write_text("import shared\n")
+    first, second = (load_file(tmp_path / f"{name}.py") for name in ("first", "second"))
+    assert first.shared is second.shared
 
 
 def test_what_a_file_prints_does_not_mix_with_our_output(tmp_path, capsys):
