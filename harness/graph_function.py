@@ -24,6 +24,9 @@ from harness.graph import Graph
 
 Value = int | str
 
+PLAIN = (bool, int, float, str)
+"""Types of defaults that a record can have."""
+
 _BESIDE: dict[str, Path] = {}
 """Modules that files have imported from their own folder, by name: in another one the same name means another module."""
 
@@ -94,7 +97,8 @@ def _lies_in(name: str, folder: Path, before: Collection[str]) -> bool:
 
 
 def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: int) -> tuple[Graph, dict[str, Value]]:
-    """The graph that a function in a .py file returns, and its parameters, defaults filled in.
+    """The graph that a function in a .py file returns, and its parameters, defaults filled in if they are `PLAIN`: with these
+    as `given` it returns the same graph again.
 
     `given`: values of its parameters, as numbers or as text from the command line. A parameter `seed` that is not among them
     gets the run's seed.
@@ -123,8 +127,9 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
         raise UserError(f"{where}: {_told(error)}") from error
     if not isinstance(graph, Graph):
         raise UserError(f"{where} must return a Graph, not {_short(graph)}")
-    complete = {key: values.get(key, parameter.default) for key, parameter in parameters.items() if key != "seed"}
-    return graph, {key: _recorded(value) for key, value in complete.items()}
+    complete = {key: parameter.default for key, parameter in parameters.items() if isinstance(parameter.default, PLAIN)}
+    complete |= values
+    return graph, {key: _recorded(complete[key]) for key in parameters if key in complete and key != "seed"}
 
 
 def _parameters(where: str, function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -138,6 +143,8 @@ def _parameters(where: str, function: Callable[..., Any]) -> dict[str, inspect.P
 
 def _value(where: str, parameter: inspect.Parameter, value: Value) -> object:
     """A value in the type that the parameter declares, by its annotation or its default."""
+    if isinstance(parameter.default, PLAIN) and str(value) == str(_recorded(parameter.default)):
+        return parameter.default  # which may be of a type that no text would be read as
     declared = parameter.annotation
     if declared is parameter.empty:
         declared = type(parameter.default)

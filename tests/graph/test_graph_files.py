@@ -461,6 +461,27 @@ def test_a_function_makes_the_graph_with_the_values_given(tmp_path):
     assert load_graph_file(str(path), {"seed": "5"}, seed=9).graph.operators["source"].window == 5
 
 
+FREE = """
+from harness.graph import Graph
+
+def graph(rate=None, window: int | None = None, share: float | None = 2.5, name: str | None = "7", costs=(1, 2), wide=True):
+    assert (type(share), type(name), type(wide)) == (float, str, bool)
+    made = Graph(name)
+    made.connect(made.source("source", rate=rate, window=window or 0), made.sink("sink"))
+    return made
+"""
+
+
+@pytest.mark.parametrize("given", [{}, {"rate": "9", "window": "5"}], ids=str)
+def test_the_recorded_parameters_of_a_function_make_the_same_graph_again(tmp_path, given):
+    path = str(written(tmp_path, FREE, "free.py"))
+    loaded = load_graph_file(path, given)
+    defaults = {"share": "2.5", "name": "7", "wide": "true"}
+    assert loaded.parameters == {name: int(value) for name, value in given.items()} | defaults
+    again = load_graph_file(path, loaded.parameters)
+    assert again.graph == loaded.graph and again.parameters == loaded.parameters
+
+
 @pytest.mark.parametrize(
     ("function", "given", "told"),
     [
