@@ -48,6 +48,9 @@ examples:
 
 MAX_LINE = 10**9
 
+OF_A_REPLAY = ("topology", "html", "replay", "line")
+"""What a replay may be told."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `run` that are about the run itself, and what becomes of it."""
@@ -136,9 +139,11 @@ def _limits(story: Story, spec: RunSpec) -> Mapping[str, float]:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    for option, value in (("--model", args.model), ("--set", args.set), ("--record", args.record)):
-        if value:
-            raise UserError(f"{option} is for a run; with --replay the record says what was run")
+    plain = argparse.ArgumentParser()
+    add_arguments(plain)
+    for option, default in vars(plain.parse_args([])).items():
+        if option not in OF_A_REPLAY and getattr(args, option) != default:
+            raise UserError(f"--{option.replace('_', '-')} is for a run; with --replay the record says what was run")
     record = _record(args.replay, args.line)
     from harness.watch import lines
     from harness.watch.story import story_of_record
