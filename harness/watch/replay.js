@@ -9,7 +9,7 @@
   const pause = Math.min(500, Math.max(60, 12000 / rows.length)); // ms a period: about 12 s for a run
   let now = 0, state = -1, timer = null;
 
-  const unpacked = (text) => text.split(" ").map((part) => part[0].repeat(Number(part.slice(1)) || 1)).join("");
+  const unpacked = (text) => (text ? text.split(" ").map((part) => part[0].repeat(Number(part.slice(1)) || 1)).join("") : "");
 
   function paint(number) {
     if (number === state) return;

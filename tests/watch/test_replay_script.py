@@ -74,6 +74,14 @@ def test_whoever_takes_the_slider_stops_the_playing(tmp_path: Path) -> None:
     assert (shown[-1]["period"], shown[-1]["playing"]) == (3, False)
 
 
+def test_a_graph_without_queues_has_no_marks_to_paint(tmp_path: Path) -> None:
+    samples = [sample(time_s) for time_s in (1.0, 2.0)]
+    story = story_of_record(record(model="manual", arm="manual", elastic=None, samples=samples), switching().graph)
+    shown = used(story, [("key", "End")], tmp_path)
+    assert [each["period"] for each in shown] == [0, 1]
+    assert (shown[-1]["marks"], set(shown[-1]["boxes"]), shown[-1]["ports"]) == ([], {"n a"}, "none")
+
+
 def test_a_queue_with_a_thread_of_its_own_stays_told_apart(tmp_path: Path) -> None:
     graph = switching().graph
     graph.threaded_port(graph.operators["work9"])
