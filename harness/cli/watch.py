@@ -150,7 +150,8 @@ def _replay(args: argparse.Namespace) -> int:
 
     story = story_of_record(record, _graph(record, args.topology))
     if args.html is None:
-        say("\n".join([*lines.heading(story), *(lines.line(story, period) for period in story.periods), story.outcome]))
+        periods = (lines.line(story, period) for period in story.periods)
+        say("\n".join([*lines.heading(story), *lines.doubt(story), *periods, story.outcome]))
     _write_page(story, args.html)
     return 0
 

@@ -31,9 +31,9 @@ def line(story: Story, period: Period) -> str:
 
 
 def queues(story: Story, period: Period) -> str:
-    """How many queues there were, and before which ports, if that is in doubt and quickly said."""
-    many = len(period.queued)
-    if many in (0, story.queueable) or not story.switchable:
+    """How many queues there were, and before which ports, if that is known, might be others, and is quickly said."""
+    many = period.sample.get("queued_ports", len(period.queued))
+    if many in (0, story.queueable) or many != len(period.queued) or not story.switchable:
         return count(many, "queue")
     return f"{count(many, 'queue')} ({names(story, period.queued)})"
 
@@ -66,6 +66,11 @@ def count(number: int, what: str) -> str:
 def clock(time_s: float, virtual: bool) -> str:
     """A time since the start; virtual ones are short, most of them."""
     return f"{time_s * 1000:.2f} ms" if virtual and time_s < 1.0 else f"{time_s:.2f} s"
+
+
+def doubt(story: Story) -> list[str]:
+    """A warning where other ports had queues than is known."""
+    return ["the record counts other queues than it names: before which ports they are is not known"] * story.is_doubtful
 
 
 def heading(story: Story) -> list[str]:

@@ -140,6 +140,19 @@ def test_without_a_page_a_replay_is_lines(tmp_path: Path, capsys) -> None:
     assert lines[-1].startswith("correct, settled")
 
 
+def test_queues_that_a_record_counts_and_does_not_name_are_not_guessed(tmp_path: Path, capsys) -> None:
+    fixed = {"threads": 1, "elastic": None, "cell": "pipeline,operators=10"}
+    named = record(samples=[sample(1.0, queued_ports=3)], arm="dynamic-1-queued-30pct", **fixed)
+    unnamed = record(samples=[sample(1.0, queued_ports=3)], arm="mine", **fixed)
+    path = recorded(tmp_path, named, unnamed)
+    assert main(["watch", "--replay", path, "--line", "1"]) == 0
+    assert "2 threads, 3 queues (work2, work6, work10), 12 k tuples/s" in capsys.readouterr().out
+    assert main(["watch", "--replay", path, "--line", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == "the record counts other queues than it names: before which ports they are is not known"
+    assert ", 2 threads, 3 queues, 12 k tuples/s" in lines[3]
+
+
 GRAPH = """\
 name: mine
 operators:

@@ -119,7 +119,8 @@ def test_a_period_is_a_line() -> None:
         "searching: look 3 → up; queue on: work3"
     )
     balanced = {"operator": "elb", "active": 2, "ports": 8, "tuples_per_s": 1.0, "congestion": 0.5, "reason": None}
-    story.add(sample(4.0, threads_active=1, balancers=[balanced], law_state=None, law_reason=None), "measuring")
+    told = {"threads_active": 1, "queued_ports": 3, "balancers": [balanced], "law_state": None, "law_reason": None}
+    story.add(sample(4.0, **told), "measuring")
     assert lines.line(story, story.periods[3]) == (
         "4.00 s, measuring, 2 threads (1 active), 3 queues (work1, work2, work3), 48 k tuples/s submitted, 4 k at the sinks, "
         "CPU 90 %, elb 2 of 8 ports"
