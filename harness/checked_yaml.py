@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "config" / "schemas"
 
+MAX_DEPTH = 100  # of lists and mappings in one another
+
 Place = Sequence[str | int]
 """Where in a file a value is: keys and indexes from the top."""
 
@@ -69,11 +71,26 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+def load_yaml(text: str, numbered: bool = False) -> Any:
+    """The values in a YAML text whose keys are texts, none given twice. Raises YAMLError or ValueError."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:  # for which libyaml would take more stack than there is
+            raise yaml.YAMLError(f"nested more than {MAX_DEPTH} deep")
+    try:
+        return yaml.load(text, Loader=_loader(numbered))
+    except (LookupError, AttributeError) as error:  # of tags: `!!bool maybe`, `!!timestamp x`
+        raise yaml.YAMLError("a tag does not fit its value") from error
+
+
 def _read(path: Path, numbered: bool) -> Any:
     import yaml
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_loader(numbered))
+        return load_yaml(path.read_text(encoding="utf-8"), numbered)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -84,8 +101,6 @@ def _read(path: Path, numbered: bool) -> Any:
         raise UserError(f"{path}{place}: not YAML: {error.problem or error.context}") from error
     except (yaml.YAMLError, ValueError) as error:  # a ValueError: a date or number that looks like one and is none
         raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    except RecursionError as error:
-        raise UserError(f"{path}: not YAML for us: nested too deeply") from error
 
 
 def _loader(numbered: bool) -> type:

@@ -154,8 +154,11 @@ BAD_TEXTS = {
     "a list as a key": ("? [a, b]\n: c\n", "line 1: not YAML: key 'sequence' is no text"),
     "a date that is none": ("profile: 2020-13-45\n", "not YAML: month must be in 1..12"),
     "a number too long to read": (f"repeats: {'9' * 5000}\n", "not YAML: Exceeds the limit"),
-    "nested without end": ("experiments: " + "[" * 3000 + "\n", "config.yaml"),
+    "nested without end": ("experiments: " + "[" * 100_000 + "\n", "config.yaml: not YAML: nested more than 100 deep"),
     "a list that holds itself": ("profile: a\nrepeats: 1\nduration_s: 1\nexperiments: &a [*a]\n", "experiments[0]: must be"),
+    "a truth that is none": ("repeats: !!bool maybe\n", "config.yaml: not YAML: a tag does not fit its value"),
+    "a number without digits": ('repeats: !!int ""\n', "config.yaml: not YAML: a tag does not fit its value"),
+    "a time that is none": ("repeats: !!timestamp x\n", "config.yaml: not YAML: a tag does not fit its value"),
     "a control character": ("profile: \x07\n", "not YAML: "),
 }
 
