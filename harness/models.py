@@ -242,11 +242,11 @@ class Chosen:
             if float(text[:-1]) > 100.0:
                 raise UserError(f"queued must be at most 100% of the ports, not {text}")
             return cls(share=float(text[:-1]) / 100.0)
-        if re.fullmatch(r"[0-9]+", text):
+        if re.fullmatch(r"[0-9]{1,19}", text):  # Python refuses to read very long ones
             _check_whole("queued", int(text), MAX_OPERATORS, " ports")
             return cls(count=int(text))
         if not re.match(r"[^\W0-9]", text):
-            raise UserError(f"queued must be {rule}, not {text!r}")
+            raise UserError(f"queued must be {rule}, not {text[:40]!r}")
         return cls(names=tuple(name.strip() for name in text.split(",")))
 
     def of(self, ports: Sequence[PortId]) -> frozenset[PortId]:

@@ -96,6 +96,7 @@ CASES = {
     f"{DYNAMIC} --law fixed --threads 1 --min-threads 2 --max-threads 3": "threads must be from 2 to 3, the levels of",
     f"{DYNAMIC} --max-threads 4": "maximum applies to an elastic pool only, not to one of a fixed level: 4",
     f"{DYNAMIC} --min-threads 4": "minimum applies to an elastic pool only, not to one of a fixed level: 4",
+    f"{DYNAMIC} --queued {LONG}": "queued must be all, none, a number of ports, a share as 30%, or names",
     f"{DYNAMIC} --log TMP": "--log must name a file, not the directory",
     f"{DYNAMIC} --log TMP/none/a.log": "--log 'TMP/none/a.log': there is no directory 'TMP/none'",
     # run: numbers
