@@ -12,7 +12,6 @@ Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
 import sys
 from collections.abc import Sequence
@@ -101,10 +100,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # whoever read our output has gone; nothing is left to tell
         return 1
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:  # which already the question whether there is such a file may raise
+        if error.filename is None:
             raise
-        tell(f"millrace {name}: {shown(str(error.filename))}: {error.strerror}")
-        return 2
+        tell(f"millrace {name}: {shown(str(error.filename), 200)}: {error.strerror}")
+        return 2  # what was given: already the question whether there is such a file may be refused
     except KeyboardInterrupt:
         tell(f"millrace {name}: interrupted")
         return 130

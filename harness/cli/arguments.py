@@ -64,6 +64,6 @@ def check_writable(option: str, path: str) -> None:
         raise UserError(f"{option} {shown(path)}: not the name of a file: {error.__class__.__name__}") from error
 
 
-def shown(text: str) -> str:
-    """A text as an error quotes it: not all of it if it is long."""
-    return repr(text if len(text) <= 40 else text[:40] + "…")
+def shown(text: str, most: int = 40) -> str:
+    """A text as an error quotes it: `most` characters of it if it is longer."""
+    return repr(text if len(text) <= most else text[:most] + "…")

@@ -326,6 +326,20 @@ def test_a_name_too_long_for_any_file_is_one_line(words, tmp_path, capsys, monke
     check(code, *capsys.readouterr(), "File name too long")
 
 
+@pytest.mark.parametrize("words", ["show pipeline -o shut/a.svg", "plot crossover --tables shut -o out.png"])
+def test_a_folder_that_may_not_be_searched_is_one_line(words, tmp_path, capsys, monkeypatch):
+    look = Path.stat
+
+    def refused(path, **how):
+        if path.parts[0] == "shut":
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, **how)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "stat", refused)
+    check(main(words.split()), *capsys.readouterr(), ": Permission denied")
+
+
 def test_every_command_has_bad_input_of_its_own():
     assert {line.split()[0] for line in CASES} >= COMMANDS.keys()
     assert len(CASES) > 50
