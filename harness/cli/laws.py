@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from harness.checked_yaml import load_yaml
 from harness.cli.arguments import check_writable, whole
 from harness.cli.output import say
 from harness.cli.progress_line import ProgressLine
@@ -252,8 +253,8 @@ def _own(args: argparse.Namespace, option: str, parse: Callable[[object], list[S
         raise UserError(f"--every is for the library, not for --{option}, of which all are taken: {args.every}")
     text = _text_of(path)
     try:
-        document = _json_or_none(text) or yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        document = _json_or_none(text) or load_yaml(text)
+    except (yaml.YAMLError, ValueError, UserError) as error:
         raise UserError(f"--{option} {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
     try:
         return parse(document)
@@ -262,9 +263,21 @@ def _own(args: argparse.Namespace, option: str, parse: Callable[[object], list[S
 
 
 def _json_or_none(text: str) -> object:
-    """JSON is not quite YAML: it may be indented by tabs, and has numbers without a point, as 1e-05."""
+    """JSON is not quite YAML: it may be indented by tabs, and has numbers without a point, as 1e-05.
+
+    Raises UserError for a key that is given twice.
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in values:
+                raise UserError(f"key {key!r} is given twice")
+            values[key] = value
+        return values
+
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=unique)
     except (ValueError, RecursionError):
         return None
 
