@@ -123,13 +123,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     replaying.set_defaults(action=replay_trace)
     replaying.add_argument("trace", metavar="TRACE", help="a JSON file, or - for standard input")
     both = f"one of: {', '.join(LAWS)}; for a multi-level trace: {', '.join(multilevel.LAWS)}"
-    replaying.add_argument("--law", required=True, metavar="NAME", help=both)
-    replaying.add_argument("--multilevel", action="store_true", help="refuse a trace that is not multi-level")
+    of = "replay_{}".format  # what is given before the command is the bench's
+    replaying.add_argument("--law", dest=of("law"), required=True, metavar="NAME", help=both)
+    replaying.add_argument(
+        "--multilevel", dest=of("multilevel"), action="store_true", help="refuse a trace that is not multi-level"
+    )
     replaying.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the law; may be repeated (see list)"
     )
     replaying.add_argument(
-        "--json", metavar="PATH|-", help="write the decisions as JSON: to PATH, or with - to stdout in place of the table"
+        "--json",
+        dest=of("json"),
+        metavar="PATH|-",
+        help="write the decisions as JSON: to PATH, or with - to stdout in place of the table",
     )
 
 
@@ -154,7 +160,13 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the command says."""
+    """Do what the command says. Raises UserError for an option before a command that it is not of."""
+    if args.action is not bench:
+        plain = argparse.ArgumentParser()
+        _add_bench_options(plain)
+        for option, default in vars(plain.parse_args([])).items():
+            if option != "action" and getattr(args, option) != default:
+                raise UserError(f"--{option} before the command is for bench only: write options of a command behind it")
     return args.action(args)
 
 
@@ -310,15 +322,16 @@ def replay_trace(args: argparse.Namespace) -> int:
     from harness.saso.replay import answer, parse_trace, replay
     from harness.saso.replay_multilevel import told
 
+    law, path = args.replay_law, args.replay_json
     settings = parse_settings(args.set)
-    if args.multilevel or args.law not in multilevel.LAWS:  # a wrong name is told before anything is read
-        (multilevel.law_class if args.multilevel else law_class)(args.law)
+    if args.replay_multilevel or law not in multilevel.LAWS:  # a wrong name is told before anything is read
+        (multilevel.law_class if args.replay_multilevel else law_class)(law)
     trace = parse_trace(_text_of(args.trace))
-    if args.multilevel and trace.layout is None:
+    if args.replay_multilevel and trace.layout is None:
         raise UserError("--multilevel: the trace must have the key 'ports', or be the record of a run of such a law")
-    decisions = replay(args.law, trace, settings)
-    document = json.dumps(answer(args.law, decisions), ensure_ascii=False)
-    if args.json == "-":
+    decisions = replay(law, trace, settings)
+    document = json.dumps(answer(law, decisions), ensure_ascii=False)
+    if path == "-":
         say(document)
         return 0
     layout = trace.layout
@@ -330,9 +343,9 @@ def replay_trace(args: argparse.Namespace) -> int:
         ports = () if layout is None else (_cut(told(decision.queued, layout)) or "-",)
         level = (str(i), f"{reading.throughput:.6g}", str(decision.threads))
         rows.append((*level, *count, decision.state, *ports, decision.reason))
-    if args.json is not None:
-        check_writable("--json", args.json)
-        write_whole(args.json, f"{document}\n".encode())
+    if path is not None:
+        check_writable("--json", path)
+        write_whole(path, f"{document}\n".encode())
     say("\n".join(_table(rows, right=3 if layout is None else 4)))
     return 0
 
