@@ -69,6 +69,9 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         from harness.claims.report import listing
 
+        for option, value in (("-o", args.output), ("--machine", args.machine), ("--strict", args.strict)):
+            if value:
+                raise UserError(f"{option} is for claims that are checked; --list checks none")
         say(listing(claims))
         return 0
 

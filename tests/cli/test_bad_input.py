@@ -218,6 +218,9 @@ CASES = {
     "claims --tables TMP/none": "--tables: no folder",
     "claims --tables TMP": "has no throughput table of an experiment with claims",
     "claims -o TMP/claims.txt": "-o must name a file ending in .md, .html, .json",
+    "claims --list -o TMP/claims.md": "-o is for claims that are checked; --list checks none",
+    "claims --list --machine xeon": "--machine is for claims that are checked",
+    "claims --list --strict": "--strict is for claims that are checked",
     "claims --frobnicate": "--frobnicate",
     # validate
     "validate --cells circle": "'circle'",
