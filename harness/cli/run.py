@@ -15,7 +15,8 @@ from harness.cli.settings import add_settings_argument, add_topology_argument, p
 from harness.cpu import SHORTEST_S
 from harness.elasticity import LAWS, multilevel
 from harness.errors import RunFailed, UserError
-from harness.measurement.control import check_law, pool_law
+from harness.graph import Graph
+from harness.measurement.control import BALANCER, check_law, pool_law
 from harness.measurement.spec import DURATION_S, PERIOD_S, VIRTUAL_DURATION_S, VIRTUAL_PERIOD_S, RunSpec, arm_name
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import (
@@ -25,9 +26,11 @@ from harness.models import (
     MODELS,
     Chosen,
     Dynamic,
+    Model,
     Multilevel,
     begins_queued,
     make_model,
+    pool_of,
     with_level,
 )
 from harness.place import Place, find_place
@@ -260,7 +263,18 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
     )
     if args.queued is not None and Chosen.parse(args.queued).names:
         begins_queued(build_subject(spec)[0], model)
+    if args.period is not None:
+        _check_period(subject.graph or build_subject(spec)[0], model, args.period)
     return spec
+
+
+def _check_period(graph: Graph, model: Model, period_s: float) -> None:
+    """Raise UserError for a period of laws where there are none. The law of a load balance has its own, but how long all may
+    take to settle is counted in this one.
+    """
+    balances = any(operator.kind == BALANCER and operator.elastic for operator in graph.operators.values())
+    if not balances and not pool_of(graph, model).elastic:
+        raise UserError(f"period applies where a law is at work only; nothing is elastic here under {model.name}: {period_s:g}")
 
 
 def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | None]:

@@ -78,6 +78,8 @@ CASES = {
     "run pipeline --model dedicated --queue-capacity 99999999999": "--queue-capacity",
     f"{RUN} --machine cray": "cray",
     # run: elastic
+    f"{RUN} --period 5": "period applies where a law is at work only; nothing is elastic here under manual: 5",
+    f"{DYNAMIC} --period 5": "nothing is elastic here under dynamic: 5",
     f"{RUN} --elastic": "elastic applies to dynamic only, not to the model manual",
     f"{RUN} --law fixed": "elastic applies to dynamic only, not to the model manual",
     f"{DYNAMIC} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, pldi17,",

@@ -82,6 +82,12 @@ def test_the_options_of_a_law_reach_the_run(runs):
     assert (spec.threads, spec.minimum, spec.maximum, spec.arm) == (3, 2, 9, "dynamic-elastic-fixed")
 
 
+def test_a_period_is_for_what_is_elastic_in_the_graph_too(runs):
+    assert main(["run", "load-balance", "--model", "manual", "--period", "0.25"]) == 0
+    assert main(["run", "pipeline", "--model", "multilevel", "--period", "0.25"]) == 0
+    assert [spec.period_s for spec in runs.specs] == [0.25, 0.25]
+
+
 def test_settings_of_a_law_are_checked_and_reach_the_run_as_text(runs, monkeypatch):
     asked = []
     monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings: asked.append((name, bounds, settings)))

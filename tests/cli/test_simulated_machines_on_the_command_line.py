@@ -45,7 +45,7 @@ def test_a_described_machine_is_simulated_in_short_virtual_time_with_a_thread_fo
 
 
 def test_every_option_of_a_place_reaches_the_run(runs):
-    line = "--model manual --machine local --simulated --software streams-4.2"
+    line = "--model dynamic --elastic --machine local --simulated --software streams-4.2"
     spec = only(runs, line + " --set-constant atomic.fence=4.5 --duration 0.0001 --period 0.00001")
     assert (spec.machine, spec.simulated, spec.software) == ("local", True, "streams-4.2")
     assert (spec.constants, spec.duration_s, spec.period_s) == ({"atomic.fence": 4.5}, 0.0001, 0.00001)
