@@ -77,10 +77,10 @@ def dump_graph(graph: Graph) -> dict[str, Any]:
     values: dict[str, Any] = {"name": graph.name, "payload": graph.payload, "operators": operators}
     streams = [stream for stream in graph.streams if not graph.operators[stream.target.operator].buffers]
     if streams:
-        values["streams"] = [_stream(outer_port(graph, stream.source), stream.target) for stream in streams]
+        values["streams"] = [_stream(graph, outer_port(graph, stream.source), stream.target) for stream in streams]
     threaded = {port: capacity for port, capacity in graph.threaded.items() if not graph.operators[port.operator].buffers}
     if threaded:
-        values["threaded"] = [{"port": _port(port), "capacity": capacity} for port, capacity in threaded.items()]
+        values["threaded"] = [{"port": _port(graph, port), "capacity": capacity} for port, capacity in threaded.items()]
     return values
 
 
@@ -114,17 +114,18 @@ def _entry(graph: Graph, operator: Operator) -> dict[str, Any]:
     return entry
 
 
-def _stream(source: PortId, target: PortId) -> str | list[Any]:
-    ends = [_port(source), _port(target)]
+def _stream(graph: Graph, source: PortId, target: PortId) -> str | list[Any]:
+    ends = [_port(graph, source), _port(graph, target)]
     return " -> ".join(ends) if all(isinstance(end, str) and "->" not in end for end in ends) else ends
 
 
-def _port(port: PortId) -> str | list[Any]:
-    """A port as text, or as name and number if the name could be read as something else."""
+def _port(graph: Graph, port: PortId) -> str | list[Any]:
+    """A port as text, or as name and number if the text could be read as something else."""
     name = port.operator
-    if name.endswith("]") or name != name.strip() or "->" in name:
+    text = name if port.port == 0 else f"{name}[{port.port}]"
+    if name.endswith("]") or name != name.strip() or "->" in name or (text != name and text in graph.operators):
         return list(port)
-    return name if port.port == 0 else f"{name}[{port.port}]"
+    return text
 
 
 def _check_name(path: Path, name: object) -> None:

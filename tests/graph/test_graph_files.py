@@ -233,6 +233,17 @@ def test_a_graph_written_and_read_is_the_same(tmp_path_factory, graph):
     assert load_graph(folder / "graph.yaml") == graph
 
 
+def test_a_port_whose_text_is_another_operator_s_name_is_written_by_its_number(tmp_path):
+    graph = Graph("g")
+    one, other = graph.work("a", outputs=2), graph.work("a[1]", inputs=2)
+    graph.connect(graph.source("source"), one)
+    for port in (0, 1):
+        graph.connect(one.output(port), other.input(port))
+    graph.connect(other, graph.sink("sink"))
+    (tmp_path / "graph.json").write_text(json.dumps(dump_graph(graph)))
+    assert load_graph(tmp_path / "graph.json") == graph
+
+
 def test_a_function_cannot_be_written():
     graph = Graph("g")
     graph.python("p", lambda sequence, value: value)
