@@ -32,7 +32,7 @@ class Option(NamedTuple):
 
 OPTIONS: dict[str, Option] = {
     "threads": Option(
-        f"one a CPU allowed ({allowed_cpus()})",
+        f"one a CPU ({allowed_cpus()}); elastic: the least",
         "threads",
         f"1 .. {MAX_THREADS}",
         "scheduler threads, if elastic to begin with",
@@ -48,6 +48,9 @@ OPTIONS: dict[str, Option] = {
     "max_threads": Option(f"one a usable CPU ({usable_cpus()})", "threads", f"1 .. {MAX_THREADS}", "its highest"),
 }
 """By the name of the option of `millrace run`."""
+
+OF_MODEL = {("multilevel", "threads"): {"default": "the least", "meaning": "scheduler threads to begin with"}}
+"""What is told otherwise of a model's option."""
 
 OPTION_OF = {"law_settings": "law_set", "minimum": "min_threads", "maximum": "max_threads"}
 """The option of a model's field, where that has another name."""
@@ -71,10 +74,14 @@ def as_text() -> str:
         for field in fields(model):
             option = OPTION_OF.get(field.name, field.name)
             if option in OPTIONS:  # else for control laws, not for people
-                rows.append((f"--{option.replace('_', '-')}", *OPTIONS[option]))
+                told = OPTIONS[option]._replace(**OF_MODEL.get((name, option), {}))
+                rows.append((f"--{option.replace('_', '-')}", *told))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         summary = (inspect.getdoc(model) or "").partition("\n")[0]
         parts.append("\n  ".join([f"{name}: {summary}", *(lines if len(rows) > 1 else ["no options"])]))
-    parts.append("Splits and load balances never have a queue before them: they run on the thread that submits to them.")
+    parts.append(
+        "Splits and load balances have a queue before them only if the graph threads their port: they run on the thread that\n"
+        "submits to them."
+    )
     return "\n\n".join(parts)

@@ -37,13 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=int,
         metavar="N",
-        help=f"scheduler threads, of dynamic only: 1 to {MAX_THREADS} (default: one for each CPU)",
+        help=f"scheduler threads, of dynamic: 1 to {MAX_THREADS} (default: one a CPU); of multilevel those to begin with",
     )
     parser.add_argument(
         "--queue-capacity",
         type=int,
         metavar="N",
-        help=f"tuples a queue holds, of dynamic and dedicated: 1 to {MAX_QUEUE_CAPACITY}",
+        help=f"tuples a queue holds, of all models but manual: 1 to {MAX_QUEUE_CAPACITY}",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of what is placed at random (default: 0)")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=f"file to write, ending in .{', .'.join(KINDS)}")

@@ -13,7 +13,7 @@ from harness.cli import main
 from harness.cli.models import OPTION_OF, OPTIONS
 from harness.cli.settings import add_settings_argument, parse_settings
 from harness.errors import UserError
-from harness.models import MODELS
+from harness.models import MODELS, allowed_cpus
 
 
 def test_every_topology_is_listed_with_its_parameters(capsys):
@@ -61,6 +61,13 @@ def test_every_model_is_listed_with_its_options(capsys):
         options = {f"--{name.replace('_', '-')}" for name in names if name in OPTIONS}
         assert {word for word in parts[name].split() if word.startswith("--")} == options
     assert "no options" in parts["manual"]
+
+
+def test_threads_are_told_as_each_model_has_them(capsys):
+    main(["models"])
+    rows = [line.split("  ") for line in capsys.readouterr().out.splitlines() if line.strip().startswith("--threads")]
+    defaults = [[cell.strip() for cell in row if cell.strip()][1] for row in rows]
+    assert defaults == [f"one a CPU ({allowed_cpus()}); elastic: the least", "the least"]
 
 
 @pytest.mark.parametrize(
