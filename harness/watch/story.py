@@ -11,7 +11,7 @@ from harness.graph import Graph
 from harness.measurement.spec import RunSpec, arm_name
 from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
-
+from harness.place import find_place
 
 RATES = ("source_tuples_per_s", "submitted_tuples_per_s", "sink_tuples_per_s")
 """Of a sample: 0 where no tuple has moved."""
@@ -115,7 +115,8 @@ def story_of_spec(spec: RunSpec) -> Story:
     graph, parameters = build_subject(spec)
     model = spec.made_model()
     graph.check()
-    pool = pool_of(graph, model)
+    cpus = find_place(spec.machine, spec.simulated, spec.software).cpus if spec.simulated else None  # None: those usable
+    pool = pool_of(graph, model, cpus)
     law = ""
     if pool.elastic:
         name = getattr(model, "law", DEFAULT_LAW)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import topologies
@@ -123,6 +125,14 @@ def test_an_elastic_pool_may_be_an_annotation_s_wish() -> None:
     terms = record()["elastic"]
     story = story_of_record(record(model="manual", arm="manual", elastic=terms, samples=[sample(1.0, queued_ports=1)]), graph)
     assert story.periods[0].queued == {"work[0]"}
+
+
+def test_the_levels_of_a_simulated_run_are_those_of_its_machine(tmp_path: Path) -> None:
+    path = tmp_path / "annotated.yaml"
+    operators = "[{source: a}, {threading: {model: dynamic, elastic: true}, operators: [{work: b}]}, {sink: c}]"
+    path.write_text(f"operators: {operators}\nstreams: [a -> b, b -> c]\n")
+    spec = RunSpec("annotated", {}, "manual", machine="xeon:16", graph_file=str(path), period_s=0.25)
+    assert story_of_spec(spec).heading.law == "law millrace: from 1 to 16 threads, a step every 0.25 s"
 
 
 def test_ports_are_called_by_their_operator_where_that_has_one_only() -> None:
