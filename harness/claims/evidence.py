@@ -100,7 +100,8 @@ class Cell:
         rows = self.throughput[self.throughput["arm"] == self.arm_name(arm)]
         if rows.empty:
             raise Missing(f"no arm {arm} in {self.wanted.name}")
-        row = rows.iloc[0]
+        row = rows.loc[rows["n"].idxmax()].copy()  # a run that was lost before it began may have a row of its own
+        row["failed"] = rows["failed"].sum()
         if pd.isna(row["mean"]):
             raise Missing(f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs failed")
         if row["mean"] == 0 and row["unsettled_used"]:

@@ -158,6 +158,14 @@ def test_an_arm_that_never_settled_and_let_no_tuple_through_says_nothing():
     assert one_cell(arm("manual", 0, half=0)).read("throughput", "manual").value == 0
 
 
+def test_a_lost_run_that_has_a_row_of_its_own_hides_no_mean_and_counts_as_failed():
+    lost = arm("dynamic-elastic", None, failed=1)
+    for arms in ((lost, arm("dynamic-elastic", 10)), (arm("dynamic-elastic", 10), lost)):
+        cell = one_cell(*arms)
+        assert cell.read("throughput", "elastic").value == 10
+        assert cell.shown[-1].arm == "dynamic-elastic (1 of 4 runs failed)"
+
+
 def test_an_arm_says_what_its_mean_keeps_quiet_about():
     cell = one_cell(arm("manual", 1, unsettled_used=True), arm("dedicated", 2, failed=1))
     for word in ("manual", "dedicated"):
