@@ -23,6 +23,9 @@ ELASTIC = ("dynamic-elastic-streams", "dynamic-elastic-pldi17", "dynamic-elastic
 MULTILEVEL = ("multilevel-middleware19", "multilevel")
 """The same of `multilevel`."""
 
+BEST_OF = ("static", "shares")
+"""Words that mean the best of several arms."""
+
 BY_SHARE = "dynamic-elastic-queued-"
 """How names of arms begin whose queues were placed by hand."""
 
@@ -94,8 +97,8 @@ class Cell:
 
     def row(self, arm: str) -> pd.Series:
         """The throughput row of the arm that a word means. Raises Missing if there is none, or if all its runs failed."""
-        if arm in ("static", "shares"):
-            rows = self.static() if arm == "static" else self.by_share()
+        if arm in BEST_OF:
+            rows = self.rivals(arm)
             return rows.loc[rows["mean"].idxmax()]
         rows = self.throughput[self.throughput["arm"] == self.arm_name(arm)]
         if rows.empty:
@@ -107,6 +110,10 @@ class Cell:
         if row["mean"] == 0 and row["unsettled_used"]:
             raise Missing(f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while it was measured")
         return row
+
+    def rivals(self, arm: str) -> pd.DataFrame:
+        """The throughput rows of all arms of which `static` or `shares` is the best. Raises Missing if there is none."""
+        return self.static() if arm == "static" else self.by_share()
 
     def static(self) -> pd.DataFrame:
         """The throughput rows of the fixed levels, lowest first. Raises Missing if there is none."""

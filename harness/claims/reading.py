@@ -52,6 +52,13 @@ def of_runs(points: Sequence[float], runs: int | None = None) -> Reading:
     return Reading(math.fsum(finite) / len(finite), min(finite), max(finite), runs or len(finite), finite)
 
 
+def greatest(readings: Sequence[Reading]) -> Reading:
+    """The greatest of some numbers, whichever it is."""
+    best = max(readings, key=lambda reading: reading.value)
+    low, high = (max(getattr(reading, end) for reading in readings) for end in ("low", "high"))
+    return Reading(best.value, low, high, best.runs, is_varied=all(reading.is_varied for reading in readings))
+
+
 @dataclass(frozen=True)
 class Finding:
     """What a comparison says: at the values, and throughout the ranges (None: it depends on where in them)."""

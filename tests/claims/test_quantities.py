@@ -36,6 +36,22 @@ def test_static_is_the_best_fixed_level_and_never_an_elastic_one():
     assert cell.read("throughput", "static-1").value == 5
 
 
+@pytest.mark.parametrize(("venue", "ranged"), [(XEON, "band"), (LOCAL, "interval")])
+def test_the_best_of_several_arms_may_be_another_one_within_the_ranges(venue, ranged):
+    """With the level of 176 as good as it may be the law, at 6.25, has 0.69 of the best level's throughput."""
+    sure, open_one = ({"band": (6.2, 6.2)}, {"band": (3.0, 9.0)}) if ranged == "band" else ({"half": 0.0}, {"half": 3.0})
+    cell = one_cell(arm("dynamic-16", 6.2, **sure), arm("dynamic-176", 6.0, **open_one), venue=venue)
+    assert cell.read("throughput", "static") == Reading(6.2, 6.2, 9.0, 3)
+    assert cell.shown[-1].arm == "dynamic-16"
+    shares = one_cell(placed(0, 6.2, **sure), placed(100, 6.0, **open_one), venue=venue)
+    assert shares.read("throughput", "shares") == Reading(6.2, 6.2, 9.0, 3)
+
+
+def test_the_best_of_several_arms_is_varied_only_if_all_are():
+    cell = one_cell(arm("dynamic-1", 9, band=(8, 10)), arm("dynamic-2", 5), venue=XEON)
+    assert not cell.read("throughput", "static").is_varied
+
+
 def test_a_cell_without_fixed_levels_has_no_static_arm():
     with pytest.raises(Missing, match="no arm of a fixed level in pipeline, cost 1"):
         one_cell(arm("manual", 1)).read("best_level", "static")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, not_below, of_runs, within
+from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, greatest, not_below, of_runs, within
 
 YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
 
@@ -98,6 +98,10 @@ def test_a_ratio_to_what_may_be_nothing_or_anything_has_no_end():
 def test_a_ratio_to_0_is_missing():
     with pytest.raises(Missing, match="a ratio to 0"):
         number(1, 1, 1) / number(0, 0, 1)
+
+
+def test_the_greatest_number_lies_between_the_greatest_ends():
+    assert greatest([number(6, 7, 8), number(3, 5, 9), number(1, 2, 3)]) == number(6, 7, 9)
 
 
 def test_runs_without_the_number_do_not_count():
