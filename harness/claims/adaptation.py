@@ -5,7 +5,9 @@ A period is a row of the timeline. When the load of a run changes, `harness.plot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -17,13 +19,13 @@ STILL = 10  # periods at a run's end in which nothing changes, if it has settled
 
 
 def settling(runs: Sequence[Run]) -> Reading:
-    """Periods until the last one after which threads or queues changed. Raises Missing if a run never settled."""
-    return of_runs([float(_settled_after(run) + 1) for run in runs])
+    """Periods until the last one after which threads or queues changed; open upwards if a run still did so in its last ten."""
+    return _bounded(runs, [float(_last_change(run) + 1) for run in runs])
 
 
 def settling_s(runs: Sequence[Run]) -> Reading:
-    """Seconds until neither threads nor queues changed any more. Raises Missing as above."""
-    return of_runs([_seconds_until(run, _settled_after(run)) for run in runs])
+    """Seconds until neither threads nor queues changed any more; open as above."""
+    return _bounded(runs, [_seconds_until(run, _last_change(run)) for run in runs])
 
 
 def final_throughput(runs: Sequence[Run]) -> Reading:
@@ -66,8 +68,11 @@ def gain_on_change(runs: Sequence[Run]) -> Reading:
 
 
 def settling_on_change(runs: Sequence[Run]) -> Reading:
-    """Periods from the change of the load until the last one after which threads or queues changed. Raises Missing as above."""
-    return of_runs([float(max(0, _settled_after(run) + 1 - _change(run))) for run in runs])
+    """Periods from the change of the load until the last one after which threads or queues changed; open as above.
+
+    Raises Missing if a run changed neither from then on.
+    """
+    return _bounded(runs, [float(_reaction(run)) for run in runs])
 
 
 def _sink(run: Run) -> np.ndarray:
@@ -84,13 +89,19 @@ def _last_change(run: Run) -> int:
     return int(np.flatnonzero(moved)[-1]) if moved.any() else -1
 
 
-def _settled_after(run: Run) -> int:
-    """The same of a run that has settled. Raises Missing if something changed in its last periods: it may go on for ever."""
-    last = _last_change(run)
-    if last >= 0 and len(run.level) - 1 - last < STILL:
-        told = "was still changing threads or queues when it ended"
-        raise Missing(f"a run of {run.experiment} {told}, after {len(run.level)} periods")
-    return last
+def _bounded(runs: Sequence[Run], times: Sequence[float]) -> Reading:
+    """The times until the runs' last changes. Who changed something in its last periods may go on for ever."""
+    reading = of_runs(times)
+    if all(len(run.level) - 1 - _last_change(run) >= STILL or _last_change(run) < 0 for run in runs):
+        return reading
+    return replace(reading, high=math.inf, points=(), is_open=True)
+
+
+def _reaction(run: Run) -> int:
+    periods = _last_change(run) + 1 - _change(run)
+    if periods <= 0:
+        raise Missing(f"a run of {run.experiment} changed neither threads nor queues after its load had changed")
+    return periods
 
 
 def _seconds_until(run: Run, period: int) -> float:

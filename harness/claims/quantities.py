@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pandas as pd
@@ -184,9 +184,7 @@ def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm:
     """A number of the runs of an arm over time. Its range is that over the runs; no constant was varied for it."""
     name = cell.arm_name(arm)
     reading = measure(timeline.runs_of(cell.timeline, name, cell.wanted))
-    if not cell.venue.simulated:
-        return name, reading
-    return name, Reading(reading.value, reading.low, reading.high, reading.runs, reading.points, is_varied=False)
+    return name, replace(reading, is_varied=False) if cell.venue.simulated else reading
 
 
 def _listed() -> list[Quantity]:

@@ -24,7 +24,8 @@ class Reading:
     """A number, and the range in which it may lie.
 
     `points`: the single runs' numbers, where a paper speaks about runs and not about their mean. `is_varied`: whether the range
-    says anything; not that of a simulated arm whose constants were not varied. `runs`: how many runs are behind it.
+    says anything; not that of a simulated arm whose constants were not varied. `is_open`: the value says nothing, as a run
+    ended before it was known; it may be anything in the range. `runs`: how many runs are behind it.
     """
 
     value: float
@@ -33,6 +34,7 @@ class Reading:
     runs: int = 1
     points: tuple[float, ...] = ()
     is_varied: bool = True
+    is_open: bool = False
 
     def __truediv__(self, other: Reading) -> Reading:
         """The ratio of two numbers that are not negative. Raises Missing if the divisor is 0."""
@@ -40,8 +42,8 @@ class Reading:
             raise Missing("a ratio to 0")
         low = 0.0 if math.isinf(other.high) else self.low / other.high
         high = math.inf if other.low <= 0 or math.isinf(self.high) else self.high / other.low
-        varied = self.is_varied and other.is_varied
-        return Reading(self.value / other.value, max(low, 0.0), high, min(self.runs, other.runs), is_varied=varied)
+        told = {"is_varied": self.is_varied and other.is_varied, "is_open": self.is_open or other.is_open}
+        return Reading(self.value / other.value, max(low, 0.0), high, min(self.runs, other.runs), **told)
 
 
 def of_runs(points: Sequence[float], runs: int | None = None) -> Reading:
@@ -61,9 +63,11 @@ def greatest(readings: Sequence[Reading]) -> Reading:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a comparison says: at the values, and throughout the ranges (None: it depends on where in them)."""
+    """What a comparison says: at the values (None: one is not known), and throughout the ranges (None: it depends on where in
+    them).
+    """
 
-    holds: bool
+    holds: bool | None
     throughout: bool | None
 
 
@@ -73,7 +77,7 @@ def greater(high: Reading, low: Reading) -> Finding:
         throughout: bool | None = True
     else:
         throughout = False if high.high <= low.low else None
-    return Finding(high.value > low.value, throughout)
+    return _finding(high.value > low.value, throughout, high, low)
 
 
 def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
@@ -82,7 +86,7 @@ def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
         throughout: bool | None = True
     else:
         throughout = False if high.high < factor * low.low else None
-    return Finding(high.value >= factor * low.value, throughout)
+    return _finding(high.value >= factor * low.value, throughout, high, low)
 
 
 def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
@@ -96,18 +100,27 @@ def within(reading: Reading, at_least: float | None, at_most: float | None) -> F
         throughout: bool | None = True
     else:
         throughout = False if reading.high < least or reading.low > most else None
-    return Finding(least <= reading.value <= most, throughout)
+    return _finding(least <= reading.value <= most, throughout, reading)
 
 
 def all_of(findings: Sequence[Finding]) -> Finding:
     """Whether all hold."""
-    answers = [finding.throughout for finding in findings]
-    throughout = False if False in answers else None if None in answers else True
-    return Finding(all(finding.holds for finding in findings), throughout)
+
+    def both(answers: Sequence[bool | None]) -> bool | None:
+        return False if False in answers else None if None in answers else True
+
+    return Finding(both([finding.holds for finding in findings]), both([finding.throughout for finding in findings]))
 
 
 def any_of(findings: Sequence[Finding]) -> Finding:
     """Whether one at least holds."""
-    answers = [finding.throughout for finding in findings]
-    throughout = True if True in answers else None if None in answers else False
-    return Finding(any(finding.holds for finding in findings), throughout)
+
+    def either(answers: Sequence[bool | None]) -> bool | None:
+        return True if True in answers else None if None in answers else False
+
+    return Finding(either([finding.holds for finding in findings]), either([finding.throughout for finding in findings]))
+
+
+def _finding(holds: bool, throughout: bool | None, *readings: Reading) -> Finding:
+    """Where a value says nothing there is only what the ranges say."""
+    return Finding(throughout if any(reading.is_open for reading in readings) else holds, throughout)

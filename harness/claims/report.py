@@ -26,7 +26,8 @@ LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",
     Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some.",
     Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
-    Verdict.UNDECIDED: "intervals or single runs do not agree on an answer, or the one cell that is enough may be missing.",
+    Verdict.UNDECIDED: "intervals or single runs do not agree on an answer, a run ended before it had settled, or the one cell "
+    "that is enough may be missing.",
     Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed.",
     Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
 }
@@ -142,6 +143,8 @@ def range_of(reading: Reading) -> str:
     """The range of a reading for people; what is not known is said."""
     if reading.points:
         return "single run" if len(reading.points) == 1 else f"{number(reading.low)} … {number(reading.high)}"
+    if reading.is_open:
+        return f"{number(reading.low)} … {number(reading.high)}: a run ended too soon"
     if math.isinf(reading.high):
         return "one run: no interval"
     return f"{number(reading.low)} … {number(reading.high)}" if reading.is_varied else "no band"
@@ -151,6 +154,8 @@ def said(outcome: Outcome) -> str:
     """What came out in a cell, in a word or two, or why nothing did."""
     if outcome.finding is None:
         return outcome.missing
+    if outcome.finding.holds is None:
+        return "open: a run ended too soon"
     holds = "holds" if outcome.finding.holds else "fails"
     return f"{holds} at these values, open within the ranges" if outcome.finding.throughout is None else holds
 
@@ -199,7 +204,7 @@ def _number_object(shown: Shown) -> dict[str, object]:
         "arm": shown.arm,
         "quantity": shown.quantity,
         "unit": shown.unit or None,
-        "value": reading.value,
+        "value": None if reading.is_open else reading.value,
         "low": reading.low,
         "high": reading.high if math.isfinite(reading.high) else None,
         "runs": reading.runs,
@@ -248,7 +253,8 @@ def number_row(shown: Shown) -> list[str]:
     """A number with its cell, arm, unit and range, for a table."""
     named = shown.quantity + (f" [{shown.unit}]" if shown.unit else "")
     reading = shown.reading
-    return [shown.cell, shown.arm, named, number(reading.value), range_of(reading), str(reading.runs)]
+    value = "not known" if reading.is_open else number(reading.value)
+    return [shown.cell, shown.arm, named, value, range_of(reading), str(reading.runs)]
 
 
 def _not_testable_table(claims: Sequence[Claim]) -> str:

@@ -100,6 +100,19 @@ def test_a_ratio_to_0_is_missing():
         number(1, 1, 1) / number(0, 0, 1)
 
 
+def test_of_a_number_that_is_not_known_holds_what_holds_throughout_its_range():
+    takes_longer = Reading(150, 150, math.inf, is_open=True)
+    assert within(takes_longer, 100, None) == YES
+    assert within(takes_longer, None, 140) == NO
+    assert within(takes_longer, 100, 300) == Finding(None, None)
+    assert greater(takes_longer, number(90, 100, 110)) == YES
+    assert not_below(number(160, 170, 180), takes_longer) == Finding(None, None)
+    ratio = number(100, 100, 100) / takes_longer
+    assert within(ratio, None, 0.9) == YES
+    assert within(ratio, None, 0.6) == Finding(None, None)
+    assert all_of([YES, Finding(None, None)]) == any_of([NO, Finding(None, None)]) == Finding(None, None)
+
+
 def test_the_greatest_number_lies_between_the_greatest_ends():
     assert greatest([number(6, 7, 8), number(3, 5, 9), number(1, 2, 3)]) == number(6, 7, 9)
 

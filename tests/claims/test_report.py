@@ -218,6 +218,7 @@ def test_numbers_have_three_digits(value, text):
         (Reading(1, 0.5, 2), "0.5 … 2"),
         (Reading(1, 0, math.inf), "one run: no interval"),
         (Reading(1, 1, 1, is_varied=False), "no band"),
+        (Reading(9, 9, math.inf, is_open=True), "9 … ∞: a run ended too soon"),
         (of_runs([3.0]), "single run"),
         (of_runs([3.0, 5.0]), "3 … 5"),
     ],
