@@ -27,7 +27,6 @@ cdef extern from "futexes.hpp" namespace "millrace" nogil:
     Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
     Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
     Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bint takes) noexcept
-    double preempt_ns(int cpu, uint32_t calls, int64_t gap_ns) noexcept
     double slice_ns(int cpu, int64_t length_ns) noexcept
 
 
@@ -90,15 +89,6 @@ def wake_on_busy(vector[int] two_cpus, uint32_t calls, double gap_s, bint takes)
     with nogil:
         found = wake_on_busy_ns(two_cpus.data(), calls, gap_ns, takes)
     return checked(found.call_ns), found.awake_ns, found.lost_ns
-
-
-def preempt(int cpu, uint32_t calls, double gap_s):
-    """How long a thread that hardly ever runs waits, once woken, for the CPU of one that always does."""
-    cdef double ns
-    cdef int64_t gap_ns = <int64_t> (gap_s * 1e9)
-    with nogil:
-        ns = preempt_ns(cpu, calls, gap_ns)
-    return checked(ns)
 
 
 def slice_(int cpu, double length_s):

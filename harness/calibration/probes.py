@@ -6,6 +6,7 @@ What this machine cannot show is left out: transfers between sockets where there
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 import time
@@ -17,6 +18,7 @@ import psutil
 
 from harness.calibration import futexes, hardware
 from harness.calibration.topology import OTHER_SOCKET, SAME_CORE, Caches, Host
+from harness.cgroup import ROOT, read_text
 
 STRIDES = (192, 4160)
 """Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most [bytes]."""
@@ -39,6 +41,10 @@ MOST_CHASED = 256 << 20
 """Memory that is gone through line by line in a random order, at most: it takes long to prepare [bytes]."""
 
 COARSE = 5  # CLOCK_REALTIME_COARSE of Linux, which goes on with each tick
+
+CFS = ("latency", "min_granularity", "wakeup_granularity")
+TELL_OF_CFS = ("proc/sys/kernel/sched_{}_ns", "sys/kernel/debug/sched/{}_ns")
+"""Files of the kernel: until Linux 5.12, and from then on, for root alone."""
 
 SHORT_IDLE_S = 10e-6
 """A wake-up from no idle state, or the first one."""
@@ -202,12 +208,12 @@ def system(setting: Setting) -> Values:
         "os.wake_queued_us": near_call_ns / 1000,
         "os.wake_caller_us": near_call_ns / 1000,  # where there is another core, _wakes has a better one
     }
-    slice_us = futexes.slice_(cpu, 0.15 if setting.times(1000) == 1000 else 0.02) / 1000
-    values |= {
-        "os.sched_latency_us": 2 * slice_us,  # each of two threads runs once in it
-        "os.sched_min_granularity_us": slice_us,
-        "os.sched_wakeup_granularity_us": futexes.preempt(cpu, setting.times(500), 20e-6) / 1000,
-    }
+    if (asked_ms := slice_of_eevdf()) is not None:
+        values["os.sched_base_slice_us"] = 1000 * asked_ms
+    elif not has_eevdf(os.uname().release):
+        slice_us = futexes.slice_(cpu, 0.15 if setting.times(1000) == 1000 else 0.02) / 1000
+        values["os.sched_latency_us"] = 2 * slice_us  # each of two threads runs once in it
+        values |= of_cfs()
     if sys.platform == "linux":
         values["os.tick_us"] = 1e6 * time.clock_getres(COARSE)
     if switches:
@@ -217,8 +223,22 @@ def system(setting: Setting) -> Values:
         values["os.sleep_us"] = max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
         values |= _interrupts(setting, 2 * switch_ns + 1000 * values["os.sleep_us"])
     values |= _wakes(setting)
-    if (asked_ms := slice_of_eevdf()) is not None:
-        values["os.sched_base_slice_us"] = 1000 * asked_ms
+    return values
+
+
+def has_eevdf(release: str) -> bool:
+    """Whether a Linux of that release has EEVDF, and no CFS any more."""
+    version = re.match(r"(\d+)\.(\d+)", release)
+    return version is not None and tuple(map(int, version.groups())) >= (6, 6)
+
+
+def of_cfs(root: Path = ROOT) -> Values:
+    """What CFS goes by [µs], as far as the kernel tells this process; threads do not show their least slice or lead."""
+    values = {}
+    for name, path in ((name, path) for name in CFS for path in TELL_OF_CFS):
+        text = read_text(root / path.format(name))
+        if text is not None and text.isdecimal():
+            values[f"os.sched_{name}_us"] = max(LEAST, int(text) / 1000)
     return values
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 from harness.calibration.steps import TRIES
 
-from harness.calibration import futexes, graphs, hardware
+from harness.calibration import futexes, graphs, hardware, probes
 from harness.calibration.probes import (
     GROUPS,
     STRIDES,
@@ -16,8 +17,10 @@ from harness.calibration.probes import (
     contenders,
     copies,
     cores,
+    has_eevdf,
     line_of_copies,
     lines,
+    of_cfs,
     rate,
     slice_of_eevdf,
     system,
@@ -159,6 +162,37 @@ def test_what_a_thread_asks_of_eevdf_is_read_where_the_kernel_tells_it(tmp_path)
     assert slice_of_eevdf(tells) == 1.4
     assert slice_of_eevdf(other) is None
     assert slice_of_eevdf(tmp_path / "none") is None
+
+
+def test_what_cfs_goes_by_is_what_the_kernel_tells(tmp_path):
+    old, new = tmp_path / "old/proc/sys/kernel", tmp_path / "new/sys/kernel/debug/sched"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    (old / "sched_min_granularity_ns").write_text("3000000\n")
+    (old / "sched_wakeup_granularity_ns").write_text("4000000\n")
+    (new / "latency_ns").write_text("24000000\n")
+    (new / "min_granularity_ns").write_text("odd\n")
+    assert of_cfs(tmp_path / "old") == {"os.sched_min_granularity_us": 3000.0, "os.sched_wakeup_granularity_us": 4000.0}
+    assert of_cfs(tmp_path / "new") == {"os.sched_latency_us": 24000.0}
+    assert of_cfs(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("release", "shown"), [("5.14.0-503.el9.x86_64", {"os.sched_latency_us"}), ("6.8.0-45-generic", set())]
+)
+def test_no_thread_shows_what_only_the_kernel_knows_of_its_scheduler(release, shown, monkeypatch):
+    monkeypatch.setattr(probes, "slice_of_eevdf", lambda: None)
+    monkeypatch.setattr(probes, "of_cfs", dict)
+    monkeypatch.setattr(probes.os, "uname", lambda: SimpleNamespace(release=release))
+    assert {path for path in system(machine((0, 0, 0))) if path.startswith("os.sched_")} == shown
+
+
+@pytest.mark.parametrize(
+    ("release", "has"),
+    [("6.6.0", True), ("6.18.44-x", True), ("7.0", True), ("6.5.13", False), ("3.10.0", False), ("odd", False)],
+)
+def test_eevdf_came_with_linux_6_6(release, has):
+    assert has_eevdf(release) is has
 
 
 def test_every_cost_of_a_software_profile_is_measured():

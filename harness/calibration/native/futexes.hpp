@@ -228,35 +228,6 @@ inline Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t
 
 // -- who runs when two want to ----------------------------------------------------------------------------------------------------------
 
-// Two ordinary threads on one CPU; one works all the time and wakes the other every `gap_ns`, which then looks at the clock and sleeps again.
-// How long it waits for the CPU, ns: the median.
-inline double preempt_ns(int cpu, uint32_t calls, int64_t gap_ns) noexcept {
-  const int both[2] = {cpu, cpu};
-  Futex word{0};
-  std::atomic<uint32_t> ran{0};
-  std::atomic<int64_t> called{0};
-  std::vector<int64_t> times;
-  times.reserve(calls);
-  const int error = together(both, 2, [&](int i) {
-    for (uint32_t k = 0; k < calls; ++k) {
-      if (i == 1) {
-        while (word.load(std::memory_order_acquire) == k) futex_sleep(word, k);
-        times.push_back(now_ns() - called.load(std::memory_order_acquire));
-        ran.store(k + 1, std::memory_order_release);
-        continue;
-      }
-      busy_wait(gap_ns);
-      called.store(now_ns(), std::memory_order_release);
-      word.store(k + 1, std::memory_order_release);
-      futex_wake(word);
-      while (ran.load(std::memory_order_acquire) != k + 1) pause_core();  // no yield: it shall take the CPU, not be given it
-    }
-  });
-  if (error != 0) return -error;
-  std::nth_element(times.begin(), times.begin() + calls / 2, times.end());
-  return static_cast<double>(times[calls / 2]);
-}
-
 // How long one of two ordinary threads runs that both work all the time on one CPU, before the other does, ns: the median.
 inline double slice_ns(int cpu, int64_t length_ns) noexcept {
   const int both[2] = {cpu, cpu};
