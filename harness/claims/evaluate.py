@@ -8,7 +8,7 @@ and `sensitivity` says whether the answer is the same throughout the band of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from harness.claims.claim import CPUS, Claim
@@ -61,7 +61,7 @@ class Result:
 
 def evaluate(claims: Iterable[Claim], tables: Tables, machine: str | None = None) -> list[Result]:
     """The results of each claim in its order, machines of the claim first; only those of `machine` if it is given."""
-    venues = [venue for venue in tables.venues() if machine is None or _is(venue, machine)]
+    venues = tables.venues()
     return [result for claim in claims for result in _of_claim(claim, tables, venues, machine)]
 
 
@@ -74,20 +74,22 @@ def _of_claim(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
         yield from _of_joint(claim, tables, venues, machine)
         return
     venues = [venue for venue in venues if any(tables.holds(experiment, venue) for experiment in claim.experiments)]
-    own: list[Venue] = []
+    looks = [Look.at(claim, tables, venue) for venue in venues]
+    looks = [look for look in looks if machine is None or _is(look.venue, machine)]
+    own: list[Look] = []
     for name in claim.machines:
-        found = [venue for venue in venues if _is(venue, name)]
+        found = [look for look in looks if _is(look.venue, name)]
         own += found
-        for venue in found:
-            yield judge(claim, tables, venue, [venue] * len(claim.cells))
+        for look in found:
+            yield judge(claim, look)
         if not found and machine in (None, name):
             what = f"any with {CPUS[name]} logical CPUs" if name in CPUS else "simulated"
             yield Result(
                 claim, f"{for_people(name)} ({what})", name not in CPUS, Verdict.NO_DATA, why=f"the tables do not hold {name}"
             )
-    for venue in venues:
-        if claim.elsewhere and venue not in own and (venue.cpus or 0) >= claim.needs_cpus:
-            yield judge(claim, tables, venue, [venue] * len(claim.cells), beside=True)
+    for look in looks:
+        if claim.elsewhere and look not in own and (look.venue.cpus or 0) >= claim.needs_cpus:
+            yield judge(claim, look, beside=True)
 
 
 def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: str | None) -> Iterator[Result]:
@@ -102,21 +104,42 @@ def _of_joint(claim: Claim, tables: Tables, venues: Sequence[Venue], machine: st
         of_name = {venue.machine: venue for venue in simulated if venue.software == software}
         if set(names) <= set(of_name):
             found = True
-            yield judge(claim, tables, Venue(label, True, software), [of_name[name] for name in names])
+            yield judge(claim, Look.at(claim, tables, Venue(label, True, software), [of_name[name] for name in names]))
     if not found:
         yield Result(claim, f"{label} (simulated)", True, Verdict.NO_DATA, why=f"the tables do not hold {label}")
 
 
-def judge(claim: Claim, tables: Tables, venue: Venue, places: Sequence[Venue], beside: bool = False) -> Result:
-    """One claim on one machine; `places`: where to look for each of its cells."""
-    cells: list[Cell] = []
-    missing: list[Outcome] = []
-    for wanted, place in zip(claim.cells, places, strict=True):
-        try:
-            cells.append(find(tables, wanted, place))
-        except Missing as why:
-            missing.append(Outcome(wanted.name, missing=str(why)))
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What of a claim's cells is there on a machine, which has the CPUs that they were measured with."""
+
+    venue: Venue
+    cells: Sequence[Cell]
+    missing: Sequence[Outcome]
+
+    @classmethod
+    def at(cls, claim: Claim, tables: Tables, venue: Venue, places: Sequence[Venue] = ()) -> Look:
+        """`places`: where to look for each of the cells, if not on one machine."""
+        cells: list[Cell] = []
+        missing: list[Outcome] = []
+        for wanted, place in zip(claim.cells, places or [venue] * len(claim.cells), strict=True):
+            try:
+                cells.append(find(tables, wanted, place))
+            except Missing as why:
+                missing.append(Outcome(wanted.name, missing=str(why)))
+        if cells and not venue.simulated:
+            venue = replace(venue, cpus=max(cell.venue.cpus or 0 for cell in cells) or None)
+        return cls(venue, cells, missing)
+
+
+def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
+    """One claim on one machine."""
     assert claim.check is not None
+    venue, cells, missing = look.venue, look.cells, look.missing
+    hosts = sorted({host for cell in cells for host in cell.hosts})
+    if len(hosts) > 1:
+        why = f"measured on different machines: {', '.join(f'{model} with {cpus} CPUs' for model, cpus in hosts)}"
+        return _result(claim, venue, [*missing, *(Outcome(cell.name, missing=why) for cell in cells)], cells, beside)
     if not cells or (missing and claim.check.needs_all):
         return _result(claim, venue, missing, cells, beside)
     return _result(claim, venue, [*claim.check.judge(cells), *missing], cells, beside)

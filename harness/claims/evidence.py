@@ -9,13 +9,13 @@ cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from harness.claims.reading import Missing, Reading
-from harness.claims.tables import Tables, Venue
+from harness.claims.tables import Tables, Venue, hosts
 
 ELASTIC = ("dynamic-elastic-streams", "dynamic-elastic-pldi17", "dynamic-elastic")
 """What `elastic` means, the first that is there: the law that P17 measured, the law that it prints, ours."""
@@ -73,6 +73,7 @@ class Cell:
     throughput: pd.DataFrame
     timeline: pd.DataFrame
     latency: pd.DataFrame
+    hosts: Collection[tuple[str, int]] = ()  # of measured ones: CPU models and numbers of logical CPUs, more than one if mixed
     shown: list[Shown] = field(default_factory=list)
 
     @property
@@ -157,7 +158,10 @@ def label(row: pd.Series) -> str:
 
 
 def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
-    """The cell on that machine; of several that fit the one nearest to the paper's size. Raises Missing if there is none."""
+    """The cell on that machine; of several that fit the one nearest to the paper's size. Raises Missing if there is none.
+
+    A measured machine has the CPUs that the cell was measured with.
+    """
     throughput = tables.of(wanted.experiment, "throughput")
     rows = venue.rows(throughput) if len(throughput) else throughput
     if rows.empty:
@@ -167,7 +171,11 @@ def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:
     if not fitting:
         raise Missing(f"no cell {wanted.name} in {wanted.experiment}")
     chosen = min(fitting, key=lambda cell: _distance(fitting[cell], wanted.sizes))
-    return Cell(wanted, venue, fitting[chosen], *_of_cell(tables, wanted.experiment, venue, chosen))
+    cell = Cell(wanted, venue, fitting[chosen], *_of_cell(tables, wanted.experiment, venue, chosen))
+    if not venue.simulated:
+        cell.hosts = hosts(cell.throughput)
+        cell.venue = replace(venue, cpus=max((cpus for _, cpus in cell.hosts), default=None))
+    return cell
 
 
 def parameters_of(cell: str) -> dict[str, str]:

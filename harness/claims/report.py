@@ -28,7 +28,8 @@ LEGEND = {
     Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
     Verdict.UNDECIDED: "intervals or single runs do not agree on an answer, a run ended before it had settled, or the one cell "
     "that is enough may be missing.",
-    Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed.",
+    Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, or what it compares was measured "
+    "on different CPUs.",
     Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
 }
 

@@ -22,7 +22,8 @@ class Venue:
     machine: str
     simulated: bool
     software: str = ""
-    cpus: int | None = field(default=None, compare=False)  # logical CPUs; None: not known
+    cpus: int | None = field(default=None, compare=False)
+    """Logical CPUs; None: not known. Those of a measured one may differ from cell to cell, which then says its own."""
 
     @property
     def name(self) -> str:
@@ -108,6 +109,15 @@ def _read(path: Path) -> pd.DataFrame | None:
     return table if not lacking else None
 
 
+def hosts(rows: pd.DataFrame) -> set[tuple[str, int]]:
+    """Of rows of measured runs: CPU models, and how many logical CPUs a process was allowed."""
+    if "cpus_allowed" not in rows:
+        return set()
+    told = rows[rows["cpus_allowed"].notna()]
+    models = told["cpu_model"].fillna("") if "cpu_model" in told else [""] * len(told)
+    return {(model or "an unknown CPU", int(cpus)) for model, cpus in zip(models, told["cpus_allowed"], strict=True)}
+
+
 def _software(value: object) -> str:
     return value if isinstance(value, str) and value else SOFTWARE
 
@@ -121,5 +131,4 @@ def _cpus(machine: str, simulated: bool, rows: pd.DataFrame) -> int | None:
             return int(load_machine(machine).cpus)
         except UserError:  # a profile that was here when the runs were made
             return None
-    allowed = rows["cpus_allowed"].dropna() if "cpus_allowed" in rows else []
-    return int(max(allowed)) if len(allowed) else None
+    return max((cpus for _, cpus in hosts(rows)), default=None)

@@ -156,6 +156,35 @@ def test_a_machine_known_by_its_cpus_is_any_with_as_many():
     assert (result.machine, result.verdict) == ("16-core (any with 16 logical CPUs)", Verdict.NO_DATA)
 
 
+ELSEWHERE = "pldi17_fig10"
+
+
+def test_a_machine_has_the_cpus_that_the_claims_own_cells_were_measured_with():
+    """Whatever experiment's table comes first, and whatever else its table holds."""
+    two, sixteen = replace(LOCAL, cpus=2), replace(LOCAL, cpus=16)
+    held = tables(
+        throughput({cell_name(cost=1): pair(20, half=1)}, two, ELSEWHERE),
+        on(sixteen, c1=pair(20, half=1)),
+        on(two, c100=pair(20, half=1)),
+    )
+    of_16, of_2 = (claim(costs=(cost,), machines=("16-core",), elsewhere=True, needs_cpus=4) for cost in (1, 100))
+    assert [(each.machine, each.verdict) for each in evaluate([of_16], held)] == [("local (measured)", Verdict.REPRODUCED)]
+    assert [each.verdict for each in evaluate([of_2], held)] == [Verdict.NO_DATA], "not 16, and fewer than it needs"
+    assert [each.verdict for each in evaluate([of_16], held, "16-core")] == [Verdict.REPRODUCED]
+
+
+@pytest.mark.parametrize("other", [{"cpus_allowed": 2}, {"cpu_model": "Another CPU"}])
+def test_cells_that_were_measured_on_different_cpus_are_not_compared(other):
+    here = on(LOCAL, c1=pair(20, half=1)).assign(cpu_model="A CPU")
+    there = on(LOCAL, c100=pair(20, half=1)).assign(cpu_model="A CPU").assign(**other)
+    asked = claim(machines=("16-core",), elsewhere=True)
+    *_, mixed = evaluate([asked], tables(here, there))
+    assert mixed.verdict is Verdict.NO_DATA
+    assert mixed.why.startswith("measured on different machines: A CPU with ")
+    *_, of_one_cell = evaluate([replace(asked, cells=asked.cells[:1])], tables(here, there))
+    assert of_one_cell.verdict is Verdict.REPRODUCED
+
+
 def test_software_costs_are_judged_apart():
     streams = Venue("xeon", True, "streams-4.2", 176)
     held = tables(on(XEON, c1=pair(20)), on(streams, c1=pair(5)))
