@@ -56,11 +56,7 @@ class Shown:
     quantity: str
     unit: str
     reading: Reading
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is a number of runs that became stationary."""
-        return NEVER_SETTLED not in self.arm
+    is_settled: bool = True  # all runs that were looked at for it became stationary
 
 
 @dataclass
@@ -86,13 +82,13 @@ class Cell:
         """A number of the arm that a word means. Raises Missing if the tables lack it."""
         from harness.claims.quantities import QUANTITIES
 
-        name, reading = QUANTITIES[quantity].of(self, arm)
-        self.show(name, quantity.replace("_", " "), QUANTITIES[quantity].unit, reading)
-        return reading
+        found = QUANTITIES[quantity].of(self, arm)
+        self.show(found.name, quantity.replace("_", " "), QUANTITIES[quantity].unit, found.reading, found.is_settled)
+        return found.reading
 
-    def show(self, arm: str, quantity: str, unit: str, reading: Reading) -> None:
+    def show(self, arm: str, quantity: str, unit: str, reading: Reading, is_settled: bool = True) -> None:
         """Keep a number for the report."""
-        shown = Shown(self.name, arm, quantity, unit, reading)
+        shown = Shown(self.name, arm, quantity, unit, reading, is_settled)
         if shown not in self.shown:
             self.shown.append(shown)
 
@@ -149,12 +145,12 @@ class Cell:
         return self.venue.cpus
 
 
-def label(row: pd.Series) -> str:
-    """The arm of a throughput row, and what its mean keeps quiet about."""
-    runs = int(row["n"] + row["failed"])
-    told = [NEVER_SETTLED] if row["unsettled_used"] else []
-    told += [f"{int(row['failed'])} of {runs} runs failed"] if row["failed"] else []
-    return row["arm"] + (f" ({', '.join(told)})" if told else "")
+def label(name: str, rows: pd.DataFrame) -> str:
+    """The name of an arm, or of the best of several, and what the means of their throughput rows keep quiet about."""
+    unsettled, failed = int(rows["unsettled_used"].sum()), int(rows["failed"].sum())
+    told = [NEVER_SETTLED if len(rows) == 1 else f"{unsettled} of {len(rows)} arms {NEVER_SETTLED}"] if unsettled else []
+    told += [f"{failed} of {int(rows['n'].sum()) + failed} runs failed"] if failed else []
+    return name + (f" ({', '.join(told)})" if told else "")
 
 
 def find(tables: Tables, wanted: Wanted, venue: Venue) -> Cell:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -18,27 +19,44 @@ COUNT_FACTOR = 2.0
 tuned."""
 
 
+class Found(NamedTuple):
+    """What was read: the arm with what its runs keep quiet about, and whether all that were looked at became stationary."""
+
+    name: str
+    reading: Reading
+    is_settled: bool = True
+
+
 @dataclass(frozen=True)
 class Quantity:
-    """A number that predicates compare. `of` reads that of the arm which a word means, and names the arm; or raises Missing."""
+    """A number that predicates compare. `of` reads that of the arm which a word means, or raises Missing."""
 
     name: str
     unit: str
     meaning: str
-    of: Callable[[Cell, str], tuple[str, Reading]]
+    of: Callable[[Cell, str], Found]
 
 
 OTHERWISE = "of simulated runs that never settled, hops executed over those of a tuple"
 
 
-def throughput(cell: Cell, arm: str) -> tuple[str, Reading]:
+def throughput(cell: Cell, arm: str) -> Found:
     """The mean throughput at the sinks: with its 95 % interval if measured, with the band if simulated. Of the best of several
     arms the range is that of the greatest of their means: within the ranges another one may be the best.
     """
     row = cell.row(arm)
     if arm in BEST_OF:
-        return label(row), greatest([_mean(cell, rival) for _, rival in cell.rivals(arm).iterrows()])
-    return label(row), _mean(cell, row)
+        rivals = cell.rivals(arm)
+        return _of_rows(row["arm"], rivals, greatest([_mean(cell, rival) for _, rival in rivals.iterrows()]))
+    return _of_row(row, _mean(cell, row))
+
+
+def _of_row(row: pd.Series, reading: Reading) -> Found:
+    return _of_rows(row["arm"], row.to_frame().T, reading)
+
+
+def _of_rows(name: str, rows: pd.DataFrame, reading: Reading) -> Found:
+    return Found(label(name, rows), reading, not rows["unsettled_used"].any())
 
 
 def _mean(cell: Cell, row: pd.Series) -> Reading:
@@ -62,10 +80,10 @@ def _all_there(numbers: tuple[object, object]) -> bool:
     return all(number is not None and not pd.isna(number) for number in numbers)
 
 
-def best_level(cell: Cell, arm: str) -> tuple[str, Reading]:
+def best_level(cell: Cell, arm: str) -> Found:
     """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means."""
     levels = cell.static()
-    return "dynamic", _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()})
+    return _of_rows("dynamic", levels, _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()}))
 
 
 def _best(readings: Mapping[float, Reading]) -> Reading:
@@ -77,65 +95,64 @@ def _best(readings: Mapping[float, Reading]) -> Reading:
     return Reading(best, min(able), max(able), readings[best].runs, is_varied=varied)
 
 
-def settled(cell: Cell, arm: str) -> tuple[str, Reading]:
+def settled(cell: Cell, arm: str) -> Found:
     """The mean of the levels that an elastic arm's runs settled on."""
     row = cell.row(arm)
     if pd.isna(row["level"]):
         raise Missing(f"{row['arm']} settled on no level in {cell.wanted.name}")
     if cell.venue.simulated:
-        return label(row), Reading(
-            float(row["level"]), float(row["level"]), float(row["level"]), int(row["n"]), is_varied=False
-        )
-    return label(row), _reading(row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf))
+        level = float(row["level"])
+        return _of_row(row, Reading(level, level, level, int(row["n"]), is_varied=False))
+    return _of_row(row, _reading(row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf)))
 
 
-def queued_share(cell: Cell, arm: str) -> tuple[str, Reading]:
+def queued_share(cell: Cell, arm: str) -> Found:
     """Ports with their queue, of those that may have one, 0 .. 1: what the arm's runs settled on."""
     row = cell.row(arm)
     places = _number(row, "places", cell)
     share = _number(row, "queued", cell) / places
     if cell.venue.simulated:
-        return label(row), Reading(share, share, share, int(row["n"]), is_varied=False)
+        return _of_row(row, Reading(share, share, share, int(row["n"]), is_varied=False))
     ends = [None if pd.isna(row[end]) else row[end] / places for end in ("queued_lo", "queued_hi")]
-    return label(row), _reading(share, *ends, int(row["n"]), unknown=(0.0, 1.0))
+    return _of_row(row, _reading(share, *ends, int(row["n"]), unknown=(0.0, 1.0)))
 
 
-def best_share(cell: Cell, arm: str) -> tuple[str, Reading]:
+def best_share(cell: Cell, arm: str) -> Found:
     """The share of queues, placed by hand, with the highest mean; its range as that of `best_level`."""
     rows = cell.by_share()
     readings = {_number(row, "queued", cell) / _number(row, "places", cell): _mean(cell, row) for _, row in rows.iterrows()}
-    return "dynamic elastic by share", _best(readings)
+    return _of_rows("dynamic elastic by share", rows, _best(readings))
 
 
-def run_spread(cell: Cell, arm: str) -> tuple[str, Reading]:
+def run_spread(cell: Cell, arm: str) -> Found:
     """Standard deviation of throughput over the runs, over their mean."""
     row = cell.row(arm)
     if int(row["n"]) < 2:
         raise Missing(f"one run of {row['arm']} shows no spread in {cell.wanted.name}")
     spread = _number(row, "sd", cell) / float(row["mean"])
-    return label(row), Reading(spread, spread, spread, int(row["n"]), is_varied=not cell.venue.simulated)
+    return _of_row(row, Reading(spread, spread, spread, int(row["n"]), is_varied=not cell.venue.simulated))
 
 
-def switches(cell: Cell, arm: str) -> tuple[str, Reading]:
+def switches(cell: Cell, arm: str) -> Found:
     """Context switches of all threads of a run, per second of its measured window."""
     row = cell.row(arm)
-    return label(row), _of_counts(_switches_s(row, cell), row, cell)
+    return _of_row(row, _of_counts(_switches_s(row, cell), row, cell))
 
 
-def executions_per_switch(cell: Cell, arm: str) -> tuple[str, Reading]:
+def executions_per_switch(cell: Cell, arm: str) -> Found:
     """Tuples submitted over all operators, per context switch."""
     row = cell.row(arm)
     switches_s = _switches_s(row, cell)
     if switches_s == 0:
         raise Missing(f"{row['arm']} had no context switch in {cell.wanted.name}")
-    return label(row), _of_counts(_number(row, "submitted_mean", cell) / switches_s, row, cell)
+    return _of_row(row, _of_counts(_number(row, "submitted_mean", cell) / switches_s, row, cell))
 
 
-def load(cell: Cell, arm: str) -> tuple[str, Reading]:
+def load(cell: Cell, arm: str) -> Found:
     """Threads that run or wait for a CPU, on average; known of simulated runs only, and of the nominal constants."""
     row = cell.row(arm)
     mean = _number(row, "runnable_mean", cell)
-    return label(row), Reading(mean, mean, mean, int(row["n"]), is_varied=False)
+    return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
 
 
 def _switches_s(row: pd.Series, cell: Cell) -> float:
@@ -157,19 +174,19 @@ def _of_counts(value: float, row: pd.Series, cell: Cell) -> Reading:
     return Reading(float(value), value / COUNT_FACTOR, value * COUNT_FACTOR, int(row["n"]))
 
 
-def latency(cell: Cell, arm: str) -> tuple[str, Reading]:
+def latency(cell: Cell, arm: str) -> Found:
     """Median latency from source to sink; range: to the 99th percentile, so that an order is clear if the distributions are
     apart. (The table has no interval over runs.)
     """
-    name = cell.row(arm)["arm"]
-    rows = cell.latency[cell.latency["arm"] == name] if len(cell.latency) else cell.latency
+    of = cell.row(arm)
+    rows = cell.latency[cell.latency["arm"] == of["arm"]] if len(cell.latency) else cell.latency
     if rows.empty or rows[["p50", "p99"]].isna().any(axis=None):
-        raise Missing(f"no latencies of {name} in {cell.wanted.name}")
+        raise Missing(f"no latencies of {of['arm']} in {cell.wanted.name}")
     row = rows.iloc[0]
-    return name, Reading(row["p50"], row["p50"], row["p99"], int(row["n"]), is_varied=not cell.venue.simulated)
+    return _of_row(of, Reading(row["p50"], row["p50"], row["p99"], int(row["n"]), is_varied=not cell.venue.simulated))
 
 
-def failed(cell: Cell, arm: str) -> tuple[str, Reading]:
+def failed(cell: Cell, arm: str) -> Found:
     """Runs that failed: a tuple lost, doubled, out of order or harmed, or an error."""
     rows = cell.throughput if arm == "every" else cell.throughput[cell.throughput["arm"] == cell.arm_name(arm)]
     if rows.empty:
@@ -177,14 +194,14 @@ def failed(cell: Cell, arm: str) -> tuple[str, Reading]:
     count = float(rows["failed"].sum())
     runs = int((rows["n"] + rows["failed"] + rows["unsettled"].where(~rows["unsettled_used"].astype(bool), 0)).sum())
     name = "all arms" if arm == "every" else rows["arm"].iloc[0]
-    return name, Reading(count, count, count, runs, is_varied=not cell.venue.simulated)
+    return Found(name, Reading(count, count, count, runs, is_varied=not cell.venue.simulated))
 
 
-def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm: str) -> tuple[str, Reading]:
+def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm: str) -> Found:
     """A number of the runs of an arm over time. Its range is that over the runs; no constant was varied for it."""
     name = cell.arm_name(arm)
     reading = measure(timeline.runs_of(cell.timeline, name, cell.wanted))
-    return name, replace(reading, is_varied=False) if cell.venue.simulated else reading
+    return Found(name, replace(reading, is_varied=False) if cell.venue.simulated else reading)
 
 
 def _listed() -> list[Quantity]:

@@ -189,6 +189,27 @@ def test_an_arm_says_what_its_mean_keeps_quiet_about():
     assert [shown.arm for shown in cell.shown] == ["manual (never settled)", "dedicated (1 of 4 runs failed)"]
 
 
+def test_a_number_of_several_arms_rests_on_runs_that_never_settled_if_one_of_them_has_such():
+    levels = [arm("dynamic-1", 5, unsettled_used=True), arm("dynamic-2", 9)]
+    shares = [placed(0, 5.0, unsettled_used=True), placed(20, 9.0)]
+    row = {"experiment": FIG9, "cell": cell_name(cost="1"), "arm": "manual", "machine": "local", "simulated": False}
+    times = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
+    cell = one_cell(*levels, *shares, arm("manual", 1, unsettled_used=True), latency=times)
+    read = [("best_level", "static"), ("best_share", "shares"), ("throughput", "static"), ("latency", "manual")]
+    for quantity, word in read:
+        cell.read(quantity, word)
+    assert [shown.is_settled for shown in cell.shown] == [False] * 4
+    assert [shown.arm for shown in cell.shown] == [
+        "dynamic (1 of 2 arms never settled)",
+        "dynamic elastic by share (1 of 2 arms never settled)",
+        "dynamic-2 (1 of 2 arms never settled)",
+        "manual (never settled)",
+    ]
+    calm = one_cell(arm("dynamic-1", 5), arm("dynamic-2", 9))
+    calm.read("best_level", "static")
+    assert calm.shown[0].is_settled
+
+
 def test_a_cell_is_found_by_its_parameters_and_the_size_nearest_to_the_papers():
     sizes = [(size, cost) for size in (10, 500, 900) for cost in (1, 100)]
     held = tables(throughput({cell_name(operators=size, cost=cost): [arm("manual", size)] for size, cost in sizes}))
