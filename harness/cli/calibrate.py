@@ -6,7 +6,7 @@ import argparse
 import datetime
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,8 @@ Measure what a simulated run on this machine is made of, and write it down:
 Each group is measured in several rounds, all groups in turn; a constant is the median of its rounds, its range their quartiles.
 Measurements beside which a cache line took another time from core to core than beside most are left out, since a hypervisor has
 then moved the CPUs. Constants whose quartiles are more than 20 % apart are named, since something else used the machine;
-calibrate again when it is quiet. What cannot be measured here keeps the value, tag and source that it has in the file.
+calibrate again when it is quiet. What cannot be measured here keeps the value, tag and source that it has in the file; if
+that is of another CPU, the command says which constants these are.
 
 Threads are pinned, to CPUs that this process may use (taskset narrows them). It takes up to a minute.
 
@@ -107,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
     for path, data in files.items():
         write_whole(path, data)
     moved = _moved(host, machine_base, seen) if len(groups) < len(GROUPS) else None
-    notices = list(_notices(host, seen, others, moved))
+    kept = [path for path in load_machine(machine_path).constants if path not in machine] if machine else []
+    notices = [*_notices(host, seen, others, moved), *_of_another_cpu(machine_base, kept)]
     for notice in notices:
         print(f"millrace calibrate: {notice}", file=sys.stderr, flush=True)
     if args.json:
@@ -196,6 +198,18 @@ def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, fl
         yield f"{moved[0]} was {moved[1]:.3g} and is {moved[2]:.3g}: {told}"
     if noisy := [path for path, one in seen.constants.items() if one.noisy]:
         yield f"quartiles more than 20 % apart: {', '.join(noisy)}"
+
+
+def _of_another_cpu(base: Machine, kept: Sequence[str]) -> Iterator[str]:
+    """Which constants stay as they are in the base, if that tells of another CPU: core.ipc, which is never measured, first."""
+    from harness.machine import SMT_TABLES
+
+    model, _ = _origin()
+    if not base.title.startswith(f"{model}, "):
+        told = ["core.ipc, by which costs of the runtime are scaled from machine to machine"]
+        known = {"core.ipc", *(f"{room}.{key}.1" for room, key in SMT_TABLES)}  # the latter are 1 by definition
+        told += [path for path in kept if path not in known]
+        yield f"not measured, and still of {base.title!r}, not of this {model}: {'; '.join(told)}"
 
 
 def _plain(found: Mapping[str, Measured]) -> dict[str, dict[str, float]]:

@@ -94,6 +94,23 @@ def test_a_part_that_is_measured_in_another_state_than_the_rest_was_is_told(cali
     assert f"{near} was " in err and "what was not measured now is of another state of the machine" in err
 
 
+OTHERS = "not measured, and still of 'AMD EPYC, 2 CPUs, calibrated', not of this Another CPU: core.ipc, by which costs"
+
+
+@pytest.mark.parametrize("group", ["cores", "steps"])
+def test_what_stays_of_another_cpu_is_told_and_what_scales_all_costs_first(group, calibrate, monkeypatch):
+    monkeypatch.setattr("harness.measurement.host.cpu_model", lambda: "Another CPU")
+    code, _, err = calibrate("--only", group)
+    assert code == 0
+    (told,) = [line for line in err.splitlines() if "not measured, and still of" in line]
+    assert told.startswith(f"millrace calibrate: {OTHERS}")
+    names = told.split("; ")
+    assert ("os.futex_buckets" in names, "os.idle_search_pct" in names) == (group == "cores", group == "cores")
+    assert "core.fmul_latency_cycles" not in told and "core.smt_fp.1" not in told
+    _, _, err = calibrate("--only", group)
+    assert ("not measured, and still of" in err) == (group == "steps"), "the profile is that of this CPU now"
+
+
 def test_one_cpu_leaves_out_what_takes_two_and_says_so(calibrate, tmp_path):
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
