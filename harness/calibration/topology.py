@@ -102,18 +102,21 @@ def distance(one: Cpu, other: Cpu) -> str:
 
 
 def _cpu(root: Path, number: int) -> Cpu:
-    """Where nothing is told, every CPU is a core of one chip."""
-    place = root / f"sys/devices/system/cpu/cpu{number}/topology"
+    """Where nothing is told, every CPU is a core of one chip. A part of a die with a third-level cache of its own is a chip."""
+    cpu = root / f"sys/devices/system/cpu/cpu{number}"
+    place = cpu / "topology"
     socket, chip = (
         max(0, _whole(place / name, 0)) for name in ("physical_package_id", "die_id")
     )  # -1: the system does not know
+    sharers = _l3_sharers(cpu)
+    if number in sharers and sharers < (_die(cpu) or _package(cpu)):
+        chip = min(sharers)
     return Cpu(number, socket, chip, _whole(place / "core_id", number))
 
 
 def _caches(root: Path, number: int) -> Caches | None:
     cpu = root / f"sys/devices/system/cpu/cpu{number}"
     sizes: dict[str, int] = {}
-    sharers: set[int] = set()
     for cache in sorted((cpu / "cache").glob("index*")):
         kind, level = read_text(cache / "type"), _whole(cache / "level", 0)
         if kind == "Instruction" or level not in (1, 2, 3):
@@ -121,19 +124,30 @@ def _caches(root: Path, number: int) -> Caches | None:
         name = "l1d" if level == 1 else f"l{level}"
         sizes[name] = _bytes(read_text(cache / "size"))
         sizes["line"] = _whole(cache / "coherency_line_size", 0)
-        if level == 3:
-            sharers = cpu_list(read_text(cache / "shared_cpu_list") or "")
     if not all(low <= sizes.get(name, 0) <= high for name, (low, high) in PLAUSIBLE.items()):
         return None
     if not sizes["line"] <= sizes["l1d"] <= sizes["l2"] <= sizes["l3"]:
         return None
-    topology = cpu / "topology"
-    shared_by = "machine"
-    for name, files in (("socket", ("package_cpus_list", "core_siblings_list")), ("chip", ("die_cpus_list",))):
-        lists = [text for file in files if (text := read_text(topology / file))]
-        if lists and sharers <= cpu_list(lists[0]):
-            shared_by = name
-    return Caches(**sizes, l3_shared_by=shared_by)
+    sharers, die, package = _l3_sharers(cpu), _die(cpu), _package(cpu)
+    of_a_chip = sharers <= die if die else sharers < package
+    return Caches(**sizes, l3_shared_by="chip" if of_a_chip else "socket" if package and sharers <= package else "machine")
+
+
+def _l3_sharers(cpu: Path) -> set[int]:
+    """The CPUs that share a CPU's third-level cache; none if that is not told."""
+    lists = [
+        read_text(cache / "shared_cpu_list") for cache in (cpu / "cache").glob("index*") if _whole(cache / "level", 0) == 3
+    ]
+    return cpu_list(lists[0] or "") if lists else set()
+
+
+def _die(cpu: Path) -> set[int]:
+    return cpu_list(read_text(cpu / "topology/die_cpus_list") or "")
+
+
+def _package(cpu: Path) -> set[int]:
+    """The CPUs of its socket, under the file's name of today or of old."""
+    return cpu_list(read_text(cpu / "topology/package_cpus_list") or read_text(cpu / "topology/core_siblings_list") or "")
 
 
 def cpu_list(text: str) -> set[int]:

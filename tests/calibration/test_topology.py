@@ -15,7 +15,7 @@ CACHES = {
 
 
 def make(root, cpus, caches=CACHES, l3_shared="0-3", line="64"):
-    """A tree with `cpus`: (socket, chip, core) of each."""
+    """A tree with `cpus`: (socket, chip, core) of each. `l3_shared`: who shares the third-level cache, or that of a CPU."""
     for number, (socket, chip, core) in enumerate(cpus):
         folder = root / f"sys/devices/system/cpu/cpu{number}"
         (folder / "topology").mkdir(parents=True)
@@ -30,7 +30,7 @@ def make(root, cpus, caches=CACHES, l3_shared="0-3", line="64"):
         for index, (level, kind, size) in enumerate(caches.values()):
             cache = folder / f"cache/index{index}"
             cache.mkdir(parents=True)
-            shared = l3_shared if level == "3" else str(number)
+            shared = str(number) if level != "3" else l3_shared if isinstance(l3_shared, str) else l3_shared(number)
             files = {"level": level, "type": kind, "size": size, "coherency_line_size": line, "shared_cpu_list": shared}
             for name, text in files.items():
                 (cache / name).write_text(f"{text}\n", encoding="utf-8")
@@ -98,6 +98,25 @@ def test_distance_is_what_two_cpus_share_at_the_closest():
 @pytest.mark.parametrize(("shared", "by"), [("0-3", "chip"), ("0-7", "socket"), ("0-15", "machine"), ("0,1", "chip")])
 def test_caches_are_those_of_the_first_cpu(host, shared, by):
     assert host(TWO_SOCKETS, l3_shared=shared).caches == Caches(64, 48 << 10, 1 << 20, 32 << 20, by)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_part_of_a_die_with_a_third_level_cache_of_its_own_is_a_chip(told, host, tmp_path):
+    """Two sockets of one die each, of two complexes of two cores of two hardware threads, numbered as Linux does."""
+    places = [(socket, 0, core) for _ in range(2) for socket in range(2) for core in range(4)]
+
+    def complex_of(number):
+        first = number % 8 // 2 * 2
+        return f"{first}-{first + 1},{first + 8}-{first + 9}"
+
+    found = host(places, l3_shared=complex_of)
+    if not told:
+        for file in tmp_path.rglob("die_cpus_list"):
+            file.unlink()
+        found = Host.here(tmp_path)
+    assert found.topology() == {"sockets": 2, "chips_per_socket": 2, "cores_per_chip": 2, "smt": 2, "disabled_cores": 0}
+    assert found.caches.l3_shared_by == "chip"
+    assert found.pairs() == {"same_chip": [0, 1], "same_module": [0, 2], "other_socket": [0, 4], "same_core": [0, 8]}
 
 
 @pytest.mark.parametrize(
