@@ -13,7 +13,8 @@ from harness.validation.cases import Case
 from harness.validation.state import fits
 
 UNSTABLE = 0.20
-"""An interval that reaches further from its median than this share makes a case *unstable*: reported, and marked."""
+"""An interval that reaches further from its median than this share makes a case *unstable*, and so does a single run, which has
+none: reported, and marked."""
 
 DISTURBED = 0.05
 """Share of the CPUs that others took, in the mean, above which a case is *disturbed*: the simulator knows of no others."""
@@ -55,8 +56,8 @@ class Comparison:
 
     @property
     def unstable(self) -> bool:
-        """Whether the runs differ too much to say what the right prediction is."""
-        return _reaches_far(self.measured, self.low, self.high)
+        """Whether the runs differ too much to say what the right prediction is, or there is one that does not show whether."""
+        return self.runs == 1 or _reaches_far(self.measured, self.low, self.high)
 
     @property
     def scattered(self) -> bool:
@@ -70,8 +71,9 @@ class Comparison:
 
     @property
     def doubtful(self) -> bool:
-        """Whether what was measured is not quite what was predicted."""
-        return self.unstable or self.disturbed or self.other_state_used
+        """Whether what was measured is not quite what was predicted, or one of the two is of runs that never settled."""
+        unsettled = self.unsettled_used or self.predicted_unsettled > 0
+        return self.unstable or self.disturbed or self.other_state_used or unsettled
 
 
 def _reaches_far(median: float | None, low: float | None, high: float | None) -> bool:

@@ -38,9 +38,9 @@ class Pair:
         return self.faster.predicted > self.slower.predicted
 
     @property
-    def unstable(self) -> bool:
-        """Whether one of the two was not measured well."""
-        return self.faster.unstable or self.slower.unstable
+    def doubtful(self) -> bool:
+        """Whether one of the two is."""
+        return self.faster.doubtful or self.slower.doubtful
 
 
 def pairs(comparisons: Sequence[Comparison]) -> list[Pair]:

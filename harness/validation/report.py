@@ -30,6 +30,8 @@ def report(comparisons: Sequence[Comparison]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+DOUBTFUL = "unstable, disturbed, of another state of the machine, or with runs or predictions that never settled"
+
 ERRORS_NOTE = "Error: predicted over measured, less 1. Median and worst are of its absolute value, bias is its own median."
 
 
@@ -91,9 +93,9 @@ def _note(comparisons: Sequence[Comparison]) -> str:
     others = statistics.fmean(each.others for each in comparisons if each.runs)
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
-        f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median. Other processes took {others:.0%} of the "
-        f"CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. Predicted: median of {PREDICTIONS} runs in "
-        f"virtual time.{states}"
+        f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median, or there is one run alone. Other "
+        f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. "
+        f"Predicted: median of {PREDICTIONS} runs in virtual time.{states}"
     )
 
 
@@ -107,7 +109,7 @@ def _numbers(found: Errors) -> tuple[str, ...]:
 
 
 def _pair_row(pair: Pair) -> tuple[str, ...]:
-    remark = "unstable" if pair.unstable else ""
+    remark = "doubtful" if pair.doubtful else ""
     ratios = (f"{pair.measured:.2f} ×", f"{pair.predicted:.2f} ×")
     return cell_name(pair.faster.case.group), pair.faster.case.arm, pair.slower.case.arm, *ratios, remark
 
@@ -117,11 +119,13 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
         return ["No case was both measured and predicted: there is nothing to judge."]
     overall, reliable, met = verdict.overall, verdict.reliable, verdict.targets
     worst, right = overall.worst, len(verdict.pairs) - len(verdict.wrong)
+    sure = [pair for pair in verdict.pairs if not pair.doubtful]
+    apart = f", in {sum(pair.right for pair in sure)} of the {len(sure)} without a doubtful case"
     lines = [
         f"* median error {overall.median:.1%} (at most {MEDIAN_TARGET:.0%}): {_word(met['median'])}",
         f"* worst error {signed(worst.error)}, {worst.case} (at most {WORST_TARGET:.0%}): {_word(met['worst'])}",
         f"* order of the models right in {right} of {len(verdict.pairs)} pairs whose measured medians differ by more than "
-        f"{DIFFERENT:.0%} (all): {_word(met['order'])}",
+        f"{DIFFERENT:.0%} (all){apart if len(sure) < len(verdict.pairs) else ''}: {_word(met['order'])}",
     ]
     doubtful = overall.cases - (reliable.cases if reliable else 0)
     if doubtful:
@@ -130,7 +134,7 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
             if reliable
             else "none left"
         )
-        lines.append(f"* without the {doubtful} unstable or disturbed case(s), or of another state of the machine: {told}")
+        lines.append(f"* without the {doubtful} doubtful case(s) ({DOUBTFUL}): {told}")
     if verdict.missing:
         lines.append(
             f"* {len(verdict.missing)} case(s) without a measurement or without a prediction: {_word(met['complete'])}"

@@ -14,7 +14,7 @@ class Verdict:
     """What all comparisons of a session amount to."""
 
     overall: Errors | None  # None if no case has an error
-    reliable: Errors | None  # the same without the doubtful cases: unstable, disturbed, of another state of the machine
+    reliable: Errors | None  # the same without the doubtful cases
     pairs: Sequence[Pair]
     missing: Sequence[Comparison]  # cases without a measurement or without a prediction
 
@@ -25,7 +25,7 @@ class Verdict:
 
     @property
     def targets(self) -> dict[str, bool]:
-        """Each target and whether it is met, over all cases, unstable and disturbed ones too. One without numbers is missed."""
+        """Each target and whether it is met, over all cases, doubtful ones too. One without numbers is missed."""
         return {
             "median": self.overall is not None and self.overall.median <= MEDIAN_TARGET,
             "worst": self.overall is not None and abs(self.overall.worst.error) <= WORST_TARGET,

@@ -76,10 +76,18 @@ def test_records_of_other_cases_do_not_count():
 
 @pytest.mark.parametrize(
     ("rates", "unstable"),
-    [((81.0, 100.0, 119.0), False), ((79.0, 100.0, 101.0), True), ((99.0, 100.0, 121.0), True), ((100.0,), False)],
+    [((81.0, 100.0, 119.0), False), ((79.0, 100.0, 101.0), True), ((99.0, 100.0, 121.0), True), ((100.0,), True)],
 )
-def test_a_case_is_unstable_if_its_interval_reaches_beyond_a_fifth_of_its_median(rates, unstable):
+def test_a_case_is_unstable_if_its_interval_reaches_beyond_a_fifth_of_its_median_or_if_it_has_none(rates, unstable):
     assert only(measured(PIPELINE, *rates), []).unstable is unstable
+
+
+def test_a_case_is_doubtful_if_it_rests_on_runs_or_predictions_that_never_settled():
+    settled, forecast = measured(PIPELINE, 100.0, 101.0, 102.0), predicted(PIPELINE, 100.0)
+    assert not only(settled, [forecast]).doubtful
+    assert only(settled, [forecast, predicted(PIPELINE, 100.0, settled=False)]).doubtful
+    assert only(measured(PIPELINE, 100.0, 101.0, settled=False), [forecast]).doubtful
+    assert not only([*settled, *measured(PIPELINE, 1.0, settled=False)], [forecast]).doubtful, "it is of the others"
 
 
 def test_what_others_took_is_the_mean_over_the_runs_that_count():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -53,12 +54,17 @@ def test_a_forecast_of_nothing_is_no_order():
     assert (pair.right, pair.predicted) == (True, math.inf)
 
 
-def test_a_pair_is_unstable_if_one_of_its_arms_is():
-    for spreads in ((0.3, 0.0), (0.0, 0.3), (0.3, 0.3)):
-        (pair,) = pairs([beside(case(arm), rate, rate, spread) for arm, rate, spread in
-                         zip(("manual", "dedicated"), (100.0, 200.0), spreads, strict=True)])  # fmt: skip
-        assert pair.unstable
-    assert not two((100.0, 1.0), (200.0, 2.0))[0].unstable
+DOUBTS = ({"low": 50.0}, {"others": 0.5}, {"other_state_used": True}, {"unsettled_used": True}, {"predicted_unsettled": 1})
+
+
+@pytest.mark.parametrize("doubt", DOUBTS, ids=str)
+def test_a_pair_is_doubtful_if_one_of_its_arms_is(doubt):
+    sure = [beside(case("manual"), 100.0, 100.0), beside(case("dedicated"), 200.0, 200.0)]
+    (pair,) = pairs(sure)
+    assert not pair.doubtful
+    for place in range(2):
+        (pair,) = pairs([replace(each, **doubt) if index == place else each for index, each in enumerate(sure)])
+        assert pair.doubtful
 
 
 @given(st.lists(st.tuples(st.floats(1.0, 1e3), st.floats(1.0, 1e3)), min_size=4, max_size=4))
