@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations
 
 from harness.claims.evidence import Cell
 from harness.claims.predicate import Outcome, Predicate, in_each
@@ -13,8 +13,8 @@ from harness.claims.reading import Finding, Missing, Reading, all_of, greater, n
 
 @dataclass(frozen=True)
 class Rising(Predicate):
-    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of the one below;
-    the last has more than the first.
+    """Each fixed level up to `up_to` threads (or the machine's CPUs, if fewer) has at least the throughput of all below; the
+    last has more than the first. Of 1, 2, 4, … threads none should be missing.
     """
 
     up_to: int
@@ -22,13 +22,24 @@ class Rising(Predicate):
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            most = min(self.up_to, cell.venue.cpus or self.up_to)
+            most = self._most(cell)
             readings = [reading for level, reading in _levels(cell) if level <= most]
             if len(readings) < 2:
                 raise Missing(f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}")
             return all_of([_never_falling(readings, self.tolerance), greater(readings[-1], readings[0])])
 
-        return in_each(cells, test)
+        outcomes = in_each(cells, test)
+        judged = [cell for cell, outcome in zip(cells, outcomes, strict=True) if outcome.finding]
+        return [*outcomes, *(Outcome(cell.name, missing=gap) for cell in judged if (gap := self._gap(cell)))]
+
+    def _most(self, cell: Cell) -> int:
+        return min(self.up_to, cell.venue.cpus or self.up_to)
+
+    def _gap(self, cell: Cell) -> str:
+        """Which levels the cell lacks; "" if none."""
+        here = set(cell.static()["threads"])
+        lacking = [2**power for power in range(self._most(cell).bit_length()) if 2**power not in here]
+        return f"no fixed level of {', '.join(map(str, lacking))} threads in {cell.wanted.name}" if lacking else ""
 
     def __str__(self) -> str:
         dips = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
@@ -37,7 +48,9 @@ class Rising(Predicate):
 
 @dataclass(frozen=True)
 class RiseAndFall(Predicate):
-    """Over the fixed levels throughput rises to one peak, and after it stays or falls."""
+    """Over the fixed levels throughput rises to one peak, and after it stays or falls: losses before it, and gains after it,
+    are within the tolerance altogether.
+    """
 
     tolerance: float
 
@@ -57,7 +70,8 @@ class RiseAndFall(Predicate):
 
 
 def _never_falling(readings: Sequence[Reading], tolerance: float) -> Finding:
-    return all_of([not_below(after, before, 1 - tolerance) for before, after in pairwise(readings)])
+    """None is below any before it, so that small dips add up."""
+    return all_of([not_below(after, before, 1 - tolerance) for before, after in combinations(readings, 2)])
 
 
 def _levels(cell: Cell) -> list[tuple[int, Reading]]:

@@ -146,24 +146,25 @@ def judge(claim: Claim, look: Look, beside: bool = False) -> Result:
 
 
 def _result(claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequence[Cell], beside: bool) -> Result:
-    findings = [outcome.finding for outcome in outcomes if outcome.finding is not None]
+    found = [outcome for outcome in outcomes if outcome.finding is not None]
     missing = list(dict.fromkeys(outcome.missing for outcome in outcomes if outcome.missing))
     shown = [each for cell in cells for each in cell.shown]
-    if not findings:
+    if not found:
         return Result(claim, venue.name, venue.simulated, Verdict.NO_DATA, beside, why="; ".join(missing), outcomes=outcomes)
-    finding = all_of(findings)
+    finding = all_of([_with_gaps(outcome) if missing else outcome.finding for outcome in found])
     verdict = _verdict(finding, venue.simulated)
-    if missing:
-        verdict = _with_gaps(verdict, claim)
-    sensitivity = _sensitivity(finding, shown) if venue.simulated else Sensitivity.NONE
+    if missing and verdict is Verdict.REPRODUCED and not all(outcome.is_existential for outcome in found):
+        verdict = Verdict.IN_PART
+    decided = venue.simulated and finding.holds is not None
+    sensitivity = _sensitivity(finding, shown) if decided else Sensitivity.NONE
     return Result(claim, venue.name, venue.simulated, verdict, beside, sensitivity, "; ".join(missing), outcomes, shown)
 
 
-def _with_gaps(verdict: Verdict, claim: Claim) -> Verdict:
-    """What missing cells could change: where one cell is enough, a failure and no success; else the other way round."""
-    if claim.check is not None and claim.check.is_existential:
-        return Verdict.UNDECIDED if verdict is Verdict.NOT_REPRODUCED else verdict
-    return Verdict.IN_PART if verdict is Verdict.REPRODUCED else verdict
+def _with_gaps(outcome: Outcome) -> Finding:
+    """Where one cell is enough a missing one may be it, so that what fails in the others is open."""
+    assert outcome.finding is not None
+    holds, throughout = outcome.finding.holds, outcome.finding.throughout
+    return Finding(holds or None, throughout or None) if outcome.is_existential else outcome.finding
 
 
 def _verdict(finding: Finding, simulated: bool) -> Verdict:

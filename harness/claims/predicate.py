@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from harness.claims.evidence import Cell
@@ -14,11 +14,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out where: a finding, or what is missing for one."""
+    """What came out where: a finding, or what is missing for one.
+
+    `is_existential`: one cell is enough for it, so that others that are missing undo no success and may undo a failure.
+    """
 
     where: str
     finding: Finding | None = None
     missing: str = ""
+    is_existential: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,6 @@ class Predicate(Protocol):
         """Whether nothing can be said if one of the claim's cells is not there."""
         return False
 
-    @property
-    def is_existential(self) -> bool:
-        """Whether one cell is enough, so that others that are missing undo no success and may undo a failure."""
-        return False
-
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         """The outcomes over the cells that are there; a claim's cells in its order."""
 
@@ -63,7 +62,9 @@ def in_each(cells: Sequence[Cell], test: Callable[[Cell], Finding]) -> list[Outc
     return [_tried(cell.name, lambda cell=cell: test(cell)) for cell in cells]
 
 
-def together(cells: Sequence[Cell], read: Callable[[Cell], T], test: Callable[[list[T]], Finding]) -> list[Outcome]:
+def together(
+    cells: Sequence[Cell], read: Callable[[Cell], T], test: Callable[[list[T]], Finding], is_existential: bool = False
+) -> list[Outcome]:
     """One outcome for all cells that can be read, and one for each that cannot."""
     found: list[tuple[str, T]] = []
     missing: list[Outcome] = []
@@ -74,7 +75,8 @@ def together(cells: Sequence[Cell], read: Callable[[Cell], T], test: Callable[[l
             missing.append(Outcome(cell.name, missing=str(why)))
     if not found:
         return missing
-    return [_tried("; ".join(name for name, _ in found), lambda: test([value for _, value in found])), *missing]
+    tried = _tried("; ".join(name for name, _ in found), lambda: test([value for _, value in found]))
+    return [replace(tried, is_existential=is_existential), *missing]
 
 
 def once(cells: Sequence[Cell], test: Callable[[], Finding]) -> list[Outcome]:

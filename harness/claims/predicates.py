@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harness.claims.curves import RiseAndFall, Rising
@@ -89,12 +89,15 @@ class Order(Predicate):
 
 @dataclass(frozen=True)
 class Ratio(Predicate):
-    """One number over another is within limits, in each cell; once, if a term names its cell."""
+    """One number over another is within limits, in each cell; once, if a term names its cell. And it is below another limit in
+    one cell at least.
+    """
 
     over: Term
     under: Term
     at_least: float | None = None
     at_most: float | None = None
+    somewhere_below: float | None = None
 
     @property
     def needs_all(self) -> bool:
@@ -105,10 +108,21 @@ class Ratio(Predicate):
             ratio = _over(self.over, self.under, cell, cells)
             return within(ratio, self.at_least, self.at_most)
 
-        return once(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
+        outcomes = once(cells, lambda: test(cells[0])) if self.needs_all else in_each(cells, test)
+        return outcomes if self.somewhere_below is None else [*outcomes, *self._below(cells, self.somewhere_below)]
+
+    def _below(self, cells: Sequence[Cell], limit: float) -> list[Outcome]:
+        """That of all cells that can be read."""
+
+        def test(ratios: list[Reading]) -> Finding:
+            return any_of([greater(Reading(limit, limit, limit), ratio) for ratio in ratios])
+
+        outcomes = together(cells, lambda cell: _over(self.over, self.under, cell, cells), test, is_existential=True)
+        return [replace(outcome, where=f"below {limit:g} in one cell at least") for outcome in outcomes if outcome.finding]
 
     def __str__(self) -> str:
-        return f"{self.over} over {self.under} is {_limits(self.at_least, self.at_most)}"
+        below = "" if self.somewhere_below is None else f", and below {self.somewhere_below:g} in one cell at least"
+        return f"{self.over} over {self.under} is {_limits(self.at_least, self.at_most)}{below}"
 
 
 @dataclass(frozen=True)
@@ -120,10 +134,6 @@ class Somewhere(Predicate):
     at_least: float | None = None
     at_most: float | None = None
 
-    @property
-    def is_existential(self) -> bool:
-        return True
-
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def read(cell: Cell) -> Reading:
             return self.over.read(cell, cells) if self.under is None else _over(self.over, self.under, cell, cells)
@@ -131,7 +141,7 @@ class Somewhere(Predicate):
         def test(readings: list[Reading]) -> Finding:
             return any_of([within(reading, self.at_least, self.at_most) for reading in readings])
 
-        return together(cells, read, test)
+        return together(cells, read, test, is_existential=True)
 
     def __str__(self) -> str:
         what = str(self.over) if self.under is None else f"{self.over} over {self.under}"
@@ -186,10 +196,6 @@ class BestVaries(Predicate):
     arms: tuple[str, ...]
     quantity: str = "throughput"
 
-    @property
-    def is_existential(self) -> bool:
-        return True
-
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(tables: list[dict[str, Reading]]) -> Finding:
             if len(tables) < 2:
@@ -197,7 +203,9 @@ class BestVaries(Predicate):
             best = {max(table, key=lambda arm: table[arm].value) for table in tables}
             return Finding(len(best) > 1, _varies_throughout(tables))
 
-        return together(cells, lambda cell: {arm: cell.read(self.quantity, arm) for arm in self.arms}, test)
+        return together(
+            cells, lambda cell: {arm: cell.read(self.quantity, arm) for arm in self.arms}, test, is_existential=True
+        )
 
     def __str__(self) -> str:
         return f"which of {_listed(self.arms)} has the highest {words(self.quantity)} is not the same in all cells"

@@ -24,7 +24,7 @@ to one."""
 
 LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",
-    Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some.",
+    Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or levels of some.",
     Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
     Verdict.UNDECIDED: "intervals or single runs do not agree on an answer, a run ended before it had settled, or the one cell "
     "that is enough may be missing.",

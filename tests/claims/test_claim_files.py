@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 
 import pytest
 import yaml
 
 from harness.checked_yaml import SCHEMAS
 from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
+from harness.claims.evaluate import Verdict, evaluate
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.config import ROOT, load_config
 from harness.errors import UserError
+from tests.claims.made import LOCAL, arm, periods, tables, throughput
 
 CLAIMS = [claim for paper in papers().values() for claim in paper.claims]
 CHECKED = [claim for claim in CLAIMS if claim.check is not None]
@@ -84,6 +86,23 @@ def test_its_experiments_have_its_arms(claim, paper_profile):
             named = {"elastic": "dynamic-elastic", "static": "dynamic-1", "shares": "share-50"}.get(word, word)
             named = re.sub("^static-", "dynamic-", re.sub("^share-(.*)", r"dynamic-elastic-queued-\1pct", named))
             assert any(arm.startswith(named) for arm in arms), (word, wanted.experiment)
+
+
+@pytest.mark.parametrize("name", ["m19-3.3-factor-of-zero", "m19-4.1-fewer-threads"])
+def test_what_is_said_to_be_less_is_not_reproduced_if_it_is_the_same(name):
+    (asked,) = chosen([name])
+    wanted = asked.cells[0]
+    topology, *parameters = wanted.parameters.items()
+    cell = ",".join([topology[1], *(f"{key}={value}" for key, value in parameters)])
+    arms = ("multilevel-middleware19", "multilevel-middleware19-satisfied", "dynamic-elastic")
+    rows = [arm(each, 10, half=0, level=4.0, level_lo=4.0, level_hi=4.0) for each in arms]
+    runs = [
+        periods([1, 2, 4, *[4] * 12], arm=each, cell=cell, experiment=wanted.experiment, queued_ports=[0.0] * 15)
+        for each in arms
+    ]
+    held = tables(throughput({cell: rows}, LOCAL, wanted.experiment), timeline=runs)
+    *_, result = evaluate([replace(asked, cells=(wanted,))], held)
+    assert result.verdict is Verdict.NOT_REPRODUCED
 
 
 def test_the_experiments_of_all_claims_are_known():

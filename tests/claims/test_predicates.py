@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.claims.curves import RiseAndFall, Rising
@@ -70,6 +72,22 @@ def test_a_ratio_is_open_if_a_limit_lies_within_its_range():
     assert findings(Ratio(Term("dedicated"), Term("manual"), at_least=0.5), cell) == [MAYBE]
 
 
+@pytest.mark.parametrize(
+    ("dedicated", "found"), [((10, 10), [YES, YES, NO]), ((10, 9), [YES, YES, YES]), ((11, 9), [NO, YES, YES])]
+)
+def test_a_ratio_may_have_to_be_below_a_limit_in_one_cell_at_least(dedicated, found):
+    both = cells({cost: three(10, rate, 1, half=0) for cost, rate in zip(("1", "100"), dedicated, strict=True)})
+    ratio = Ratio(Term("dedicated"), Term("manual"), at_most=1, somewhere_below=1)
+    assert findings(ratio, *both) == found
+    assert [outcome.is_existential for outcome in ratio.judge(both)] == [False, False, True]
+
+
+def test_what_cannot_be_read_is_told_once_of_a_ratio_with_two_limits():
+    both = cells({"1": three(10, 9, 1, half=0), "100": [arm("manual", 10, half=0)]})
+    ratio = Ratio(Term("dedicated"), Term("manual"), at_most=1, somewhere_below=1)
+    assert findings(ratio, *both) == [YES, "no arm dedicated in pipeline, cost 100", YES]
+
+
 def test_a_ratio_between_two_cells_is_one_outcome():
     found = cells({"1": three(10, 1, 1, half=0), "100": three(30, 1, 1, half=0)})
     ratio = Ratio(Term("manual", cell=1), Term("manual", cell=0), at_least=3)
@@ -126,10 +144,20 @@ def levels(*means: float, half: float = 0.0) -> list[dict]:
 
 @pytest.mark.parametrize(
     ("means", "finding"),
-    [((10, 20, 30, 5), YES), ((10, 9.5, 30, 5), YES), ((10, 9.4, 30, 5), NO), ((10, 20, 18, 40), NO), ((10, 9.8, 10, 5), NO)],
+    [
+        ((10, 20, 30, 5), YES),
+        ((10, 9.5, 30, 5), YES),
+        ((10, 9.4, 30, 5), NO),
+        ((10, 20, 18, 40), NO),
+        ((10, 9.8, 10, 5), NO),
+    ],
 )
 def test_rising_allows_dips_up_to_its_tolerance_and_looks_no_further_than_it_says(means, finding):
     assert findings(Rising(up_to=4, tolerance=0.05), one_cell(*levels(*means))) == [finding]
+
+
+def test_small_dips_of_rising_add_up():
+    assert findings(Rising(up_to=16, tolerance=0.05), one_cell(*levels(100, 96, 92, 89, 130), venue=XEON)) == [NO]
 
 
 def test_rising_may_begin_at_0():
@@ -145,11 +173,19 @@ def test_rising_looks_no_further_than_the_machine_has_cpus():
     cell = one_cell(*levels(10, 20, 30, 40, 5))
     assert LOCAL.cpus == 8
     assert findings(Rising(up_to=64), cell) == [YES]
-    assert findings(Rising(up_to=64), one_cell(*levels(10, 20, 30, 40, 5), venue=XEON)) == [NO]
+    assert findings(Rising(up_to=16), one_cell(*levels(10, 20, 30, 40, 5), venue=XEON)) == [NO]
 
 
 def test_two_levels_are_enough_to_rise():
     assert findings(Rising(up_to=2), one_cell(*levels(10, 20))) == [YES]
+
+
+def test_levels_that_rising_should_have_and_has_not_are_a_gap():
+    few = one_cell(arm("dynamic-1", 10, half=0), arm("dynamic-16", 40, half=0), arm("dynamic-176", 90, half=0), venue=XEON)
+    assert findings(Rising(up_to=64), few) == [YES, "no fixed level of 2, 4, 8, 32, 64 threads in pipeline, cost 1"]
+    six = replace(LOCAL, cpus=6)
+    whole = one_cell(*(arm(f"dynamic-{level}", level, half=0) for level in (1, 2, 4, 6)), venue=six)
+    assert findings(Rising(up_to=64), whole) == [YES]
 
 
 def test_rising_needs_two_levels():
@@ -166,6 +202,8 @@ def test_rising_needs_two_levels():
         ((10, 30, 30, 30), YES),
         ((10, 30, 20, 21), YES),  # up by 5 % again
         ((10, 30, 20, 25), NO),
+        ((100, 96, 92, 89, 130), NO),  # each dip is small, all of them together are none
+        ((10, 130, 89, 92, 96), NO),
         ((20, 10, 30, 20), NO),
         ((20, 19, 30, 20), YES),
     ],
@@ -240,6 +278,7 @@ def test_switches_are_compared_by_the_second_whatever_the_windows():
         (Order(("manual",), "final_level"), "final level of manual falls from cell to cell"),
         (Ratio(Term("elastic"), Term("static"), 0.5, 1), "elastic over static is from 0.5 to 1"),
         (Ratio(Term("elastic", "ramp", 0), Term("elastic"), 2), "elastic (ramp) in cell 1 over elastic is at least 2"),
+        (Ratio(Term("a"), Term("b"), None, 1, 0.9), "a over b is at most 1, and below 0.9 in one cell at least"),
         (Within(("static",), "best_level", at_most=4), "best level of static is at most 4"),
         (Within(("manual",), "final_level", 1, None, True), "final level for each CPU of manual is at least 1"),
         (Trend(Term("a"), Term("b"), "rising"), "a over b is rising from cell to cell"),

@@ -83,6 +83,16 @@ def test_what_shall_hold_in_one_cell_at_least_is_undone_by_no_missing_cell_and_m
     assert result.why
 
 
+@pytest.mark.parametrize(
+    ("dedicated", "verdict"), [(9, Verdict.IN_PART), (10, Verdict.UNDECIDED), (11, Verdict.NOT_REPRODUCED)]
+)
+def test_of_two_limits_the_one_of_all_cells_is_met_in_part_and_the_one_of_some_cell_may_be_in_a_missing_one(dedicated, verdict):
+    check = Ratio(Term("dedicated"), Term("manual"), at_most=1, somewhere_below=1)
+    [result] = evaluate([claim(check=check, machines=("xeon",))], tables(on(XEON, c1=pair(dedicated))))
+    assert result.verdict is verdict
+    assert (result.sensitivity is Sensitivity.NONE) == (verdict is Verdict.UNDECIDED)
+
+
 def test_a_claim_without_a_cell_has_no_data():
     [result] = evaluate([claim(costs=(7,), machines=("xeon",))], tables(on(XEON, c1=pair(20))))
     assert (result.verdict, result.why) == (Verdict.NO_DATA, "no cell pipeline, cost 7 in pldi17_fig9")
