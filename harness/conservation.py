@@ -19,7 +19,7 @@ def of_tuples(
     left_at: Sequence[int],
     held_by: Sequence[int],
 ) -> list[str]:
-    """Operators that executed or have waiting more or fewer tuples than were submitted to them.
+    """Operators that executed or have waiting more or fewer tuples than were submitted to them, or lost some.
 
     `processed`: tuples that each operator executed; `emitted`: those that went on, of operators that may drop or hold them;
     `sent`: by operator and output port, of operators that choose the port by the tuple; `left_at`: tuples queued or given
@@ -43,8 +43,8 @@ def of_tuples(
         accounted = processed[index] + left_at[index]
         if arriving[index] != accounted:
             problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-        if operator.kind == "merge" and processed[index] != held_by[index] + emitted[index]:
-            problems.append(f"merge {operator.name!r} did not pass on what it got")
+        if operator.kind in DROPPING and operator.preserves and processed[index] != held_by[index] + emitted[index]:
+            problems.append(f"{operator.kind} {operator.name!r} did not pass on what it got")
     return problems
 
 

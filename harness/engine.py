@@ -75,7 +75,7 @@ class Totals:
     order_violations: int  # tuples that a sink saw after a later one of the same path (ORDER)
     order_checked: bool  # False if the graph has too many paths to tell them apart
     checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
-    conservation: Sequence[str] = field(default_factory=tuple)  # operators that got more or fewer tuples than were sent
+    conservation: Sequence[str] = field(default_factory=tuple)  # operators that got too many or too few tuples, or lost some
     latency_counts: Sequence[int] = field(default_factory=tuple)  # sink latency histogram
     latency_max_ns: int = 0
     stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
