@@ -73,7 +73,7 @@ class Totals:
     processed: Sequence[int]  # tuples through each operator, in the graph's order
     drained: bool  # every port saw its final punctuation
     order_violations: int  # tuples that a sink saw after a later one of the same path (ORDER)
-    order_checked: bool  # False if the graph has too many paths to tell them apart
+    order_checked: bool  # False if somewhere there are too many paths, or no order on them
     checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
     conservation: Sequence[str] = field(default_factory=tuple)  # operators that got too many or too few tuples, or lost some
     latency_counts: Sequence[int] = field(default_factory=tuple)  # sink latency histogram

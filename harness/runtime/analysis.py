@@ -7,7 +7,8 @@
   then.
 * Which way a tuple came. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other end):
   streams into a port add different amounts to a tuple's path, and sinks check the order of each path. Branches between a split
-  and the merge that restores its order are one path. More than 2^20 paths are not told apart.
+  and the merge that restores its order are one path; what a control port gets from where they have joined before the merge is
+  in no order. More than 2^20 paths are not told apart.
 * How deep calls and nested drains can go: along the graph's longest path, so the stack of each thread is sized by that.
 
 A stream is a tuple (source operator, output port, target operator, input port), all by index; `order` is topological.
@@ -40,15 +41,25 @@ def contexts_of(order, incoming, queued):
 
 
 def paths_of(operators, order, incoming):
-    """By operator: how many paths lead to it from the sources (None: too many); by stream: what it adds to a path, if not 0."""
+    """By operator: how many paths lead to it from the sources; by stream: what it adds to a path, if not 0.
+
+    None instead of a number: too many, or there is no order on them.
+    """
     paths = [None] * len(operators)
     steps = {}
     ordered = _between_splits_and_merges(operators, incoming)
+    mixed = set()  # of those: branches have joined before the merge
     for index in order:
         streams = incoming[index]
         if not streams:
             paths[index] = 1
-        elif index in ordered or len(streams) == 1:
+        elif index in ordered:
+            paths[index] = paths[streams[0][0]]
+            if operators[index].kind != "merge" and (len(streams) > 1 or streams[0][0] in mixed):
+                mixed.add(index)
+        elif mixed and any(stream[0] in mixed for stream in streams):
+            continue  # a control port
+        elif len(streams) == 1:
             paths[index] = paths[streams[0][0]]
         else:
             total = 0

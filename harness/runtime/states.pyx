@@ -61,8 +61,8 @@ cdef class States:
     cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t ahead) except -1:
         """Make the state of `operator`, a harness.graph.Operator.
 
-        `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or None. `changed`: an operator upstream
-        may have changed values. `ahead`: how many tuples may reach a merge before the one that is next.
+        `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or None: order is not checked. `changed`: an
+        operator upstream may have changed values. `ahead`: how many tuples may reach a merge before the one that is next.
         """
         kind = operator.kind
         if kind == "source":

@@ -6,7 +6,7 @@ import pytest
 
 from harness.engine import open_engine
 from harness.graph import Graph
-from harness.models import Dynamic, Manual
+from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import MODELS, chain, run_to_end
 
 
@@ -76,3 +76,33 @@ def test_more_sources_than_there_are_slots_for_when_it_is_cut_short_are_no_overt
     engine.sample(0.3)
     totals = engine.stop(drain=False, timeout_s=5.0)
     assert totals.error is None and totals.correct, totals
+
+
+def joined_before_the_merge(between: int, inside: bool) -> Graph:
+    """Both ways of a split lead to one operator, which leads to the merge; a control port is fed from between or behind it."""
+    graph = Graph("joined", 8)
+    head, split, join, merge = graph.work("head", 1), graph.split("split", 2), graph.work("join", 1), graph.merge("merge")
+    graph.connect(graph.source("source", window=100), head)
+    graph.connect(head, split)
+    for port in range(2):
+        graph.connect(split.output(port), join)
+    last = chain(graph, join, between)
+    graph.connect(last, merge)
+    graph.connect(merge, graph.sink("sink"))
+    graph.connect(last if inside else merge, graph.control(head))
+    return graph
+
+
+@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
+@pytest.mark.parametrize("between", [0, 2])
+def test_a_control_port_fed_from_where_branches_have_joined_sees_no_order_that_could_be_violated(
+    between: int, model: Model
+) -> None:
+    totals = run_to_end(joined_before_the_merge(between, inside=True), model, 1000)
+    assert totals.correct and totals.drained, totals
+    assert not totals.order_checked
+
+
+def test_a_control_port_fed_from_the_merge_is_checked() -> None:
+    totals = run_to_end(joined_before_the_merge(1, inside=False), Manual(), 1000)
+    assert totals.correct and totals.order_checked

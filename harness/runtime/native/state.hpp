@@ -211,7 +211,7 @@ struct NativeState {
 
 struct SinkState {
   uint64_t* next_of_path;  // by path: the smallest sequence number that may come next
-  uint32_t paths;          // 0: too many to tell apart, order is not checked
+  uint32_t paths;          // 0: order is not checked
   bool check_value;        // false behind an operator that may change it
   uint64_t fingerprints;
   uint64_t violations;
