@@ -1,8 +1,10 @@
 # users.pyx - operators whose logic is a user's: a compiled function or a Python callable.
 #
-# Neither is trusted to return soon, or ever. So before each call this thread hands on what others could wait for, and Worker::at tells
-# where it is (pool.pyx, and the account of a run that had to be cut short). What they do to tuples shows in the oracle, unless they were
-# declared to drop or change some. A run that is cut short waits for one call of theirs, not for the rest of a batch.
+# Neither is trusted to return soon, or ever. So before a batch this thread hands on what others could wait for, and Worker::at tells
+# where it is (pool.pyx, and the account of a run that had to be cut short). A callable's tuple goes on before the next call; those of a
+# compiled function, which may be cheap, stay in its hands until one is dropped or the batch ends: it must not wait for them
+# (docs/operators.md). What they do to tuples shows in the oracle, unless they were declared to drop or change some. A run that is cut
+# short waits for one call of theirs, not for the rest of a batch.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
@@ -53,7 +55,7 @@ cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noex
 
 
 cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """A C function. Tuples that it passes on stay in runs: neighbours go on together."""
+    """A C function. Tuples that it passes on stay in runs: neighbours go on together, and not before the last of them is done."""
     cdef NativeState* state = <NativeState*> op.own
     cdef size_t stride = worker.run.stride
     cdef double control = control_value(op)
