@@ -120,6 +120,8 @@ cdef class RuntimeEngine:
         cdef int error
         if self.started:
             raise UserError("an engine runs once: start was called a second time")
+        if self.totals is not None:
+            raise UserError("an engine runs once: start was called after stop")
         self.started = True
         self.started_ns = now_ns()
         self.before = self._read()

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import psutil
 import pytest
 
 from harness.engine import open_engine
@@ -95,6 +96,17 @@ def test_stop_twice_gives_the_same_account() -> None:
 def test_an_engine_that_never_started_stops_with_nothing_done() -> None:
     totals = open_engine(pipeline(), Dynamic(2)).stop(drain=True, timeout_s=5.0)
     assert (totals.sent, totals.received, totals.drained) == (0, 0, False)
+
+
+@pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)
+def test_an_engine_that_was_stopped_does_not_start(model: Model) -> None:
+    engine = open_engine(pipeline(), model)
+    totals = engine.stop(drain=False, timeout_s=5.0)
+    before = psutil.Process().num_threads()
+    with pytest.raises(UserError, match="an engine runs once: start was called after stop"):
+        engine.start()
+    assert psutil.Process().num_threads() == before
+    assert engine.stop(drain=False, timeout_s=5.0) is totals
 
 
 def test_an_engine_starts_once() -> None:
