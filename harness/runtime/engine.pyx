@@ -236,6 +236,8 @@ cdef class RuntimeEngine:
         )
 
     def since_sample(self):
+        if not self.started:
+            raise UserError("since_sample was called before start")
         seconds = (now_ns() - self.started_ns) / 1e9 - self.before["time_s"]
         return seconds, self._submitted() - self.before["submitted"]
 

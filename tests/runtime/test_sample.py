@@ -90,8 +90,11 @@ def test_the_latency_of_a_slow_chain_is_at_least_its_work() -> None:
 
 
 def test_sampling_before_the_start_is_refused() -> None:
-    with pytest.raises(UserError, match="before start"):
-        open_engine(pipeline(), Manual()).sample(0.1)
+    engine = open_engine(pipeline(), Manual())
+    with pytest.raises(UserError, match=r"^sample was called before start"):
+        engine.sample(0.1)
+    with pytest.raises(UserError, match=r"^since_sample was called before start"):
+        engine.since_sample()
 
 
 def test_the_build_says_how_it_was_made_and_a_flop_takes_time() -> None:
