@@ -19,7 +19,7 @@ cdef class Plan:
     cdef readonly uint32_t minimum_threads  # FREE
     cdef readonly uint32_t pool_threads     # at the start
     cdef readonly uint32_t capacity         # tuples a queue, of scheduled ports if there are any; 0 if there are no queues
-    cdef uint32_t threaded_capacity         # the same of threaded ports whose capacity nobody gave
+    cdef uint32_t threaded_capacity         # the same of threaded ports, those threaded by hand only if there are no others
     cdef Route* routes
     cdef Target* targets
     cdef Target** owed

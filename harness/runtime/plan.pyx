@@ -122,19 +122,19 @@ cdef class Plan:
         paths, steps = paths_of(self.operators, order, incoming)
         # one thread alone executes what is in the context of a source or of a threaded port, and so may put wake-ups off
         lazy = [kind == "source" or kind == "port" and not scheduled[which] for kind, which in context]
-        self._size_queues(queues)
+        self._size_queues(queues, graph.threaded)
         self._make_operators(order, outgoing, incoming, steps, locked, lazy, copies, ns_per_flop)
         self._make_ports(queues, incoming, locked, context, begins_queued(graph, model))
         self._make_states(order, incoming, queued, queues, number, paths, limit)
         self._make_workers(graph, pool_of(graph, model, cpus).threads, order, outgoing, queued, scheduled, lazy)
         self.set_batches()
 
-    def _size_queues(self, queues):
-        """Number the queues, choose the capacity of those that have none, and reserve the memory of all."""
+    def _size_queues(self, queues, by_hand):
+        """Number the queues, choose the capacity of those that have none, and reserve the memory of all. `by_hand`: ports threaded so."""
         cdef size_t stride = self.run.stride
         self.queue_of_port = []
         threaded = scheduled = given = 0
-        for queue in queues:
+        for port, queue in zip(self.input_ports, queues, strict=True):
             if queue.kind is Queue.CALLED:
                 self.queue_of_port.append(None)
                 continue
@@ -142,7 +142,10 @@ cdef class Plan:
             self.run.port_count += 1
             if queue.capacity is not None:
                 given += queue.capacity
-                self.capacity = self.threaded_capacity = queue.capacity
+                if queue.kind is Queue.SCHEDULED:
+                    self.capacity = queue.capacity
+                elif port not in by_hand or self.threaded_capacity == 0:
+                    self.threaded_capacity = queue.capacity
             elif queue.kind is Queue.SCHEDULED:
                 scheduled += 1
             else:
@@ -151,11 +154,13 @@ cdef class Plan:
             return
         most = max(2, QUEUE_MEMORY // (max(threaded + scheduled, 1) * stride))
         if threaded:
-            self.capacity = self.threaded_capacity = min(DEFAULT_QUEUE_CAPACITY, most)
+            self.threaded_capacity = min(DEFAULT_QUEUE_CAPACITY, most)
         if scheduled:
             cache = QUEUE_CACHE if all(map(_is_cheap, self.operators)) else QUEUE_MEMORY
             fitting = cache // (scheduled * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
             self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, fitting), most)
+        if self.capacity == 0:
+            self.capacity = self.threaded_capacity
         self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
         slots = f" for {self.run.port_count} queues of {stride}-byte slots"
         self._check_memory(f"queue_capacity {self.capacity}", self.memory_bytes, slots)

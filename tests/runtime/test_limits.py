@@ -44,6 +44,25 @@ def test_queues_are_by_default_as_long_as_a_cache_holds_all_of_them_and_memory_a
     assert capacity(100, 2**20, Dedicated()) == 20
 
 
+@pytest.mark.parametrize(
+    ("model", "capacity"),
+    [
+        (Dynamic(2, queue_capacity=500), 500),
+        (Dynamic(2), 1000),
+        (Dedicated(queue_capacity=500), 500),
+        (Dedicated(), 1000),
+        (Manual(), 10),
+    ],
+)
+@pytest.mark.parametrize("threaded", ["work0", "sink"])
+def test_the_capacity_that_is_told_is_the_models_also_beside_a_port_threaded_by_hand(
+    threaded: str, model: Model, capacity: int
+) -> None:
+    graph = pipeline(2, payload=0)
+    graph.threaded_port(graph.operators[threaded], 10)
+    assert open_engine(graph, model).queue_capacity == capacity
+
+
 def test_queues_that_cannot_fit_in_memory_are_refused_by_name() -> None:
     with pytest.raises(UserError, match=r"queue_capacity 1048576 needs [\d,]+ MiB for 1001 queues"):
         open_engine(pipeline(1000, payload=2**20), Dynamic(1, queue_capacity=2**20))
