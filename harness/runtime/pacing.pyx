@@ -5,7 +5,7 @@
 # source that is late sends what is due as fast as it can. The schedule is a row of stretches, gone through again and again: tuples at even
 # distances, full speed, or silence. Stretches follow each other in intended time too, except that one at full speed ends by the clock.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport INT64_MAX, int64_t, uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport Pace, SourceState, Worker, now_ns, sharpen_timer, slot
@@ -18,42 +18,37 @@ cdef enum:
 cdef uint32_t due(Worker* worker, SourceState* source, uint32_t most) noexcept nogil:
     """Wait until a tuple is due; how many are, up to `most`, their times in the source's buffer. 0: look again, it may be over."""
     cdef Pace* pace
-    cdef int64_t now = now_ns(), at
+    cdef int64_t now = now_ns(), at, end, until
     cdef uint32_t count = 0
     if source.pace_began_ns == 0:
         source.pace_began_ns = now
         sharpen_timer()
     pace = &source.paces[source.pace]
+    end = source.pace_began_ns + pace.length_ns if pace.length_ns > 0 else INT64_MAX
+    until = end
     if pace.gap_ns > 0:
         while count < most:
             at = source.pace_began_ns + <int64_t> (source.pace_sent * pace.gap_ns)
-            if at > now or is_past(source, pace, at):
+            until = min(at, end)
+            if at > now or at >= end:
                 break
             slot(source.buffer, worker.run.stride, count).born_ns = at
             source.pace_sent += 1
             count += 1
         if count > 0:
             return count
-        if not is_past(source, pace, at):
-            sleep_until(worker, at, now)
-            return 0
-    elif pace.gap_ns == 0:
-        if not is_past(source, pace, now):
-            for count in range(1, most):
-                slot(source.buffer, worker.run.stride, count).born_ns = 0
-            source.buffer.born_ns = now
-            return most
-    elif not is_past(source, pace, now):
-        sleep_until(worker, source.pace_began_ns + pace.length_ns if pace.length_ns > 0 else now + LONGEST_SLEEP_NS, now)
+    elif pace.gap_ns == 0 and now < end:
+        for count in range(1, most):
+            slot(source.buffer, worker.run.stride, count).born_ns = 0
+        source.buffer.born_ns = now
+        return most
+    if now < end:
+        sleep_until(worker, until, now)
         return 0
-    source.pace_began_ns += pace.length_ns
+    source.pace_began_ns = end
     source.pace_sent = 0
     source.pace = source.pace + 1 if source.pace + 1 < source.pace_count else 0
     return 0
-
-
-cdef bint is_past(SourceState* source, Pace* pace, int64_t time_ns) noexcept nogil:
-    return pace.length_ns > 0 and time_ns >= source.pace_began_ns + pace.length_ns
 
 
 cdef void sleep_until(Worker* worker, int64_t time_ns, int64_t now) noexcept nogil:

@@ -80,6 +80,12 @@ def test_a_stretch_at_full_speed_sends_more_than_any_rate_and_ends_by_the_clock(
     assert last.source_tuples == 0
 
 
+def test_a_stretch_begins_when_the_one_before_it_ends_not_when_that_has_sent_its_last_tuple() -> None:
+    engine = started(paced(rates=[(30, 0.01), (30, None)]), Manual())
+    assert engine.sample(0.2).source_tuples == 1
+    assert engine.stop(drain=True, timeout_s=5.0).sent == 1
+
+
 @FIVE
 def test_a_bounded_source_with_a_rate_sends_exactly_its_tuples(model: Model) -> None:
     engine = started(paced(rates=[(0.01, 10_000), (0.01, None), (0.02, 0)]), model, tuples=777)
