@@ -223,7 +223,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t pace_count
         uint32_t pace
         int64_t pace_began_ns
-        uint64_t pace_sent
+        double pace_next
 
     cdef cppclass BurstState:
         uint64_t* ends

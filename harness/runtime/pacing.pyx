@@ -3,7 +3,8 @@
 # Open loop: a tuple has a time at which it is meant to be sent, whatever became of those before it. It is born then, so its latency
 # includes the time for which back-pressure kept the source from sending (else the worst waits would go unseen: coordinated omission). A
 # source that is late sends what is due as fast as it can. The schedule is a row of stretches, gone through again and again: tuples at even
-# distances, full speed, or silence. Stretches follow each other in intended time too, except that one at full speed ends by the clock.
+# distances, full speed, or silence. Stretches follow each other in intended time too, except that one at full speed ends by the clock. What
+# is left at the end of a stretch of the way to its next tuple is left to the next stretch at a rate: short ones do not add up to more.
 
 from libc.stdint cimport INT64_MAX, int64_t, uint32_t
 from libcpp.atomic cimport memory_order_relaxed
@@ -28,12 +29,12 @@ cdef uint32_t due(Worker* worker, SourceState* source, uint32_t most) noexcept n
     until = end
     if pace.gap_ns > 0:
         while count < most:
-            at = source.pace_began_ns + <int64_t> (source.pace_sent * pace.gap_ns)
+            at = source.pace_began_ns + <int64_t> (source.pace_next * pace.gap_ns)
             until = min(at, end)
             if at > now or at >= end:
                 break
             slot(source.buffer, worker.run.stride, count).born_ns = at
-            source.pace_sent += 1
+            source.pace_next += 1.0
             count += 1
         if count > 0:
             return count
@@ -46,7 +47,8 @@ cdef uint32_t due(Worker* worker, SourceState* source, uint32_t most) noexcept n
         sleep_until(worker, until, now)
         return 0
     source.pace_began_ns = end
-    source.pace_sent = 0
+    if pace.gap_ns > 0:
+        source.pace_next -= pace.length_ns / pace.gap_ns
     source.pace = source.pace + 1 if source.pace + 1 < source.pace_count else 0
     return 0
 

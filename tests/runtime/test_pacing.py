@@ -80,6 +80,25 @@ def test_a_stretch_at_full_speed_sends_more_than_any_rate_and_ends_by_the_clock(
     assert last.source_tuples == 0
 
 
+SHORT = {
+    "half a tuple": ([(0.001, 500)], 500),
+    "one and a half": ([(0.0015, 1000)], 1000),
+    "half a tuple, then silence": ([(0.001, 500), (0.001, 0)], 250),
+    "two rates": ([(0.001, 500), (0.001, 1500)], 1000),
+}
+
+
+@pytest.mark.parametrize("case", SHORT)
+def test_stretches_that_are_too_short_for_whole_tuples_do_not_add_up_to_more(case: str) -> None:
+    rates, rate = SHORT[case]
+    begin = time.monotonic()
+    engine = started(paced(rates=rates), Manual())
+    engine.sample(0.4)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct
+    assert 0.5 * rate * 0.4 < totals.sent <= rate * (time.monotonic() - begin) + 1
+
+
 def test_a_stretch_begins_when_the_one_before_it_ends_not_when_that_has_sent_its_last_tuple() -> None:
     engine = started(paced(rates=[(30, 0.01), (30, None)]), Manual())
     assert engine.sample(0.2).source_tuples == 1

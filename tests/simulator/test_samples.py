@@ -185,6 +185,27 @@ def test_bursts_have_their_lengths_and_silence_is_silent() -> None:
     assert sent[1::2] == [pytest.approx(0, abs=40)] * 3
 
 
+@pytest.mark.parametrize(
+    ("rates", "rate"),
+    [
+        ([(1e-3, 500)], 500),
+        ([(1.5e-3, 1000)], 1000),
+        ([(1e-3, 500), (1e-3, 0)], 250),
+        ([(1e-3, 500), (1e-3, 1500)], 1000),
+    ],
+)
+def test_stretches_that_are_too_short_for_whole_tuples_do_not_add_up_to_more(
+    rates: list[tuple[float, float]], rate: int
+) -> None:
+    graph = Graph("short", 8)
+    graph.connect(chain(graph, graph.source("source", rates=rates), 2), graph.sink("sink"))
+    engine = simulated(graph, Manual())
+    samples_of(engine, 0.6, 1)
+    totals = engine.stop(drain=True, timeout_s=1.0)
+    assert totals.sent == pytest.approx(0.6 * rate, abs=1)
+    assert totals.latency_max_ns < 300_000, "and each is sent when it was meant to be, but for the time of a wake-up"
+
+
 def test_a_latency_is_at_least_the_work_on_the_way() -> None:
     engine = simulated(pipeline(2, cost=1_000_000), Manual(), tuples=3)
     samples_of(engine, 1.0, 1)

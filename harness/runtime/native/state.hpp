@@ -167,7 +167,7 @@ struct SourceState {
   uint32_t pace_count;
   uint32_t pace;          // the stretch it is in
   int64_t pace_began_ns;  // when that began, as intended
-  uint64_t pace_sent;     // tuples of it
+  double pace_next;       // where the next tuple at a rate is from there, in distances between tuples
 };
 
 // Bursts of cost: `ends[i]` is the first sequence number (modulo the last one) behind stretch i, whose tuples cost `costs[i]`.

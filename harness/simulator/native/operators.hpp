@@ -312,11 +312,11 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
   if (pace.gap_ps > 0) {
     Count count = 0;
     for (; count < most; ++count) {
-      const int64_t at = source.pace_began + static_cast<int64_t>(static_cast<double>(source.pace_sent) * pace.gap_ps);
+      const int64_t at = source.pace_began + static_cast<int64_t>(source.pace_next * pace.gap_ps);
       until = std::min(at, end);
       if (at > now || at >= end) break;
       source.buffer[count].born_ns = at / static_cast<int64_t>(NANOSECOND) + 1;
-      ++source.pace_sent;
+      source.pace_next += 1.0;
     }
     if (count > 0) co_return count;
   } else if (pace.gap_ps == 0 && now < end) {
@@ -332,7 +332,7 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
     co_return 0;
   }
   source.pace_began = end;
-  source.pace_sent = 0;
+  if (pace.gap_ps > 0) source.pace_next -= static_cast<double>(pace.length_ps) / pace.gap_ps;
   source.pace = source.pace + 1 < source.paces.size() ? source.pace + 1 : 0;
   co_return 0;
 }

@@ -93,7 +93,7 @@ struct Operator {
   std::vector<Pace> paces;
   uint32_t pace = 0;
   int64_t pace_began = 0;
-  uint64_t pace_sent = 0;
+  double pace_next = 0.0;
   // bursts
   std::vector<uint64_t> ends;
   std::vector<uint32_t> costs;
