@@ -77,7 +77,7 @@ class Totals:
     checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
     conservation: Sequence[str] = field(default_factory=tuple)  # operators that got too many or too few tuples, or lost some
     latency_counts: Sequence[int] = field(default_factory=tuple)  # sink latency histogram
-    latency_max_ns: int = 0
+    latency_max_ns: int = 0  # the longest at a sink
     stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
     error: str | None = None  # the exception of an operator that raised
     scheduling: dict[str, int] = field(default_factory=dict)  # drains, waits, pushes, queue switches and so on: sums

@@ -65,7 +65,8 @@ def account_of(Plan plan, bint started, stuck, state):
                 damaged += sink.damaged
                 violations += sink.violations
                 order_checked = order_checked and sink.paths > 0
-                longest = max(longest, sink.latency.longest())
+                if kind == "sink":
+                    longest = max(longest, sink.latency.longest())
             elif kind == "merge":
                 merge = <MergeState*> op.own
                 held_by[i] = merge.held + merge.given_up

@@ -39,7 +39,8 @@ cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stu
             seen += op.fingerprints
             violations += op.violations
             order_checked = order_checked and op.next_of_path.size() > 0
-            longest = max(longest, op.latency.longest())
+            if kind == "sink":
+                longest = max(longest, op.latency.longest())
         elif kind == "merge":
             held_by[i] = op.held + op.given_up
             for place in range(op.slots.size()):

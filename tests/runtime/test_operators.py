@@ -6,6 +6,7 @@ import itertools
 import time
 
 import pytest
+from harness.runtime.engine import latency_bounds_ns
 
 from harness.engine import Totals, open_engine
 from harness.graph import Graph, Operator
@@ -226,6 +227,23 @@ def test_a_loop_through_a_control_port_feeds_back_and_ends(model: Model) -> None
     totals = run_to_end(graph, model, 2000)
     assert totals.drained and totals.correct and totals.received == 2000
     assert 0.0 < latest <= 1999.0
+
+
+def test_latencies_are_those_of_sinks_not_of_control_ports() -> None:
+    def nap(sequence: int, value: float) -> float:
+        time.sleep(0.2)
+        return value
+
+    graph = Graph("late control", 8)
+    head, late = graph.work("head", 1), graph.python("late", nap, preserves=True)
+    graph.connect(graph.source("source"), head)
+    graph.connect(head, graph.sink("sink"))
+    graph.connect(head, late)
+    graph.connect(late, graph.control(head))
+    totals = run_to_end(graph, Manual(), 1)
+    assert totals.correct and totals.received == sum(totals.latency_counts) == 1
+    counted = dict(zip(latency_bounds_ns(), totals.latency_counts, strict=True))
+    assert totals.latency_max_ns <= max(bound for bound, count in counted.items() if count > 0)
 
 
 def test_a_native_operator_reads_its_control_port_too() -> None:

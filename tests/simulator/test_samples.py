@@ -11,7 +11,7 @@ from harness.engine import Engine, Sample
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, chain, pipeline, split_and_join
-from tests.simulator.runs import simulated
+from tests.simulator.runs import run_to_end, simulated
 
 PLACES = [("xeon", "millrace"), ("xeon", "streams-4.2"), ("local", "millrace")]
 MODELS = [Manual(), Dedicated(), Dynamic(2)]
@@ -211,6 +211,18 @@ def test_a_latency_is_at_least_the_work_on_the_way() -> None:
     samples_of(engine, 1.0, 1)
     totals = engine.stop(drain=True, timeout_s=1.0)
     assert totals.latency_max_ns >= 2_000_000 * 3 / 3.4  # multiplies of three cycles at 3.3 GHz
+
+
+def test_latencies_are_those_of_sinks_not_of_control_ports() -> None:
+    graph = Graph("late control", 8)
+    head, late = graph.work("head", 1), graph.work("late", 1_000_000)
+    graph.connect(graph.source("source"), head)
+    graph.connect(head, graph.sink("sink"))
+    graph.connect(head, late)
+    graph.connect(late, graph.control(head))
+    totals = run_to_end(simulated(graph, Manual(), tuples=1))
+    assert totals.correct and sum(totals.latency_counts) == 1
+    assert totals.latency_max_ns < 100_000
 
 
 def test_a_run_that_waits_for_one_slow_operator_sleeps_otherwise() -> None:
