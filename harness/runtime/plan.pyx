@@ -88,8 +88,8 @@ cdef class Plan:
     """Owns all memory of a run.
 
     `graph` is checked; `limit` bounds the tuples of each source (None: no bound); `ns_per_flop` turns busy times into work; `cpus` are
-    those of the machine that it runs on (None: this process's). Raises UserError if the queues would not fit in memory, RunFailed if the
-    system refuses the memory.
+    those of the machine that it runs on (None: this process's). Raises UserError if the queues would not fit in memory, or if no pool is
+    large enough for the graph, RunFailed if the system refuses the memory.
     """
 
     def __cinit__(self, graph, model, limit, ns_per_flop, cpus=None):
@@ -380,6 +380,10 @@ cdef class Plan:
         if self.pool_threads > 0:
             run.ready = new ReadyPorts(run.port_count)
             self.minimum_threads = least_threads(graph)
+            if self.minimum_threads > MAX_THREADS:
+                inputs, name = max([(operator.inputs, operator.name) for operator in self.operators if operator.kind in USERS])
+                rule = f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled (it may block a thread at each)"
+                raise UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
             self.pool_threads = max(self.pool_threads, self.minimum_threads)
         sources = [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
         threaded = [i for i in range(run.port_count) if not run.ports[i].scheduled]

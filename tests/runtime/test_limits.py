@@ -63,6 +63,18 @@ def test_the_capacity_that_is_told_is_the_models_also_beside_a_port_threaded_by_
     assert open_engine(graph, model).queue_capacity == capacity
 
 
+def test_an_operator_that_could_block_more_threads_than_a_pool_has_is_refused_by_name() -> None:
+    graph = Graph("wide", 0)
+    source, user = graph.source("source"), graph.python("user", lambda sequence, value: value, inputs=1024)
+    for port in range(1024):
+        graph.connect(source, user.input(port))
+    graph.connect(user, graph.sink("sink"))
+    for model in (Dynamic(2), Dynamic(2, queued="none")):
+        with pytest.raises(UserError, match=r"^operator 'user': inputs must be at most 1023 of a user's .*, not 1024$"):
+            open_engine(graph, model)
+    assert open_engine(graph, Manual()).threads == 1
+
+
 def test_queues_that_cannot_fit_in_memory_are_refused_by_name() -> None:
     with pytest.raises(UserError, match=r"queue_capacity 1048576 needs [\d,]+ MiB for 1001 queues"):
         open_engine(pipeline(1000, payload=2**20), Dynamic(1, queue_capacity=2**20))
