@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
@@ -198,6 +199,7 @@ cdef class RuntimeEngine:
         while left > 0 and not run.over.load(memory_order_acquire):
             with nogil:
                 run.ended.sleep_for(min(left, 100_000_000), run.over)
+            PyErr_CheckSignals()  # no line of Python is executed here, before which the interpreter would look
             left = deadline - now_ns()
             if not run.over.load(memory_order_acquire):
                 self.pool.review()

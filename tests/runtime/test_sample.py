@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import signal
+import threading
 import time
 
 import pytest
@@ -87,6 +89,19 @@ def test_latency_bounds_grow_and_are_at_most_a_sixteenth_apart() -> None:
 def test_the_latency_of_a_slow_chain_is_at_least_its_work() -> None:
     totals = run_to_end(pipeline(2, cost=1_000_000), Manual(), 3)
     assert totals.latency_max_ns >= 1_000_000  # two million multiplies take longer than half a nanosecond each
+
+
+def test_an_interrupt_ends_a_long_sample() -> None:
+    """As Ctrl-C does; else the sample takes 20 s."""
+    engine = open_engine(pipeline(), Dynamic(2))
+    engine.start()
+    begin = time.monotonic()
+    interrupt = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.sample(20.0)
+    assert time.monotonic() - begin < 10.0
+    assert engine.stop(drain=False, timeout_s=5.0).correct
 
 
 def test_sampling_before_the_start_is_refused() -> None:
