@@ -165,7 +165,8 @@ cdef void suspend(Worker* worker) noexcept nogil:
     worker.rest.store(SUSPENDED, memory_order_release)
     worker.pause.sleep_while(worker.suspended, 1, worker.stop)
     worker.asleep.stop()
-    worker.rest.store(AWAKE, memory_order_relaxed)
+    if not worker.stop.load(memory_order_acquire):  # woken for the end of the run it executes nothing more
+        worker.rest.store(AWAKE, memory_order_relaxed)
 
 
 cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogil:

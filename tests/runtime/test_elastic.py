@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -149,6 +150,19 @@ def test_a_bounded_elastic_run_ends_by_itself() -> None:
     record = run_once(spec)
     validate_record(record)
     assert record["correct"] and record["settled"] and record["tuples_sent"] == 20_000
+
+
+def test_suspended_threads_that_the_end_of_the_run_wakes_do_not_count_as_active() -> None:
+    graph = Graph("bounded", 8)
+    graph.connect(chain(graph, graph.source("source", rate=1000), 3), graph.sink("sink"))
+    engine = open_engine(graph, Dynamic(8), tuples=500)
+    engine.start()
+    engine.set_threads(2)
+    while not engine.finished():
+        engine.sample(5.0)
+    time.sleep(0.1)  # so that they have woken
+    assert engine.sample(0.0).threads_active == 2
+    assert engine.stop(drain=True, timeout_s=5.0).correct
 
 
 # -- utilisation --------------------------------------------------------------------------------------------------------------
