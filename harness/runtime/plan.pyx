@@ -191,6 +191,7 @@ cdef class Plan:
         self.order = <uint32_t*> self.states.block(self.run.operator_count * sizeof(uint32_t))
         self.region_cost = <double*> self.states.block(self.run.operator_count * sizeof(double))
         self.region_room = <uint32_t*> self.states.block(self.run.operator_count * sizeof(uint32_t))
+        flop_ns = None
         for i, index in enumerate(order):
             self.order[i] = index
         for i, operator in enumerate(self.operators):
@@ -200,7 +201,8 @@ cdef class Plan:
             op.factor = 1.0
             op.lock = new mutex() if locked[i] else NULL
             if operator.busy_us > 0:
-                op.cost = _flop_of(operator, ns_per_flop)
+                flop_ns = flop_ns or ns_per_flop()  # measured once, so that equal times are equal work
+                op.cost = _flop_of(operator, flop_ns)
             elif operator.kind in USERS:
                 op.cost = USER_FLOP[operator.kind]
             else:  # of bursts, the highest, for a guess of what a batch takes
@@ -538,9 +540,9 @@ def _is_cheap(operator):
     return operator.cost < COPY_FLOP and not operator.costs and not operator.busy_us
 
 
-def _flop_of(operator, ns_per_flop):
-    """Multiplies that take as long as the operator is busy."""
-    flop = max(1, round(operator.busy_us * 1000 / ns_per_flop()))
+def _flop_of(operator, flop_ns):
+    """Multiplies of `flop_ns` nanoseconds that take as long as the operator is busy."""
+    flop = max(1, round(operator.busy_us * 1000 / flop_ns))
     if flop >= 2**32:
         raise UserError(f"operator {operator.name!r}: busy_us {operator.busy_us:g} is {flop} FLOP on this machine; at most {2**32 - 1}")
     return flop

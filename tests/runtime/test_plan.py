@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from harness.engine import open_engine
 from harness.graph import Graph
 from harness.models import Dedicated, Dynamic, Manual
+from harness.runtime import engine as runtime
 from tests.runtime.shapes import chain, diamond, pipeline, split_and_join, split_fan_out
 
 
@@ -51,3 +54,23 @@ def test_threads_are_the_models() -> None:
     assert open_engine(graph, Manual()).threads == 1
     assert open_engine(graph, Dedicated()).threads == 1 + 7
     assert open_engine(graph, Dynamic(5)).threads == 1 + 5
+
+
+@pytest.mark.parametrize("busy", [0, 1, 5])
+def test_what_a_flop_takes_is_measured_once_if_any_operator_is_busy(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[float] = []
+
+    def ns_per_flop() -> float:
+        measured.append(0.5)
+        return 0.5
+
+    monkeypatch.setattr(runtime, "ns_per_flop", ns_per_flop)
+    graph = Graph("busy")
+    start = chain(graph, graph.source("source"), 1)
+    for index in range(busy):
+        operator = graph.work(f"busy{index}", busy_us=1)
+        graph.connect(start, operator)
+        start = operator
+    graph.connect(start, graph.sink("sink"))
+    open_engine(graph, Manual())
+    assert len(measured) == min(busy, 1)
