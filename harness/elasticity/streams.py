@@ -75,9 +75,14 @@ class Streams(Law):
         """By the mean since the last request, and never at the first one."""
         return SinceLastRequest(CPU_LIMIT)
 
+    def untrust(self, lowest: int) -> None:
+        """Forget the levels from this one up."""
+        for record in self._records[lowest:]:
+            record.trusted = False
+
     def untrust_above(self) -> None:
         """Forget the levels above the present one, as IBM Streams does when it has put queues somewhere (M19 §3.3)."""
-        self._untrust(self._level + 1)
+        self.untrust(self._level + 1)
 
     def rebase(self, throughput: float) -> None:
         """Take this for the present level's first throughput, as IBM Streams does when it has put queues somewhere."""
@@ -92,7 +97,7 @@ class Streams(Law):
                 self._noise -= 1
                 return self._now("throughput off by more than 20 %, taken for noise → stay", "noise")
             self._noise, self._time = NOISE_LIMIT, 0
-            self._untrust(self.bounds.minimum)
+            self.untrust(self.bounds.minimum)
             return self._now("throughput off by more than 20 %: load changed, nothing trusted → stay", "load changed")
         self._records[self._level].note(throughput, self._time)
         self._time += 1
@@ -182,10 +187,6 @@ class Streams(Law):
                 self._below, self._level = power // 2, power
             else:
                 self._below = power
-
-    def _untrust(self, lowest: int) -> None:
-        for record in self._records[lowest:]:
-            record.trusted = False
 
     def _now(self, reason: str, state: str) -> Decision:
         return Decision(self._level, reason, state)

@@ -67,7 +67,7 @@ class Middleware19(MultilevelLaw):
         self._places = places_of_operators(layout)
         self._threads = Streams(bounds, self.cpu)
         self._threads.sensitivity = self.set["sensitivity"]
-        self._threads.untrust_above()  # or a maximum of up to twice the start would count as known to bring nothing
+        self._threads.untrust(bounds.start)  # or a maximum of up to twice the start would count as known to bring nothing
         self._dice = random.Random(self.set["seed"])
         self._level = bounds.start
         self._on: set[int] = set()  # operators with queues, outside a search

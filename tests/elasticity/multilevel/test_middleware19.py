@@ -187,6 +187,13 @@ def test_a_change_in_load_takes_all_queues_away_and_begins_a_search_at_the_prese
     assert counts(after)[-1] == queues
 
 
+def test_where_it_begins_at_its_maximum_throughput_that_stays_is_no_change_in_load():
+    decisions = threads_alone(law(maximum=2), 1.0, 40)
+    assert not {"noise", "load changed"} & set(states(decisions))
+    assert set(states(decisions[10:])) == {"settled"}
+    assert searches(decisions) == [2] and "placing" not in states(decisions[10:])
+
+
 def test_climbs_are_refused_while_the_cpus_are_busier_than_the_limit():
     top = {}
     for limit in (0.8, 0.95):
