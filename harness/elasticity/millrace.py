@@ -181,7 +181,7 @@ class Millrace(Law):
             return None
         before, self._suspect = self._suspect, value
         if before is None or (before - self._expected) * off < 0.0:
-            return level, f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay", "settled"
+            return level, f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay", "noise"
         return self._changed(level, before, value)
 
     def _changed(self, level: int, *values: float) -> tuple[int, str, str]:

@@ -27,11 +27,14 @@ BALANCER = "elastic_load_balance"
 
 Names = tuple[str, ...]
 
-NOT_COUNTED = frozenset(("idle", "crowded"))
+NOT_COUNTED = frozenset(("idle", "crowded", "noise", "waiting"))
 """States of a law that has learnt nothing from a period: it stays, but has not settled."""
 
-LEARNING = "learning"
-"""State of a law that stays and may look elsewhere once more."""
+RESTARTED = "load changed"
+"""State of a law that begins its search anew: for how long it has stayed counts no more."""
+
+UNSETTLED = frozenset(("learning", "searching", "noise", "waiting", RESTARTED))
+"""States of a law that stays and may go elsewhere with the next period."""
 
 SETTLED_PERIODS = 8
 """Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
@@ -93,13 +96,13 @@ class Controller:
 
     @property
     def kept(self) -> int:
-        """Periods in a row after which every law has left its level as it was."""
+        """Periods in a row after which every law has left its level as it was, but for those `NOT_COUNTED`."""
         return min((loop.kept for loop in self._loops()), default=0)
 
     @property
     def settled(self) -> bool:
         """Whether every law has kept its level for `SETTLED_PERIODS`, and none says that it may look elsewhere all the same."""
-        return self.kept >= SETTLED_PERIODS and all(loop.state != LEARNING for loop in self._loops())
+        return self.kept >= SETTLED_PERIODS and all(loop.state not in UNSETTLED for loop in self._loops())
 
     def see(self, sample: Sample) -> Step:
         """Take the next sample; where it ends a period, let the law step and do what it decides. Raises ControlFailed.
@@ -186,7 +189,7 @@ class Loop:
         self.period_s = period_s
         self.level = law.bounds.start
         self.queued: frozenset[int] = frozenset()  # places, of a law that has any
-        self.kept = 0  # periods in a row that have changed neither
+        self.kept = 0  # periods in a row that have changed neither, but for those that say nothing
         self.state = ""  # of the law, after its last step
         self.begin()
 
@@ -228,7 +231,7 @@ class Loop:
         except Exception as error:
             raise ControlFailed(f"law {self.law.name}: {type(error).__name__}: {error}") from error
         self.begin()
-        if decision.threads != self.level or queued != self.queued:
+        if decision.threads != self.level or queued != self.queued or decision.state == RESTARTED:
             self.kept = 0
         elif decision.state not in NOT_COUNTED:
             self.kept += 1

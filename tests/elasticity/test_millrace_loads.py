@@ -39,6 +39,7 @@ def test_a_burst_of_one_period_moves_nothing(factor):
     after = closed_loop(law, peak_at(13), 30, after=[*before, *burst])
     assert {decision.threads for decision in [*burst, *after]} == {before[-1].threads}
     assert "a burst, or another load?" in burst[0].reason
+    assert burst[0].state == "noise"
 
 
 @pytest.mark.parametrize("extreme", [5e-324, 1.7e308])

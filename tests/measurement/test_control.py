@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.engine import Sample
-from harness.graph import Graph
-from harness.measurement.control import ControlFailed, Controller
-from harness.models import Dynamic, Manual
+from harness.graph import Graph, PortId
+from harness.measurement.control import SETTLED_PERIODS, ControlFailed, Controller
+from harness.models import Dynamic, Manual, Multilevel
 
 ELASTIC = Dynamic(elastic=True, maximum=8)
 
@@ -35,6 +35,9 @@ class Doors:
     def set_threads(self, level: int) -> None:
         """See `Engine`."""
         self.levels.append(level)
+
+    def set_queued(self, ports: list[PortId], queued: bool) -> None:
+        """See `Engine`."""
 
     def set_active_ports(self, operator: str, ports: int) -> None:
         """See `Engine`."""
@@ -202,13 +205,59 @@ def test_a_law_that_says_that_it_still_learns_has_not_settled(graph, moment, scr
     made = script()
     controller = Controller(Doors(), graph, ELASTIC, 0.25)
     (law,) = made
-    law.state = "learning"
     for n in range(1, 12):
+        law.state = "learning" if n % 2 else "searching"
         controller.see(moment(0.25 * n))
         assert not controller.settled
     law.state = "settled"
     controller.see(moment(3.0))
     assert controller.settled and controller.kept == 12
+
+
+@pytest.fixture
+def after(graph, moment, script):
+    """`after(states)`: periods kept, and whether the law has settled, after a period in each of its states."""
+
+    def see(states: list[str]) -> list[tuple[int, bool]]:
+        made = script()
+        controller = Controller(Doors(), graph, ELASTIC, 0.25)
+        found = []
+        for n, state in enumerate(states, start=1):
+            made[-1].state = state
+            controller.see(moment(0.25 * n))
+            found.append((controller.kept, controller.settled))
+        return found
+
+    return see
+
+
+@pytest.mark.parametrize("state", ["noise", "waiting", "idle", "crowded"])
+def test_periods_that_say_nothing_bring_no_law_nearer_to_being_settled(after, state):
+    assert after(["settled"] * 7 + [state] * 5 + ["settled"])[6:] == [(7, False)] * 6 + [(8, True)]
+
+
+@pytest.mark.parametrize("state", ["noise", "waiting"])
+def test_a_law_that_may_be_about_to_begin_anew_is_not_settled(after, state):
+    assert after(["settled"] * 8 + [state, "settled"])[7:] == [(8, True), (8, False), (9, True)]
+
+
+def test_a_law_that_begins_anew_has_to_keep_its_level_anew(after):
+    assert after(["settled"] * 8 + ["load changed"] + ["settled"] * 8)[7:] == [
+        (8, True),
+        (0, False),
+        *((kept, kept == 8) for kept in range(1, 9)),
+    ]
+
+
+def test_a_law_that_is_frozen_at_its_maximum_is_not_settled_before_it_begins_anew(graph, moment):
+    """`streams` believes its start to bring nothing, takes that for noise, and then for a change in load."""
+    doors, states, settled = Doors(), [], []
+    controller = Controller(doors, graph, Multilevel(law="streams", minimum=2, maximum=2), 0.25)
+    for n in range(1, 40):
+        states.append(controller.see(moment(0.25 * n, 2)).state)
+        settled.append(controller.settled)
+    begun_anew = states.index("load changed")
+    assert not any(settled[: begun_anew + SETTLED_PERIODS]) and settled[-1]
 
 
 def test_where_nothing_is_elastic_there_is_nothing_to_control(graph, moment):

@@ -339,7 +339,7 @@ class Millrace(MultilevelLaw):
             return self._take_back(place, value, *self._recalled)
         if verdict == "burst":
             reason = f"{math.expm1(min(off, UNTOLD)):+.0%}: a burst, or another load? → stay"
-            return Decision(place[1], reason, "settled", place[0])
+            return Decision(place[1], reason, "noise", place[0])
         assert before is not None
         known = self._another_load(place, 0.5 * (before + value))
         if known is not None:

@@ -55,6 +55,7 @@ def test_a_burst_of_one_period_moves_nothing(factor):
     steps = drive(law_of(surface), lambda period: slower(surface, factor) if period == PERIODS else surface, PERIODS + 10)
     assert len({(step.queued, step.threads) for step in steps[PERIODS - 5 :]}) == 1
     assert "a burst, or another load?" in steps[PERIODS].decision.reason
+    assert steps[PERIODS].decision.state == "noise"
 
 
 @pytest.mark.parametrize("seed", [2, 3, 4])
