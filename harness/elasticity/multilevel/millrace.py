@@ -11,9 +11,10 @@ and what they show is believed less. Levels are at most twice the best one, so t
 before it settles it looks once what queues everywhere bring.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
-back to what was best then; or a new one, for which half of the hypotheses are kept. If the work has moved within the graph it
-searches again, although throughput is what it was. After a long rest it divides the graph anew if the work has moved little by
-little, takes a few looks more and then rests twice as long: so its errors do not last, and looks become ever rarer.
+back to what was best then and to all that it had learnt (`memory`); or a new one, for which half of the hypotheses are kept. If
+the work has moved within the graph it searches again, although throughput is what it was. After a long rest it divides the
+graph anew if the work has moved little by little, takes a few looks more and then rests twice as long: so its errors do not
+last, and looks become ever rarer.
 
 All numbers were chosen on the bench of placements, with other seeds than it is run with; but for those about queues that take
 long to fill (`FILLS`, `BACKLOG`, `SLOW_PRICE`), which were chosen by a few runs of pipelines of 10,000 FLOP on two CPUs.
@@ -31,10 +32,11 @@ from harness.elasticity.law import Bounds, Decision, Reading, Setting
 from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
-from harness.elasticity.multilevel.memory import Load, load_of, remember
+from harness.elasticity.multilevel.memory import Load, remember
 from harness.elasticity.multilevel.options import Options, Placements
 from harness.elasticity.multilevel.outlook import HURTS, Survey
 from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
+from harness.elasticity.multilevel.regions import Vector
 from harness.elasticity.multilevel.watch import Watch
 from harness.elasticity.multilevel.work_shares import MOVED_SHARE, WorkShares, elsewhere
 
@@ -83,7 +85,7 @@ class Millrace(MultilevelLaw):
         self._shares = WorkShares(layout)
         self._generator = np.random.default_rng(SEED)
         self._options: Options | None = None
-        self._fit: Fit | None = None
+        self._odds: Vector | None = None  # of the hypotheses
         self._loads: list[Load] = []
         self._watch: Watch | None = None
         self._last: frozenset[int] = frozenset()  # placement of the period before
@@ -139,7 +141,7 @@ class Millrace(MultilevelLaw):
         if len(reading.costs) != self.layout.operators:
             return False
         busy, pure = len(self.layout.sources) + min(level, len(queued)), 1.0
-        if self._options is not None and self._fit is not None:
+        if self._options is not None and self._odds is not None:
             pure = 1.0 / (1.0 + min(self._hop(), 10.0) * self._options.hops(self._options.row((queued, level))))
         place = (queued, level) if self._still >= PROFILED else None
         return self._shares.add(reading.costs, reading.elapsed_s, busy, pure, place)
@@ -165,16 +167,16 @@ class Millrace(MultilevelLaw):
             if elsewhere or (dearer and self._looks in DIVIDES):
                 self._divide(self._hop())
 
-    def _divide(self, hop: float) -> None:
-        """The options for the shares of the work and the costs of a hop that are believed now."""
+    def _divide(self, hop: float, shares: Vector | None = None) -> None:
+        """The options for what a hop costs, and for shares of the work; None: those that are believed now."""
         self._divided_at, self._divided_for = self._shares.looks, hop
-        self._options = Options(self._graph, self.bounds, self._shares.shares, hop)
+        self._options = Options(self._graph, self.bounds, self._shares.shares if shares is None else shares, hop)
 
     def _hop(self) -> float:
         """What a hop over a queue takes of the time that all work takes, as far as is known."""
-        if self._fit is None:
+        if self._odds is None:
             return self._divided_for
-        return math.exp(float(self._fit.odds @ np.log(np.maximum(self._hypotheses.hop, 1e-12))))
+        return math.exp(float(self._odds @ np.log(np.maximum(self._hypotheses.hop, 1e-12))))
 
     def _drawn(self, count: int) -> Hypotheses:
         work_s = min(max(self._work_s, 1e-12), 1e6)
@@ -192,8 +194,8 @@ class Millrace(MultilevelLaw):
         self._hurt = 0  # periods in a row that brought less than the best configuration
         self._rests = RESTS  # settled periods until it looks once more
         self._rested = 0  # looks that it may take now
-        # Where it was when it took the load for a known one, what that brought, and the evidence there; until it is that load
-        self._recalled: tuple[Place, float, Evidence] | None = None
+        # Where it was when it took the load for a known one, what that brought, and the load before; until it is that load
+        self._recalled: tuple[Place, float, Load] | None = None
 
     def _choose(self, place: Place, why: str = "") -> Decision:
         """Look at another configuration, or settle on the best of those that it has been at."""
@@ -207,7 +209,7 @@ class Millrace(MultilevelLaw):
         threshold = tolerance * tired + FILLS * self._held
         margin = stays * tolerance if place == self._chosen else SAME
         survey = Survey(options, self._evidence, self._hypotheses, self._held)
-        self._fit, view = survey.fit, survey.outlook(row, margin)
+        self._odds, view = survey.fit.odds, survey.outlook(row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):
             count = len(options.level)
@@ -282,10 +284,10 @@ class Millrace(MultilevelLaw):
         assert self._options is not None
         now = self._evidence.mean(self._options.place(best))
         return any(
-            brought < min(load.expected, now) - HOPELESS
+            load.evidence.mean(place) < min(load.expected, now) - HOPELESS
             for load in self._loads
-            for (placed, _), brought in load.seen.items()
-            if placed == queued
+            for place in dict.fromkeys(load.evidence.places)
+            if place[0] == queued and place != load.place
         )
 
     def _may_climb(self) -> bool:
@@ -356,45 +358,56 @@ class Millrace(MultilevelLaw):
         known = [load for load in self._loads if load.explains(self._graph, place, value)]
         if moved:
             known = [load for load in known if elsewhere(self._shares.shares, load.shares) < MOVED_SHARE]
-        if self._settled == place and self._watch is not None and self._options is not None and self._fit is not None:
-            load = load_of(place, self._watch, self._evidence, self._options.shares, self._hypotheses, self._fit)
-            self._loads = remember(self._loads, load)
+        watch, options = self._watch, self._options
+        if self._settled == place and watch is not None and options is not None and self._odds is not None:
+            learnt = self._evidence, options.shares, self._work_s, self._hypotheses, self._odds, self._looks
+            left = Load(place, watch.expected, watch.deviation, *learnt)
+            self._loads = remember(self._loads, left)
             if known and self._recalled is None:  # a load taken for a known one must not lead from one to the next
-                return self._recall(place, value, known[-1])
+                return self._recall(place, value, known[-1], left)
         self._forget(place, value)
         return None
 
     def _forget(self, place: Place, value: float) -> None:
         """A new search: the machine is what it was, the work is not."""
-        fit = self._fit
-        if fit is not None and place in self._evidence.places:
+        odds = self._odds
+        if odds is not None and place in self._evidence.places:
             slower = math.exp(min(max(self._evidence.mean(place) - value, -30.0), 30.0))
             self._work_s *= slower
-            kept = self._generator.choice(len(fit.odds), round(SAME_MACHINE * HYPOTHESES), p=fit.odds)
+            kept = self._generator.choice(len(odds), round(SAME_MACHINE * HYPOTHESES), p=odds)
             known = self._hypotheses.take(kept).jittered(self._generator).slower(slower)
             self._hypotheses = known.and_(self._drawn(HYPOTHESES - len(kept)))
-        self._fit = None
+        self._odds = None
         self._divide(float(np.median(self._hypotheses.hop)))
         self._begin()
 
-    def _recall(self, place: Place, value: float, load: Load) -> Decision:
-        """To the configuration of a load that is known; refused, it is asked for again in each period that shows the load."""
+    def _recall(self, place: Place, value: float, load: Load, left: Load) -> Decision:
+        """To the configuration of a load that is known; refused, it is asked for again in each period that shows the load.
+
+        `left`: the load that it has been until now.
+        """
         options = self._options
         assert options is not None
         row, target = options.row(place), options.row(load.place)
         why = f"load as before, when {self._named(target)} was best"
         if self._climbs(row, target) and not self._may_climb():
             return Decision(place[1], f"{why}, but the CPU limit refuses → stay", "refused", place[0])
-        before = place, value, self._evidence
-        self._begin()
-        self._evidence.add(load.place, load.expected)
-        self._settled, self._recalled = load.place, before
+        self._resume(load)
+        self._divide(self._hop(), load.shares)
+        self._settled = self._chosen = load.place
+        self._recalled = place, value, left
         self._watch = Watch(load.expected, load.deviation, float(self.set["change"]), still=LEARNS)
         return Decision(load.place[1], f"{why} → there", "settled", load.place[0])
 
-    def _take_back(self, place: Place, value: float, before: Place, brought: float, evidence: Evidence) -> Decision:
+    def _resume(self, load: Load) -> None:
+        """What was known under a load."""
+        self._begin()
+        self._evidence, self._looks, self._work_s = load.evidence, load.looks, load.work_s
+        self._hypotheses, self._odds = load.hypotheses, load.odds
+
+    def _take_back(self, place: Place, value: float, before: Place, brought: float, left: Load) -> Decision:
         """Where it was, when it turns out that the load is not the known one and was better off there; a new search begins."""
-        self._evidence = evidence  # of the load before: what has changed since is measured by it
+        self._resume(left)  # what has changed since is measured by it
         self._forget(before, brought)
         self._evidence.add(before, brought)
         self._evidence.add(place, value)

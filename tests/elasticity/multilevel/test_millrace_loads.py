@@ -111,6 +111,30 @@ def test_a_load_that_it_knows_needs_no_search():
     assert any("load as before" in step.decision.reason for step in steps[70:73])
 
 
+def test_loads_that_come_and_go_are_known_each_time():
+    surface = pipeline(cpus=4)
+    loads = [surface, replace(surface, flop_s=1e-11, call_s=1e-10)]
+    law = law_of(surface)
+    steps = drive(law, lambda period: loads[period // 35 % 2], 8 * 35)
+    for begin in range(2 * 35, 8 * 35, 35):
+        before, back = steps[begin - 36], steps[begin + 4]
+        assert any("load as before" in step.decision.reason for step in steps[begin : begin + 3])
+        assert (back.queued, back.threads) == (before.queued, before.threads)
+    assert len(law._loads) == 2
+
+
+def test_a_load_that_it_knows_is_gone_on_with_from_what_was_learnt_under_it():
+    surface = pipeline(cpus=4)
+    loads = [surface, replace(surface, flop_s=1e-11, call_s=1e-10)]
+    law = law_of(surface)
+    steps = drive(law, surface, 35)
+    learnt = law._evidence, law._hypotheses, law._looks, law._work_s
+    steps += drive(law, loads[1], 35, steps)
+    assert law._evidence is not learnt[0] and law._hypotheses is not learnt[1]
+    steps += drive(law, surface, 5, steps)
+    assert (law._evidence, law._hypotheses, law._looks, law._work_s) == learnt
+
+
 def test_work_that_has_moved_is_no_load_as_before_because_throughput_is():
     surface = pipeline(cpus=4)
     law = law_of(surface)
