@@ -90,6 +90,7 @@ class Millrace(MultilevelLaw):
         self._watch: Watch | None = None
         self._last: frozenset[int] = frozenset()  # placement of the period before
         self._still = 0  # periods since queues were switched
+        self._gone = False  # whether some went then
         self._held = 0.0  # share of a period that what a queue holds takes to go through
         self._begin()
 
@@ -109,7 +110,7 @@ class Millrace(MultilevelLaw):
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
         value = math.log(reading.throughput)
-        self._still = 0 if came or went else self._still + 1
+        self._still, self._gone = (0, went > 0) if came or went else (self._still + 1, self._gone)
         if self._drains((queued, level), value):
             return Decision(level, "queues that are gone still drain: says nothing → stay", "idle", queued)
         backlog = FILLED * self.layout.queue_capacity * self._graph.flow.submitted
@@ -132,7 +133,8 @@ class Millrace(MultilevelLaw):
 
     def _drains(self, place: Place, value: float) -> bool:
         """Whether a known configuration, soon after it was gone back to, brings so little that queues must be why."""
-        if self._still >= DRAINS or self._settled == place or not self._evidence.calm(place):
+        settled = self._settled == place and self._recalled is None
+        if self._still >= DRAINS or not self._gone or settled or not self._evidence.calm(place):
             return False
         return value < self._evidence.mean(place) - HOPELESS
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.elasticity import Reading
-from harness.elasticity.multilevel.millrace import PROFILED
+from harness.elasticity.multilevel.millrace import DRAINS, PROFILED
 from harness.elasticity.multilevel.work_shares import WorkShares
 from tests.elasticity.drive import Cpu
 from tests.elasticity.multilevel.surface import drive
@@ -153,7 +153,9 @@ def test_work_that_has_moved_is_no_load_as_before_because_throughput_is():
     assert not any("load as before" in reason for reason in reasons)
 
 
-def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts():
+@pytest.mark.parametrize(("factor", "periods"), [(1.7, 1), (5.0, 1 + DRAINS)])
+def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts(factor, periods):
+    """Where it brings less than half, queues that are gone may be why, for a while."""
     surface = pipeline(cpus=4)
     other = replace(surface, flop_s=1e-11, call_s=1e-10)
     law = law_of(surface)
@@ -162,13 +164,32 @@ def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts():
         steps += drive(law, surface, 1, steps)
         assert len(steps) < 75
     left = steps[-1].queued, steps[-1].threads
-    third = slower(surface, 5.0)
-    steps += drive(law, third, 2, steps)
+    third = slower(surface, factor)
+    steps += drive(law, third, periods + 1, steps)
     assert (steps[-2].queued, steps[-2].threads) == (steps[34].queued, steps[34].threads) != left
     assert (steps[-1].queued, steps[-1].threads) == left
     assert steps[-2].decision.reason.startswith("not that load, and ")
     steps += drive(law, third, 2 * PERIODS, steps)
     assert steps[-1].throughput >= 0.93 * max(step.throughput for step in steps[-2 * PERIODS :])
+
+
+@pytest.mark.parametrize(("drains", "stays"), [(1, True), (3, True), (4, False)])
+def test_a_load_that_it_knows_is_not_judged_while_queues_that_are_gone_drain(drains, stays):
+    surface = pipeline(cpus=4)
+    other = replace(surface, flop_s=1e-13, call_s=1e-12)  # no queue pays
+    law = law_of(surface)
+    steps = drive(law, lambda period: other if 35 <= period < 70 else surface, 80)
+    known = steps[69].queued, steps[69].threads
+    assert not known[0] and steps[-1].queued
+    while "load as before" not in steps[-1].decision.reason:
+        steps += drive(law, other, 1, steps)
+        assert len(steps) < 85
+    places = []
+    for second in range(len(steps) + 1, len(steps) + 8):
+        part = 0.001 if len(places) < drains else 1.0
+        decision = law.step(Reading(float(second), 1.0, known[1], part * other.throughput(*known), queued=known[0]))
+        places.append((decision.queued, decision.threads))
+    assert (set(places) == {known}) is stays
 
 
 def test_refused_a_known_load_is_asked_for_until_it_is_granted():
