@@ -88,7 +88,7 @@ class Millrace(MultilevelLaw):
         self._odds: Vector | None = None  # of the hypotheses
         self._loads: list[Load] = []
         self._watch: Watch | None = None
-        self._last: frozenset[int] = frozenset()  # placement of the period before
+        self._last: frozenset[int] = frozenset()  # placement of the last period that said something
         self._still = 0  # periods since queues were switched
         self._gone = False  # whether some went then
         self._held = 0.0  # share of a period that what a queue holds takes to go through
@@ -104,13 +104,14 @@ class Millrace(MultilevelLaw):
         level = self.bounds.clamp(reading.threads)
         queued = frozenset(place for place in reading.queued if 0 <= place < len(self.layout.ports))
         every = max(1, len(self.layout.ports))
-        came, went, self._last = len(queued - self._last) / every, len(self._last - queued) / every, queued
+        came, went = len(queued - self._last) / every, len(self._last - queued) / every
+        self._still, self._gone = (0, went > 0) if came or went else (self._still + 1, self._gone)
         if reading.throughput <= 0.0:
             return Decision(level, "no tuples: says nothing → stay", "idle", queued)
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
+        self._last = queued  # so a switch before periods that say nothing is one before the first that does
         value = math.log(reading.throughput)
-        self._still, self._gone = (0, went > 0) if came or went else (self._still + 1, self._gone)
         if self._drains((queued, level), value):
             return Decision(level, "queues that are gone still drain: says nothing → stay", "idle", queued)
         backlog = FILLED * self.layout.queue_capacity * self._graph.flow.submitted

@@ -49,6 +49,23 @@ def test_idle_and_crowded_periods_change_nothing(odd):
         assert decision.state in ("idle", "crowded")
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [{"throughput": 0.0}, {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9}],
+    ids=["idle", "crowded"],
+)
+def test_a_switch_before_a_period_that_says_nothing_disturbs_the_next_one(odd):
+    surface, there = pipeline(), frozenset({3})
+    law = law_of(surface)
+    before = drive(law, surface, 2)[-1].queued
+    law.step(Reading(3.0, 1.0, 1, queued=there, **odd))
+    switched = []
+    for second in (4.0, 5.0):
+        law.step(Reading(second, 1.0, 1, 1e6, queued=there))
+        switched.append((law._evidence.switched[-1], law._still))
+    assert switched == [((len(there - before) / 41, len(before - there) / 41), 0), ((0.0, 0.0), 1)]
+
+
 @pytest.mark.parametrize("factor", [0.4, 2.0])
 def test_a_burst_of_one_period_moves_nothing(factor):
     surface = pipeline()
