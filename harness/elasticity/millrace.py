@@ -17,7 +17,7 @@ nor further down at once than a third of where it is.
 Settled, it watches the load. Two periods in a row that are off by more than `change`, and by more than the noise explains,
 are another load: one that it knows by its throughput, and it goes back to the level that was best then; or a new one, and it
 searches again, with even odds that the curve has kept its shape. One period alone is a burst. A period without tuples, or in
-which others have the CPUs, says nothing.
+which others have the CPUs, says nothing; but such others do not keep it at a look at many threads.
 
 PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on the SASO bench as a whole,
 with other noise than it is run with.
@@ -101,7 +101,7 @@ class Millrace(Law):
         if reading.throughput <= 0.0:
             return level, "no tuples: says nothing → stay", "idle"
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
-            return level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded"
+            return self._make_room(level, reading.others_cpu)
         value = math.log(reading.throughput)
         if self._settled == level:
             doubt = self._watch(level, value)
@@ -111,6 +111,16 @@ class Millrace(Law):
                 return level, "as expected → stay", "settled"
         self._belief.add(level, value)
         return self._choose(level)
+
+    def _make_room(self, level: int, others_cpu: float) -> tuple[int, str, str]:
+        """While others have the CPUs it does not stay at a look, but at the best known level that is no higher."""
+        reason = f"others have {others_cpu:.0%} of the CPUs: says nothing"
+        known = [each for each in self._belief.measured if each <= level]
+        if self._settled is None and known:
+            best = max(known, key=lambda each: self._belief.expected(each) - PRICE * math.log2(each))
+            if best < level:
+                return best, f"{reason}, and {best} is the best so far → down", "crowded"
+        return level, f"{reason} → stay", "crowded"
 
     def _nearest(self, level: int) -> int:
         """The level of the family next to one: it does not have all of the large ones."""

@@ -12,12 +12,15 @@ from tests.elasticity.drive import Cpu, closed_loop, levels, millrace, peak_at, 
 # -- what teaches nothing ----------------------------------------------------------------------------------------------------
 
 
+IDLE = {"throughput": 0.0}
+CROWDED = {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9}
+OTHERS_ALONE = {"throughput": 9e9, "others_cpu": 1.0}
+
+
 @pytest.mark.parametrize(
-    "odd",
-    [{"throughput": 0.0}, {"throughput": 40.0, "system_cpu": 1.0, "others_cpu": 0.9}, {"throughput": 9e9, "others_cpu": 1.0}],
-    ids=["idle", "crowded", "only others known"],
+    ("odd", "at"),
+    [*((IDLE, at) for at in (0, 2, 7, 40)), (CROWDED, 0), (CROWDED, 40), (OTHERS_ALONE, 0), (OTHERS_ALONE, 40)],
 )
-@pytest.mark.parametrize("at", [0, 2, 7, 40])
 def test_idle_and_crowded_periods_teach_nothing(odd, at):
     """As if they had not been: the level stays meanwhile, and then all goes on as without them."""
     quiet, curve = levels(closed_loop(millrace(), peak_at(13), 60)), peak_at(13)
@@ -29,6 +32,25 @@ def test_idle_and_crowded_periods_teach_nothing(odd, at):
         level = law.step(reading(second, level, curve(level))).threads
         chosen.append(level)
     assert chosen == quiet
+
+
+@pytest.mark.parametrize("odd", [CROWDED, OTHERS_ALONE])
+@pytest.mark.parametrize("looks", [1, 3])
+def test_others_that_come_in_the_midst_of_a_look_do_not_keep_it_there(odd, looks):
+    """It waits for them at the best level that it knows, and then goes on."""
+    law = millrace()
+    decisions = closed_loop(law, peak_at(40), looks)
+    before, look = [1, *levels(decisions[:-1])], decisions[-1].threads
+    assert look > max(before)
+    for second in range(100, 120):
+        decisions.append(law.step(reading(second, decisions[-1].threads, **odd)))
+        assert (decisions[-1].threads, decisions[-1].state) == (max(before), "crowded")
+    assert decisions[looks].reason.endswith(f"and {max(before)} is the best so far → down")
+    assert decisions[-1].reason.endswith("says nothing → stay")
+    level = max(before)
+    for second in range(200, 230):
+        level = law.step(reading(second, level, peak_at(40)(level))).threads
+    assert peak_at(40)(level) >= 0.97 * 4000
 
 
 @pytest.mark.parametrize("factor", [0.01, 0.4, 2.0, 50.0])

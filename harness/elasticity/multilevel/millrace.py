@@ -109,7 +109,7 @@ class Millrace(MultilevelLaw):
         if reading.throughput <= 0.0:
             return Decision(level, "no tuples: says nothing → stay", "idle", queued)
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
-            return Decision(level, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing → stay", "crowded", queued)
+            return self._make_room((queued, level), reading.others_cpu)
         self._last = queued  # so a switch before periods that say nothing is one before the first that does
         value = math.log(reading.throughput)
         if self._drains((queued, level), value):
@@ -129,6 +129,19 @@ class Millrace(MultilevelLaw):
                 return known
         self._evidence.add(place, value, came, went, self._held)
         return self._choose(place, "the work has moved: " if moved else "")
+
+    def _make_room(self, place: Place, others_cpu: float) -> Decision:
+        """While others have the CPUs it does not stay at a look, but at the best one known that needs no more of them."""
+        reason, target, options = f"others have {others_cpu:.0%} of the CPUs: says nothing", place, self._options
+        if self._settled is None and options is not None:
+            row = options.row(place)
+            known = [each for each in dict.fromkeys(self._evidence.places) if not self._climbs(row, options.row(each))]
+            target = max(known, key=self._evidence.mean, default=place)
+        if target == place:
+            return Decision(place[1], f"{reason} → stay", "crowded", place[0])
+        assert options is not None
+        what = f"{self._named(options.row(target))} is the best so far"
+        return Decision(target[1], f"{reason}, and {what} → there", "crowded", target[0])
 
     # -- what it knows --------------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,22 @@ def test_a_switch_before_a_period_that_says_nothing_disturbs_the_next_one(odd):
     assert switched == [((len(there - before) / 41, len(before - there) / 41), 0), ((0.0, 0.0), 1)]
 
 
+@pytest.mark.parametrize("periods", [1, 4])
+def test_others_that_come_in_the_midst_of_a_look_do_not_keep_it_there(periods):
+    """It waits for them at the best place that it knows and that needs no more threads, and then goes on."""
+    surface = pipeline(cpus=8)
+    law = law_of(surface)
+    steps = drive(law, surface, periods)
+    look = steps[-1].decision
+    assert (look.queued, look.threads) not in [(step.queued, step.threads) for step in steps]
+    best = max((step for step in steps if step.threads <= look.threads), key=lambda step: step.throughput)
+    crowd = drive(law, surface, 10, steps, system_cpu=1.0, others_cpu=0.9)
+    assert {(step.decision.queued, step.decision.threads) for step in crowd} == {(best.queued, best.threads)}
+    assert crowd[0].decision.reason.endswith("is the best so far → there") and crowd[0].decision.state == "crowded"
+    after = drive(law, surface, PERIODS, [*steps, *crowd])[-1]
+    assert after.throughput >= 0.97 * drive(law_of(surface), surface, PERIODS)[-1].throughput
+
+
 @pytest.mark.parametrize("factor", [0.4, 2.0])
 def test_a_burst_of_one_period_moves_nothing(factor):
     surface = pipeline()
