@@ -224,7 +224,7 @@ class Millrace(MultilevelLaw):
         tired = 1.0 if rested else (1.0 + (self._looks / TIRES) ** 2) * stays
         threshold = tolerance * tired + FILLS * self._held
         margin = stays * tolerance if place == self._chosen else SAME
-        survey = Survey(options, self._evidence, self._hypotheses, self._held)
+        survey, known = Survey(options, self._evidence, self._hypotheses, self._held), True
         self._odds, view = survey.fit.odds, survey.outlook(row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):
@@ -252,10 +252,10 @@ class Millrace(MultilevelLaw):
             state = "learning" if known else "searching"
             what = f"{self._named(target)}: nothing else promises {threshold:.1%} more"
             if not known:
-                self._trims += 1
                 what = f"{self._named(target)} may bring as much as {self._named(view.best)}"
         if target != row and self._climbs(row, target) and not self._may_climb():
             return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
+        self._trims += not known
         self._left += place == self._settled and target != row and not rested
         self._chosen = options.place(target) if state == "learning" else None
         if target == row and state == "learning":
