@@ -127,6 +127,25 @@ def test_strong_noise_is_no_part_of_the_promises():
     assert promises(FAIR + noisy) == promises(FAIR)
 
 
+@pytest.mark.parametrize(
+    ("took_part", "named"),
+    [
+        (["manual"], "manual"),
+        (["dynamic", "manual"], "manual and dynamic"),
+        (["manual", "dedicated", "dynamic", "streams"], "manual, dedicated and dynamic"),
+    ],
+)
+def test_a_promise_names_those_that_took_part(took_part, named):
+    texts = [each.text for each in promises([PLAIN, *(replace(OTHERS[0], law=law) for law in took_part)])]
+    assert f"never more than 5% below {named}" in texts
+
+
+@pytest.mark.parametrize(("simulated", "promised"), [(False, 1), (True, 0)])
+def test_alone_our_law_is_compared_with_an_oracle_only_if_there_is_one(simulated, promised):
+    assert len(promises([replace(PLAIN, simulated=simulated)])) == promised
+    assert "of the oracle" in promises([replace(row, simulated=simulated) for row in FAIR])[0].text
+
+
 def test_without_our_law_nothing_is_promised():
     assert promises(OTHERS) == []
     assert "promise" not in summary(OTHERS)
