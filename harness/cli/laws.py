@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import json
 import sys
@@ -109,7 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--simulator",
         type=whole(1, MAX_EVERY),
         metavar="N",
-        help="with --multilevel: N scenarios of the library on the simulator in place of surfaces",
+        help="with --multilevel: N scenarios of the library, or as many as fit it, on the simulator in place of surfaces",
     )
     benching.add_argument("--surfaces", metavar="FILE", help="the same with --multilevel: graphs in worlds, formulas or tables")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
@@ -206,11 +207,17 @@ def _bench_of_placements(args: argparse.Namespace) -> int:
     chosen = some_of(args.every) if args.surfaces is None else _own(args, "surfaces", parse_surfaces)
     _check_outputs(args)
     if args.simulator is not None:
-        from harness.saso.placement.simulated import run_simulated, simulable
+        from harness.saso.placement.simulated import FIT, run_simulated, simulable
 
         if args.surfaces is not None:
             raise UserError("--simulator takes scenarios of the library, not --surfaces")
-        chosen, run_bench = simulable(chosen, args.simulator), run_simulated
+        drawn, chosen, run_bench = chosen, simulable(chosen, args.simulator), run_simulated
+        if not chosen:
+            raise UserError(f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} there is none")
+        if len(chosen) < args.simulator:
+            notice = f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not {args.simulator}"
+            print(f"millrace laws: {notice}", file=sys.stderr, flush=True)
+        summary = functools.partial(summary, simulated=True)
     with ProgressLine(len(laws) * len(chosen)) as line:
         rows = run_bench(laws, chosen, lambda done, of: line.show(done, of, "SASO bench of placements"), args.jobs)
     return _tell(args, rows, summary, as_document, as_frame)

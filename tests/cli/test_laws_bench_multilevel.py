@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from harness.cli import main
-from harness.saso.placement import bench
+from harness.saso.placement import bench, simulated
 
 MINE = """\
 - name: formula
@@ -82,6 +82,10 @@ def test_json_can_go_to_stdout_alone(capsys, surfaces):
         (("--multilevel", "--surfaces", "none.yaml"), "none.yaml: cannot be read: No such file or directory"),
         (("--multilevel", "--simulator", "2", "--surfaces", "SURFACES"), "--simulator takes scenarios of the library"),
         (
+            ("--multilevel", "--simulator", "2", "--every", "600"),
+            "--simulator takes scenarios without noise and phases, with at most 150 operators and 16 CPUs: of the 2 with --every 600 there is none",
+        ),
+        (
             ("--multilevel", "--every", "2", "--surfaces", "SURFACES"),
             "--every is for the library, not for --surfaces, of which all are taken: 2",
         ),
@@ -97,6 +101,16 @@ def test_a_mistake_in_a_file_is_told_with_its_place(capsys, tmp_path):
     assert f"--surfaces {path}: [0].cpus must be a whole number from 1 to 1024, not 'many'" in refusal(
         capsys, "--multilevel", "--surfaces", str(path)
     )
+
+
+def test_where_fewer_scenarios_fit_the_simulator_than_asked_for_that_is_told(capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr(simulated, "run_simulated", lambda laws, scenarios, *_: asked.extend(scenarios) or [])
+    assert main(["laws", "bench", "--multilevel", "--every", "60", "--simulator", "50"]) == 0
+    out, err = capsys.readouterr()
+    assert 0 < len(asked) < 12
+    assert err.startswith(f"millrace laws: --simulator: only {len(asked)} of 12 scenarios are without noise") and err.endswith(", not 50\n")
+    assert "All throughputs are simulated" in out and "surfaces, not of runs" not in out
 
 
 @pytest.mark.heavy

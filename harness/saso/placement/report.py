@@ -59,15 +59,14 @@ class Promise:
     kept: bool
 
 
-def summary(rows: Sequence[Row]) -> str:
-    """Markdown: a table for each strength of noise, one for changes, and the promises."""
+def summary(rows: Sequence[Row], simulated: bool = False) -> str:
+    """Markdown: a table for each strength of noise, one for changes, and the promises. `simulated`: whether the rows are."""
     groups: dict[str, Callable[[Row], bool]] = {
         "no noise": lambda row: row.noise == 0.0 and not row.event,
         "noise up to 5 %": lambda row: row.noise <= QUIET and not row.event,
         "noise above 5 %": lambda row: row.noise > QUIET and not row.event,
         "phases, noise up to 5 %": lambda row: row.noise <= QUIET and bool(row.event),
     }
-    simulated = any(row.simulated for row in rows)
     tables, before = [], []
     for title, belongs in groups.items():
         chosen = [row for row in rows if belongs(row)]
@@ -107,8 +106,8 @@ def promises(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Promise]:
     ]
     if behind:
         count = sum(each < NEAR for each in behind)
-        *some, last = [name for name in BASELINES if any(row.law == name for row in quiet)]
-        text = f"never more than {1 - NEAR:.0%} below {', '.join(some)}{' and ' if some else ''}{last}"
+        *first, last = [name for name in BASELINES if any(row.law == name for row in quiet)]
+        text = f"never more than {1 - NEAR:.0%} below {', '.join(first)}{' and ' if first else ''}{last}"
         found.append(Promise(text, f"{count} of {len(behind)}, worst {min(behind):.1%}", count == 0))
     shorter = [
         ours[name].settling / max(1.0, row.settling) for name, some in others.items() for row in some if row.law == REFERENCE

@@ -39,6 +39,7 @@ LONGER = (1, 2, 4, 8, 16)  # times that: lengths of a period that are tried
 FILLING, WINDOWS = 32, 16  # of the shortest periods, before it is looked; and of the periods tried, which are looked at
 QUEUE = 100  # tuples of a queue of IBM Streams: a thread takes as many at a turn, and a period is to have many turns
 MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
+FIT = f"without noise and phases, with at most {MAX_OPERATORS} operators and {MAX_CPUS} CPUs"
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Run:
 
 
 def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
-    """`count` of them, evenly spread, that the simulator can do soon, without noise and phases."""
+    """`count` of them, evenly spread, that are `FIT`; all such if they are fewer."""
     fit = [
         each
         for each in scenarios
