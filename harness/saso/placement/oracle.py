@@ -1,9 +1,9 @@
 """The best placement and thread level of a surface: what laws are measured by.
 
-Few places: every placement at every level. More: for each level of a ladder, seeds are improved move by move, a queue on or off
-or moved along a stream, all at once in a batch, until none helps; then threads one by one, and a short annealing from the best
-(Kirkpatrick, Gelatt and Vecchi 1983). Seeds are no queues, all, every k-th by work, and those of the level below. How near this
-is to an exhaustive search, the tests say. The same surface and seed give the same answer.
+Few places: every placement at every level. More: for each level of a ladder, seeds are improved for a number of rounds, in each
+by the moves of a batch that help, a queue on or off or moved along a stream; then threads one by one, and a short annealing
+from the best (Kirkpatrick, Gelatt and Vecchi 1983). Seeds are no queues, all, every k-th by work, and those of the level below.
+How near this is to an exhaustive search, the tests say. The same surface and seed give the same answer.
 """
 
 from __future__ import annotations
@@ -108,14 +108,12 @@ def _seeds(surface: Surface, level: int) -> np.ndarray:
 def _climbed(
     surface: Surface, level: int, rate: float, placement: np.ndarray, draw: np.random.Generator
 ) -> tuple[float, np.ndarray]:
-    """A local optimum: the best of many moves is taken as long as it helps, and all that help alone together if they do."""
+    """A local optimum: of many moves the best, or all that help alone together; if none does, those of the next round may."""
     for _ in range(ROUNDS):
         moves = _moves(placement, draw, WIDTH)
         rates = surface.rates(moves, np.full(len(moves), level))
         helps = np.flatnonzero(rates > rate * (1.0 + 1e-6))
         if not len(helps):
-            if len(moves) >= 2 * surface.places or not len(moves):
-                break
             continue
         together = placement.copy()
         for row in helps[np.argsort(-rates[helps])][: max(1, surface.places // 20)]:
