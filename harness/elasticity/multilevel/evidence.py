@@ -33,7 +33,9 @@ BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go thr
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
-TRUST = 0.6  # in the formula: as if only so much of each period had been seen (Grünwald, ALT 2012)
+# In the formula: errors count as if only so much of each period had been seen (Grünwald, ALT 2012). Their scale counts whole, so
+# noise of 7 to 10 % is learnt a fifth too small.
+TRUST = 0.6
 MOST = 30  # periods kept
 
 
