@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.multilevel import layout_of, make_law
+from harness.elasticity.multilevel.outlook import Survey
 from harness.errors import UserError
 from harness.graph import Graph, Threading
 from harness.models import Dynamic
@@ -302,6 +303,18 @@ def test_it_climbs_when_it_may_again():
     steps = drive(law, surface, 8)
     cpu.granted = True
     assert drive(law, surface, 15, steps)[-1].queued
+
+
+def test_a_look_at_fewer_threads_counts_only_if_it_may_be_taken(monkeypatch):
+    """Of those it takes a few only; to go there it may need more threads than where it is."""
+    cpu, surface = Cpu(), pipeline(cpus=4)
+    law = law_of(surface, cpu=cpu, tolerance=0.5)
+    steps = drive(law, surface, 3)
+    monkeypatch.setattr(Survey, "thrifty", lambda *_: (law._options.row((frozenset({10, 20, 30}), 3)), False))
+    for granted, looks in ((False, 0), (False, 0), (True, 1)):
+        cpu.granted = granted
+        steps += drive(law, surface, 1, steps)
+        assert (steps[-1].decision.state == "refused", law._trims) == (not granted, looks)
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------------
