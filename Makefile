@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
-	@echo "make test        all tests"
+	@echo "make test        all tests but those that take minutes each (pytest -m slow)"
 	@echo "make report      the figures with captions as one HTML page, results/report.html"
 	@echo "make claims      what the papers claim, checked: figures/claims.md and .html; measures what is missing"
 	@echo "make gate        is this tree slower than another one? make gate ARGS='--base main'"
