@@ -1,8 +1,8 @@
 """Numbers with a range, and comparisons of them that know what the range leaves open.
 
 A *reading* is a value with the range in which it may lie: of a measured arm the 95 % interval over its runs, of a simulated one
-the band over the machine constants that were varied. A *finding* is what a comparison says of readings: whether it holds at the
-values, and whether it has one answer throughout the ranges (Kleene's three values: yes, no, open).
+the band over the constants of machine and software that were varied. A *finding* is what a comparison says of readings:
+whether it holds at the values, and whether it has one answer throughout the ranges (Kleene's three values: yes, no, open).
 
 Ranges are taken as independent. The bands of two simulated arms are not: a constant moves both. So an answer that is the same
 throughout really is, while one that is open here may still be the same for every single constant.

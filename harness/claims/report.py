@@ -36,10 +36,10 @@ LEGEND = {
 EXPLANATION = """\
 Ranges of measured means are 95 % Student-t intervals over runs, of counts of context switches a factor of two, of latencies
 from the median to the 99th percentile, and of runs over time the least and the greatest run. Ranges of simulated
-throughputs are the band: least and greatest mean over the machine constants that were varied, one at a time. *Holds
-throughout*: the verdict is the same wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken
-as independent, so that a constant which moves both sides of a comparison alike may still never flip it. *Not varied*: no
-band for these numbers."""
+throughputs are the band: least and greatest mean over the constants of machine and software that were varied, one at a
+time. *Holds throughout*: the verdict is the same wherever in the bands the arms lie. *Flips within the band*: it is not; bands
+are taken as independent, so that a constant which moves both sides of a comparison alike may still never flip it. *Not
+varied*: no band for these numbers."""
 
 HEADINGS = ("flips within the band", "never settled")
 """Of the last columns of the summary."""

@@ -45,8 +45,9 @@ less than 5 %, then it is measured. A run that never settles is reported as such
 lost, doubled, reordered or harmed, or the exit code is 1.
 
 With --elastic it adapts first instead: until the control law has kept its number of threads for 8 periods and the run is
-stationary, for at most 40 periods or 10 times the duration; with --model multilevel, where it places queues as well, for at
-most 120 periods. It is measured for 5 periods at least, the law going on.
+stationary, for at most 40 periods or 10 times the duration, whichever is longer, and never more than 600 s; with --model
+multilevel, where it places queues as well, these are 120 periods and 1,200 s. It is measured for 5 periods at least, the law
+going on.
 
 examples:
   millrace run pipeline --model dynamic

@@ -26,7 +26,7 @@ PAIR = "{pair}"
 """Stands for the number of the pair, from 0: both sides of a pair have the same."""
 
 WARMUP_S, DURATION_S = 0.05, 0.2
-"""Of real runs. Short, since a process takes 0.3 s to start anyway, and many short samples say more than a few long ones."""
+"""Of real runs. Short, since a process takes 0.1 to 0.2 s to start, and many short samples say more than a few long ones."""
 
 SHORTEST_S = 0.05
 
