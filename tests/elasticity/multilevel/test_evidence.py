@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from harness.elasticity.multilevel import layout_of
 from harness.elasticity.multilevel.evidence import Evidence
@@ -34,6 +35,19 @@ def test_a_period_after_a_switch_is_believed_less_where_queues_take_long_to_fill
     quick, slow = expected_there(0.0), expected_there(1.0)
     assert quick < -0.1
     assert quick < 2 * slow < 0.0
+
+
+@pytest.mark.parametrize("noise", [0.025, 0.045, 0.075, 0.13])
+def test_noise_is_learnt_as_large_as_it_is(noise):
+    """At one place, where the formula cannot err: but for the odds that it had before."""
+    learnt = []
+    for seed in range(40):
+        evidence = Evidence()
+        for value in np.random.default_rng(seed).normal(0.0, noise, 24):
+            evidence.add(HERE, float(value))
+        fit = evidence.weigh(np.zeros((24, 1)), np.full((24, 24), NEARNESS[True]))
+        learnt.append(fit.noise)
+    assert abs(np.median(learnt) / noise - 1.0) < 0.1
 
 
 def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> None:

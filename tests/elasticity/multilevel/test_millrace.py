@@ -109,7 +109,7 @@ def slow_pipelines():
     """Of 4 ms of work a tuple: what a queue holds takes longer than a period. Noise is 5 %."""
     for operators in (40, 60, 100):
         surface = pipeline(operators=operators, cost=4_000_000 // operators)
-        yield drive(law_of(surface), surface, 16, noise=0.05)
+        yield drive(law_of(surface), surface, 30, noise=0.05)
 
 
 def test_where_a_queue_holds_the_work_of_a_period_it_does_not_switch_for_little():
