@@ -129,7 +129,8 @@ def graph_of_function(path: Path, name: str, given: Mapping[str, Value], seed: i
         raise UserError(f"{where} must return a Graph, not {_short(graph)}")
     complete = {key: parameter.default for key, parameter in parameters.items() if isinstance(parameter.default, PLAIN)}
     complete |= values
-    return graph, {key: _recorded(complete[key]) for key in parameters if key in complete and key != "seed"}
+    told = [key for key in parameters if key in complete and (key != "seed" or key in given)]  # the run's seed is told apart
+    return graph, {key: _recorded(complete[key]) for key in told}
 
 
 def _parameters(where: str, function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -469,7 +469,9 @@ def test_a_function_makes_the_graph_with_the_values_given(tmp_path):
     assert loaded.parameters == {"length": 3, "rate": "2.5", "name": "7", "wide": "true"}
     assert load_graph_file(str(path)).parameters == {"length": 2, "rate": 10, "name": "chain", "wide": "false"}
     assert load_graph_file(f"{path}:needy", {"cost": 4}).parameters == {"cost": 4}
-    assert load_graph_file(str(path), {"seed": "5"}, seed=9).graph.operators["source"].window == 5
+    of_its_own = load_graph_file(str(path), {"seed": "5"}, seed=9)
+    assert of_its_own.graph.operators["source"].window == 5
+    assert of_its_own.parameters["seed"] == 5, "a seed that is not the run's has to be told"
 
 
 FREE = """
