@@ -127,8 +127,8 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
 
 
 def _diamond(ax: Axes, row: pd.Series, left: float, right: float) -> None:
-    """Where an elastic arm settled, with the name of its law. Its interval of levels ends at the left edge if it reaches beyond:
-    the axis has no 0.
+    """Where an elastic arm settled, with its law's name. Its interval of levels ends at the left edge if it reaches beyond: the
+    axis has no 0.
     """
     look = style.of_model(ELASTIC)
     if pd.isna(row["mean"]):
