@@ -1,9 +1,10 @@
 """One cell of an experiment on one machine: its rows, which arm a claim's word means, and what was read of it.
 
-Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic": the arm of P17's own law if there is one, else that
-of our default law; `static`, the best fixed level of the dynamic model; `static-N`, N scheduler threads; `multilevel`, M19's
-own law if there is an arm of it, else our default one; `multilevel-…`, the arm of that name; `shares`, of the arms of `elastic`
-whose queues were placed by hand, evenly, the best one; `share-N`, that with N % of the queues; `every`, all arms of the cell.
+Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic" and M19's thread elasticity: the arm of their own law
+if there is one, else that of our default law; `static`, the best fixed level of the dynamic model; `static-N`, N scheduler
+threads; `multilevel`, M19's own law if there is an arm of it, else our default one; `multilevel-…`, the arm of that name;
+`shares`, of the arms of `elastic` whose queues were placed by hand, evenly, the best one; `share-N`, that with N % of the
+queues; `every`, all arms of the cell.
 """
 
 from __future__ import annotations
