@@ -1,6 +1,8 @@
 """How runs adapted that place queues: how long it took, what came of it, and what they did when their load changed (M19).
 
-A period is a row of the timeline. When the load of a run changes, `harness.plots.mw19_fig13` says: there is one definition.
+A period is a row of the timeline. What a law saw is throughput over all operators (M19 §2.1), what came of it that at the sinks
+(§4), which says nothing while new queues fill. When the load of a run changes, `harness.plots.mw19_fig13` says: there is one
+definition.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def final_queues(runs: Sequence[Run]) -> Reading:
 
 
 def thread_swing(runs: Sequence[Run]) -> Reading:
-    """By what factor throughput at the sinks differs from one period to the next where threads change, median."""
+    """By what factor throughput over all operators differs from one period to the next where threads change, median."""
     return of_runs([_swing(run, np.diff(run.level) != 0) for run in runs])
 
 
@@ -64,8 +66,8 @@ def unsearched_climbs(runs: Sequence[Run]) -> Reading:
 
 
 def unsearched_gain(runs: Sequence[Run]) -> Reading:
-    """Throughput at the sinks in the first period at such a level over that before it, the least of a run."""
-    gains = [[_sink(run)[up] / _sink(run)[up - 1] for up in _unsearched(run) if _sink(run)[up - 1] > 0] for run in runs]
+    """Throughput over all operators in the first period at such a level over that before it, the least of a run."""
+    gains = [[run.rate[up] / run.rate[up - 1] for up in _unsearched(run) if run.rate[up - 1] > 0] for run in runs]
     return of_runs([float(min(each)) for each in gains if each])
 
 
@@ -126,7 +128,7 @@ def _queued(run: Run) -> np.ndarray:
 
 def _swing(run: Run, chosen: np.ndarray) -> float:
     """The median factor between periods, of those steps from one to the next."""
-    rates = _sink(run)
+    rates = run.rate
     steps = np.abs(np.log(np.maximum(rates[1:], 1e-300) / np.maximum(rates[:-1], 1e-300)))
     known = chosen & (rates[1:] > 0) & (rates[:-1] > 0)
     return float(np.exp(np.median(steps[known]))) if known.any() else np.nan
