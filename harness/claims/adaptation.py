@@ -1,6 +1,8 @@
 """How runs adapted that place queues: how long it took, what came of it, and what they did when their load changed (M19).
 
-A period is a row of the timeline. When the load of a run changes, `harness.plots.mw19_fig13` says: there is one definition.
+A period is a row of the timeline. What a law saw is throughput over all operators (M19 §2.1), what came of it that at the sinks
+(§4), which says nothing while new queues fill. When the load of a run changes, `harness.plots.mw19_fig13` says: there is one
+definition.
 """
 
 from __future__ import annotations
@@ -48,6 +50,47 @@ def final_queues(runs: Sequence[Run]) -> Reading:
     return of_runs([float(median(_queued(run)[run.end])) for run in runs])
 
 
+def thread_swing(runs: Sequence[Run]) -> Reading:
+    """By what factor throughput over all operators differs from one period to the next where threads change, median."""
+    return of_runs([_swing(run, np.diff(run.level) != 0) for run in runs])
+
+
+def queue_swing(runs: Sequence[Run]) -> Reading:
+    """The same where queues alone change."""
+    return of_runs([_swing(run, (np.diff(run.level) == 0) & (np.diff(_queued(run)) != 0)) for run in runs])
+
+
+def unsearched_climbs(runs: Sequence[Run]) -> Reading:
+    """Levels higher than any before at which the queues stayed as they were."""
+    return of_runs([float(len(_unsearched(run))) for run in runs])
+
+
+def unsearched_gain(runs: Sequence[Run]) -> Reading:
+    """Throughput over all operators in the first period at such a level over that before it, the least of a run."""
+    gains = [[run.rate[up] / run.rate[up - 1] for up in _unsearched(run) if run.rate[up - 1] > 0] for run in runs]
+    return of_runs([float(min(each)) for each in gains if each])
+
+
+def highest_over_before(runs: Sequence[Run]) -> Reading:
+    """Throughput at the sinks in the last period of a run's first stay at its highest level over that in the one before it."""
+    found = []
+    for run in runs:
+        up = int(run.level.argmax())
+        if up > 0 and _sink(run)[up - 1] > 0:
+            found.append(float(_sink(run)[_until_next(run, up) - 1] / _sink(run)[up - 1]))
+    return of_runs(found)
+
+
+def switch_peak(runs: Sequence[Run]) -> Reading:
+    """Highest throughput at the sinks in a period for which queues came or went, over that of a run's end."""
+    found = []
+    for run in runs:
+        switched = np.flatnonzero(np.diff(_queued(run)) != 0) + 1
+        if len(switched):
+            found.append(float(_sink(run)[switched].max() / _sink(run)[run.end].mean()))
+    return of_runs(found)
+
+
 def climb_on_change(runs: Sequence[Run]) -> Reading:
     """Level in a run's end over the median one in the last third of the time before its load changed."""
     return of_runs([run.final_level / _before(run, run.level) for run in runs])
@@ -81,6 +124,26 @@ def _sink(run: Run) -> np.ndarray:
 
 def _queued(run: Run) -> np.ndarray:
     return run.rows["queued_ports"].to_numpy(float)
+
+
+def _swing(run: Run, chosen: np.ndarray) -> float:
+    """The median factor between periods, of those steps from one to the next."""
+    rates = run.rate
+    steps = np.abs(np.log(np.maximum(rates[1:], 1e-300) / np.maximum(rates[:-1], 1e-300)))
+    known = chosen & (rates[1:] > 0) & (rates[:-1] > 0)
+    return float(np.exp(np.median(steps[known]))) if known.any() else np.nan
+
+
+def _unsearched(run: Run) -> list[int]:
+    """The periods that begin a level higher than any before, of those levels at which no queue comes or goes."""
+    ups = [up for up in range(1, len(run.level)) if run.level[up] > run.level[:up].max()]
+    return [up for up in ups if not np.diff(_queued(run)[up - 1 : _until_next(run, up)]).any()]
+
+
+def _until_next(run: Run, period: int) -> int:
+    """The period with which the stay at this one's level has ended."""
+    moved = np.flatnonzero(run.level[period:] != run.level[period])
+    return period + int(moved[0]) if len(moved) else len(run.level)
 
 
 def _last_change(run: Run) -> int:
@@ -132,6 +195,12 @@ MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {
     "final_throughput": ("tuples/s", final_throughput),
     "final_over_first": ("ratio", final_over_first),
     "final_queues": ("ports", final_queues),
+    "thread_swing": ("factor", thread_swing),
+    "queue_swing": ("factor", queue_swing),
+    "unsearched_climbs": ("levels", unsearched_climbs),
+    "unsearched_gain": ("ratio", unsearched_gain),
+    "highest_over_before": ("ratio", highest_over_before),
+    "switch_peak": ("ratio", switch_peak),
     "climb_on_change": ("ratio", climb_on_change),
     "queues_on_change": ("ratio", queues_on_change),
     "gain_on_change": ("ratio", gain_on_change),

@@ -45,6 +45,15 @@ def burst_level(runs: Sequence[Run]) -> Reading:
     return of_runs([_highest(run) for run in runs])
 
 
+def burst_cpu(runs: Sequence[Run]) -> Reading:
+    """Busy share of the machine's CPUs at the highest level in the bursts."""
+    found = []
+    for run in runs:
+        bursting = np.any(stretches(run), axis=0)
+        found.append(float(run.rows["system_cpu"].to_numpy(float)[bursting & (run.level == _highest(run))].mean()))
+    return of_runs(found)
+
+
 def burst_climb(runs: Sequence[Run]) -> Reading:
     """Highest level in the bursts over the median one before them."""
     return of_runs(
@@ -124,6 +133,7 @@ MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {
     "calm_level": ("threads", calm_level),
     "burst_throughput": ("ratio", burst_throughput),
     "burst_level": ("threads", burst_level),
+    "burst_cpu": ("share", burst_cpu),
     "burst_climb": ("ratio", burst_climb),
     "burst_recovery": ("ratio", burst_recovery),
     "level_after_burst": ("ratio", level_after_burst),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from harness.checked_yaml import did_you_mean, read_checked, wrong
+from harness.checked_yaml import did_you_mean, dotted, read_checked, wrong
 from harness.claims.evidence import Wanted
 from harness.claims.predicate import Predicate, Term
 from harness.claims.predicates import PREDICATES
@@ -28,7 +28,8 @@ class Claim:
     """A sentence of a paper, in our words, with the check of it; or, `not_testable`, why no experiment can check it.
 
     `reading`: how words became numbers. `note`: where the paper's text is at odds with itself, or with what there is.
-    `elsewhere`: the check makes sense on machines that the claim is not about, with `needs_cpus` logical CPUs at least.
+    `cells_on`: the cells on machines on which the paper has others. `elsewhere`: the check makes sense on machines that the
+    claim is not about, with `needs_cpus` logical CPUs at least.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Claim:
     not_testable: str = ""
     check: Predicate | None = None
     cells: Sequence[Wanted] = ()
+    cells_on: Mapping[str, Sequence[Wanted]] = field(default_factory=dict)
     elsewhere: bool = False
     needs_cpus: int = 1
 
@@ -52,7 +54,11 @@ class Claim:
     @property
     def experiments(self) -> list[str]:
         """The experiments it looks at."""
-        return sorted({cell.experiment for cell in self.cells})
+        return sorted({cell.experiment for cells in (self.cells, *self.cells_on.values()) for cell in cells})
+
+    def cells_at(self, machine: str) -> Sequence[Wanted]:
+        """The cells that it looks at on a machine."""
+        return self.cells_on.get(machine, self.cells)
 
 
 @dataclass(frozen=True)
@@ -108,20 +114,28 @@ def _claim(path: Path, where: tuple, values: Mapping[str, Any], entry: Mapping[s
     claim = Claim(entry["id"], values["paper"], str(entry["section"]), tuple(entry["machines"]), **words)
     if "not_testable" in entry:
         return claim
-    cells = tuple(_cells(path, (*where, "cells"), values.get("sizes", {}), entry))
-    check = _predicate(path, (*where, "check"), entry["check"], len(cells))
-    return replace(
-        claim, check=check, cells=cells, elsewhere=entry.get("elsewhere", False), needs_cpus=entry.get("needs_cpus", 1)
-    )
-
-
-def _cells(path: Path, where: tuple, sizes: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Wanted]:
     if "cells" not in entry:
-        raise UserError(f"{path}: claims[{where[1]}].cells: missing key")
-    naming = ["machine" in cell for cell in entry["cells"]]
+        raise UserError(f"{path}: {dotted(where)}.cells: missing key")
+    sizes = values.get("sizes", {})
+    cells = tuple(_cells(path, (*where, "cells"), sizes, entry, entry["cells"]))
+    others = {}
+    for machine, found in entry.get("cells_on", {}).items():
+        spot = (*where, "cells_on", machine)
+        if machine not in entry["machines"] or any(cell.machine for cell in cells):
+            raise wrong(path, spot, "must be one of the machines of a claim that does not compare them", machine)
+        others[machine] = tuple(_cells(path, spot, sizes, entry, found))
+    check = _predicate(path, (*where, "check"), entry["check"], min(map(len, (cells, *others.values()))))
+    options = {key: entry[key] for key in ("elsewhere", "needs_cpus") if key in entry}
+    return replace(claim, check=check, cells=cells, cells_on=others, **options)
+
+
+def _cells(
+    path: Path, where: tuple, sizes: Mapping[str, Any], entry: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]
+) -> Iterator[Wanted]:
+    naming = ["machine" in cell for cell in cells]
     if any(naming) and not all(naming):
         raise wrong(path, where, "must name a machine in all cells or in none", naming.count(True))
-    for index, cell in enumerate(entry["cells"]):
+    for index, cell in enumerate(cells):
         experiment = cell.get("experiment", entry.get("experiment"))
         if experiment is None:
             raise UserError(f"{path}: claims[{where[1]}].experiment: missing key")

@@ -122,7 +122,8 @@ class Look:
         """`places`: where to look for each of the cells, if not on one machine."""
         cells: list[Cell] = []
         missing: list[Outcome] = []
-        for wanted, place in zip(claim.cells, places or [venue] * len(claim.cells), strict=True):
+        asked = claim.cells_at(venue.machine)
+        for wanted, place in zip(asked, places or [venue] * len(asked), strict=True):
             try:
                 cells.append(find(tables, wanted, place))
             except Missing as why:

@@ -1,10 +1,10 @@
 """One cell of an experiment on one machine: its rows, which arm a claim's word means, and what was read of it.
 
-Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic": the arm of the law that IBM Streams had if there is
-one, else of the law that P17 prints, else of our default law; `static`, the best fixed level of the dynamic model;
-`static-N`, N scheduler threads; `multilevel`, M19's own law if there is an arm of it, else our default one; `multilevel-…`, the
-arm of that name; `shares`, of the dynamic elastic arms whose queues were placed by hand, evenly, the best one; `share-N`, that
-with N % of the queues; `every`, all arms of the cell.
+Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic" and M19's thread elasticity: the arm of the law that
+IBM Streams had if there is one, else of the law that P17 prints, else of our default law; `static`, the best fixed level of the
+dynamic model; `static-N`, N scheduler threads; `multilevel`, M19's own law if there is an arm of it, else our default one;
+`multilevel-…`, the arm of that name; `shares`, of the arms of `elastic` whose queues were placed by hand, evenly, the best one;
+`share-N`, that with N % of the queues; `every`, all arms of the cell.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MULTILEVEL = ("multilevel-middleware19", "multilevel")
 BEST_OF = ("static", "shares")
 """Words that mean the best of several arms."""
 
-BY_SHARE = "dynamic-elastic-queued-"
-"""How names of arms begin whose queues were placed by hand."""
+BY_SHARE = tuple(f"{name}-queued-" for name in ELASTIC)
+"""How names of arms begin whose queues were placed by hand, likewise."""
 
 NEVER_SETTLED = "never settled"
 
@@ -123,7 +123,7 @@ class Cell:
 
     def by_share(self) -> pd.DataFrame:
         """The throughput rows of arms whose queues were placed by hand, fewest first. Raises Missing if there is none."""
-        rows = self.throughput[self.throughput["arm"].str.startswith(BY_SHARE) & self.throughput["mean"].notna()]
+        rows = self.throughput[self.throughput["arm"].str.startswith(self._by_share()) & self.throughput["mean"].notna()]
         if rows.empty:
             raise Missing(f"no arm with a share of the queues in {self.wanted.name}")
         return rows.sort_values("queued")
@@ -135,8 +135,13 @@ class Cell:
             here = set(self.throughput["arm"])
             return next((name for name in choices if name in here), choices[0])
         if word.startswith("share-"):
-            return f"{BY_SHARE}{word.removeprefix('share-')}pct"
+            return f"{self._by_share()}{word.removeprefix('share-')}pct"
         return word.replace("static-", "dynamic-")
+
+    def _by_share(self) -> str:
+        """How names of the cell's arms begin whose queues were placed by hand: of the first law that has some."""
+        arms = self.throughput["arm"].str
+        return next((beginning for beginning in BY_SHARE if arms.startswith(beginning).any()), BY_SHARE[0])
 
     def cpus(self) -> int:
         """Logical CPUs of the machine. Raises Missing if the tables do not say."""

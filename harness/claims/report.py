@@ -18,9 +18,9 @@ TITLE = "What the papers claim, and what the tables say"
 
 INTRODUCTION = """\
 Each claim is a sentence of a paper in our words, with a check that is data (harness/claims/*.yaml). Checks were written before
-any simulated number was seen. What was changed in some of them since, and which arm P17's elastic is, was changed by people
-who had seen a table (docs/claims.md). A claim that fails stays here as failed; no constant of a simulated machine was fitted
-to one."""
+any simulated number was seen. What was changed in some of them since, some that were added, and which arm P17's and M19's
+elastic is, is the work of people who had seen a table (docs/claims.md). A claim that fails stays here as failed; no constant of
+a simulated machine was fitted to one."""
 
 LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",

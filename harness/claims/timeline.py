@@ -110,6 +110,11 @@ def level_range(runs: Sequence[Run]) -> Reading:
     return of_runs([float(np.ptp(levels)) / fmean(run.final_level for run in runs)], len(runs))
 
 
+def highest_less_final(runs: Sequence[Run]) -> Reading:
+    """Highest level less the final one."""
+    return of_runs([run.level.max() - run.final_level for run in runs])
+
+
 def back_off(runs: Sequence[Run]) -> Reading:
     """Highest level over the final one."""
     return of_runs([run.level.max() / run.final_level for run in runs if run.final_level > 0])
@@ -171,13 +176,21 @@ def paying_climbs(runs: Sequence[Run]) -> Reading:
 
 
 def busy_climbs(runs: Sequence[Run]) -> Reading:
-    """Steps up after a period in which the CPUs were busier than 80 %."""
+    """Steps up before which the CPUs were busier than 80 %, however long a law looks back: but not beyond its last step up."""
     found = []
     for run in runs:
         cpu = run.rows["system_cpu"].to_numpy(float)
         if not np.isnan(cpu).all():
-            found.append(float(((np.diff(run.level) > 0) & (cpu[:-1] > BUSY)).sum()))
+            ups = np.flatnonzero(np.diff(run.level) > 0)
+            since = [0, *(ups[:-1] + 1)]
+            found.append(float(sum(_least_mean(cpu[begin : up + 1]) > BUSY for begin, up in zip(since, ups, strict=False))))
     return of_runs(found)
+
+
+def _least_mean(values: np.ndarray) -> float:
+    """The least mean of the last value, the last two, and so on."""
+    latest = values[::-1]
+    return float((latest.cumsum() / np.arange(1, len(latest) + 1)).min())
 
 
 def cpu(runs: Sequence[Run]) -> Reading:
@@ -197,6 +210,7 @@ MEASURES: dict[str, tuple[str, Callable[[list[Run]], Reading]]] = {
     "final_level": ("threads", final_level),
     "final_levels": ("threads", final_levels),
     "level_range": ("share", level_range),
+    "highest_less_final": ("threads", highest_less_final),
     "back_off": ("ratio", back_off),
     "ramp": ("share", ramp),
     "highest_over_final": ("ratio", highest_over_final),

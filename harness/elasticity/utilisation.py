@@ -6,7 +6,8 @@ U is the share of their time that the threads executed operators in the last per
   U < low         one thread less
   otherwise       stay
 
-The thresholds are those of the paper's experiments (§5). A utilisation that is not known moves nothing.
+The thresholds are those of the paper's experiments (§5.2). They may be the same, as in its Figure 11, though §4.1 has
+low < high: the rules exclude each other all the same. A utilisation that is not known moves nothing.
 
 Source: Şahin and Gedik, TOPC 2018, §4.1.
 """
@@ -31,10 +32,10 @@ class Utilisation(Law):
     )
 
     def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
-        """Raises UserError unless low < high."""
+        """Raises UserError if low > high."""
         super().__init__(bounds, cpu, settings)
-        if self.set["low"] >= self.set["high"]:
-            raise UserError(f"low must be less than high, {self.set['high']:g}, not {self.set['low']:g}")
+        if self.set["low"] > self.set["high"]:
+            raise UserError(f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}")
 
     def cpu_limit(self) -> CpuLimit:
         """It never asks."""

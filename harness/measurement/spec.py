@@ -24,7 +24,7 @@ VIRTUAL_PERIOD_S, VIRTUAL_DURATION_S = 0.002, 0.02
 
 SIMULATION_TIMEOUT_S = 3600.0  # of a simulated run, whose length in real time nobody knows; it has a bound on events besides
 
-WINDOW_PERIODS = 5  # that the measured window of a run with an elastic pool has at least, as in P17 §5
+WINDOW_PERIODS = 5  # that the measured window of a run with an elastic pool has at least; a guess (P17 §5: 25 s, periods of 10)
 ADAPTATION_PERIODS = 40  # that laws have to settle in, or ten times the measured window, if that is longer (a guess, not tuned)
 PLACING_PERIODS = 120  # the same of laws that also place queues: that of IBM Streams takes 100 and more (M19 Figure 6)
 ADAPTATION_S = 600.0  # but no more than this, or twice as long with queues to place

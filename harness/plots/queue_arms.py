@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from harness.plots import style
 from harness.plots.style import ModelStyle
 
-MULTILEVEL = "multilevel"
+MULTILEVEL, ELASTIC = "multilevel", "elastic"
 
 LAWS = {
     "millrace": style.of_model(MULTILEVEL),
@@ -18,21 +18,27 @@ LAWS = {
 }
 """One model under several laws: shades of its colour, with markers of their own."""
 
+THREAD_LAWS = {"millrace": style.of_model(ELASTIC), "streams": ModelStyle("#7d3a5f", "d", (0, (4, 1.5)))}
+"""The same of the dynamic model whose threads a law chooses."""
+
+OURS = "millrace"  # the law that needs no name in a legend
+
 
 def look(row: pd.Series) -> ModelStyle:
     """How an arm looks: multilevel by its law, dynamic by whether one chooses its threads, others by their model."""
-    if row["model"] == MULTILEVEL:
-        return LAWS.get(str(row["law"]), style.UNKNOWN_MODEL)
-    return style.of_model("elastic" if row["elastic"] else row["model"])
+    if row["model"] == MULTILEVEL or row["elastic"]:
+        laws = LAWS if row["model"] == MULTILEVEL else THREAD_LAWS
+        return laws.get(str(row["law"]), style.UNKNOWN_MODEL)
+    return style.of_model(row["model"])
 
 
 def called(row: pd.Series) -> str:
-    """An arm for people: `manual`, `dynamic elastic`, `multilevel (middleware19, history=false)`."""
+    """An arm for people: `manual`, `dynamic elastic (streams)`, `multilevel (middleware19, plain)`; ours is not named."""
     if row["model"] == MULTILEVEL:
         _, *told = str(row["arm"]).split("-")
         return MULTILEVEL + (f" ({', '.join(told)})" if told else "")
     if row["elastic"]:
-        return f"{row['model']} elastic"
+        return f"{row['model']} elastic" + ("" if row["law"] == OURS else f" ({row['law']})")
     return row["model"] if pd.isna(row["threads"]) else f"{row['model']}, {style.whole(row['threads'])} threads"
 
 
@@ -50,6 +56,14 @@ def order(row: pd.Series) -> tuple:
 def in_order(table: pd.DataFrame) -> list[pd.Series]:
     """The rows of arms in the order in which figures show them."""
     return sorted((row for _, row in table.iterrows()), key=order)
+
+
+def thread_elasticity(cell: pd.DataFrame) -> pd.Series | None:
+    """Of a cell's arms with queues everywhere and a law that chooses the threads, the one that M19 compares with: under IBM's
+    law, else ours. None if there is none.
+    """
+    rows = cell[(cell["model"] == "dynamic") & cell["elastic"].astype(bool)].set_index("law", drop=False)
+    return next((rows.loc[law] for law in ("streams", OURS) if law in rows.index), None)
 
 
 def shares(cell: pd.DataFrame) -> pd.Series:

@@ -56,7 +56,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
         else:
             _reference(ax, model, rows.iloc[0], levels)
     for _, row in elastic.iterrows():
-        _diamond(ax, row, left, is_named=len(elastic) > 1)
+        _diamond(ax, row, left, right)
     ax.set_xscale("log", base=2)
     ax.set_xlim(left, right)
     ax.xaxis.set_major_locator(FixedLocator(_ticks(levels)))
@@ -126,8 +126,10 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
     ax.plot(levels[-1] * 1.2, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
 
 
-def _diamond(ax: Axes, row: pd.Series, left: float, is_named: bool) -> None:
-    """Where an elastic arm settled. Its interval of levels ends at the left edge if it reaches beyond: the axis has no 0."""
+def _diamond(ax: Axes, row: pd.Series, left: float, right: float) -> None:
+    """Where an elastic arm settled, with its law's name. Its interval of levels ends at the left edge if it reaches beyond: the
+    axis has no 0.
+    """
     look = style.of_model(ELASTIC)
     if pd.isna(row["mean"]):
         return
@@ -141,8 +143,9 @@ def _diamond(ax: Axes, row: pd.Series, left: float, is_named: bool) -> None:
         ax.vlines([x], row["band_lo"], row["band_hi"], color=look.color, lw=7, alpha=BAND_ALPHA, zorder=1)
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
     ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **_marker(look, bool(row["unsettled_used"])))
-    if is_named:
-        ax.annotate(row["law"], (x, y), xytext=(6, 5), textcoords="offset points", fontsize=7, color=style.INK, zorder=7)
+    beside, side = ((6, 5), "left") if x**2 < left * right else ((-6, -10), "right")
+    told = {"xytext": beside, "textcoords": "offset points", "ha": side, "fontsize": 7, "color": style.INK}
+    ax.annotate(row["law"], (x, y), **told, zorder=7)
 
 
 def _band(look: style.ModelStyle) -> dict:

@@ -54,6 +54,37 @@ def test_a_change_of_threads_alone_counts_and_one_of_queues_alone():
     assert measure("settling", *and_stays([1] * 3, [5, 5, 6], [1.0] * 3)).value == 2
 
 
+# Levels 1, 2, 4, 8 and 4; queues are looked for at 1, at 8 and, once gone back, at 4.
+CLIMBS = (
+    [1, 1, 1, 2, 4, 4, 8, 8, 8, 4, 4],
+    [0, 8, 4, 4, 4, 4, 4, 6, 4, 4, 5],
+    [10.0, 30, 20, 38, 76, 76, 80, 90, 78, 75, 75],
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("unsearched_climbs", 2),  # 2 and 4
+        ("unsearched_gain", 1.9),
+        ("highest_over_before", 78 / 76),
+        ("switch_peak", 90 / 79.5),
+        ("thread_swing", (1.9 * 80 / 76) ** 0.5),  # of 1.9, 2, 1.05 and 1.04
+        ("queue_swing", 90 / 78),  # of 3, 1.5, 1.15, 1.13 and 1
+    ],
+)
+def test_what_climbs_and_switches_bring(name, value):
+    assert measure(name, *CLIMBS).value == pytest.approx(value)
+
+
+def test_without_a_climb_or_a_switch_there_is_no_such_number():
+    still = ([2] * 3, [5] * 3, [1.0] * 3)
+    assert measure("unsearched_climbs", *still).value == 0
+    for name in ("unsearched_gain", "highest_over_before", "switch_peak", "thread_swing", "queue_swing"):
+        with pytest.raises(Missing):
+            measure(name, *still)
+
+
 @pytest.mark.parametrize(("name", "low"), [("settling", 9), ("settling_s", 9), ("settling_on_change", 3)])
 def test_of_a_run_that_changes_to_its_end_it_is_known_only_that_it_takes_longer(name, low):
     threads, queues, rates = (values[:-3] for values in CHANGES)

@@ -42,6 +42,13 @@ def test_a_burst_of_cost(name, value):
     assert measure(name, COST, PORTS, RATES, cycle=1000).value == pytest.approx(value)
 
 
+def test_how_busy_the_cpus_were_at_the_highest_level_of_a_burst():
+    busy = [0.1, 0.1, 0.1, 0.2, 0.3, 0.8, 0.9, 1.0, 1.0, 1.0]
+    rows = balanced(PORTS, RATES, experiment=COST, parameters=json.dumps({"cycle": 1000}), system_cpu=busy)
+    (runs,) = [runs_of(rows, "manual", Wanted(COST, {"topology": "load-balance"}, {}))]
+    assert bursts.MEASURES["burst_cpu"][1](runs).value == pytest.approx(0.85)
+
+
 def test_what_comes_after_the_next_burst_began_does_not_count_as_after_the_first():
     ports, rates = [*PORTS, 9, 9], [*RATES, 10.0, 10.0]
     assert measure("level_after_burst", COST, ports, rates, cycle=1000).value == pytest.approx(0.25)

@@ -53,39 +53,57 @@ def test_every_section_with_claims_has_some(section):
 
 @pytest.fixture(scope="module")
 def paper_profile():
-    """Of each experiment of the paper profile: the parameters of its cells, and the names of its arms."""
-    config = load_config(ROOT / "config/paper.yaml")
-    found = {}
-    for experiment in config.experiments:
-        blocks = experiment.blocks()
-        cells = [{"topology": each.cell.topology} | {k: str(v) for k, v in each.cell.parameters.items()} for each in blocks]
-        found[experiment.name] = cells, {arm.name for block in blocks for arm in block.arms}
-    return found
+    """All blocks of the paper profile."""
+    return [block for experiment in load_config(ROOT / "config/paper.yaml").experiments for block in experiment.blocks()]
 
 
-MAY_LACK = {"p17-5.4-power8-oscillates", "p17-5.4-power8-oscillation-range", "p17-5.4-power8-noise"}
-"""Claims about Power8 alone at another cost than Xeon's: their cell is there as far as experiments differ by machine."""
+NAMED_BY_CPUS = {"16-core": "xeon:16", "4-core": "xeon:4"}
+"""Which of the machines there are those that a paper names by their CPUs."""
 
 
-@pytest.mark.parametrize("claim", CHECKED, ids=by_id)
-def test_its_experiments_have_its_cells(claim, paper_profile):
-    for wanted in claim.cells:
-        cells, _ = paper_profile[wanted.experiment]
-        asked = wanted.parameters.items() | wanted.sizes.items()
-        assert claim.id in MAY_LACK or any(asked <= cell.items() for cell in cells), wanted.name
+def blocks_of(wanted, machine, blocks):
+    """The blocks on a machine that have a cell which a claim asks for, in the paper's size."""
+    asked = wanted.parameters.items() | wanted.sizes.items()
+    place = NAMED_BY_CPUS.get(wanted.machine or machine, wanted.machine or machine)
+    return [
+        block
+        for block in blocks
+        if block.experiment == wanted.experiment
+        and block.place.machine == place
+        and asked <= ({"topology": block.cell.topology} | {k: str(v) for k, v in block.cell.parameters.items()}).items()
+    ]
 
 
-@pytest.mark.parametrize("claim", CHECKED, ids=by_id)
-def test_its_experiments_have_its_arms(claim, paper_profile):
+ON_MACHINES = [(claim, machine) for claim in CHECKED for machine in claim.machines]
+
+
+@pytest.mark.parametrize(("claim", "machine"), ON_MACHINES, ids=lambda each: getattr(each, "id", each))
+def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine, paper_profile):
     words = set(
         re.findall(r"'(manual|dedicated|elastic|static-\d+|static|multilevel[\w-]*|shares|share-\d+)'", repr(claim.check))
     )
-    for wanted in claim.cells:
-        _, arms = paper_profile[wanted.experiment]
+    for wanted in claim.cells_at(machine):
+        blocks = blocks_of(wanted, machine, paper_profile)
+        assert blocks, f"no cell {wanted.name} on {machine}"
+        arms = {arm.name for block in blocks for arm in block.arms}
         for word in words:
             named = {"elastic": "dynamic-elastic", "static": "dynamic-1", "shares": "share-50"}.get(word, word)
-            named = re.sub("^static-", "dynamic-", re.sub("^share-(.*)", r"dynamic-elastic-queued-\1pct", named))
-            assert any(arm.startswith(named) for arm in arms), (word, wanted.experiment)
+            named = re.sub("^static-", "dynamic-", re.sub("^share-(.*)", r"dynamic-elastic-streams-queued-\1pct", named))
+            assert any(arm.startswith(named) for arm in arms), (word, wanted.name, machine)
+        if "run_spread" in repr(claim.check):
+            assert min(block.repeats for block in blocks) > 1, f"a single run shows no spread on {machine}"
+
+
+def test_where_m19_compares_with_thread_elasticity_it_is_ibms_from_the_same_least_number_of_threads(paper_profile):
+    asked = {"mw19_fig1", "mw19_fig9", "mw19_fig10", "mw19_fig11", "mw19_fig12"}
+    blocks = [block for block in paper_profile if block.experiment in asked and block.place.simulated]
+    for block in blocks:
+        laws = {arm.name: arm for arm in block.arms}
+        theirs = [arm for name, arm in laws.items() if name.startswith("dynamic-elastic-streams")]
+        least = {arm.minimum for arm in (*theirs, laws["multilevel-middleware19"])}
+        assert theirs, block.name
+        assert least == {2}, block.name
+        assert block.place.software == "streams-4.2", block.name
 
 
 @pytest.mark.parametrize("name", ["m19-3.3-factor-of-zero", "m19-4.1-fewer-threads"])
@@ -173,6 +191,23 @@ def test_a_good_file_is_read(tmp_path):
     assert str(claim.check) == "throughput of manual is above that of dedicated"
 
 
+def test_a_claim_may_have_other_cells_on_a_machine(tmp_path):
+    keys = {"machines": ["xeon", "power8"], "cells_on": {"power8": [{"topology": "mix", "cost": [1, 100]}]}}
+    [claim] = read_paper(written(tmp_path, changed(**keys))).claims
+    assert [cell.name for cell in claim.cells_at("xeon")] == ["pipeline, cost 1"]
+    assert [cell.name for cell in claim.cells_at("local")] == ["pipeline, cost 1"]
+    assert [cell.name for cell in claim.cells_at("power8")] == ["mix, cost 1", "mix, cost 100"]
+
+
+def test_a_term_must_have_its_cell_on_every_machine(tmp_path):
+    over = {"arm": "static", "cell": 1}
+    check = {"predicate": "ratio", "over": over, "under": "manual", "at_most": 1}
+    keys = {"machines": ["xeon", "power8"], "cells": [{"topology": "mix", "cost": [1, 100]}], "check": check}
+    read_paper(written(tmp_path, changed(**keys)))
+    with pytest.raises(UserError, match="must be below the number of cells, 1, not 1"):
+        read_paper(written(tmp_path, changed(**keys, cells_on={"power8": [{"topology": "mix"}]})))
+
+
 def test_lists_of_parameters_are_swept(tmp_path):
     cells = [{"topology": ["pipeline", "mix"], "cost": [1, 100]}]
     with pytest.raises(UserError):
@@ -190,6 +225,10 @@ def test_lists_of_parameters_are_swept(tmp_path):
             "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, 16-core or 4-core, not 'vax'",
         ),
         ({"statment": "x"}, "claims[0].statment: unknown key; did you mean 'statement'?"),
+        (
+            {"cells_on": {"power8": [{"topology": "mix"}]}},
+            "claims[0].cells_on.power8: must be one of the machines of a claim that does not compare them, not 'power8'",
+        ),
         ({"check": None}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
         ({"not_testable": "why"}, "claims[0]: must have one of check and not_testable, not 'p17-5.1-x'"),
         ({"cells": None}, "claims[0].cells: missing key"),

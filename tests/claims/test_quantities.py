@@ -263,6 +263,14 @@ def test_without_ports_there_is_no_share():
         one_cell(arm("manual", 5.0, queued=0.0, places=None)).read("queued_share", "manual")
 
 
+def test_shares_are_those_of_ibms_law_if_it_has_some():
+    theirs = [arm(f"dynamic-elastic-streams-queued-{share}pct", 7.0 + share, queued=share, places=200.0) for share in (0, 50)]
+    cell = one_cell(placed(0, 99.0), placed(20, 99.0), *theirs)
+    assert (cell.read("throughput", "shares").value, cell.read("throughput", "share-0").value) == (57.0, 7.0)
+    with pytest.raises(Missing, match="no arm share-20"):
+        cell.read("throughput", "share-20")
+
+
 def test_the_best_share_is_that_of_the_highest_mean_and_those_that_may_have_it():
     cell = one_cell(placed(100, 8.0, half=1.0), placed(0, 5.0, half=0.1), placed(20, 9.0, half=1.0))
     reading = cell.read("best_share", "shares")

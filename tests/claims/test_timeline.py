@@ -60,6 +60,11 @@ def test_the_final_level_over_the_best_explored():
     assert measure("final_over_best", periods([1, 2, 4, 4], [10, 20, 40, 40])).value == 1
 
 
+def test_how_far_the_highest_level_was_above_the_final_one():
+    assert measure("highest_less_final", periods([1, 2, 4, 3, 3])).value == 1
+    assert measure("highest_less_final", periods([1, 2, 4, 4, 4])).value == 0
+
+
 def test_the_range_of_levels_and_of_throughput_over_runs():
     runs = [periods([1, level, level], [10, rate, rate]) for level, rate in ((8, 90), (12, 110))]
     assert measure("level_range", *runs).value == pytest.approx(0.4)
@@ -88,6 +93,9 @@ def test_climbs_pay_if_throughput_rises_by_more_than_5_percent():
 def test_climbs_of_busy_cpus_are_counted():
     run = periods([1, 2, 4, 4, 8], system_cpu=[0.1, 0.81, 0.9, 0.79, 1.0])
     assert measure("busy_climbs", run).value == 1
+    spared = periods([1, 1, 2, 2, 4], system_cpu=[0.1, 0.9, 0.85, 0.9, 1.0])  # the mean since the start allows the first step
+    assert measure("busy_climbs", spared).value == 1
+    assert measure("busy_climbs", periods([4, 4, 2])).value == 0
     with pytest.raises(Missing):
         measure("busy_climbs", periods([1, 2], system_cpu=None))
 

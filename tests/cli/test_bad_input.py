@@ -306,7 +306,7 @@ TRACE = '{"max": 4, "throughputs": [1, 2]}'
         (f"--law pldi17 --set sensitivity={LONG}", "sensitivity must be from 0 to 1, not '999"),
         ("--law elastic_load_balance --set congestion_tolerance=-0.2", "congestion_tolerance must be from 0 to 1, not '-0.2'"),
         ("--law elastic_load_balance --set throughput_tolerance=1.2", "throughput_tolerance must be from 0 to 1, not '1.2'"),
-        ("--law utilisation --set low=0.99", "low must be less than high, 0.95, not 0.99"),
+        ("--law utilisation --set low=0.99", "low must be at most high, 0.95, not 0.99"),
         ("--law fixed --json TMP", "--json"),
         ("--law fixed --json TMP/none/out.json", "--json"),
         ("--law fixed --json ''", "--json"),

@@ -38,10 +38,14 @@ def test_thresholds_are_settings():
     assert [law.step(reading(i, 3, 0.0, utilisation=busy)).threads for i, busy in enumerate((0.6, 0.3, 0.1))] == [4, 3, 2]
 
 
-@pytest.mark.parametrize("low", [0.95, 0.97])
-def test_low_must_be_less_than_high(low):
-    with pytest.raises(UserError, match=f"low must be less than high, 0.95, not {low}"):
-        Utilisation(Bounds(1, 8, 3), None, {"low": low})
+def test_thresholds_may_be_the_same():
+    law = Utilisation(Bounds(1, 8, 3), None, {"low": 0.9, "high": 0.9})
+    assert [law.step(reading(i, 3, 0.0, utilisation=busy)).threads for i, busy in enumerate((0.91, 0.9, 0.89))] == [4, 3, 2]
+
+
+def test_low_must_not_be_above_high():
+    with pytest.raises(UserError, match=r"low must be at most high, 0.95, not 0.97"):
+        Utilisation(Bounds(1, 8, 3), None, {"low": 0.97})
 
 
 def test_fixed_keeps_its_level():

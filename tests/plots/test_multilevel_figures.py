@@ -200,6 +200,41 @@ def test_an_arm_that_failed_or_has_no_pair_says_so():
     assert [text.get_text() for text in axes[0].texts] == ["no pair"] * 3
 
 
+def with_streams(rows: list[dict], mean: float = 16.0, **other) -> list[dict]:
+    """The same with thread elasticity under IBM's law."""
+    row = elastic_row("e", "pipeline", 100, mean, 6.0, law="streams", payload=128, **other)
+    return [*rows, row | {"arm": "dynamic-elastic-streams"}]
+
+
+def numbers(rows):
+    """What is written above the bars, from the left."""
+    gains, _ = drawn(rows)
+    return [text.get_text() for text in sorted(gains.texts, key=lambda text: text.get_position()[0])]
+
+
+def test_on_bars_of_multilevel_stands_what_they_are_over_thread_elasticity_alone_ibms_if_there():
+    assert numbers(cell_rows()) == ["2.0×", "0.25×"]
+    assert numbers(with_streams(cell_rows())) == ["2.5×", "0.31×"]
+
+
+def test_no_number_stands_there_where_either_side_never_settled_or_is_not_there():
+    rows = cell_rows()
+    rows[2] |= {"unsettled_used": True}
+    assert numbers(rows) == ["0.25×"]
+    assert numbers(with_streams(rows, unsettled_used=True)) == []
+    assert numbers([row for row in cell_rows() if not row["elastic"] or row["model"] == "multilevel"]) == []
+
+
+def test_thread_elasticity_has_a_look_and_a_name_for_each_law():
+    rows = with_streams(cell_rows())
+    gains, _ = drawn(rows)
+    assert len({to_hex(bar.get_facecolor()) for bar in gains.patches}) == 4
+    assert [queue_arms.called(row) for row in queue_arms.in_order(table(rows))][1:3] == [
+        "dynamic elastic",
+        "dynamic elastic (streams)",
+    ]
+
+
 def test_bars_over_a_manual_arm_that_never_settled_are_hollow():
     rows = cell_rows()
     assert not any(bar.get_hatch() for bar in drawn(rows)[0].patches)

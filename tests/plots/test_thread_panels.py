@@ -186,7 +186,9 @@ def test_elastic_without_intervals_or_never_settled_is_drawn_and_failed_is_named
     assert "dynamic-elastic: failed" in [text.get_text() for text in other.texts]
 
 
-def test_laws_are_named_where_there_are_several(ax):
+def test_each_law_is_named(ax):
+    thread_panels.draw(plt.figure().subplots(), with_elastic(law="streams"))
+    assert [text.get_text() for text in plt.gca().texts] == ["streams"]
     second = elastic_row("e", "pipeline", 100, 300.0, 1.0, law="pldi17") | {"arm": "dynamic-elastic-pldi17"}
     thread_panels.draw(ax, frame([*with_elastic().to_dict("records"), second]))
     assert [text.get_text() for text in ax.texts] == ["millrace", "pldi17"]

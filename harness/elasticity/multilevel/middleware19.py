@@ -16,7 +16,7 @@ operator has a queue, N is the lowest level, and the first period is the baselin
 What M19 leaves open, and what is done here:
 
   * The thread law is P17's, with the steps and the idea of a change in load of the system that M19 measured (`streams`): up by
-    doubling to the maximum, down by bisection, as the levels of Figure 6 are, 2, 4, 8, 16, 32, 64, 96, 80; and 20 % in six
+    doubling to the maximum, down by bisection, which gives the levels that §3.3 names, 8, 16, 32, 64, 96, 80; and 20 % in six
     periods in a row, for at P17's 5 % a search would begin anew at any noise. Its fault at the maximum is mended.
   * What the thread law knew: a search that changes something makes its T the level's first; one up has all higher levels looked
     at again, or it would not climb any more.

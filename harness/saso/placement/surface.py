@@ -6,14 +6,14 @@ A source tuple takes, in seconds, about the largest of what limits it, or a bit 
 
   all      work of all regions over what the busy threads do at once: cores, SMT, clock, turns on a CPU (`world.power`);
            none where each region has a thread and a CPU of its own, for then nobody waits for anything but the busiest
-  busiest  work of the busiest region: one thread at a time executes it (ALONE), and this bounds pipelines (P17 §2.2)
+  busiest  work of the busiest region: one thread at a time executes it (ALONE), and this bounds pipelines (P17 §4.1)
   locked   time for which the busiest lock is held, which grows with who contends for it (P17 §5.2)
   memory   bytes through memory where the queues outgrow the last cache
 
-Besides its operators a region pays for queues. A push: publishing, and a copy into memory of which the queues take as much as
-they hold (P17 §4.1). A take: the tuple's way from the sender's cache, and a share of a drain: ready list, flags, search, which
-cost more the more threads meet there (M19 §2: few queues for few threads). Drains are long where many queues wait for few
-threads, and short where threads wait for tuples.
+Besides its operators a region pays for queues. A push: publishing, and a copy (P17 §4.1.5) into memory of which the queues take
+as much as they hold. A take: the tuple's way from the sender's cache, and a share of a drain: ready list, flags, and a search
+(M19 §1), which cost more the more threads meet there. Drains are long where many queues wait for few threads, and short where
+threads wait for tuples.
 
 What no simple model has: each operator, queue and thread level is off by a factor of its own, a push behind a queue costs
 another one, and p is the surface's own. They are drawn by its seed and never shown.
