@@ -20,11 +20,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from harness.plots import places, provenance, queue_arms, style
 from harness.plots.thread_panels import cost_key, without_mean
 
-INTERVAL = "error bars: 95 % Student-t interval of the ratio to manual, paired by repeat"
+INTERVAL = "error bars: 95 % Student-t interval of the ratio to manual, paired by repeat; arrow: beyond four times the ratio"
 PANEL_INCHES = (3.1, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
 LEGEND_INCHES = 1.8  # an entry of the legend is as wide, about
+CUT = 4.0  # times a ratio, up or down, an interval is drawn at most: one of two runs may span powers of ten, and hide the bars
 ROOM = 1.9  # times the highest bar there is above it, for a number
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
@@ -153,8 +154,15 @@ def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame,
     left, right = x - width / 2, x + width / 2
     ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)  # as fast as manual: a bar without height
     if pd.notna(ratio["lo"]):
-        spread = [[ratio["ratio"] - ratio["lo"]], [ratio["hi"] - ratio["ratio"]]]
-        ax.errorbar([x], [ratio["ratio"]], yerr=spread, ls="", ecolor=style.INK, elinewidth=1, capsize=2, zorder=4)
+        _interval(ax, x, *ratio[["lo", "ratio", "hi"]])
+
+
+def _interval(ax: Axes, x: float, lo: float, ratio: float, hi: float) -> None:
+    """Capped where it ends, with an arrow where it is cut."""
+    for end, farthest, nearer, arrow in ((lo, ratio / CUT, max, "v"), (hi, ratio * CUT, min, "^")):
+        shown = nearer(end, farthest)
+        ax.plot([x, x], [ratio, shown], color=style.INK, lw=1, zorder=4)
+        ax.plot([x], [shown], ls="", marker="_" if shown == end else arrow, ms=4, color=style.INK, zorder=4)
 
 
 def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Series, known: pd.DataFrame) -> None:
@@ -162,7 +170,8 @@ def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Se
     key = (row["cell"], row["arm"])
     if key not in known.index or any(pd.isna(each["mean"]) or each["unsettled_used"] for each in (row, threads_alone)):
         return
-    top = known.loc[key, ["ratio", "hi"]].max()
+    ratio = known.loc[key, "ratio"]
+    top = min(known.loc[key, ["ratio", "hi"]].max(), CUT * ratio)
     told = f"{row['mean'] / threads_alone['mean']:#.2g}×" if threads_alone["mean"] > 0 else ""
     ax.text(x, 1.06 * max(1.0, top), told, rotation=90, fontsize=6.5, ha="center", va="bottom", color=style.INK, zorder=5)
 

@@ -174,6 +174,17 @@ def test_the_end_of_a_bar_is_a_line_which_shows_what_is_as_fast_as_manual():
     assert [line.get_segments()[0][0][1] for line in ends] == [2, 4, 0.5]
 
 
+def test_intervals_end_in_caps_and_one_over_powers_of_ten_is_cut_with_arrows_so_that_bars_can_be_seen():
+    figure = plt.figure()
+    gains, shares = figure.subplots(2, 1)
+    rows = cell_rows()[:3]
+    ratios = frame([ratio_row(rows[1], 2.0, 1.5, 3.0, "manual"), ratio_row(rows[2], 4.0, 1e-6, 1e7, "manual")])
+    gain_panels.draw(gains, shares, table(rows), ratios, "payload")
+    ends = [(line.get_marker(), line.get_ydata()[0]) for line in gains.lines if line.get_marker() not in (None, "None")]
+    assert ends == [("_", 1.5), ("_", 3.0), ("v", 1.0), ("^", 16.0)]
+    assert gains.get_ylim()[1] < 64
+
+
 def test_below_are_the_share_of_queues_and_the_threads():
     _, shares = drawn(cell_rows())
     assert [bar.get_height() for bar in shares.patches] == [100, 50, 10]
