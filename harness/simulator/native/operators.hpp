@@ -38,7 +38,7 @@ inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count 
   for (Count i = 0; i < count; ++i) w.mixed += first[i].born_ns != 0 ? software.clock : 0;
   w.waiting += lines * machine.line * count * w.slots.kib >> 10;
   if (op.lock != nullptr) rmw(w, op.line, false);
-  check(op, first, count, system.now + w.owes());
+  check(op, first, count, system.now + system.owed(w));
 }
 
 inline void Simulation::check(Operator& op, const Tuple* first, Count count, Time now) {
@@ -294,7 +294,7 @@ inline Task<> Simulation::source_body(Worker& w) {
       mark.kind = WINDOW;
       co_await pass_mark(w, op, mark);
     }
-    if (w.owes() > System::LONGEST_STEP) co_await pass(w);
+    if (system.owed(w) > System::LONGEST_STEP) co_await pass(w);
   }
   co_await close_operator(w, &op);
   hand_over(w);

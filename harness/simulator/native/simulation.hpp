@@ -177,11 +177,11 @@ class Simulation {
   // -- costs
   System::Pass pass(Worker& w) noexcept { return system.pass(w); }
   void rmw(Worker& w, Line& line, bool cas) noexcept {
-    w.waiting += line.rmw(machine, w.core, system.now + w.owes(), cas, most_contenders);
+    w.waiting += line.rmw(machine, w.core, system.now + system.owed(w), cas, most_contenders);
   }
   // A step of the software around an atomic operation: it takes as long as the step, or as the line is busy.
   void atomic(Worker& w, Line& line, bool cas, uint64_t step) noexcept {
-    w.waiting += std::max(line.rmw(machine, w.core, system.now + w.owes(), cas, most_contenders), step);
+    w.waiting += std::max(line.rmw(machine, w.core, system.now + system.owed(w), cas, most_contenders), step);
   }
   void look(Worker& w, Line& line, Count times = 1) noexcept {
     const bool elsewhere = line.is_elsewhere(w.core);

@@ -72,7 +72,7 @@ inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t l
     }
     time = machine.copy_call * count + (bytes * kib >> 10);
   }
-  if (w.slots.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + w.owes()));
+  if (w.slots.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + system.owed(w)));
   w.waiting += time;
 }
 
@@ -91,7 +91,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     } else {
       w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
       if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
-      if (profile_period_ > 0 || w.owes() > System::LONGEST_STEP) co_await pass(w);  // the profiler asks who spends which time
+      if (profile_period_ > 0 || system.owed(w) > System::LONGEST_STEP) co_await pass(w);  // the profiler asks who spends which time
       if (chooses(*op)) {
         co_await kernel(w, *op, first, count);
       } else if (!locked && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr) {

@@ -62,11 +62,20 @@ class System {
 
   // -- for the programs of threads ----------------------------------------------------------------------------------------------------
 
+  // What the thread has spent, as time on its core as busy as that is now.
+  Time owed(const Thread& thread) const noexcept {
+    const uint64_t clock = Machine::at(machine_.slow_clock, sockets_[socket_of(thread)].busy_cores);
+    const uint32_t busy = cores_[thread.core].busy;
+    const uint64_t fp = thread.fp * Machine::at(machine_.slow_fp, busy) >> Machine::SHIFT;
+    const uint64_t mixed = thread.mixed * Machine::at(machine_.slow_mixed, busy) >> Machine::SHIFT;
+    return ((fp + mixed) * clock >> Machine::SHIFT) + thread.waiting;
+  }
+
   // `co_await pass(thread)`: let the time pass that the thread has spent.
   struct Pass {
     System& system;
     Thread& thread;
-    bool await_ready() const noexcept { return thread.owes() == 0; }
+    bool await_ready() const noexcept { return !thread.owes(); }
     void await_suspend(std::coroutine_handle<> handle) noexcept {
       thread.resume = handle;
       system.calendar.schedule(thread.id, system.now + system.spend(thread));
@@ -153,7 +162,7 @@ class System {
   // Wake one of those that sleep in the queue; the caller pays. Returns whether there was one.
   bool wake_one(Thread& caller, WaitQueue& queue) {
     if (queue.sleepers.empty()) return false;
-    caller.waiting += hold_bucket(queue, now + caller.owes());
+    caller.waiting += hold_bucket(queue, now + owed(caller));
     Thread* sleeper = queue.sleepers.front();
     queue.sleepers.pop_front();
     const bool told = wake(*sleeper, caller.cpu);
@@ -264,13 +273,8 @@ class System {
     if (!calendar.pending(balancer)) calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
   }
 
-  // What the thread has spent, as time on its core as busy as that is now.
   Time spend(Thread& thread) noexcept {
-    const uint64_t clock = Machine::at(machine_.slow_clock, sockets_[socket_of(thread)].busy_cores);
-    const uint32_t busy = cores_[thread.core].busy;
-    const uint64_t fp = thread.fp * Machine::at(machine_.slow_fp, busy) >> Machine::SHIFT;
-    const uint64_t mixed = thread.mixed * Machine::at(machine_.slow_mixed, busy) >> Machine::SHIFT;
-    const Time time = ((fp + mixed) * clock >> Machine::SHIFT) + thread.waiting;
+    const Time time = owed(thread);
     thread.fp = thread.mixed = thread.waiting = 0;
     return time;
   }
