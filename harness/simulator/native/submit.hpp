@@ -288,7 +288,6 @@ inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
   for (;;) {
     co_await pass(w);
     if (!mutex.held) break;
-    ++w.waits;
     co_await system.sleep_in(w, mutex.queue);
     rmw(w, mutex.queue.line, true);
     co_await pass(w);
