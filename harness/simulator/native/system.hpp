@@ -479,15 +479,16 @@ class System {
     look_again();
     return nullptr;
   }
-  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer. Who
-  // is done before the first of those that have it or wait for it begins waits neither for them nor for others as early.
+  // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then. What holding it takes is part of the call
+  // (Machine::sleep, wake_caller and the like). Whoever waits makes each hand-over longer. Who is done before the first of those that have
+  // it or wait for it begins waits neither for them nor for others as early.
   Time hold_bucket(WaitQueue& queue, Time when) {
     std::deque<Hold>& holds = buckets_[queue.bucket];
     while (!holds.empty() && holds.front().end <= when) holds.pop_front();
-    if (!holds.empty() && when + machine_.bucket_hold <= holds.front().begin) return machine_.bucket_hold;
+    if (!holds.empty() && when + machine_.bucket_hold <= holds.front().begin) return 0;
     const Time begin = holds.empty() ? when : holds.back().end;
     holds.push_back({begin, begin + machine_.bucket_hold + holds.size() * machine_.bucket_waiter});
-    return holds.back().end - when;
+    return holds.back().end - machine_.bucket_hold - when;
   }
   Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
   void integrate() noexcept {
