@@ -67,3 +67,24 @@ def drained_at_a_time(software: str) -> float:
 def test_a_port_that_never_runs_empty_is_given_back_after_a_queue_of_tuples_or_as_p17_prints_it_never() -> None:
     assert drained_at_a_time("streams-4.2") < 3 * 1002  # of each port; the source's thread drains full queues, too
     assert drained_at_a_time("p17-printed") > 10 * 1002
+
+
+def chain_of(operators: int, **work: object) -> Graph:
+    graph = Graph("chain", 64)
+    last = graph.source("source")
+    for number in range(operators):
+        operator = graph.work(f"work{number}", **work)
+        graph.connect(last, operator)
+        last = operator
+    graph.connect(last, graph.sink("sink"))
+    return graph
+
+
+def test_a_tuple_with_a_cost_of_its_own_begins_before_its_neighbour_is_done_and_one_of_a_chain_does_not() -> None:
+    machine, operators = load_machine("xeon"), 10
+    chained, bursts = (
+        time_of_a_tuple(chain_of(operators, **how), Manual(), "millrace") for how in ({"cost": 200}, {"costs": [(7, 200)]})
+    )
+    ahead = round(load_software("millrace")["cost.flop_ahead"])
+    flop_ns = machine["core.fmul_latency_cycles"] / max(machine.table("core.clock_ghz").values())
+    assert (chained - bursts) / operators == pytest.approx(ahead * flop_ns, rel=0.02)

@@ -12,21 +12,25 @@ namespace millrace::sim {
 inline constexpr uint32_t SINK_LINES = 3;  // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
 inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
 
-// A core begins with a tuple before it is done with the one before, unless the work of a batch is a chain (flop.hpp), or it is the same tuple
-// at the next operator.
+// A core begins with a tuple before it is done with the one before, unless the work of a batch is a chain (flop.hpp), as it is not where
+// each tuple has a cost of its own, or it is the same tuple at the next operator.
 inline void Simulation::compute(Worker& w, const Operator& op, const Tuple* first, Count count) {
+  const auto beside_others = [this](uint32_t cost) {
+    const uint64_t overlapped = (machine.flop * cost << Machine::SHIFT) / software.overlap;
+    const uint64_t alone = machine.flop * (cost - std::min(cost, cost < SERIAL_FLOP ? cost : software.ahead));
+    return std::max(overlapped, alone);
+  };
+  const bool again = count == 1 && first->sequence == w.last_alone;
   if (op.kind == BURSTS) {
     for (Count i = 0; i < count; ++i) {
       const uint64_t place = first[i].sequence % op.ends.back();
       const size_t stretch = static_cast<size_t>(std::upper_bound(op.ends.begin(), op.ends.end(), place) - op.ends.begin());
-      w.fp += machine.flop * op.costs[stretch];
+      w.fp += again ? machine.flop * op.costs[stretch] : beside_others(op.costs[stretch]);
     }
-  } else if (count > 1 ? op.cost >= SERIAL_FLOP : first->sequence == w.last_alone) {
+  } else if (again || (count > 1 && op.cost >= SERIAL_FLOP)) {
     w.fp += machine.flop * op.cost * count;
   } else {
-    const uint64_t overlapped = (machine.flop * op.cost << Machine::SHIFT) / software.overlap;
-    const uint64_t alone = machine.flop * (op.cost - std::min(op.cost, op.cost < SERIAL_FLOP ? op.cost : software.ahead));
-    w.fp += std::max(overlapped, alone) * count;
+    w.fp += beside_others(op.cost) * count;
   }
   w.last_alone = count > 1 ? UINT64_MAX : first->sequence;
 }
