@@ -1,4 +1,4 @@
-"""The latency that sinks record is time as it passes: on busy cores a step takes as much longer there as it does for its thread."""
+"""The latency that sinks record is time as it passes: on busy cores steps take as much longer there as for their threads."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     ring.head += count;
     queued -= count;
     ring.head_line.store(w.core);
-    if (port.patient_producer != nullptr) system.hasten(*port.patient_producer, machine.load[SAME_CHIP]);
+    for (Worker* producer : port.patient_producers) system.hasten(*producer, machine.load[SAME_CHIP]);
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);
   }
   hand_over(w);
@@ -91,10 +91,10 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   hand_over(w);
   wake_consumer(w, port);
   co_await pass(w);
-  if (patience > 0 && ring.head == head && !over && port.patient_producer == nullptr) {
-    port.patient_producer = &w;
+  if (patience > 0 && ring.head == head && !over) {
+    port.patient_producers.push_back(&w);
     co_await system.spin(w, system.now + patience);
-    port.patient_producer = nullptr;
+    std::erase(port.patient_producers, &w);
   }
   if (ring.head != head || over) co_return;
   ++w.waits;

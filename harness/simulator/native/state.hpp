@@ -155,7 +155,7 @@ struct Port {
   uint64_t pushes = 0, blocked = 0, given_up = 0, switches = 0, marks = 0, marks_taken = 0;
   uint32_t open_streams = 0;
   Worker* patient = nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
-  Worker* patient_producer = nullptr;
+  std::vector<Worker*> patient_producers;
 };
 
 enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };

@@ -145,7 +145,8 @@ class System {
   };
   Spin spin(Thread& thread, Time until) noexcept { return {*this, thread, until}; }
   void hasten(Thread& thread, Time latency) {
-    if (thread.spinning && thread.state == Thread::RUNNING) calendar.schedule(thread.id, now + latency);
+    const Time then = now + latency;
+    if (thread.spinning && thread.state == Thread::RUNNING && then < calendar.when(thread.id)) calendar.schedule(thread.id, then);
   }
 
   // The last act of a program.
