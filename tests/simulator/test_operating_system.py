@@ -97,6 +97,37 @@ def test_a_woken_thread_runs_on_an_idle_cpu_after_the_time_of_a_wake_up(seed: in
     assert bench.ended(waker) - bench.began(waker) == pytest.approx(1e3 * machine["os.wake_caller_us"], rel=0.01)
 
 
+def test_who_is_woken_runs_no_earlier_than_if_the_waker_had_come_to_it() -> None:
+    """A waker owes the time of what it has done before: the wake-up begins once that has passed."""
+    machine, work_us = machine_of(4), 300.0
+    bench = Bench(machine, 2)
+    sleeper, waker = bench.wait(), bench.wake(at=SECOND, work=work_us * MICROSECOND)
+    bench.run(2 * SECOND)
+    latest = 1.25 * machine["os.wake_us"] + max(machine.named("os.idle_exit_us").values())
+    took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
+    assert work_us + 0.75 * machine["os.wake_us"] < took < work_us + latest
+
+
+def test_who_asks_for_a_bucket_that_it_needs_later_takes_it_from_nobody_who_needs_it_now() -> None:
+    """Three wake, a nanosecond apart, the second one after some work: the third waits for the first alone."""
+    machine = machine_of(8)
+
+    def paid_us(works_us: list[float]) -> float:
+        """By the last of those wakers."""
+        bench = Bench(machine, 2 * len(works_us))
+        for _ in works_us:
+            bench.wait()
+        wakers = [bench.wake(at=SECOND + place, work=work_us * MICROSECOND) for place, work_us in enumerate(works_us)]
+        bench.run(2 * SECOND)
+        return (bench.ended(wakers[-1]) - bench.began(wakers[-1])) / MICROSECOND
+
+    alone = paid_us([0.0])
+    waits = machine["os.bucket_hold_us"] + machine["os.bucket_waiter_ns"] / 1000
+    assert paid_us([0.0, 0.0]) - alone == pytest.approx(waits, abs=0.003)
+    assert paid_us([0.0, 30.0, 0.0]) - alone == pytest.approx(waits, abs=0.003)
+    assert paid_us([30.0, 0.0]) == pytest.approx(alone)
+
+
 @pytest.mark.parametrize(("idle_us", "state"), [(10, "C1"), (50, "C1E"), (300, "C3"), (5000, "C6")])
 def test_a_cpu_takes_longer_to_wake_up_the_longer_it_was_idle(idle_us: float, state: str) -> None:
     machine = machine_of(2)

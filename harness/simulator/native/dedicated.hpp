@@ -20,7 +20,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
     if (count == 0) {
       w.at = 0;
-      hand_over(w);
+      co_await hand_over(w);
       wake_producer(w, port);
       co_await wait_for_tuples(w, port);
       continue;
@@ -31,7 +31,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     came_from(w, first, count);
     co_await take(w, port, first, count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
-      hand_over(w);
+      co_await hand_over(w);
     } else if (count < CHEAP_BATCH && pool) {
       announce(w);
     }
@@ -41,7 +41,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     for (Worker* producer : port.patient_producers) system.hasten(*producer, machine.load[SAME_CHIP]);
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);
   }
-  hand_over(w);
+  co_await hand_over(w);
   w.at = 0;
   co_await pass(w);
   system.end(w);
@@ -88,7 +88,7 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   const uint64_t head = ring.head;
   const Slots slots = w.slots;
   const uint32_t at = w.at;
-  hand_over(w);
+  co_await hand_over(w);
   wake_consumer(w, port);
   co_await pass(w);
   if (patience > 0 && ring.head == head && !over) {
@@ -128,10 +128,12 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
   }
 }
 
-inline void Simulation::wake_owed(Worker& w) {
+// One call after the other: who is woken first may run before the last one is.
+inline Task<> Simulation::wake_owed(Worker& w) {
   for (Target* target : w.owed) {
     target->wake_owed = false;
     wake_consumer(w, *target->port);
+    co_await pass(w);
   }
   w.owed.clear();
 }

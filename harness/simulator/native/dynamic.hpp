@@ -298,7 +298,7 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
 
 // thread.hpp, spin(): pauses, then yields, then naps.
 inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round) {
-  hand_over(w);
+  co_await hand_over(w);
   w.rest = BLOCKED;
   if (round >= SPINS) idle(w, true);
   if (round < SPINS * YIELDS) {

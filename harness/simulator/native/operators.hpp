@@ -220,7 +220,7 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
         co_return;
       }
       const uint64_t freed = op.freed;
-      hand_over(w);
+      co_await hand_over(w);
       ++w.waits;
       rmw(w, op.room.line, false);
       co_await pass(w);
@@ -287,7 +287,7 @@ inline Task<> Simulation::source_body(Worker& w) {
     op.processed += count;
     co_await deliver(w, op.routes[0], op.buffer.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
-      hand_over(w);
+      co_await hand_over(w);
     } else if (count < op.buffer.size() && pool) {
       announce(w);
     }
@@ -301,7 +301,7 @@ inline Task<> Simulation::source_body(Worker& w) {
     if (system.owed(w) > System::LONGEST_STEP) co_await pass(w);
   }
   co_await close_operator(w, &op);
-  hand_over(w);
+  co_await hand_over(w);
   w.at = 0;
   co_await pass(w);
   system.end(w);
@@ -329,7 +329,7 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
     co_return most;
   }
   if (now < end) {
-    hand_over(w);
+    co_await hand_over(w);
     w.at = 0;
     co_await pass(w);
     co_await system.sleep(w, std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)), system.now + LONGEST_PACED_SLEEP));

@@ -115,7 +115,7 @@ class Simulation {
   Task<> close_operator(Worker& w, Operator* op);
   Task<> acquire(Worker& w, Mutex& mutex);
   void unlock(Worker& w, Mutex& mutex);
-  void hand_over(Worker& w);
+  Task<> hand_over(Worker& w);
 
   // -- dynamic.hpp
   Task<> scheduler_body(Worker& w);
@@ -144,7 +144,7 @@ class Simulation {
   void tuples_published(Worker& w, Target& target);
   void wake_consumer(Worker& w, Port& port);
   void wake_producer(Worker& w, Port& port);
-  void wake_owed(Worker& w);
+  Task<> wake_owed(Worker& w);
 
   // -- operators.hpp
   Task<> source_body(Worker& w);

@@ -281,7 +281,7 @@ inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
     co_return;
   }
   const uint32_t at = w.at;
-  hand_over(w);
+  co_await hand_over(w);
   w.at = 0;  // no operator costs what waiting takes
   w.rest = BLOCKED;
   idle(w, true);
@@ -306,8 +306,8 @@ inline void Simulation::unlock(Worker& w, Mutex& mutex) {
 }
 
 // Before this thread waits for another: what it has sent and made ready shall not have to wait for it.
-inline void Simulation::hand_over(Worker& w) {
-  if (!w.owed.empty()) wake_owed(w);
+inline Task<> Simulation::hand_over(Worker& w) {
+  if (!w.owed.empty()) co_await wake_owed(w);
   if (pool) {
     announce(w);
     wake_idle(w);

@@ -160,20 +160,21 @@ class System {
     wake(thread, thread.cpu);
   }
 
-  // Wake one of those that sleep in the queue; the caller pays. Returns whether there was one.
+  // Wake one of those that sleep in the queue, once the caller has come to it; the caller pays. Returns whether there was one.
   bool wake_one(Thread& caller, WaitQueue& queue) {
     if (queue.sleepers.empty()) return false;
     caller.waiting += hold_bucket(queue, now + owed(caller));
     Thread* sleeper = queue.sleepers.front();
     queue.sleepers.pop_front();
-    const bool told = wake(*sleeper, caller.cpu);
+    const bool told = wake(*sleeper, caller.cpu, owed(caller));
     caller.mixed += told ? machine_.wake_caller : sleeper->cpu == caller.cpu ? machine_.wake_queued : machine_.wake_elsewhere;
     return true;
   }
   void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % buckets_.size()); }
 
-  // Wakes a sleeper; `from`: the waker's CPU. Returns whether another CPU had to be told.
-  bool wake(Thread& thread, uint32_t from) {
+  // Wakes a sleeper; `from`: the waker's CPU; `later`: when it comes to that. Where the sleeper has to wait for a CPU it does so from now on.
+  // Returns whether another CPU had to be told.
+  bool wake(Thread& thread, uint32_t from, Time later = 0) {
     if (thread.state != Thread::ASLEEP) return false;
     calendar.cancel(thread.id);
     if (thread.lingers) {  // in its run queue still: it goes on there
@@ -181,7 +182,7 @@ class System {
       change_runnable(thread, cpu, 1);
       cpu.wake(machine_, thread, now);
       ++queued_;
-      return preempt(cpu, thread, from);
+      return preempt(cpu, thread, from, later);
     }
     const uint32_t target = choose(thread, from);
     RunQueue& cpu = cpus_[target];
@@ -190,12 +191,12 @@ class System {
     change_runnable(thread, cpu, 1);
     cpu.admit(machine_, thread, now);
     if (cpu.running == nullptr) {
-      const Time idle = now - std::min(now, cpu.idle_since);
-      occupy(cpu, thread, target, jitter(machine_.wake) + machine_.idle_exit(idle));
+      const Time idle = now + later - std::min(now + later, cpu.idle_since);
+      occupy(cpu, thread, target, later + jitter(machine_.wake) + machine_.idle_exit(idle));
       return true;
     }
     enqueue(cpu, thread);
-    return preempt(cpu, thread, from);
+    return preempt(cpu, thread, from, later);
   }
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
@@ -281,10 +282,10 @@ class System {
   }
 
   // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns whether another CPU had to be told.
-  bool preempt(RunQueue& cpu, const Thread& thread, uint32_t from) noexcept {
+  bool preempt(RunQueue& cpu, const Thread& thread, uint32_t from, Time later) noexcept {
     if (cpu.preempt_at != NEVER || !cpu.preempts(machine_, thread, now)) return false;
     const bool told = from != thread.cpu && machine_.preempt > 0;
-    cpu.preempt_at = now;
+    cpu.preempt_at = now + later;
     if (told) cpu.preempt_at += jitter(machine_.preempt - std::min(machine_.preempt, machine_.interrupt + machine_.switch_time));
     cpu.interrupt = told ? machine_.interrupt : 0;
     return told;
@@ -481,15 +482,20 @@ class System {
     return nullptr;
   }
   // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then. What holding it takes is part of the call
-  // (Machine::sleep, wake_caller and the like). Whoever waits makes each hand-over longer. Who is done before the first of those that have
-  // it or wait for it begins waits neither for them nor for others as early.
+  // (Machine::sleep, wake_caller and the like). Whoever waits makes each hand-over longer. A thread that owes time asks for when that has
+  // passed: who comes before has the lock before, if there is time for it.
   Time hold_bucket(WaitQueue& queue, Time when) {
     std::deque<Hold>& holds = buckets_[queue.bucket];
-    while (!holds.empty() && holds.front().end <= when) holds.pop_front();
-    if (!holds.empty() && when + machine_.bucket_hold <= holds.front().begin) return 0;
-    const Time begin = holds.empty() ? when : holds.back().end;
-    holds.push_back({begin, begin + machine_.bucket_hold + holds.size() * machine_.bucket_waiter});
-    return holds.back().end - machine_.bucket_hold - when;
+    while (!holds.empty() && holds.front().end <= now) holds.pop_front();
+    Hold mine{when, when + machine_.bucket_hold};
+    auto place = holds.begin();
+    for (uint64_t waited_for = 0; place != holds.end() && place->begin < mine.end; ++place) {
+      if (place->end <= when) continue;
+      mine.begin = place->end;
+      mine.end = mine.begin + machine_.bucket_hold + ++waited_for * machine_.bucket_waiter;
+    }
+    holds.insert(place, mine);
+    return mine.end - machine_.bucket_hold - when;
   }
   Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
   void integrate() noexcept {
