@@ -233,6 +233,20 @@ def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the
     assert least <= took <= most
 
 
+def test_an_interrupt_takes_its_time_also_if_nobody_waits_for_the_cpu_any_more() -> None:
+    """Between the wake-up and the interrupt another CPU becomes idle and takes who was woken, whose cache alone is cold."""
+    constants = {"os.preempt_us": 12.0, "os.interrupt_us": 7.0, "os.sched_migration_cost_us": 50_000}
+    bench = Bench(machine_of(3, **EEVDF, **constants), 5)
+    bench.wake(at=101 * MILLISECOND)
+    sleeper = bench.wait()
+    ender = bench.compute(101 * MILLISECOND)
+    bench.compute(10 * SECOND)  # shares the waker's CPU, so that the sleeper does not follow the waker there
+    loser = bench.compute(10 * SECOND)
+    bench.run(200 * MILLISECOND)
+    assert bench.cpu(sleeper) == bench.cpu(ender)
+    assert bench.longest_gap(loser) == 1 * MICROSECOND + 7 * MICROSECOND
+
+
 def test_every_switch_costs_the_time_of_a_switch_and_of_refilling_the_caches() -> None:
     """With one CPU, what is missing from the work that is done are the switches."""
     constants = {"os.switch_us": 300.0, "os.refill_us_max": 200.0, "os.refill_us_per_kib": 1e6}

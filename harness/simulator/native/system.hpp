@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "calendar.hpp"
@@ -211,6 +212,10 @@ class System {
     cpu.account(thread, now);
     if (cpu.gives_way(machine_, thread, now)) {
       leave(thread, Thread::RUNNABLE);
+      return;
+    }
+    if (cpu.interrupt > 0 && cpu.preempt_at == NEVER) {  // told, and keeps its CPU
+      calendar.schedule(thread.id, now + std::exchange(cpu.interrupt, 0));
       return;
     }
     thread.resume.resume();
