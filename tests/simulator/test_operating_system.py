@@ -149,6 +149,18 @@ def test_a_timed_sleep_ends_on_time(length_us: float) -> None:
     assert 0.75 * machine["os.wake_us"] <= late <= latest
 
 
+@pytest.mark.parametrize("until_us", [50, 104.5, 200, 20_200, 30_000])
+def test_cpu_time_is_that_of_threads_and_not_what_a_cpu_takes_to_wake_up(until_us: float) -> None:
+    """A thread works, sleeps for 20 ms and ends; on a CPU of its own it starts and wakes up from the deepest idle state."""
+    machine = machine_of(2)
+    bench = Bench(machine, 1)
+    thread = bench.nap(20 * MILLISECOND, work=100 * MICROSECOND)
+    bench.run(until_us * MICROSECOND)
+    began = bench.began(thread) / MICROSECOND
+    worked = min(until_us - began, 100 + machine["os.sleep_us"])
+    assert bench.cpu_time / MICROSECOND == pytest.approx(worked, abs=0.002)
+
+
 @pytest.mark.parametrize("scheduler", [{}, EEVDF], ids=["CFS", "EEVDF"])
 def test_who_has_slept_comes_before_who_has_computed(scheduler: dict[str, float]) -> None:
     """On one CPU a woken thread need not wait for the slice of one that computes to end."""

@@ -193,7 +193,8 @@ class System {
     cpu.admit(machine_, thread, now);
     if (cpu.running == nullptr) {
       const Time idle = now + later - std::min(now + later, cpu.idle_since);
-      occupy(cpu, thread, target, later + jitter(machine_.wake) + machine_.idle_exit(idle));
+      const Time awake = later + jitter(machine_.wake) + machine_.idle_exit(idle), call = calling(cpu);
+      occupy(cpu, thread, target, call == 0 ? awake : std::max(awake, call + machine_.switch_time + machine_.refill), awake);
       return true;
     }
     enqueue(cpu, thread);
@@ -230,7 +231,7 @@ class System {
       Thread* thread = steal(number);
       if (thread == nullptr) break;
       cpu.admit(machine_, *thread, now);
-      occupy(cpu, *thread, number, machine_.switch_time + machine_.refill);
+      occupy(cpu, *thread, number, calling(cpu) + machine_.switch_time + machine_.refill, 0);
     }
   }
 
@@ -239,9 +240,9 @@ class System {
   // CPU time of all threads, and time integral of threads that could have run [ps]
   uint64_t cpu_time() noexcept {
     integrate();
-    uint64_t to_come = 0;  // of calls that have not returned yet
-    for (const RunQueue& cpu : cpus_) to_come += cpu.running == nullptr && cpu.idle_since > now ? cpu.idle_since - now : 0;
-    return cpu_time_ - to_come;
+    uint64_t early = 0;  // counted before it has passed
+    for (const RunQueue& cpu : cpus_) early += calling(cpu) - until(cpu.counts_from);
+    return cpu_time_ - early;
   }
   uint64_t load_time() noexcept { return integrate(), load_time_; }
   uint64_t random() noexcept {  // splitmix64
@@ -296,6 +297,10 @@ class System {
     return told;
   }
 
+  Time until(Time then) const noexcept { return then > now ? then - now : 0; }
+  // What the call by which the last thread there went to sleep still takes.
+  Time calling(const RunQueue& cpu) const noexcept { return until(cpu.idle_since); }
+
   // A thread wakes up (1) or goes to sleep (-1) on a CPU, `change` of the threads that could run there.
   void change_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
     count_runnable(change);
@@ -340,9 +345,13 @@ class System {
     const Time changing = machine_.switch_time + machine_.refill;
     give(cpu, *next, number, call + interrupt + changing, charged(changing));
   }
-  void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
+  // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is nobody's CPU time, nor is a call once more
+  // that is still under way there.
+  void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time idle) {
     count_busy(number, 1);
-    if (cpu.idle_since > now) cpu_time_ -= cpu.idle_since - now;  // somebody is woken while it goes to sleep
+    idle = std::max(idle, calling(cpu));
+    cpu_time_ -= idle;
+    cpu.counts_from = now + idle;
     Socket& socket = sockets_[machine_.socket_of(machine_.core_of(number))];
     const uint32_t local = number % cpus_per_socket();
     socket.idle_cpus[local / 64] &= ~(uint64_t{1} << local % 64);
