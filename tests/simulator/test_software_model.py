@@ -6,7 +6,7 @@ import pytest
 
 from harness.graph import Graph
 from harness.machine import load_machine
-from harness.models import Dynamic, Manual, Model
+from harness.models import Dedicated, Dynamic, Manual, Model
 from harness.software import load_software
 from tests.runtime.shapes import diamond, pipeline
 from tests.simulator.runs import simulated
@@ -52,6 +52,13 @@ def test_only_those_who_lock_pay_for_locks_and_only_those_who_drain_for_flags(so
         assert time_of_a_tuple(graph(), model, software, **{constant: DEAR}) > 1.1 * time_of_a_tuple(graph(), model, software)
         as_before = time_of_a_tuple(other_graph(), other_model, software)
         assert time_of_a_tuple(other_graph(), other_model, software, **{constant: DEAR}) == as_before
+
+
+@pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
+def test_queues_between_two_threads_of_their_own_have_no_flags(software: str) -> None:
+    """P17 s2.2 and s5.1: dedicated's are free of synchronization."""
+    as_before = time_of_a_tuple(pipeline(), Dedicated(), software)
+    assert time_of_a_tuple(pipeline(), Dedicated(), software, flag=DEAR) == as_before
 
 
 def drained_at_a_time(software: str) -> float:

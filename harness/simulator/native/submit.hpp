@@ -198,7 +198,7 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
 
 inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
   Port& port = *target.port;
-  const bool flagged = port.shared || software.printed;
+  const bool flagged = port.shared || (software.printed && port.scheduled);  // a threaded port has no flags (P17 s2.2)
   uint32_t round = 0;
   bool waited = false;
   for (;;) {
