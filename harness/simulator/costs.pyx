@@ -28,8 +28,8 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.sockets, to.chips_per_socket, to.cores_per_chip = machine.sockets, machine.chips_per_socket, machine.cores_per_chip
     to.smt, to.cores = machine.smt, machine.cores
     to.line, to.l1, to.l2 = int(machine["cache.line"]), int(machine["cache.l1d"]), int(machine["cache.l2"])
-    shared_by = {"chip": machine.sockets * machine.chips_per_socket, "socket": machine.sockets, "machine": 1}
-    to.l3_all = int(machine["cache.l3"]) * shared_by[machine["cache.l3_shared_by"]]
+    share = {"chip": machine.cores_per_chip, "socket": machine.cores_per_chip * machine.chips_per_socket, "machine": machine.cores}
+    to.l3, to.l3_cores = int(machine["cache.l3"]), share[machine["cache.l3_shared_by"]]
     clock = interpolated(machine.table("core.clock_ghz"), machine.chips_per_socket * machine.cores_per_chip)
     best = max(clock)
     for ghz in clock:

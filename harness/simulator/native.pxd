@@ -17,7 +17,8 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
 
     cdef cppclass Machine:
         uint32_t sockets, chips_per_socket, cores_per_chip, smt, cores, line
-        uint64_t l1, l2, l3_all
+        uint64_t l1, l2, l3
+        uint32_t l3_cores
         vector[uint32_t] slow_clock, slow_fp, slow_mixed
         uint64_t flop
         uint64_t* latency

@@ -143,6 +143,15 @@ def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> N
 
     def gigabytes_per_second(writer: int, queued: float, room: float, worked: int) -> float:
         took = copied(apart, 0, writer, 4096, queued=queued, room=room, worked=worked)
+def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> None:
+    """Without a busy core there is one L3 for what queues hold, and not all of the machine's."""
+    xeon = load_machine("xeon")
+    assert xeon.sockets > 2
+    fits, does_not = (copied(xeon, 0, 0, 4096, queued=share * xeon["cache.l3"], room=0) for share in (0.9, 1.1))
+    assert fits == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.l3"], rel=0.01)
+    assert does_not == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.dram_local"], rel=0.01)
+
+
         return 4096 / (took - apart["copy.call"])
 
     own = apart["copy.bandwidth.l3"]

@@ -17,11 +17,11 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 // -- what slots cost ------------------------------------------------------------------------------------------------------------------
 
 // The thread begins to work on `count` slots. Data that many queues hold between the writing and the reading has been pushed out of near
-// caches meanwhile: each busy core has its share of it.
+// caches meanwhile: each busy core has its share of it. Of shared caches those count that have a busy core.
 inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
-  const uint64_t cores = system.busy_cores(), share = queued * stride / cores;
+  const uint64_t share = queued * stride / system.busy_cores();
   const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
-  Slots slots{.memory_bound = share > machine.l2 && share * cores > machine.l3_all};
+  Slots slots{.memory_bound = share > machine.l2 && queued * stride > system.busy_l3()};
   Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : slots.memory_bound ? DRAM_LOCAL : L3;
   Time first_line = machine.latency[place];  // the others are fetched ahead
   if (writer != w.core) {
@@ -46,10 +46,7 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   used += bytes;
   if (record.core == w.core) {
     const uint64_t since = used - record.at;
-    w.waiting += since <= machine.l1 / 2 ? 0
-                                         : machine.latency[since <= machine.l2 / 2                     ? OWN_L2
-                                                           : since <= machine.l3_all / machine.sockets ? L3
-                                                                                                       : DRAM_LOCAL];
+    w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3 ? L3 : DRAM_LOCAL];
   }
   record = {w.core, used};
 }
@@ -58,8 +55,8 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
 // core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core. What
 // another core has left to a shared cache is at least as far away as what this one has.
 inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
-  const uint64_t cores = system.busy_cores(), share = memory / cores, bytes = static_cast<uint64_t>(count) * stride;
-  const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= machine.l3_all ? L3 : DRAM_LOCAL;
+  const uint64_t share = memory / system.busy_cores(), bytes = static_cast<uint64_t>(count) * stride;
+  const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= system.busy_l3() ? L3 : DRAM_LOCAL;
   const Distance distance = last == 0 ? SAME_CORE : machine.distance(w.core, last - 1);
   uint64_t kib = std::max(w.slots.kib, machine.copy_kib[place]);
   Time time;

@@ -46,6 +46,7 @@ class System {
         cpus_(machine.cpus()),
         cores_(machine.cores),
         sockets_(machine.sockets),
+        l3s_(machine.l3_of(machine.cores - 1) + 1),
         random_(seed),
         buckets_(std::max(buckets, 1u)) {
     const uint32_t words = (cpus_per_socket() + 63) / 64;
@@ -236,6 +237,7 @@ class System {
   }
 
   uint32_t busy_cores() const noexcept { return std::max(busy_cores_, 1u); }
+  uint64_t busy_l3() const noexcept { return machine_.l3 * std::max(busy_l3s_, 1u); }  // bytes, of those with a busy core
   uint64_t switches() const noexcept { return switches_; }
   // CPU time of all threads, and time integral of threads that could have run [ps]
   uint64_t cpu_time() noexcept {
@@ -364,6 +366,7 @@ class System {
     }
     give(cpu, thread, number, latency, 0);
   }
+      busy_l3s_ += l3s_[machine_.l3_of(core)]++ == 0;
   // The thread goes on after `latency`; the last part of it, `own`, counts as its run time.
   void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time own) {
     move(thread, number);
@@ -403,6 +406,7 @@ class System {
   }
 
   uint32_t choose(Thread& thread, uint32_t from) noexcept {
+    busy_l3s_ -= --l3s_[machine_.l3_of(core)] == 0;
     record_wake(thread, from);
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
     const uint32_t home = machine_.socket_of(thread.core), wakers = machine_.socket_of(machine_.core_of(from));
@@ -536,9 +540,10 @@ class System {
   uint64_t random_;
   struct Hold {
     Time begin, end;
+  std::vector<uint32_t> l3s_;  // busy cores of each
   };
   std::vector<std::deque<Hold>> buckets_;  // by hash bucket: those that have its lock or wait for it, in turn
-  uint32_t busy_cores_ = 0, started_ = 0;
+  uint32_t busy_cores_ = 0, busy_l3s_ = 0, started_ = 0;
   uint64_t queued_ = 0, switches_ = 0, busy_cpus_ = 0, runnable_ = 0, cpu_time_ = 0, load_time_ = 0;
   Time integrated_ = 0;
 };
