@@ -143,6 +143,15 @@ def load(machine, uint32_t reader, uint32_t writer):
     return ns(line.load(hardware, reader))
 
 
+def loads(machine, uint32_t writer, readers):
+    """Times of loads of a line by one core after the other, since a core has written it."""
+    cdef Machine hardware
+    cdef Line line
+    fill_machine(&hardware, machine)
+    line.store(writer)
+    return [ns(line.load(hardware, reader)) for reader in readers]
+
+
 def take(machine, uint32_t taker, uint32_t writer):
     """Time of a read-modify-write of a line that another core has written."""
     cdef Machine hardware
