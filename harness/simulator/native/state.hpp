@@ -181,10 +181,10 @@ struct Worker : Thread {
   uint64_t last_alone = UINT64_MAX;  // the tuple that it worked on last, if that came alone
 };
 
-// The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends.
+// The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends and of the link behind the last port.
 struct List {
   std::deque<uint32_t> ports;
-  Line head, tail;
+  Line head, tail, link;
 };
 
 }  // namespace millrace::sim
