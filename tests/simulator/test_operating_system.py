@@ -198,6 +198,17 @@ def test_with_eevdf_who_sleeps_in_debt_leaves_the_run_queue_at_the_tick_at_which
     assert (bench.cpu(sleeper) == bench.cpu(other)) == lingers
 
 
+def test_with_eevdf_who_is_woken_where_it_lingers_is_offered_to_an_idle_cpu_at_the_next_tick() -> None:
+    """The other one's request takes long, so the CPU where it lingers is not free by then."""
+    bench = Bench(machine_of(2, **EEVDF | {"os.sched_base_slice_us": 20_000}), 3)
+    sleeper = bench.nap(MILLISECOND, work=3 * MILLISECOND)
+    bench.compute(3.5 * MILLISECOND)  # has the other CPU, which is idle from then on
+    other = bench.compute(SECOND)
+    bench.run(8.9 * MILLISECOND)
+    assert bench.ended(sleeper) > 4.9 * MILLISECOND
+    assert bench.cpu(sleeper) != bench.cpu(other)
+
+
 @pytest.mark.parametrize(("woken_ms", "follows"), [(61, False), (121, True)])
 def test_with_eevdf_who_lingers_is_load_of_its_cpu(woken_ms: float, follows: bool) -> None:
     """It is in the run queue for 8 ms, of which it runs 3 and lingers 5.

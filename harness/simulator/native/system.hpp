@@ -183,7 +183,7 @@ class System {
       RunQueue& cpu = cpus_[thread.cpu];
       change_runnable(thread, cpu, 1);
       cpu.wake(machine_, thread, now);
-      ++queued_;
+      one_more_waits();
       return preempt(cpu, thread, from, later);
     }
     const uint32_t target = choose(thread, from);
@@ -276,6 +276,9 @@ class System {
   uint32_t cpus_per_socket() const noexcept { return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt; }
   void enqueue(RunQueue& cpu, Thread& thread) {
     cpu.enqueue(machine_, thread);
+    one_more_waits();
+  }
+  void one_more_waits() {
     ++queued_;
     if (busy_cpus_ < cpus_.size()) look_again();
   }
@@ -363,10 +366,10 @@ class System {
       socket.idle_cores[place / 64] &= ~(uint64_t{1} << place % 64);
       ++socket.busy_cores;
       ++busy_cores_;
+      busy_l3s_ += l3s_[machine_.l3_of(core)]++ == 0;
     }
     give(cpu, thread, number, latency, 0);
   }
-      busy_l3s_ += l3s_[machine_.l3_of(core)]++ == 0;
   // The thread goes on after `latency`; the last part of it, `own`, counts as its run time.
   void give(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time own) {
     move(thread, number);
@@ -403,10 +406,10 @@ class System {
     if (begin) return;
     --socket.busy_cores;
     --busy_cores_;
+    busy_l3s_ -= --l3s_[machine_.l3_of(core)] == 0;
   }
 
   uint32_t choose(Thread& thread, uint32_t from) noexcept {
-    busy_l3s_ -= --l3s_[machine_.l3_of(core)] == 0;
     record_wake(thread, from);
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
     const uint32_t home = machine_.socket_of(thread.core), wakers = machine_.socket_of(machine_.core_of(from));
@@ -463,7 +466,7 @@ class System {
     }
     return NONE;
   }
-  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then where fewest wait.
+  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then all by turns.
   uint32_t spread() noexcept {
     for (uint32_t i = 0; i < machine_.sockets; ++i) {
       const uint32_t socket = (started_ + i) % machine_.sockets;
@@ -537,10 +540,10 @@ class System {
   std::vector<RunQueue> cpus_;
   std::vector<Core> cores_;
   std::vector<Socket> sockets_;
+  std::vector<uint32_t> l3s_;  // busy cores of each
   uint64_t random_;
   struct Hold {
     Time begin, end;
-  std::vector<uint32_t> l3s_;  // busy cores of each
   };
   std::vector<std::deque<Hold>> buckets_;  // by hash bucket: those that have its lock or wait for it, in turn
   uint32_t busy_cores_ = 0, busy_l3s_ = 0, started_ = 0;
