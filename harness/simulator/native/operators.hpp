@@ -87,6 +87,8 @@ inline Task<> Simulation::round_robin(Worker& w, Operator& op, Tuple* first, Cou
 inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count count) {
   uint32_t round = 0;
   const uint32_t at = w.at;
+  const Slots slots = w.slots;
+  if (op.merge != nullptr) look(w, op.merge->next_line);
   while (op.merge != nullptr && op.order + count - op.merge->next > op.ahead && !over) {  // not further ahead than there are slots (BOUND)
     bool helped = false;
     announce(w);
@@ -102,6 +104,7 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
     if (!helped) co_await wait_a_little(w, round);
   }
   w.at = at;
+  w.slots = slots;
   for (Count i = 0; i < count; ++i) {
     first[i].order = op.order++;
     if (op.keys == 0) continue;

@@ -181,7 +181,9 @@ class Simulation {
   }
   // A step of the software around an atomic operation: it takes as long as the step, or as the line is busy.
   void atomic(Worker& w, Line& line, bool cas, uint64_t step) noexcept {
-    w.waiting += std::max(line.rmw(machine, w.core, system.now + system.owed(w), cas, most_contenders), step);
+    const Time before = system.owed(w), took = line.rmw(machine, w.core, system.now + before, cas, most_contenders);
+    w.mixed += step;
+    w.waiting += took - std::min(took, system.owed(w) - before);
   }
   void look(Worker& w, Line& line, Count times = 1) noexcept {
     const bool elsewhere = line.is_elsewhere(w.core);
