@@ -61,6 +61,36 @@ def test_queues_between_two_threads_of_their_own_have_no_flags(software: str) ->
     assert time_of_a_tuple(pipeline(), Dedicated(), software, flag=DEAR) == as_before
 
 
+def through(kind: str, **how: float) -> Graph:
+    """A source, a split or filter, and sinks behind it, all called."""
+    graph = Graph("through", 64)
+    operator = graph.split("split", 4, int(how["keys"])) if kind == "split" else graph.filter("filter", how["share"])
+    graph.connect(graph.source("source"), operator)
+    for port in range(4) if kind == "split" else [0]:
+        graph.connect(operator.output(port) if kind == "split" else operator, graph.sink(f"sink{port}"))
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("graph", "constant", "times"),
+    [
+        (through("split", keys=0), "way_tuple", 1.0),
+        (through("split", keys=0), "key_tuple", 0.0),
+        (through("split", keys=100), "key_tuple", 1.0),
+        (through("split", keys=100), "way_tuple", 0.0),
+        (through("filter", share=1.0), "filter_run", 1 / 32),
+        (through("filter", share=0.5), "filter_tuple", 2.0),  # of a tuple at the sink
+        (through("filter", share=0.5), "filter_run", (0.5 + 31 * 0.25) / 16),
+        (through("filter", share=0.5), "filter_cut", 31 * 0.25 / 16),
+    ],
+)
+def test_who_decides_by_the_tuple_pays_by_the_tuple_and_a_filter_by_the_run(graph: Graph, constant: str, times: float) -> None:
+    machine = load_machine("xeon")
+    scale = load_software("millrace").scale(machine.table("core.clock_ghz")[1], machine["core.ipc"])
+    cheap, dear = (time_of_a_tuple(graph, Manual(), "millrace", **{constant: value}) for value in (1.0, 1001.0))
+    assert (dear - cheap) / (1000.0 * scale) == pytest.approx(times, rel=0.02, abs=1e-9)
+
+
 def drained_at_a_time(software: str) -> float:
     """Tuples that a scheduler thread takes from a port before it gives that back, where sources fill queues faster."""
     graph, _ = build("pipeline", {"operators": 2, "cost": 1000}, 0)

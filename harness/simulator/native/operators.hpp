@@ -110,7 +110,7 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
     if (op.keys == 0) continue;
     Route& route = op.routes[way_of(key_of(first[i].sequence, op.keys), static_cast<uint32_t>(op.routes.size()))];
     ++route.sent;
-    w.mixed += software.way_tuple;
+    w.mixed += software.key_tuple;
     co_await deliver(w, route, first + i, 1);
   }
   if (op.keys == 0) co_await round_robin(w, op, first, count);
@@ -118,20 +118,25 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
 
 inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count count) {
   Count start = 0;
+  w.mixed += software.filter_tuple * count;
   for (Count i = 0; i < count; ++i) {
     const uint64_t mixed = fingerprint(first[i].sequence);
     if (op.all || mixed * 0xD6E8FEB86659FD93 < op.threshold) continue;
     op.dropped += mixed * op.copies;
     if (i > start) {
-      op.emitted += i - start;
-      co_await deliver(w, op.routes[0], first + start, i - start);
+      w.mixed += software.filter_cut;
+      co_await pass_on(w, op, first + start, i - start);
     }
     start = i + 1;
   }
-  if (count > start) {
-    op.emitted += count - start;
-    co_await deliver(w, op.routes[0], first + start, count - start);
-  }
+  if (count > start) co_await pass_on(w, op, first + start, count - start);
+}
+
+// A run of neighbours.
+inline Task<> Simulation::pass_on(Worker& w, Operator& op, Tuple* first, Count count) {
+  op.emitted += count;
+  w.mixed += software.filter_run;
+  co_await deliver(w, op.routes[0], first, count);
 }
 
 inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count count) {

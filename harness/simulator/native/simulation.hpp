@@ -153,6 +153,7 @@ class Simulation {
   Task<> round_robin(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> split(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> filter(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> pass_on(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> merge(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> pass_on_waiting(Worker& w, Operator& op);
   Task<> balance(Worker& w, Operator& op, Tuple* first, Count count);
