@@ -97,6 +97,17 @@ def test_a_woken_thread_runs_on_an_idle_cpu_after_the_time_of_a_wake_up(seed: in
     assert bench.ended(waker) - bench.began(waker) == pytest.approx(1e3 * machine["os.wake_caller_us"], rel=0.01)
 
 
+@pytest.mark.parametrize(("sockets", "cpu"), [(1, 1), (2, 0)])
+def test_a_woken_thread_looks_for_an_idle_cpu_in_its_socket_alone(sockets: int, cpu: int) -> None:
+    """Linux: select_idle_sibling looks among the CPUs that share a cache. Others take who waits when they look themselves."""
+    bench = Bench(replace(machine_of(2 // sockets), sockets=sockets), 3)
+    sleeper = bench.nap(100.3 * MILLISECOND)
+    bench.compute(50 * MILLISECOND)  # has the other CPU, which is idle from then on
+    bench.compute(10 * SECOND)
+    bench.run(100.5 * MILLISECOND)
+    assert bench.cpu(sleeper) == cpu
+
+
 def test_who_is_woken_runs_no_earlier_than_if_the_waker_had_come_to_it() -> None:
     """A waker owes the time of what it has done before: the wake-up begins once that has passed."""
     machine, work_us = machine_of(4), 300.0

@@ -2,9 +2,9 @@
 //
 //   run queues   one a CPU (run_queue.hpp). Preemption happens where a thread is between two steps of its program: a step ends once it is
 //                longer than LONGEST_STEP, so with the batch, or the one tuple, that takes it there.
-//   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else on an idle core near by, else on an idle CPU
-//                of a busy core, near first, but newer kernels do not look where the socket is busy (SIS_UTIL); else it queues where it ran
-//                last, or at the waker's CPU if less is to do there, and may preempt who runs
+//   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else near there, or near the waker's CPU if less
+//                is to do there: on an idle core of that socket, else on an idle CPU of a busy core, but newer kernels do not look where the
+//                socket is busy (SIS_UTIL); else it queues there, and may preempt who runs
 //   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
 //                hot; then the CPU stays idle, and looks again at the next tick
 //   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
@@ -412,15 +412,11 @@ class System {
   uint32_t choose(Thread& thread, uint32_t from) noexcept {
     record_wake(thread, from);
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
-    const uint32_t home = machine_.socket_of(thread.core), wakers = machine_.socket_of(machine_.core_of(from));
+    const uint32_t home = machine_.socket_of(thread.core);
     if (cpus_[thread.before].running == nullptr && machine_.socket_of(machine_.core_of(thread.before)) == home) return thread.before;
-    const uint32_t target = follows(thread, from) ? from : thread.cpu;
-    for (uint32_t i = 0; i < machine_.sockets + 2; ++i) {
-      const uint32_t socket = i == 0 ? home : i == 1 ? wakers : i - 2;
-      const uint32_t found = looks(socket) ? idle_in(socket) : NONE;
-      if (found != NONE) return found;
-    }
-    return target;
+    const uint32_t target = follows(thread, from) ? from : thread.cpu, socket = machine_.socket_of(machine_.core_of(target));
+    const uint32_t found = looks(socket) ? idle_in(socket) : NONE;
+    return found != NONE ? found : target;
   }
   // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but not if threads there wake each other by
   // turns. Linux: wake_affine_weight and wake_wide; kernels with CFS by how many wait now.
