@@ -44,6 +44,29 @@ def test_an_entry_into_an_operator_that_two_threads_call_costs_its_lock_once(sof
     assert 2 * (dear - cheap) == pytest.approx(1000.0 * scale, rel=0.25)  # two threads, each at half of this rate
 
 
+def test_a_step_around_an_atomic_operation_is_as_slow_as_its_core() -> None:
+    """Each of the two threads has a socket to itself, and its clock is half of the highest one."""
+    xeon = load_machine("xeon")
+    half = {
+        "core.clock_ghz.1": max(xeon.table("core.clock_ghz").values()),
+        "core.clock_ghz.2": 2 * xeon.table("core.clock_ghz")[1],
+    }
+
+    def of_a_lock(**constants: float) -> float:
+        times = []
+        for lock in (100.0, 1100.0):
+            engine = simulated(two_ways_to_one_sink(), Manual(), constants={"cost.lock": lock, **constants})
+            engine.start()
+            engine.sample(1e-3)
+            sample = engine.sample(0.2)
+            times.append(sample.elapsed_s / sample.sink_tuples)
+        return times[1] - times[0]
+
+    assert half["core.clock_ghz.2"] == 2 * half["core.clock_ghz.1"]
+    scaled = of_a_lock(**half) / of_a_lock()
+    assert scaled == pytest.approx(1.0, rel=0.1)  # costs are scaled to the highest clock, and from there to a core's
+
+
 @pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
 def test_only_those_who_lock_pay_for_locks_and_only_those_who_drain_for_flags(software: str) -> None:
     alone, meeting = (pipeline, Dynamic(2)), (diamond, Manual())
