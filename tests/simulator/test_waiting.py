@@ -6,6 +6,7 @@ import pytest
 
 from harness.graph import Graph
 from harness.models import Dedicated
+from tests.runtime.shapes import pipeline
 from tests.simulator.runs import simulated
 
 
@@ -24,3 +25,18 @@ def test_all_who_wait_for_room_look_a_while_before_they_sleep(sources: int) -> N
     engine.start()
     engine.sample_events(100_000)
     assert engine.stop(drain=False, timeout_s=0.0).scheduling["waits"] == 0
+
+
+@pytest.mark.parametrize(("machine", "sleeps"), [("local", True), ("xeon", False)])
+def test_who_sleeps_and_who_wakes_a_sleeper_takes_a_mutex(machine: str, sleeps: bool) -> None:
+    """Two CPUs for many threads, or one for each, so that nobody sleeps."""
+
+    def rate(lock_ns: float) -> float:
+        engine = simulated(pipeline(), Dedicated(), machine, constants={"cost.lock": lock_ns})
+        engine.start()
+        engine.sample(1e-3)
+        sample = engine.sample(5e-3)
+        return sample.sink_tuples / sample.elapsed_s
+
+    assert (rate(5000.0) < 0.9 * rate(10.0)) == sleeps
+    assert (rate(5000.0) == rate(10.0)) != sleeps

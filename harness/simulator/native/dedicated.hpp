@@ -6,6 +6,18 @@
 
 namespace millrace::sim {
 
+// Where threads sleep (parking.hpp). Who is about to takes a mutex, and who finds somebody there.
+inline void Simulation::announce_sleep(Worker& w, WaitQueue& queue) {
+  rmw(w, queue.line, false);
+  atomic(w, queue.line, true, software.lock);
+}
+
+inline void Simulation::wake_one(Worker& w, WaitQueue& queue) {
+  rmw(w, queue.line, false);
+  if (!queue.sleepers.empty()) atomic(w, queue.line, true, software.lock);
+  system.wake_one(w, queue);
+}
+
 inline Task<> Simulation::port_body(Worker& w) {
   Port& port = *w.port;
   Ring& ring = port.ring;
@@ -57,7 +69,7 @@ inline Task<> Simulation::wait_for_tuples(Worker& w, Port& port) {
   }
   if (ring.size() > 0 || over) co_return;
   ++w.waits;
-  rmw(w, port.arrivals.line, false);
+  announce_sleep(w, port.arrivals);
   co_await pass(w);
   if (ring.size() == 0 && !over) {
     co_await system.sleep_in(w, port.arrivals);
@@ -69,13 +81,7 @@ inline void Simulation::wake_producer(Worker& w, Port& port) {
     rmw(w, port.balance->freed_line, false);
     ++port.balance->freed;
   }
-  rmw(w, port.room->line, false);
-  system.wake_one(w, *port.room);
-}
-
-inline void Simulation::wake_consumer(Worker& w, Port& port) {
-  rmw(w, port.arrivals.line, false);
-  system.wake_one(w, port.arrivals);
+  wake_one(w, *port.room);
 }
 
 inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) {
@@ -89,7 +95,7 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   const Slots slots = w.slots;
   const uint32_t at = w.at;
   co_await hand_over(w);
-  wake_consumer(w, port);
+  wake_one(w, port.arrivals);
   co_await pass(w);
   if (patience > 0 && ring.head == head && !over) {
     port.patient_producers.push_back(&w);
@@ -101,7 +107,7 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   w.at = 0;
   w.rest = BLOCKED;
   idle(w, true);
-  rmw(w, port.room->line, false);
+  announce_sleep(w, *port.room);
   co_await pass(w);
   if (ring.head == head && !over) {
     co_await system.sleep_in(w, *port.room);
@@ -116,12 +122,9 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
   Port& port = *target.port;
   const uint64_t waiting = port.ring.size();
   if (port.patient != nullptr) system.hasten(*port.patient, machine.load[SAME_CHIP]);
-  if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty()) {
-    rmw(w, port.room->line, false);
-    system.wake_one(w, *port.room);
-  }
+  if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty()) wake_one(w, *port.room);
   if (waiting >= port.wake_at || !target.lazy_wake) {
-    wake_consumer(w, port);
+    wake_one(w, port.arrivals);
   } else if (!target.wake_owed) {
     target.wake_owed = true;
     w.owed.push_back(&target);
@@ -132,7 +135,7 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
 inline Task<> Simulation::wake_owed(Worker& w) {
   for (Target* target : w.owed) {
     target->wake_owed = false;
-    wake_consumer(w, *target->port);
+    wake_one(w, target->port->arrivals);
     co_await pass(w);
   }
   w.owed.clear();

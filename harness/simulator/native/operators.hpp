@@ -230,7 +230,7 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
       const uint64_t freed = op.freed;
       co_await hand_over(w);
       ++w.waits;
-      rmw(w, op.room.line, false);
+      announce_sleep(w, op.room);
       co_await pass(w);
       if (op.freed == freed && !over) {
         w.at = 0;

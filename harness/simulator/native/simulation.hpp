@@ -142,7 +142,8 @@ class Simulation {
   Task<> wait_for_tuples(Worker& w, Port& port);
   Task<> wait_for_room(Worker& w, Port& port, uint32_t& round);
   void tuples_published(Worker& w, Target& target);
-  void wake_consumer(Worker& w, Port& port);
+  void announce_sleep(Worker& w, WaitQueue& queue);
+  void wake_one(Worker& w, WaitQueue& queue);
   void wake_producer(Worker& w, Port& port);
   Task<> wake_owed(Worker& w);
 
