@@ -25,10 +25,21 @@ def queues(payload: int, capacity: int) -> Steps:
     return Steps(_chain(payload, 1), Dynamic(threads=1, queue_capacity=capacity))
 
 
-def fan(ways: int) -> Steps:
+def sieve(share: float) -> Steps:
+    """source -> filter -> sink, all called, the sink silenced."""
+    graph = Graph("sieve", 128)
+    filter_ = graph.filter("filter", share)
+    graph.connect(graph.source("source"), filter_)
+    graph.connect(filter_, graph.sink("sink"))
+    steps = Steps(graph, Manual())
+    steps.silence("sink")
+    return steps
+
+
+def fan(ways: int, keys: int = 0) -> Steps:
     """source -> split -> `ways` silenced work operators -> sink, all called."""
     graph = Graph("fan", 128)
-    split, sink = graph.split("split", ways), graph.sink("sink")
+    split, sink = graph.split("split", ways, keys), graph.sink("sink")
     graph.connect(graph.source("source"), split)
     for way in range(ways):
         work = graph.work(f"work{way}", 1)

@@ -11,13 +11,17 @@ and by tuple. What a machine profile has as well is taken away: the FLOP of work
   a turn           list_pop + flag + drain + its batches + list_push. The first and the last are the list alone: a push
                    that puts a port there does one more exchange (atomic.rmw_local)
   a split          way for each output port that gets tuples, way_tuple for each tuple, besides what they are handed to
-  a merge          n merge_tuple, where every second tuple comes early, with its copy to where it waits
+  a split by keys  n key_tuple, besides what each is handed to
+  a filter         n filter_tuple + filter_run for each run of neighbours that pass, besides what that is handed to, and
+                   filter_cut for each that ends at a tuple that does not, which no core foresees
+  a merge          n merge_tuple, where every second tuple comes early, besides its copy to where it waits
 """
 
 from __future__ import annotations
 
 from harness.calibration import graphs, hardware, primitives
 from harness.calibration.probes import LEAST, STRIDES, Setting, Values, least
+from harness.calibration.steps import Steps
 
 BATCH = 32
 SMALL, LARGE = (stride - 64 for stride in STRIDES)
@@ -31,6 +35,12 @@ QUEUE = 64
 
 SINGLE = 128
 """FLOP of a tuple that is handed over alone, so that its successor begins before it is done."""
+
+FORESEEN, HALF = 0.999, 0.5
+"""Shares of tuples that a filter passes on. Of n tuples s + (n - 1) s (1 - s) runs pass, and all but s of them are cut."""
+
+WAYS, KEYS = 8, 1000
+"""Of a split by keys."""
 
 OVERLAPPING = (4, 8, 12, 16, 20, 24, 28, 31)
 """FLOP a tuple at which a core works on neighbours at the same time."""
@@ -52,7 +62,8 @@ def software(setting: Setting) -> Values:
     values |= _called(setting, times)
     values |= _source_and_sink(times, values["cost.call_batch"])
     values |= _queued(setting, times, values["cost.flag"])
-    values |= _ways(times)
+    values |= _ways(setting, times)
+    values |= _by_the_tuple(times)
     return {path: max(LEAST, value) if "byte" not in path else max(1e-6, value) for path, value in values.items()}
 
 
@@ -114,7 +125,7 @@ def _queued(setting: Setting, times: int, flag: float) -> Values:
     turn = full.schedule("source", BATCH)
     near = graphs.queues(SMALL, QUEUE)
     of_one, of_batch = (near.push("source", count, times) - release for count in (1, BATCH))
-    copy = least(hardware.copy, STRIDES[0], setting.caches.l1d // 2, setting.times(1 << 20))
+    copy = _copy(setting)
     push_tuple = max(LEAST, _line(of_one, of_batch)[1] - copy)
     list_push, list_pop, _ = primitives.list_steps()
     return {
@@ -125,8 +136,8 @@ def _queued(setting: Setting, times: int, flag: float) -> Values:
     }
 
 
-def _ways(times: int) -> Values:
-    """A split and a merge."""
+def _ways(setting: Setting, times: int) -> Values:
+    """A split and a merge, which copies every second tuple."""
     two, many, nothing = graphs.fan(2), graphs.fan(BATCH), graphs.chain(SMALL)
     called = nothing.execute("sink", 1, 10 * times)
     _, of_two = _line(two.execute("split", 2, times), two.execute("split", BATCH, times), 2)
@@ -134,8 +145,32 @@ def _ways(times: int) -> Values:
     return {
         "cost.way": of_many - of_two,
         "cost.way_tuple": of_two - called,
-        "cost.merge_tuple": graphs.join().merge("merge", times) / BATCH,
+        "cost.merge_tuple": graphs.join().merge("merge", times) / BATCH - _copy(setting) / 2,
     }
+
+
+def _by_the_tuple(times: int) -> Values:
+    """Operators that look at each tuple and decide what becomes of it."""
+    nothing = graphs.chain(SMALL)
+    called = nothing.execute("sink", 1, 10 * times)
+
+    def each(steps: Steps, name: str, count: int) -> float:
+        """What a batch of tuples takes that no core has seen, besides making them so."""
+        return steps.strangers(name, count, times) - nothing.strangers("sink", count, times)
+
+    foreseen, tuple_ = _line(*(each(graphs.sieve(FORESEEN), "filter", count) for count in (1, BATCH)))
+    cuts = (BATCH - 1) * HALF * (1 - HALF)
+    return {
+        "cost.filter_tuple": tuple_,
+        "cost.filter_run": foreseen - called,
+        "cost.filter_cut": (each(graphs.sieve(HALF), "filter", BATCH) - BATCH * tuple_ - (HALF + cuts) * foreseen) / cuts,
+        "cost.key_tuple": each(graphs.fan(WAYS, KEYS), "split", BATCH) / BATCH - called,
+    }
+
+
+def _copy(setting: Setting) -> float:
+    """Of one of the smaller slots in the nearest cache."""
+    return least(hardware.copy, STRIDES[0], setting.caches.l1d // 2, setting.times(1 << 20))
 
 
 def _line(of_few: float, of_batch: float, few: int = 1) -> tuple[float, float]:

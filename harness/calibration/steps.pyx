@@ -97,6 +97,24 @@ cdef class Steps:
             best = shortest(best, now_ns() - begin, times)
         return best
 
+    def strangers(self, str name, uint32_t count, uint32_t times):
+        """A batch through an operator and all that it calls; each time other tuples, so that no core foresees what becomes of each."""
+        cdef Operator* op = self.op(name)
+        cdef int64_t begin
+        cdef uint64_t sequence = 0
+        cdef uint32_t _, i
+        best = None
+        for _try in range(TRIES):
+            begin = now_ns()
+            for _ in range(times):
+                for i in range(count):
+                    slot(self.batch, self.plan.run.stride, i).sequence = sequence
+                    sequence += 1
+                execute(self.worker, op, self.batch, count)
+            best = shortest(best, now_ns() - begin, times)
+        self.fill()
+        return best
+
     def make(self, uint32_t count, uint32_t times):
         """A batch of a source: made, counted and handed to an operator."""
         cdef Operator* op = self.worker.op

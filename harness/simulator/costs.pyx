@@ -28,8 +28,8 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.sockets, to.chips_per_socket, to.cores_per_chip = machine.sockets, machine.chips_per_socket, machine.cores_per_chip
     to.smt, to.cores = machine.smt, machine.cores
     to.line, to.l1, to.l2 = int(machine["cache.line"]), int(machine["cache.l1d"]), int(machine["cache.l2"])
-    shared_by = {"chip": machine.sockets * machine.chips_per_socket, "socket": machine.sockets, "machine": 1}
-    to.l3_all = int(machine["cache.l3"]) * shared_by[machine["cache.l3_shared_by"]]
+    share = {"chip": machine.cores_per_chip, "socket": machine.cores_per_chip * machine.chips_per_socket, "machine": machine.cores}
+    to.l3, to.l3_cores = int(machine["cache.l3"]), share[machine["cache.l3_shared_by"]]
     clock = interpolated(machine.table("core.clock_ghz"), machine.chips_per_socket * machine.cores_per_chip)
     best = max(clock)
     for ghz in clock:
@@ -106,7 +106,8 @@ cdef void fill_software(Software* to, object software, object machine) except *:
     to.call_batch, to.call_tuple = cost("call_batch"), cost("call_tuple")
     to.push_batch, to.push_tuple, to.take_batch = cost("push_batch"), cost("push_tuple"), cost("take_batch")
     to.drain, to.list_push, to.list_pop, to.flag, to.lock = cost("drain"), cost("list_push"), cost("list_pop"), cost("flag"), cost("lock")
-    to.way, to.way_tuple = cost("way"), cost("way_tuple")
+    to.way, to.way_tuple, to.key_tuple = cost("way"), cost("way_tuple"), cost("key_tuple")
+    to.filter_tuple, to.filter_run, to.filter_cut = cost("filter_tuple"), cost("filter_run"), cost("filter_cut")
     to.sink_batch, to.sink_tuple, to.sink_byte = cost("sink_batch"), cost("sink_tuple"), cost("sink_byte")
     to.merge_tuple, to.search, to.wait_round, to.mark = cost("merge_tuple"), cost("search"), cost("wait_round"), cost("mark")
 

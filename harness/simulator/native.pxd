@@ -17,7 +17,8 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
 
     cdef cppclass Machine:
         uint32_t sockets, chips_per_socket, cores_per_chip, smt, cores, line
-        uint64_t l1, l2, l3_all
+        uint64_t l1, l2, l3
+        uint32_t l3_cores
         vector[uint32_t] slow_clock, slow_fp, slow_mixed
         uint64_t flop
         uint64_t* latency
@@ -52,7 +53,7 @@ cdef extern from "software.hpp" namespace "millrace::sim" nogil:
         uint32_t back_off_factor, ahead, overlap
         uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch
         uint64_t drain, list_push, list_pop, flag, lock, way, way_tuple, sink_batch, sink_tuple, sink_byte
-        uint64_t merge_tuple, search, wait_round, mark
+        uint64_t key_tuple, filter_tuple, filter_run, filter_cut, merge_tuple, search, wait_round, mark
 
 
 cdef extern from "line.hpp" namespace "millrace::sim" nogil:

@@ -27,7 +27,7 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         void compute(uint32_t thread, uint64_t work, uint64_t step, Sort sort) except +
         void nap(uint32_t thread, uint64_t work, uint64_t length) except +
         void wait(uint32_t thread, uint64_t work) except +
-        void wake(uint32_t thread, uint64_t at, uint32_t count) except +
+        void wake(uint32_t thread, uint64_t at, uint32_t count, uint64_t work) except +
         void run(uint64_t until) except +
         uint64_t switches() noexcept
         uint64_t cpu_time() noexcept
@@ -69,9 +69,9 @@ cdef class Bench:
         self.bench.wait(self.started, ps(work))
         return self._next()
 
-    def wake(self, at, count=1):
-        """A thread that keeps its CPU until a time and then wakes so many. Returns its number."""
-        self.bench.wake(self.started, ps(at), count)
+    def wake(self, at, count=1, work=0.0):
+        """A thread that keeps its CPU until a time and then wakes so many, after some work each. Returns its number."""
+        self.bench.wake(self.started, ps(at), count, ps(work))
         return self._next()
 
     def run(self, until):
@@ -141,6 +141,15 @@ def load(machine, uint32_t reader, uint32_t writer):
     fill_machine(&hardware, machine)
     line.store(writer)
     return ns(line.load(hardware, reader))
+
+
+def loads(machine, uint32_t writer, readers):
+    """Times of loads of a line by one core after the other, since a core has written it."""
+    cdef Machine hardware
+    cdef Line line
+    fill_machine(&hardware, machine)
+    line.store(writer)
+    return [ns(line.load(hardware, reader)) for reader in readers]
 
 
 def take(machine, uint32_t taker, uint32_t writer):

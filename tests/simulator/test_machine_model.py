@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from harness.simulator.costs import interpolated
-from harness.simulator.probes import Bench, copied, load, rmw, take, turns
+from harness.simulator.probes import Bench, copied, load, loads, rmw, take, turns
 
 from harness.machine import Machine, load_machine, machine_names
 
@@ -75,6 +75,14 @@ def test_a_line_comes_from_another_core_in_the_time_of_its_distance(name: str) -
     assert take(machine, 0, 0) == machine["atomic.rmw_local"]
 
 
+def test_a_core_that_has_looked_at_a_line_does_not_pay_again_until_somebody_writes() -> None:
+    """However many others have looked since."""
+    xeon = load_machine("xeon")
+    readers = [1, 2, 70, 3, 2, 1, 70, 3]
+    near, far = xeon["transfer.load.same_chip"], xeon["transfer.load.other_socket"]
+    assert loads(xeon, 0, readers) == [near, near, far, near, 0, 0, 0, 0]
+
+
 def test_who_comes_before_an_operation_that_is_still_to_begin_does_not_wait_for_it() -> None:
     """A thread that owes the time of large copies asks for a line long before it uses it."""
     xeon = load_machine("xeon")
@@ -133,6 +141,15 @@ def test_a_copy_takes_as_long_as_the_bandwidth_of_where_the_bytes_are(name: str)
         places["dram_remote"] = copied(machine, 0, other, bytes_, queued=everywhere, room=everywhere)
     for place, time in places.items():
         assert time == pytest.approx(machine["copy.call"] + bytes_ / machine[f"copy.bandwidth.{place}"], rel=0.01), place
+
+
+def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> None:
+    """Without a busy core there is one L3 for what queues hold, and not all of the machine's."""
+    xeon = load_machine("xeon")
+    assert xeon.sockets > 2
+    fits, does_not = (copied(xeon, 0, 0, 4096, queued=share * xeon["cache.l3"], room=0) for share in (0.9, 1.1))
+    assert fits == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.l3"], rel=0.01)
+    assert does_not == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.dram_local"], rel=0.01)
 
 
 def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> None:

@@ -40,7 +40,7 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
     const Calendar::Event event = calendar.next();
     while (event.time >= next_look_) {
       for (const Worker& w : workers) {
-        if (w.at > 0 && w.state == Thread::RUNNING) ++looks[w.at - 1];
+        if (w.at > 0) ++looks[w.at - 1];
       }
       next_look_ += profile_period_;
     }

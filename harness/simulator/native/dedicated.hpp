@@ -6,6 +6,18 @@
 
 namespace millrace::sim {
 
+// Where threads sleep (parking.hpp). Who is about to takes a mutex, and who finds somebody there.
+inline void Simulation::announce_sleep(Worker& w, WaitQueue& queue) {
+  rmw(w, queue.line, false);
+  atomic(w, queue.line, true, software.lock);
+}
+
+inline void Simulation::wake_one(Worker& w, WaitQueue& queue) {
+  rmw(w, queue.line, false);
+  if (!queue.sleepers.empty()) atomic(w, queue.line, true, software.lock);
+  system.wake_one(w, queue);
+}
+
 inline Task<> Simulation::port_body(Worker& w) {
   Port& port = *w.port;
   Ring& ring = port.ring;
@@ -20,7 +32,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
     if (count == 0) {
       w.at = 0;
-      hand_over(w);
+      co_await hand_over(w);
       wake_producer(w, port);
       co_await wait_for_tuples(w, port);
       continue;
@@ -31,17 +43,17 @@ inline Task<> Simulation::port_body(Worker& w) {
     came_from(w, first, count);
     co_await take(w, port, first, count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
-      hand_over(w);
+      co_await hand_over(w);
     } else if (count < CHEAP_BATCH && pool) {
       announce(w);
     }
     ring.head += count;
     queued -= count;
     ring.head_line.store(w.core);
-    if (port.patient_producer != nullptr) system.hasten(*port.patient_producer, machine.load[SAME_CHIP]);
+    for (Worker* producer : port.patient_producers) system.hasten(*producer, machine.load[SAME_CHIP]);
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);
   }
-  hand_over(w);
+  co_await hand_over(w);
   w.at = 0;
   co_await pass(w);
   system.end(w);
@@ -57,7 +69,7 @@ inline Task<> Simulation::wait_for_tuples(Worker& w, Port& port) {
   }
   if (ring.size() > 0 || over) co_return;
   ++w.waits;
-  rmw(w, port.arrivals.line, false);
+  announce_sleep(w, port.arrivals);
   co_await pass(w);
   if (ring.size() == 0 && !over) {
     co_await system.sleep_in(w, port.arrivals);
@@ -69,13 +81,7 @@ inline void Simulation::wake_producer(Worker& w, Port& port) {
     rmw(w, port.balance->freed_line, false);
     ++port.balance->freed;
   }
-  rmw(w, port.room->line, false);
-  system.wake_one(w, *port.room);
-}
-
-inline void Simulation::wake_consumer(Worker& w, Port& port) {
-  rmw(w, port.arrivals.line, false);
-  system.wake_one(w, port.arrivals);
+  wake_one(w, *port.room);
 }
 
 inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) {
@@ -88,20 +94,20 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   const uint64_t head = ring.head;
   const Slots slots = w.slots;
   const uint32_t at = w.at;
-  hand_over(w);
-  wake_consumer(w, port);
+  co_await hand_over(w);
+  wake_one(w, port.arrivals);
   co_await pass(w);
-  if (patience > 0 && ring.head == head && !over && port.patient_producer == nullptr) {
-    port.patient_producer = &w;
+  if (patience > 0 && ring.head == head && !over) {
+    port.patient_producers.push_back(&w);
     co_await system.spin(w, system.now + patience);
-    port.patient_producer = nullptr;
+    std::erase(port.patient_producers, &w);
   }
   if (ring.head != head || over) co_return;
   ++w.waits;
   w.at = 0;
   w.rest = BLOCKED;
   idle(w, true);
-  rmw(w, port.room->line, false);
+  announce_sleep(w, *port.room);
   co_await pass(w);
   if (ring.head == head && !over) {
     co_await system.sleep_in(w, *port.room);
@@ -116,22 +122,21 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
   Port& port = *target.port;
   const uint64_t waiting = port.ring.size();
   if (port.patient != nullptr) system.hasten(*port.patient, machine.load[SAME_CHIP]);
-  if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty()) {
-    rmw(w, port.room->line, false);
-    system.wake_one(w, *port.room);
-  }
+  if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty()) wake_one(w, *port.room);
   if (waiting >= port.wake_at || !target.lazy_wake) {
-    wake_consumer(w, port);
+    wake_one(w, port.arrivals);
   } else if (!target.wake_owed) {
     target.wake_owed = true;
     w.owed.push_back(&target);
   }
 }
 
-inline void Simulation::wake_owed(Worker& w) {
+// One call after the other: who is woken first may run before the last one is.
+inline Task<> Simulation::wake_owed(Worker& w) {
   for (Target* target : w.owed) {
     target->wake_owed = false;
-    wake_consumer(w, *target->port);
+    wake_one(w, target->port->arrivals);
+    co_await pass(w);
   }
   w.owed.clear();
 }

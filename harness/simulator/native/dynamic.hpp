@@ -34,7 +34,8 @@ inline void Simulation::drop_flag(Worker& w, Flag& flag) {
 }
 
 inline void Simulation::push_list(Worker& w, uint32_t port) {
-  atomic(w, list_.tail, true, software.list_push);
+  atomic(w, list_.link, true, software.list_push / 2);  // a compare-exchange on each
+  atomic(w, list_.tail, true, software.list_push - software.list_push / 2);
   ports[port].node.store(w.core);
   list_.ports.push_back(port);
 }
@@ -44,6 +45,7 @@ inline uint32_t Simulation::pop_list(Worker& w) {
     look(w, list_.head);
     return NO_PORT;
   }
+  look(w, list_.tail);
   atomic(w, list_.head, true, software.list_pop);
   const uint32_t port = list_.ports.front();
   list_.ports.pop_front();
@@ -53,7 +55,9 @@ inline uint32_t Simulation::pop_list(Worker& w) {
 
 inline void Simulation::wake_idle(Worker& w) {
   look(w, idle_.line);
-  if (idle_.sleepers.empty() || list_.ports.empty() || waking_) return;
+  if (idle_.sleepers.empty() || waking_) return;
+  look(w, list_.head);
+  if (list_.ports.empty()) return;
   waking_ = true;
   system.wake_one(w, idle_);
 }
@@ -298,7 +302,7 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
 
 // thread.hpp, spin(): pauses, then yields, then naps.
 inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round) {
-  hand_over(w);
+  co_await hand_over(w);
   w.rest = BLOCKED;
   if (round >= SPINS) idle(w, true);
   if (round < SPINS * YIELDS) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "machine.hpp"
 
@@ -22,13 +23,17 @@ class Line {
   static constexpr uint32_t NOBODY = UINT32_MAX;
 
   Time load(const Machine& machine, uint32_t core) noexcept {
-    if (owner_ == core || sharer_ == core || owner_ == NOBODY) return 0;
+    uint64_t& sharers = sharers_[core / 64 % std::size(sharers_)];
+    const uint64_t bit = uint64_t{1} << core % 64;
+    if (owner_ == core || owner_ == NOBODY || (sharers & bit) != 0) return 0;
+    sharers |= bit;
     sharer_ = core;
     return machine.load[machine.distance(core, owner_)];
   }
   void store(uint32_t core) noexcept {
     owner_ = core;
     sharer_ = NOBODY;
+    std::fill(std::begin(sharers_), std::end(sharers_), 0);
   }
   // `cas`: by a loop around a compare-and-swap. `most`: is raised to the number of contenders. Returns the time from `now` until it is
   // done, waiting included.
@@ -55,8 +60,7 @@ class Line {
       if (!early) earlier_ = turns_;
       turns = {now + service, now, now, ONE};
     }
-    owner_ = core;
-    sharer_ = NOBODY;
+    store(core);
     return turns.free_at - now;
   }
   bool is_elsewhere(uint32_t core) const noexcept { return owner_ != core && owner_ != NOBODY; }
@@ -72,6 +76,7 @@ class Line {
   Turns turns_, earlier_;
   uint32_t owner_ = NOBODY;   // the core that wrote last
   uint32_t sharer_ = NOBODY;  // the core that read last, since
+  uint64_t sharers_[2] = {};  // bits: the cores that have read since; two with the same number modulo 128 have one in common
 };
 
 }  // namespace millrace::sim

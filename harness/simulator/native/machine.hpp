@@ -37,7 +37,8 @@ struct Machine {
 
   uint32_t sockets = 1, chips_per_socket = 1, cores_per_chip = 1, smt = 1, cores = 1;
   uint32_t line = 64;
-  uint64_t l1 = 0, l2 = 0, l3_all = 0;        // bytes; the last one of all sockets together
+  uint64_t l1 = 0, l2 = 0, l3 = 0;            // bytes
+  uint32_t l3_cores = 1;                      // neighbours that share one
   std::vector<uint32_t> slow_clock;           // by busy cores of the socket: how much longer than at the highest clock
   std::vector<uint32_t> slow_fp, slow_mixed;  // by busy hardware threads of the core: how much longer than alone
   uint64_t latency[PLACES] = {};              // of a load that waits; 0 for what another core has modified, which is a transfer
@@ -61,6 +62,7 @@ struct Machine {
 
   uint32_t cpus() const noexcept { return cores * smt; }
   uint32_t core_of(uint32_t cpu) const noexcept { return cpu / smt; }
+  uint32_t l3_of(uint32_t core) const noexcept { return core / l3_cores; }
   uint32_t chip_of(uint32_t core) const noexcept { return core / cores_per_chip; }
   uint32_t socket_of(uint32_t core) const noexcept { return core / (cores_per_chip * chips_per_socket); }
   Distance distance(uint32_t core, uint32_t other) const noexcept {

@@ -46,6 +46,7 @@ inline void Simulation::find_contexts(uint32_t opening) {
 // Execute what is queued, then call.
 inline Task<> Simulation::switch_off(Worker& w, Port& port) {
   const bool flagged = port.shared || software.printed;
+  const Slots slots = w.slots;
   uint32_t round = 0;
   co_await pass(w);
   while (flagged && !try_flag(w, port.producing)) co_await wait_a_little(w, round);
@@ -66,6 +67,7 @@ inline Task<> Simulation::switch_off(Worker& w, Port& port) {
     co_await wait_a_little(w, round);
   }
   if (flagged) drop_flag(w, port.producing);
+  w.slots = slots;
 }
 
 }  // namespace millrace::sim

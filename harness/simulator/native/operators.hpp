@@ -12,21 +12,25 @@ namespace millrace::sim {
 inline constexpr uint32_t SINK_LINES = 3;  // of a slot that a sink looks at: the header and, of the payload, three words (tuple.hpp)
 inline constexpr Time LONGEST_PACED_SLEEP = 10 * MILLISECOND;
 
-// A core begins with a tuple before it is done with the one before, unless the work of a batch is a chain (flop.hpp), or it is the same tuple
-// at the next operator.
+// A core begins with a tuple before it is done with the one before, unless the work of a batch is a chain (flop.hpp), as it is not where
+// each tuple has a cost of its own, or it is the same tuple at the next operator.
 inline void Simulation::compute(Worker& w, const Operator& op, const Tuple* first, Count count) {
+  const auto beside_others = [this](uint32_t cost) {
+    const uint64_t overlapped = (machine.flop * cost << Machine::SHIFT) / software.overlap;
+    const uint64_t alone = machine.flop * (cost - std::min(cost, cost < SERIAL_FLOP ? cost : software.ahead));
+    return std::max(overlapped, alone);
+  };
+  const bool again = count == 1 && first->sequence == w.last_alone;
   if (op.kind == BURSTS) {
     for (Count i = 0; i < count; ++i) {
       const uint64_t place = first[i].sequence % op.ends.back();
       const size_t stretch = static_cast<size_t>(std::upper_bound(op.ends.begin(), op.ends.end(), place) - op.ends.begin());
-      w.fp += machine.flop * op.costs[stretch];
+      w.fp += again ? machine.flop * op.costs[stretch] : beside_others(op.costs[stretch]);
     }
-  } else if (count > 1 ? op.cost >= SERIAL_FLOP : first->sequence == w.last_alone) {
+  } else if (again || (count > 1 && op.cost >= SERIAL_FLOP)) {
     w.fp += machine.flop * op.cost * count;
   } else {
-    const uint64_t overlapped = (machine.flop * op.cost << Machine::SHIFT) / software.overlap;
-    const uint64_t alone = machine.flop * (op.cost - std::min(op.cost, op.cost < SERIAL_FLOP ? op.cost : software.ahead));
-    w.fp += std::max(overlapped, alone) * count;
+    w.fp += beside_others(op.cost) * count;
   }
   w.last_alone = count > 1 ? UINT64_MAX : first->sequence;
 }
@@ -38,7 +42,7 @@ inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count 
   for (Count i = 0; i < count; ++i) w.mixed += first[i].born_ns != 0 ? software.clock : 0;
   w.waiting += lines * machine.line * count * w.slots.kib >> 10;
   if (op.lock != nullptr) rmw(w, op.line, false);
-  check(op, first, count, system.now + w.owes());
+  check(op, first, count, system.now + system.owed(w));
 }
 
 inline void Simulation::check(Operator& op, const Tuple* first, Count count, Time now) {
@@ -83,6 +87,8 @@ inline Task<> Simulation::round_robin(Worker& w, Operator& op, Tuple* first, Cou
 inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count count) {
   uint32_t round = 0;
   const uint32_t at = w.at;
+  const Slots slots = w.slots;
+  if (op.merge != nullptr) look(w, op.merge->next_line);
   while (op.merge != nullptr && op.order + count - op.merge->next > op.ahead && !over) {  // not further ahead than there are slots (BOUND)
     bool helped = false;
     announce(w);
@@ -98,12 +104,13 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
     if (!helped) co_await wait_a_little(w, round);
   }
   w.at = at;
+  w.slots = slots;
   for (Count i = 0; i < count; ++i) {
     first[i].order = op.order++;
     if (op.keys == 0) continue;
     Route& route = op.routes[way_of(key_of(first[i].sequence, op.keys), static_cast<uint32_t>(op.routes.size()))];
     ++route.sent;
-    w.mixed += software.way_tuple;
+    w.mixed += software.key_tuple;
     co_await deliver(w, route, first + i, 1);
   }
   if (op.keys == 0) co_await round_robin(w, op, first, count);
@@ -111,20 +118,25 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
 
 inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count count) {
   Count start = 0;
+  w.mixed += software.filter_tuple * count;
   for (Count i = 0; i < count; ++i) {
     const uint64_t mixed = fingerprint(first[i].sequence);
     if (op.all || mixed * 0xD6E8FEB86659FD93 < op.threshold) continue;
     op.dropped += mixed * op.copies;
     if (i > start) {
-      op.emitted += i - start;
-      co_await deliver(w, op.routes[0], first + start, i - start);
+      w.mixed += software.filter_cut;
+      co_await pass_on(w, op, first + start, i - start);
     }
     start = i + 1;
   }
-  if (count > start) {
-    op.emitted += count - start;
-    co_await deliver(w, op.routes[0], first + start, count - start);
-  }
+  if (count > start) co_await pass_on(w, op, first + start, count - start);
+}
+
+// A run of neighbours.
+inline Task<> Simulation::pass_on(Worker& w, Operator& op, Tuple* first, Count count) {
+  op.emitted += count;
+  w.mixed += software.filter_run;
+  co_await deliver(w, op.routes[0], first, count);
 }
 
 inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count count) {
@@ -216,9 +228,9 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
         co_return;
       }
       const uint64_t freed = op.freed;
-      hand_over(w);
+      co_await hand_over(w);
       ++w.waits;
-      rmw(w, op.room.line, false);
+      announce_sleep(w, op.room);
       co_await pass(w);
       if (op.freed == freed && !over) {
         w.at = 0;
@@ -283,7 +295,7 @@ inline Task<> Simulation::source_body(Worker& w) {
     op.processed += count;
     co_await deliver(w, op.routes[0], op.buffer.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
-      hand_over(w);
+      co_await hand_over(w);
     } else if (count < op.buffer.size() && pool) {
       announce(w);
     }
@@ -294,10 +306,10 @@ inline Task<> Simulation::source_body(Worker& w) {
       mark.kind = WINDOW;
       co_await pass_mark(w, op, mark);
     }
-    if (w.owes() > System::LONGEST_STEP) co_await pass(w);
+    if (system.owed(w) > System::LONGEST_STEP) co_await pass(w);
   }
   co_await close_operator(w, &op);
-  hand_over(w);
+  co_await hand_over(w);
   w.at = 0;
   co_await pass(w);
   system.end(w);
@@ -325,7 +337,7 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
     co_return most;
   }
   if (now < end) {
-    hand_over(w);
+    co_await hand_over(w);
     w.at = 0;
     co_await pass(w);
     co_await system.sleep(w, std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)), system.now + LONGEST_PACED_SLEEP));

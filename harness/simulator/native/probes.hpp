@@ -35,8 +35,8 @@ class Bench {
   void nap(uint32_t thread, Time work, Time length) { begin(thread, napping(threads[thread], work, length)); }
   // one that does the same until it is woken;
   void wait(uint32_t thread, Time work) { begin(thread, waiting(threads[thread], work)); }
-  // and one that keeps its CPU until a time and then wakes as many.
-  void wake(uint32_t thread, Time at, uint32_t count) { begin(thread, waking(threads[thread], at, count)); }
+  // and one that keeps its CPU until a time and then wakes as many, and owes the time of some work when it comes to each.
+  void wake(uint32_t thread, Time at, uint32_t count, Time work) { begin(thread, waking(threads[thread], at, count, work)); }
 
   void run(Time until) {
     while (!system_.calendar.empty() && system_.calendar.next().time <= until) {
@@ -86,10 +86,11 @@ class Bench {
     probe.ended = system_.now;
     system_.end(probe);
   }
-  Task<> waking(Probe& probe, Time at, uint32_t count) {
+  Task<> waking(Probe& probe, Time at, uint32_t count, Time work) {
     co_await system_.spin(probe, at);
     probe.began = system_.now;
     for (uint32_t i = 0; i < count; ++i) {
+      probe.mixed += work;
       system_.wake_one(probe, queue_);
       co_await system_.pass(probe);
     }

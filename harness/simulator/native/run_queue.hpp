@@ -23,6 +23,7 @@ class RunQueue {
  public:
   Thread* running = nullptr;
   Time idle_since = 0;
+  Time counts_from = 0;     // from then on the time of who runs is CPU time: before it the CPU wakes up
   Time preempt_at = NEVER;  // when who runs learns that it is to give its CPU away
   Time interrupt = 0;       // what learning it takes
   Average load;             // threads that were here, of those that ran here last

@@ -115,7 +115,7 @@ class Simulation {
   Task<> close_operator(Worker& w, Operator* op);
   Task<> acquire(Worker& w, Mutex& mutex);
   void unlock(Worker& w, Mutex& mutex);
-  void hand_over(Worker& w);
+  Task<> hand_over(Worker& w);
 
   // -- dynamic.hpp
   Task<> scheduler_body(Worker& w);
@@ -142,9 +142,10 @@ class Simulation {
   Task<> wait_for_tuples(Worker& w, Port& port);
   Task<> wait_for_room(Worker& w, Port& port, uint32_t& round);
   void tuples_published(Worker& w, Target& target);
-  void wake_consumer(Worker& w, Port& port);
+  void announce_sleep(Worker& w, WaitQueue& queue);
+  void wake_one(Worker& w, WaitQueue& queue);
   void wake_producer(Worker& w, Port& port);
-  void wake_owed(Worker& w);
+  Task<> wake_owed(Worker& w);
 
   // -- operators.hpp
   Task<> source_body(Worker& w);
@@ -153,6 +154,7 @@ class Simulation {
   Task<> round_robin(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> split(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> filter(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> pass_on(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> merge(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> pass_on_waiting(Worker& w, Operator& op);
   Task<> balance(Worker& w, Operator& op, Tuple* first, Count count);
@@ -177,11 +179,13 @@ class Simulation {
   // -- costs
   System::Pass pass(Worker& w) noexcept { return system.pass(w); }
   void rmw(Worker& w, Line& line, bool cas) noexcept {
-    w.waiting += line.rmw(machine, w.core, system.now + w.owes(), cas, most_contenders);
+    w.waiting += line.rmw(machine, w.core, system.now + system.owed(w), cas, most_contenders);
   }
   // A step of the software around an atomic operation: it takes as long as the step, or as the line is busy.
   void atomic(Worker& w, Line& line, bool cas, uint64_t step) noexcept {
-    w.waiting += std::max(line.rmw(machine, w.core, system.now + w.owes(), cas, most_contenders), step);
+    const Time before = system.owed(w), took = line.rmw(machine, w.core, system.now + before, cas, most_contenders);
+    w.mixed += step;
+    w.waiting += took - std::min(took, system.owed(w) - before);
   }
   void look(Worker& w, Line& line, Count times = 1) noexcept {
     const bool elsewhere = line.is_elsewhere(w.core);

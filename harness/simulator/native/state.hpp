@@ -155,7 +155,7 @@ struct Port {
   uint64_t pushes = 0, blocked = 0, given_up = 0, switches = 0, marks = 0, marks_taken = 0;
   uint32_t open_streams = 0;
   Worker* patient = nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
-  Worker* patient_producer = nullptr;
+  std::vector<Worker*> patient_producers;
 };
 
 enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };
@@ -181,10 +181,10 @@ struct Worker : Thread {
   uint64_t last_alone = UINT64_MAX;  // the tuple that it worked on last, if that came alone
 };
 
-// The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends.
+// The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends and of the link behind the last port.
 struct List {
   std::deque<uint32_t> ports;
-  Line head, tail;
+  Line head, tail, link;
 };
 
 }  // namespace millrace::sim

@@ -17,11 +17,11 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 // -- what slots cost ------------------------------------------------------------------------------------------------------------------
 
 // The thread begins to work on `count` slots. Data that many queues hold between the writing and the reading has been pushed out of near
-// caches meanwhile: each busy core has its share of it.
+// caches meanwhile: each busy core has its share of it. Of shared caches those count that have a busy core.
 inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
-  const uint64_t cores = system.busy_cores(), share = queued * stride / cores;
+  const uint64_t share = queued * stride / system.busy_cores();
   const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
-  Slots slots{.memory_bound = share > machine.l2 && share * cores > machine.l3_all};
+  Slots slots{.memory_bound = share > machine.l2 && queued * stride > system.busy_l3()};
   Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : slots.memory_bound ? DRAM_LOCAL : L3;
   Time first_line = machine.latency[place];  // the others are fetched ahead
   if (writer != w.core) {
@@ -46,10 +46,7 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   used += bytes;
   if (record.core == w.core) {
     const uint64_t since = used - record.at;
-    w.waiting += since <= machine.l1 / 2 ? 0
-                                         : machine.latency[since <= machine.l2 / 2                     ? OWN_L2
-                                                           : since <= machine.l3_all / machine.sockets ? L3
-                                                                                                       : DRAM_LOCAL];
+    w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3 ? L3 : DRAM_LOCAL];
   }
   record = {w.core, used};
 }
@@ -58,8 +55,8 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
 // core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core. What
 // another core has left to a shared cache is at least as far away as what this one has.
 inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
-  const uint64_t cores = system.busy_cores(), share = memory / cores, bytes = static_cast<uint64_t>(count) * stride;
-  const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= machine.l3_all ? L3 : DRAM_LOCAL;
+  const uint64_t share = memory / system.busy_cores(), bytes = static_cast<uint64_t>(count) * stride;
+  const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= system.busy_l3() ? L3 : DRAM_LOCAL;
   const Distance distance = last == 0 ? SAME_CORE : machine.distance(w.core, last - 1);
   uint64_t kib = std::max(w.slots.kib, machine.copy_kib[place]);
   Time time;
@@ -72,7 +69,7 @@ inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t l
     }
     time = machine.copy_call * count + (bytes * kib >> 10);
   }
-  if (w.slots.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + w.owes()));
+  if (w.slots.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + system.owed(w)));
   w.waiting += time;
 }
 
@@ -91,7 +88,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     } else {
       w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
       if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
-      if (profile_period_ > 0 || w.owes() > System::LONGEST_STEP) co_await pass(w);  // the profiler asks who spends which time
+      if (profile_period_ > 0 || system.owed(w) > System::LONGEST_STEP) co_await pass(w);  // the profiler asks who spends which time
       if (chooses(*op)) {
         co_await kernel(w, *op, first, count);
       } else if (!locked && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr) {
@@ -198,7 +195,7 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
 
 inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
   Port& port = *target.port;
-  const bool flagged = port.shared || software.printed;
+  const bool flagged = port.shared || (software.printed && port.scheduled);  // a threaded port has no flags (P17 s2.2)
   uint32_t round = 0;
   bool waited = false;
   for (;;) {
@@ -281,14 +278,13 @@ inline Task<> Simulation::acquire(Worker& w, Mutex& mutex) {
     co_return;
   }
   const uint32_t at = w.at;
-  hand_over(w);
+  co_await hand_over(w);
   w.at = 0;  // no operator costs what waiting takes
   w.rest = BLOCKED;
   idle(w, true);
   for (;;) {
     co_await pass(w);
     if (!mutex.held) break;
-    ++w.waits;
     co_await system.sleep_in(w, mutex.queue);
     rmw(w, mutex.queue.line, true);
     co_await pass(w);
@@ -307,8 +303,8 @@ inline void Simulation::unlock(Worker& w, Mutex& mutex) {
 }
 
 // Before this thread waits for another: what it has sent and made ready shall not have to wait for it.
-inline void Simulation::hand_over(Worker& w) {
-  if (!w.owed.empty()) wake_owed(w);
+inline Task<> Simulation::hand_over(Worker& w) {
+  if (!w.owed.empty()) co_await wake_owed(w);
   if (pool) {
     announce(w);
     wake_idle(w);

@@ -2,9 +2,9 @@
 //
 //   run queues   one a CPU (run_queue.hpp). Preemption happens where a thread is between two steps of its program: a step ends once it is
 //                longer than LONGEST_STEP, so with the batch, or the one tuple, that takes it there.
-//   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else on an idle core near by, else on an idle CPU
-//                of a busy core, near first, but newer kernels do not look where the socket is busy (SIS_UTIL); else it queues where it ran
-//                last, or at the waker's CPU if less is to do there, and may preempt who runs
+//   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else near there, or near the waker's CPU if less
+//                is to do there: on an idle core of that socket, else on an idle CPU of a busy core, but newer kernels do not look where the
+//                socket is busy (SIS_UTIL); else it queues there, and may preempt who runs
 //   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
 //                hot; then the CPU stays idle, and looks again at the next tick
 //   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "calendar.hpp"
@@ -45,6 +46,7 @@ class System {
         cpus_(machine.cpus()),
         cores_(machine.cores),
         sockets_(machine.sockets),
+        l3s_(machine.l3_of(machine.cores - 1) + 1),
         random_(seed),
         buckets_(std::max(buckets, 1u)) {
     const uint32_t words = (cpus_per_socket() + 63) / 64;
@@ -62,11 +64,20 @@ class System {
 
   // -- for the programs of threads ----------------------------------------------------------------------------------------------------
 
+  // What the thread has spent, as time on its core as busy as that is now.
+  Time owed(const Thread& thread) const noexcept {
+    const uint64_t clock = Machine::at(machine_.slow_clock, sockets_[socket_of(thread)].busy_cores);
+    const uint32_t busy = cores_[thread.core].busy;
+    const uint64_t fp = thread.fp * Machine::at(machine_.slow_fp, busy) >> Machine::SHIFT;
+    const uint64_t mixed = thread.mixed * Machine::at(machine_.slow_mixed, busy) >> Machine::SHIFT;
+    return ((fp + mixed) * clock >> Machine::SHIFT) + thread.waiting;
+  }
+
   // `co_await pass(thread)`: let the time pass that the thread has spent.
   struct Pass {
     System& system;
     Thread& thread;
-    bool await_ready() const noexcept { return thread.owes() == 0; }
+    bool await_ready() const noexcept { return !thread.owes(); }
     void await_suspend(std::coroutine_handle<> handle) noexcept {
       thread.resume = handle;
       system.calendar.schedule(thread.id, system.now + system.spend(thread));
@@ -136,7 +147,8 @@ class System {
   };
   Spin spin(Thread& thread, Time until) noexcept { return {*this, thread, until}; }
   void hasten(Thread& thread, Time latency) {
-    if (thread.spinning && thread.state == Thread::RUNNING) calendar.schedule(thread.id, now + latency);
+    const Time then = now + latency;
+    if (thread.spinning && thread.state == Thread::RUNNING && then < calendar.when(thread.id)) calendar.schedule(thread.id, then);
   }
 
   // The last act of a program.
@@ -150,28 +162,29 @@ class System {
     wake(thread, thread.cpu);
   }
 
-  // Wake one of those that sleep in the queue; the caller pays. Returns whether there was one.
+  // Wake one of those that sleep in the queue, once the caller has come to it; the caller pays. Returns whether there was one.
   bool wake_one(Thread& caller, WaitQueue& queue) {
     if (queue.sleepers.empty()) return false;
-    caller.waiting += hold_bucket(queue, now + caller.owes());
+    caller.waiting += hold_bucket(queue, now + owed(caller));
     Thread* sleeper = queue.sleepers.front();
     queue.sleepers.pop_front();
-    const bool told = wake(*sleeper, caller.cpu);
+    const bool told = wake(*sleeper, caller.cpu, owed(caller));
     caller.mixed += told ? machine_.wake_caller : sleeper->cpu == caller.cpu ? machine_.wake_queued : machine_.wake_elsewhere;
     return true;
   }
   void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % buckets_.size()); }
 
-  // Wakes a sleeper; `from`: the waker's CPU. Returns whether another CPU had to be told.
-  bool wake(Thread& thread, uint32_t from) {
+  // Wakes a sleeper; `from`: the waker's CPU; `later`: when it comes to that. Where the sleeper has to wait for a CPU it does so from now on.
+  // Returns whether another CPU had to be told.
+  bool wake(Thread& thread, uint32_t from, Time later = 0) {
     if (thread.state != Thread::ASLEEP) return false;
     calendar.cancel(thread.id);
     if (thread.lingers) {  // in its run queue still: it goes on there
       RunQueue& cpu = cpus_[thread.cpu];
       change_runnable(thread, cpu, 1);
       cpu.wake(machine_, thread, now);
-      ++queued_;
-      return preempt(cpu, thread, from);
+      one_more_waits();
+      return preempt(cpu, thread, from, later);
     }
     const uint32_t target = choose(thread, from);
     RunQueue& cpu = cpus_[target];
@@ -180,12 +193,13 @@ class System {
     change_runnable(thread, cpu, 1);
     cpu.admit(machine_, thread, now);
     if (cpu.running == nullptr) {
-      const Time idle = now - std::min(now, cpu.idle_since);
-      occupy(cpu, thread, target, jitter(machine_.wake) + machine_.idle_exit(idle));
+      const Time idle = now + later - std::min(now + later, cpu.idle_since);
+      const Time awake = later + jitter(machine_.wake) + machine_.idle_exit(idle), call = calling(cpu);
+      occupy(cpu, thread, target, call == 0 ? awake : std::max(awake, call + machine_.switch_time + machine_.refill), awake);
       return true;
     }
     enqueue(cpu, thread);
-    return preempt(cpu, thread, from);
+    return preempt(cpu, thread, from, later);
   }
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
@@ -202,6 +216,10 @@ class System {
       leave(thread, Thread::RUNNABLE);
       return;
     }
+    if (cpu.interrupt > 0 && cpu.preempt_at == NEVER) {  // told, and keeps its CPU
+      calendar.schedule(thread.id, now + std::exchange(cpu.interrupt, 0));
+      return;
+    }
     thread.resume.resume();
   }
 
@@ -214,18 +232,19 @@ class System {
       Thread* thread = steal(number);
       if (thread == nullptr) break;
       cpu.admit(machine_, *thread, now);
-      occupy(cpu, *thread, number, machine_.switch_time + machine_.refill);
+      occupy(cpu, *thread, number, calling(cpu) + machine_.switch_time + machine_.refill, 0);
     }
   }
 
   uint32_t busy_cores() const noexcept { return std::max(busy_cores_, 1u); }
+  uint64_t busy_l3() const noexcept { return machine_.l3 * std::max(busy_l3s_, 1u); }  // bytes, of those with a busy core
   uint64_t switches() const noexcept { return switches_; }
   // CPU time of all threads, and time integral of threads that could have run [ps]
   uint64_t cpu_time() noexcept {
     integrate();
-    uint64_t to_come = 0;  // of calls that have not returned yet
-    for (const RunQueue& cpu : cpus_) to_come += cpu.running == nullptr && cpu.idle_since > now ? cpu.idle_since - now : 0;
-    return cpu_time_ - to_come;
+    uint64_t early = 0;  // counted before it has passed
+    for (const RunQueue& cpu : cpus_) early += calling(cpu) - until(cpu.counts_from);
+    return cpu_time_ - early;
   }
   uint64_t load_time() noexcept { return integrate(), load_time_; }
   uint64_t random() noexcept {  // splitmix64
@@ -257,6 +276,9 @@ class System {
   uint32_t cpus_per_socket() const noexcept { return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt; }
   void enqueue(RunQueue& cpu, Thread& thread) {
     cpu.enqueue(machine_, thread);
+    one_more_waits();
+  }
+  void one_more_waits() {
     ++queued_;
     if (busy_cpus_ < cpus_.size()) look_again();
   }
@@ -264,26 +286,25 @@ class System {
     if (!calendar.pending(balancer)) calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
   }
 
-  // What the thread has spent, as time on its core as busy as that is now.
   Time spend(Thread& thread) noexcept {
-    const uint64_t clock = Machine::at(machine_.slow_clock, sockets_[socket_of(thread)].busy_cores);
-    const uint32_t busy = cores_[thread.core].busy;
-    const uint64_t fp = thread.fp * Machine::at(machine_.slow_fp, busy) >> Machine::SHIFT;
-    const uint64_t mixed = thread.mixed * Machine::at(machine_.slow_mixed, busy) >> Machine::SHIFT;
-    const Time time = ((fp + mixed) * clock >> Machine::SHIFT) + thread.waiting;
+    const Time time = owed(thread);
     thread.fp = thread.mixed = thread.waiting = 0;
     return time;
   }
 
   // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns whether another CPU had to be told.
-  bool preempt(RunQueue& cpu, const Thread& thread, uint32_t from) noexcept {
+  bool preempt(RunQueue& cpu, const Thread& thread, uint32_t from, Time later) noexcept {
     if (cpu.preempt_at != NEVER || !cpu.preempts(machine_, thread, now)) return false;
     const bool told = from != thread.cpu && machine_.preempt > 0;
-    cpu.preempt_at = now;
+    cpu.preempt_at = now + later;
     if (told) cpu.preempt_at += jitter(machine_.preempt - std::min(machine_.preempt, machine_.interrupt + machine_.switch_time));
     cpu.interrupt = told ? machine_.interrupt : 0;
     return told;
   }
+
+  Time until(Time then) const noexcept { return then > now ? then - now : 0; }
+  // What the call by which the last thread there went to sleep still takes.
+  Time calling(const RunQueue& cpu) const noexcept { return until(cpu.idle_since); }
 
   // A thread wakes up (1) or goes to sleep (-1) on a CPU, `change` of the threads that could run there.
   void change_runnable(Thread& thread, RunQueue& cpu, int change) noexcept {
@@ -329,9 +350,13 @@ class System {
     const Time changing = machine_.switch_time + machine_.refill;
     give(cpu, *next, number, call + interrupt + changing, charged(changing));
   }
-  void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency) {
+  // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is nobody's CPU time, nor is a call once more
+  // that is still under way there.
+  void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time idle) {
     count_busy(number, 1);
-    if (cpu.idle_since > now) cpu_time_ -= cpu.idle_since - now;  // somebody is woken while it goes to sleep
+    idle = std::max(idle, calling(cpu));
+    cpu_time_ -= idle;
+    cpu.counts_from = now + idle;
     Socket& socket = sockets_[machine_.socket_of(machine_.core_of(number))];
     const uint32_t local = number % cpus_per_socket();
     socket.idle_cpus[local / 64] &= ~(uint64_t{1} << local % 64);
@@ -341,6 +366,7 @@ class System {
       socket.idle_cores[place / 64] &= ~(uint64_t{1} << place % 64);
       ++socket.busy_cores;
       ++busy_cores_;
+      busy_l3s_ += l3s_[machine_.l3_of(core)]++ == 0;
     }
     give(cpu, thread, number, latency, 0);
   }
@@ -380,20 +406,17 @@ class System {
     if (begin) return;
     --socket.busy_cores;
     --busy_cores_;
+    busy_l3s_ -= --l3s_[machine_.l3_of(core)] == 0;
   }
 
   uint32_t choose(Thread& thread, uint32_t from) noexcept {
     record_wake(thread, from);
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
-    const uint32_t home = machine_.socket_of(thread.core), wakers = machine_.socket_of(machine_.core_of(from));
+    const uint32_t home = machine_.socket_of(thread.core);
     if (cpus_[thread.before].running == nullptr && machine_.socket_of(machine_.core_of(thread.before)) == home) return thread.before;
-    const uint32_t target = follows(thread, from) ? from : thread.cpu;
-    for (uint32_t i = 0; i < machine_.sockets + 2; ++i) {
-      const uint32_t socket = i == 0 ? home : i == 1 ? wakers : i - 2;
-      const uint32_t found = looks(socket) ? idle_in(socket) : NONE;
-      if (found != NONE) return found;
-    }
-    return target;
+    const uint32_t target = follows(thread, from) ? from : thread.cpu, socket = machine_.socket_of(machine_.core_of(target));
+    const uint32_t found = looks(socket) ? idle_in(socket) : NONE;
+    return found != NONE ? found : target;
   }
   // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but not if threads there wake each other by
   // turns. Linux: wake_affine_weight and wake_wide; kernels with CFS by how many wait now.
@@ -439,7 +462,7 @@ class System {
     }
     return NONE;
   }
-  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then where fewest wait.
+  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then all by turns.
   uint32_t spread() noexcept {
     for (uint32_t i = 0; i < machine_.sockets; ++i) {
       const uint32_t socket = (started_ + i) % machine_.sockets;
@@ -475,15 +498,21 @@ class System {
     look_again();
     return nullptr;
   }
-  // The lock of the queue's hash bucket: the time from `when` until it is given back. Whoever waits makes each hand-over longer. Who
-  // is done before the first of those that have it or wait for it begins waits neither for them nor for others as early.
+  // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then. What holding it takes is part of the call
+  // (Machine::sleep, wake_caller and the like). Whoever waits makes each hand-over longer. A thread that owes time asks for when that has
+  // passed: who comes before has the lock before, if there is time for it.
   Time hold_bucket(WaitQueue& queue, Time when) {
     std::deque<Hold>& holds = buckets_[queue.bucket];
-    while (!holds.empty() && holds.front().end <= when) holds.pop_front();
-    if (!holds.empty() && when + machine_.bucket_hold <= holds.front().begin) return machine_.bucket_hold;
-    const Time begin = holds.empty() ? when : holds.back().end;
-    holds.push_back({begin, begin + machine_.bucket_hold + holds.size() * machine_.bucket_waiter});
-    return holds.back().end - when;
+    while (!holds.empty() && holds.front().end <= now) holds.pop_front();
+    Hold mine{when, when + machine_.bucket_hold};
+    auto place = holds.begin();
+    for (uint64_t waited_for = 0; place != holds.end() && place->begin < mine.end; ++place) {
+      if (place->end <= when) continue;
+      mine.begin = place->end;
+      mine.end = mine.begin + machine_.bucket_hold + ++waited_for * machine_.bucket_waiter;
+    }
+    holds.insert(place, mine);
+    return mine.end - machine_.bucket_hold - when;
   }
   Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
   void integrate() noexcept {
@@ -507,12 +536,13 @@ class System {
   std::vector<RunQueue> cpus_;
   std::vector<Core> cores_;
   std::vector<Socket> sockets_;
+  std::vector<uint32_t> l3s_;  // busy cores of each
   uint64_t random_;
   struct Hold {
     Time begin, end;
   };
   std::vector<std::deque<Hold>> buckets_;  // by hash bucket: those that have its lock or wait for it, in turn
-  uint32_t busy_cores_ = 0, started_ = 0;
+  uint32_t busy_cores_ = 0, busy_l3s_ = 0, started_ = 0;
   uint64_t queued_ = 0, switches_ = 0, busy_cpus_ = 0, runnable_ = 0, cpu_time_ = 0, load_time_ = 0;
   Time integrated_ = 0;
 };

@@ -59,7 +59,7 @@ struct Thread {
   uint32_t flips = 0;                        // how often that was another thread than before, in the last seconds
   Time flips_halved = 0;
 
-  uint64_t owes() const noexcept { return fp + mixed + waiting; }
+  bool owes() const noexcept { return (fp | mixed | waiting) != 0; }
   int64_t vruntime_at(Time now) const noexcept { return vruntime + (now > since ? static_cast<int64_t>(now - since) : 0); }
 };
 
