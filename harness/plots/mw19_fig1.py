@@ -22,10 +22,10 @@ from harness.plots.thread_panels import INTERVAL, without_mean
 
 TABLES = ("throughput",)
 TITLE = "Throughput against the share of ports with queues, and what multi-level elasticity finds (M19 Figure 1)"
-PANEL_INCHES = (3.0, 2.4)
+PANEL_INCHES = (4.0, 2.4)  # a place's name needs the width
 MIN_WIDTH = 8.6  # inches; the title needs them
 
-AXES_POINTS = (170, 125)  # a panel between its axes, about, and below what stands there [points of 1/72 inch]
+AXES_POINTS = (240, 125)  # a panel between its axes, about, and below what stands there [points of 1/72 inch]
 MARKER, LINE, DIGIT = 8, 7, 4
 
 Box = tuple[float, float, float, float]  # centre, width and height
