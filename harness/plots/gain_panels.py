@@ -172,8 +172,13 @@ def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Se
         return
     ratio = known.loc[key, "ratio"]
     top = min(known.loc[key, ["ratio", "hi"]].max(), CUT * ratio)
-    told = f"{row['mean'] / threads_alone['mean']:#.2g}×" if threads_alone["mean"] > 0 else ""
+    told = f"{_two_digits(row['mean'] / threads_alone['mean'])}×" if threads_alone["mean"] > 0 else ""
     ax.text(x, 1.06 * max(1.0, top), told, rotation=90, fontsize=6.5, ha="center", va="bottom", color=style.INK, zorder=5)
+
+
+def _two_digits(number: float) -> str:
+    """As `0.39`, `2.4`, `19`; all digits before the point if there are more."""
+    return f"{number:.0f}" if number >= 9.95 else f"{number:#.2g}"
 
 
 def _share(ax: Axes, x: float, width: float, row: pd.Series, share: float) -> None:

@@ -226,6 +226,8 @@ def numbers(rows):
 def test_on_bars_of_multilevel_stands_what_they_are_over_thread_elasticity_alone_ibms_if_there():
     assert numbers(cell_rows()) == ["2.0×", "0.25×"]
     assert numbers(with_streams(cell_rows())) == ["2.5×", "0.31×"]
+    assert numbers(with_streams(cell_rows(), mean=2.1)) == ["19×", "2.4×"]
+    assert numbers(with_streams(cell_rows(), mean=0.125)) == ["320×", "40×"]
 
 
 def test_no_number_stands_there_where_either_side_never_settled_or_is_not_there():
