@@ -40,6 +40,12 @@ OFTEN = 0.5
 MOST_CHASED = 256 << 20
 """Memory that is gone through line by line in a random order, at most: it takes long to prepare [bytes]."""
 
+DISTINCT = 1.3
+"""A copy takes so many times longer from memory than from a shared cache, or it is not to be seen what that holds."""
+
+CLOSE = 1.1
+"""A footprint is known once it lies between two that differ by less than this factor."""
+
 COARSE = 5  # CLOCK_REALTIME_COARSE of Linux, which goes on with each tick
 
 CFS = ("latency", "min_granularity", "wakeup_granularity")
@@ -166,6 +172,9 @@ def copies(setting: Setting) -> Values:
         values[f"copy.evicted.through.{distance}"] = rate(times(hardware.copy_through, left // 2, left // 2), call)
     beyond = out_of_caches(sizes.l3)
     values["copy.bandwidth.dram_local"] = rate([hardware.copy(stride, beyond, 0) for stride in STRIDES], call)
+    slots = STRIDES[1]
+    near, far_away = least(hardware.copy, slots, levels["l3"], bytes_), hardware.copy(slots, beyond, 0)
+    values["cache.l3"] = capacity(lambda size: least(hardware.copy, slots, size, 0), (levels["l3"], near), (beyond, far_away), sizes.l3)
     if OTHER_SOCKET in setting.host.pairs():
         far = setting.host.pairs()[OTHER_SOCKET]
         values["copy.bandwidth.dram_remote"] = rate([hardware.copy_far(far, stride, beyond) for stride in STRIDES], call)
@@ -184,6 +193,25 @@ def rate(times_ns: list[float], call_ns: float) -> float:
     """Bytes a ns without the call: the geometric mean over STRIDES."""
     rates = [stride / max(time - call_ns, 0.1 * time) for stride, time in zip(STRIDES, times_ns, strict=True)]
     return math.sqrt(rates[0] * rates[1])
+
+
+def capacity(copy_ns: Callable[[int], float], near: tuple[int, float], beyond: tuple[int, float], told: int) -> float:
+    """What a shared cache holds for this machine: the footprint whose copies take half of the way from `near` to `beyond` [bytes].
+
+    Both are a footprint and what a copy takes there [ns]. A virtual machine is told of the whole cache of its host, which others
+    use as well. At most `told`, which is the answer too where the two can not be told apart.
+    """
+    (small, fast_ns), (large, slow_ns) = near, beyond
+    if slow_ns < DISTINCT * fast_ns:
+        return float(told)
+    half_ns = (fast_ns + slow_ns) / 2
+    while large > small * CLOSE:
+        middle = round(math.sqrt(small * large))
+        if copy_ns(middle) < half_ns:
+            small = middle
+        else:
+            large = middle
+    return min(float(told), math.sqrt(small * large))
 
 
 def out_of_caches(l3: int) -> int:

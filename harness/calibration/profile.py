@@ -21,6 +21,8 @@ from harness.errors import RunFailed, UserError
 TABLES = ("core.clock_ghz", "atomic.contended", "atomic.cas_factor")
 """By number of cores or threads: replaced as a whole. Numbers of another machine between measured ones would mean nothing."""
 
+HOLDS = "cache.l3"
+
 SLICE = "os.sched_base_slice_us"
 
 HEADER = """\
@@ -52,10 +54,15 @@ def machine_profile(
             "l3_shared_by": sizes.l3_shared_by,
             "source": "sysfs",
         }
+    constants = dict(measured)
+    holds = constants.pop(HOLDS, None)  # a size, and not a constant with a range
+    if holds is not None and host.caches is not None and holds.value < host.caches.l3:
+        told = host.caches.l3
+        document["cache"] |= {"l3": round(holds.value), "source": f"sysfs, which tells of {told} in l3; of it, what copies find there"}
     for table in TABLES:
         if any(path.startswith(f"{table}.") for path in measured):
             put(document, table, {})
-    _put_all(document, measured, source)
+    _put_all(document, constants, source)
     if "os.sched_latency_us" in measured and SLICE not in measured:  # this kernel has no EEVDF, whatever the base's has
         document["os"].pop(SLICE.removeprefix("os."), None)
     cores = document["topology"]["chips_per_socket"] * document["topology"]["cores_per_chip"]

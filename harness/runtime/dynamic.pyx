@@ -24,6 +24,11 @@
 # not stay the next WARY times: in a graph that is nearly idle a thread would look in vain, and wake another to look in vain. Nobody sleeps
 # over a port that stays: it is on the list, and whoever put it there looks for the next one at once.
 #
+# Rests. A thread that keeps up with such ports so well that it finds a few tuples at a time is at work on the very lines that producers
+# fill next, and each waits for the other with every tuple. Cheap tuples then take several times as long as in batches. So a thread that
+# has found less than a batch of them at a port that stays leaves the queues alone for REST_NS, and finds more. Where tuples come seldom
+# ports do not stay, and nobody rests.
+#
 # Beyond the paper: P17 keeps all free ports on its list and walks it, so that finding work takes as long as there are empty ports, and an
 # idle thread polls. A drain hands an operator up to 32 tuples at once (submit.pyx), and is bounded, so that an ever-full port does not
 # hold its thread for ever (IBM's implementation does that too), and a port of expensive tuples no longer than about a millisecond.
@@ -35,16 +40,32 @@
 #
 # Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and work stealing (P17 s3, s4.1.4).
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport AWAKE, BLOCKED, IDLE, NO_PORT, SPINS, SUSPENDED, Port, Run, Tuple, Worker, spin, yield_thread
+from harness.runtime.native cimport (
+    AWAKE,
+    BLOCKED,
+    IDLE,
+    NO_PORT,
+    SPINS,
+    SUSPENDED,
+    Port,
+    Run,
+    Tuple,
+    Worker,
+    now_ns,
+    pause_core,
+    spin,
+    yield_thread,
+)
 from harness.runtime.submit cimport hand_over, take
 
 cdef enum:
     LEAST_RESCHEDULED = 64  # tuples: a quarter of a short queue would not be worth the while
     SLOW_BATCH = 4  # in a region with batches that small a tuple takes longer than to wake a thread
     WARY = 16  # times that a port leaves the list at once, after it stayed for nothing
+    REST_NS = 400  # some transfers of a line between cores, far apart as they may be
     YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
@@ -53,10 +74,13 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
     cdef Worker* worker = <Worker*> argument
     cdef Run* run = worker.run
     cdef Port* port = next_port(worker)
-    cdef bint stays
+    cdef uint64_t done
+    cdef bint stays, cheap
     while port != NULL:
         worker.drains.add(1)
-        stays = lingers(port, drain(worker, port, port.most.load(memory_order_relaxed), True) > 0)
+        done = drain(worker, port, port.most.load(memory_order_relaxed), True)
+        stays = lingers(port, done > 0)
+        cheap = port.batch.load(memory_order_relaxed) >= CHEAP_BATCH
         announce(worker)
         worker.at.store(0, memory_order_relaxed)
         port.consuming.unlock()
@@ -65,6 +89,8 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
         else:
             port.ready.exchange(0, memory_order_acq_rel)  # READY
             look_again(worker, port)
+        if stays and cheap and done < CHEAP_BATCH:
+            rest()
         port = next_port(worker)
     worker.thread.finish()
     return NULL
@@ -79,6 +105,12 @@ cdef bint lingers(Port* port, bint had_tuples) noexcept nogil:
     else:
         return True
     return False
+
+
+cdef void rest() noexcept nogil:
+    cdef int64_t until = now_ns() + REST_NS
+    while now_ns() < until:
+        pause_core()
 
 
 cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil:

@@ -15,7 +15,9 @@ from harness.calibration.probes import (
     STRIDES,
     Setting,
     contenders,
+    capacity,
     copies,
+
     cores,
     has_eevdf,
     line_of_copies,
@@ -118,7 +120,7 @@ def test_one_cpu_shows_copies_by_cache():
     found = copies(machine((0, 0, 0)))
     check(found)
     levels = {f"copy.bandwidth.{name}" for name in ("own_l1", "own_l2", "l3", "dram_local")}
-    assert set(found) == {"copy.call", "copy.socket_dram", *levels}
+    assert set(found) == {"copy.call", "copy.socket_dram", "cache.l3", *levels}
 
 
 @two
@@ -213,6 +215,23 @@ def test_groups_are_of_this_module():
 @pytest.mark.parametrize(("cpus", "numbers"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (64, [1, 2, 4, 8, 16, 32, 64])])
 def test_lines_are_contended_by_powers_of_two_and_by_all(cpus, numbers):
     assert contenders(cpus) == numbers
+
+
+@pytest.mark.parametrize("holds", [3 << 20, 50 << 20, 400 << 20])
+def test_a_shared_cache_holds_what_copies_find_there(holds):
+    found = capacity(lambda size: 300.0 if size <= holds else 700.0, (1 << 20, 300.0), (1 << 30, 700.0), 480 << 20)
+    assert found == pytest.approx(holds, rel=0.06)
+
+
+def test_a_shared_cache_holds_no_more_than_the_system_tells():
+    assert capacity(lambda size: 300.0, (1 << 20, 300.0), (1 << 30, 700.0), 32 << 20) == 32 << 20
+
+
+def test_a_shared_cache_that_is_as_slow_as_memory_holds_what_the_system_tells():
+    def copied(size):
+        raise AssertionError("there is nothing to find")
+
+    assert capacity(copied, (1 << 20, 300.0), (1 << 30, 350.0), 32 << 20) == 32 << 20
 
 
 def test_a_copy_is_a_call_and_bytes():

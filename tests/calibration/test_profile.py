@@ -48,6 +48,14 @@ def test_topology_and_caches_are_those_of_the_host(tmp_path):
     assert machine["cache.l3_shared_by"] == "socket"
 
 
+@pytest.mark.parametrize(("holds", "l3"), [(5_000_000.4, 5_000_000), (1e9, 1 << 24)])
+def test_a_shared_cache_is_as_large_as_what_copies_find_there_and_no_larger_than_the_hosts(holds, l3, tmp_path):
+    machine = loaded(
+        profile({"cache.l3": Measured(holds, holds, holds), "core.clock_ghz.1": Measured(3.0, 3.0, 3.0)}), tmp_path
+    )
+    assert machine["cache.l3"] == l3
+
+
 def test_what_was_not_measured_stays_as_it_is_in_the_base(tmp_path):
     base = load_machine("template")
     machine = loaded(

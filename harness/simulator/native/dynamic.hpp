@@ -13,6 +13,7 @@ namespace millrace::sim {
 inline constexpr uint32_t NO_PORT = UINT32_MAX;
 inline constexpr uint64_t LEAST_RESCHEDULED = 64;
 inline constexpr uint32_t SLOW_BATCH = 4, WARY = 16, LIST_YIELDS = 4, CHEAP_BATCH = 32, BATCHES_IN_SILENCE = 64;
+inline constexpr Time REST = 400 * NANOSECOND;
 inline constexpr uint32_t SPIN_STEP = 8;  // rounds of spinning that are one event here
 
 // -- flags and the list -------------------------------------------------------------------------------------------------------------------
@@ -98,18 +99,19 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     w.mixed += software.drain;
     touch(w, port->emptied, CONSUMER_BYTES);
     const uint64_t done = co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
-    const bool stays = software.printed || lingers(*port, done > 0);
+    const bool lingering = !software.printed && lingers(*port, done > 0), cheap = port->batch >= CHEAP_BATCH;
     announce(w);
     co_await pass(w);
     w.at = 0;
     drop_flag(w, port->consuming);
-    if (stays || port->ring.size() > 0) {
+    if (software.printed || lingering || port->ring.size() > 0) {
       push_list(w, port->index);
     } else {
       rmw(w, port->ready_line, false);
       port->ready = false;
       look_again(w, *port);
     }
+    if (lingering && cheap && done < CHEAP_BATCH) w.waiting += REST;
   }
   system.end(w);
 }
