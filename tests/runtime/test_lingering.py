@@ -1,4 +1,4 @@
-"""A port that had tuples stays on the list of ready ports for one turn, seldom if for nothing (dynamic.pyx, Lingering)."""
+"""A port that had tuples stays on the list of ready ports for one turn, seldom if for nothing (dynamic.pyx, Lingering, Rests)."""
 
 from __future__ import annotations
 
@@ -32,3 +32,15 @@ def test_a_port_that_stays_for_nothing_does_not_stay_the_next_times() -> None:
 @pytest.mark.timeout(60)
 def test_a_nearly_idle_graph_is_seldom_looked_at_in_vain() -> None:
     assert drains(simulated=False) <= 1.1 * PORTS * (TUPLES + 1)
+
+
+def test_a_thread_that_keeps_up_rests_and_finds_more_tuples_at_a_time() -> None:
+    graph = Graph("keeps up", 64)
+    split, sink = graph.split("split", 20), graph.sink("sink")
+    graph.connect(graph.source("source", rate=4e6), split)
+    for way in range(20):
+        graph.connect(chain(graph, split.output(way), 1, prefix=f"way{way}."), sink)
+    totals = run_to_end(graph, Dynamic(1), 100_000, machine="xeon", simulated=True)
+    assert totals.correct
+    assert 2 * 100_000 / totals.scheduling["drains"] > 8  # half as many without rests
+
