@@ -7,7 +7,7 @@ cycle.
 
 from libc.stdint cimport uint32_t
 
-from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L2, IdleState, Machine, Software
+from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L1, OWN_L2, IdleState, Machine, Software
 
 from harness.errors import UserError
 
@@ -43,12 +43,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
         # where a machine has no such distance, nothing is that far away
         to.load[i] = ps(machine.get(f"transfer.load.{distance}", 0))
         to.rmw[i] = ps(machine.get(f"transfer.rmw.{distance}", 0))
-        elsewhere = machine.get(f"copy.bandwidth.modified_{distance}", machine["copy.bandwidth.own_l2"])
         to.returned_call[i] = ps(machine.get(f"copy.returned.call.{distance}", 0))
-        to.evicted_fetch_kib[i] = kib(machine.get(f"copy.evicted.fetch.{distance}", machine["copy.bandwidth.l3"]))
-        to.evicted_store_kib[i] = kib(machine.get(f"copy.evicted.store.{distance}", machine["copy.bandwidth.l3"]))
-        to.evicted_through_kib[i] = kib(machine.get(f"copy.evicted.through.{distance}", machine["copy.bandwidth.l3"]))
-        to.returned_kib[i] = kib(machine.get(f"copy.returned.bandwidth.{distance}", elsewhere))
     to.rmw_local, to.cas_local = ps(machine["atomic.rmw_local"]), ps(machine["atomic.cas_local"])
     most = max(machine.cpus, 2)
     for value in interpolated(machine.table("atomic.contended"), most):
@@ -56,8 +51,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
     for value in interpolated(machine.table("atomic.cas_factor"), most):
         to.cas_slow.push_back(round(value * ONE))
     to.copy_call = ps(machine["copy.call"])
-    for i, place in enumerate(PLACE):
-        to.copy_kib[i] = kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"]))
+    copies(machine, to)
     for name, i in (("l2", OWN_L2), ("l3", L3), ("dram", DRAM_LOCAL), ("dram_remote", DRAM_REMOTE)):
         to.latency[i] = ps(machine.get(f"latency.{name}", machine["latency.dram"]))
     to.dram_kib = kib(machine["copy.socket_dram"])
@@ -80,6 +74,30 @@ cdef void fill_machine(Machine* to, object machine) except *:
     for least, exit_ in sorted([(residency[name], value) for name, value in machine.named("os.idle_exit_us").items()]):
         state.residency, state.exit = ps(1e3 * least), ps(1e3 * exit_)
         to.idle_states.push_back(state)
+
+
+cdef void copies(object machine, Machine* to) except *:
+    """What it takes to fetch bytes and what to leave them. A profile has copies from a ring to a ring that are both in the same place.
+
+    In a cache each is half of it. Of a copy between rings in memory a third of the traffic is what is read; the rest is what is overwritten,
+    which is read as well and then written back. What another core has changed was copied to a ring in the second-level cache.
+    """
+    cdef uint32_t i
+    whole = [kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"])) for place in PLACE]
+    for i, place in enumerate(PLACE):
+        to.store_kib[i] = whole[i] - (whole[i] // 3 if i in (DRAM_LOCAL, DRAM_REMOTE) else whole[i] // 2)
+        to.fetch_kib[i] = whole[i] - to.store_kib[i]
+    to.fetch_kib[DRAM_REMOTE] = max(0, whole[DRAM_REMOTE] - to.store_kib[DRAM_LOCAL])  # to the memory of the own socket
+    for i, place in enumerate(PLACE):
+        if place.startswith("modified_"):
+            to.fetch_kib[i] = max(0, whole[i] - to.store_kib[OWN_L2])
+    for i, distance in enumerate(DISTANCE):
+        fetch, store, through = (machine.get(f"copy.evicted.{way}.{distance}", None) for way in ("fetch", "store", "through"))
+        to.evicted_fetch_kib[i] = to.fetch_kib[L3] if fetch is None else max(0, kib(fetch) - to.store_kib[OWN_L1])
+        to.evicted_store_kib[i] = to.store_kib[L3] if store is None else max(0, kib(store) - to.fetch_kib[OWN_L1])
+        to.evicted_through_kib[i] = to.evicted_fetch_kib[i] + to.evicted_store_kib[i] if through is None else kib(through)
+        elsewhere = machine.get(f"copy.bandwidth.modified_{distance}", machine["copy.bandwidth.own_l2"])
+        to.returned_kib[i] = kib(machine.get(f"copy.returned.bandwidth.{distance}", elsewhere))
 
 
 cdef void fill_software(Software* to, object software, object machine) except *:

@@ -9,7 +9,7 @@ from harness.runtime.native cimport Histogram, Run
 
 
 cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
-    enum: OWN_L2, L3, DRAM_LOCAL, DRAM_REMOTE
+    enum: OWN_L1, OWN_L2, L3, DRAM_LOCAL, DRAM_REMOTE
 
     cdef cppclass IdleState:
         uint64_t residency
@@ -30,7 +30,8 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t copy_call, dram_kib
         uint64_t* returned_call
         uint64_t* returned_kib
-        uint64_t* copy_kib
+        uint64_t* fetch_kib
+        uint64_t* store_kib
         uint64_t* evicted_fetch_kib
         uint64_t* evicted_store_kib
         uint64_t* evicted_through_kib

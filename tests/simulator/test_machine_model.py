@@ -126,18 +126,19 @@ def test_a_copy_takes_as_long_as_the_bandwidth_of_where_the_bytes_are(name: str)
     bytes_, near = 4096, machine.cores_per_chip
     l1, l2, shared = machine["cache.l1d"], machine["cache.l2"], machine["cache.l3"]
     everywhere = 1e12  # bytes: more than all caches
-    places = {
+    beyond_l2 = min(8 * l2, 0.75 * shared)
+    places = {  # both rings of a copy are in the same place, or the second one in the own second-level cache
         "own_l1": copied(machine, 0, 0, bytes_),
-        "own_l2": copied(machine, 0, 0, bytes_, queued=l1),
-        "l3": copied(machine, 0, 0, bytes_, queued=min(8 * l2, shared)),
-        "modified_same_chip": copied(machine, 0, 1, bytes_),
+        "own_l2": copied(machine, 0, 0, bytes_, queued=l1, room=l1),
+        "l3": copied(machine, 0, 0, bytes_, queued=beyond_l2, room=beyond_l2),
+        "modified_same_chip": copied(machine, 0, 1, bytes_, room=l1),
         "dram_local": copied(machine, 0, 0, bytes_, queued=everywhere, room=everywhere),
     }
     if machine.chips_per_socket > 1:
-        places["modified_same_module"] = copied(machine, 0, near, bytes_)
+        places["modified_same_module"] = copied(machine, 0, near, bytes_, room=l1)
     if machine.sockets > 1:
         other = near * machine.chips_per_socket
-        places["modified_other_socket"] = copied(machine, 0, other, bytes_)
+        places["modified_other_socket"] = copied(machine, 0, other, bytes_, room=l1)
         places["dram_remote"] = copied(machine, 0, other, bytes_, queued=everywhere, room=everywhere)
     for place, time in places.items():
         assert time == pytest.approx(machine["copy.call"] + bytes_ / machine[f"copy.bandwidth.{place}"], rel=0.01), place
@@ -147,9 +148,16 @@ def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> No
     """Without a busy core there is one L3 for what queues hold, and not all of the machine's."""
     xeon = load_machine("xeon")
     assert xeon.sockets > 2
-    fits, does_not = (copied(xeon, 0, 0, 4096, queued=share * xeon["cache.l3"], room=0) for share in (0.9, 1.1))
+    fits, does_not = (copied(xeon, 0, 0, 4096, queued=share * xeon["cache.l3"], room=share * xeon["cache.l3"]) for share in (0.7, 1.3))
     assert fits == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.l3"], rel=0.01)
     assert does_not == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.dram_local"], rel=0.01)
+
+
+def test_what_is_about_as_large_as_a_shared_cache_is_found_there_in_part() -> None:
+    machine = load_machine("local")
+    times = [copied(machine, 0, 0, 4096, queued=part * machine["cache.l3"], room=part * machine["cache.l3"]) for part in (0.5, 0.75, 1.0, 1.25, 2.0)]
+    assert times[0] == times[1] < times[2] < times[3] == times[4]
+    assert times[2] == pytest.approx((times[0] + times[4]) / 2, rel=0.01)
 
 
 def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> None:
@@ -172,11 +180,24 @@ def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> N
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_a_copy_is_as_slow_as_the_slower_of_where_it_comes_from_and_where_it_goes(name: str) -> None:
+def test_to_fetch_what_is_copied_and_to_leave_it_add_up(name: str) -> None:
     machine = load_machine(name)
-    cold, warm = copied(machine, 0, 0, 4096, room=1e12), copied(machine, 0, 0, 4096, room=0)
-    assert cold == pytest.approx(machine["copy.call"] + 4096 / machine["copy.bandwidth.dram_local"], rel=0.01)
-    assert warm < cold
+    far = min(8 * machine["cache.l2"], 0.75 * machine["cache.l3"])
+    near, fetched, left, both = (
+        copied(machine, 0, 0, 4096, queued=queued, room=room) for queued, room in ((0, 0), (far, 0), (0, far), (far, far))
+    )
+    assert near < fetched < both
+    assert near < left < both
+    assert fetched + left == pytest.approx(near + both, rel=0.01)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_to_overwrite_memory_takes_two_thirds_of_what_a_copy_of_it_takes(name: str) -> None:
+    """What is overwritten is read as well, and written back."""
+    machine = load_machine(name)
+    whole = 4096 / machine["copy.bandwidth.dram_local"]
+    left = copied(machine, 0, 0, 4096, room=1e12) - copied(machine, 0, 0, 4096)
+    assert left == pytest.approx(2 / 3 * whole - 1 / 2 * 4096 / machine["copy.bandwidth.own_l1"], rel=0.01)
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -34,6 +34,7 @@ struct IdleState {
 
 struct Machine {
   static constexpr uint32_t SHIFT = 10;  // slow-downs are in units of 1/1024
+  static constexpr uint64_t PART = 1024;
 
   uint32_t sockets = 1, chips_per_socket = 1, cores_per_chip = 1, smt = 1, cores = 1;
   uint32_t line = 64;
@@ -48,8 +49,9 @@ struct Machine {
   std::vector<uint64_t> contended;                                       // by contenders: one completed fetch_add
   std::vector<uint32_t> cas_slow;                                        // by contenders: how much longer a compare-and-swap loop takes
   uint64_t returned_call[DISTANCES] = {}, returned_kib[DISTANCES] = {};  // into slots that another core has worked on
-  uint64_t copy_call = 0, copy_kib[PLACES] = {}, dram_kib = 0;           // ps for 1 KiB, by one thread; of a socket's memory, by all
-  // Of the shared cache, what another core has had: from there to the nearest cache, from that to there, from there to there.
+  // Of a copy of 1 KiB [ps], what it takes to have it from a place and what to leave it at one, which add up; of a socket's memory, by all.
+  uint64_t copy_call = 0, fetch_kib[PLACES] = {}, store_kib[PLACES] = {}, dram_kib = 0;
+  // The same of the shared cache, what another core has had; and the whole copy from there to there.
   uint64_t evicted_fetch_kib[DISTANCES] = {}, evicted_store_kib[DISTANCES] = {}, evicted_through_kib[DISTANCES] = {};
   Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0, migration_cost = 0;
   Time base_slice = 0;                                  // of EEVDF; 0: the kernel has CFS
@@ -72,6 +74,10 @@ struct Machine {
   }
   static Place modified(Distance distance) noexcept {
     return distance == SAME_CHIP ? MODIFIED_SAME_CHIP : distance == SAME_MODULE ? MODIFIED_SAME_MODULE : MODIFIED_OTHER_SOCKET;
+  }
+  // Which part of so many bytes that are gone through again and again comes from memory, where shared caches hold `held` [1/PART].
+  static uint64_t part_beyond(uint64_t bytes, uint64_t held) noexcept {
+    return std::clamp<uint64_t>(2 * PART * bytes / std::max<uint64_t>(held, 1), 3 * PART / 2, 5 * PART / 2) - 3 * PART / 2;
   }
   template <class Number>
   static Number at(const std::vector<Number>& table, uint64_t index) noexcept {

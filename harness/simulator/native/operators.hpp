@@ -290,7 +290,7 @@ inline Task<> Simulation::source_body(Worker& w) {
     w.at = op.index + 1;
     for (Count i = 0; i < count; ++i) make(op, op.buffer[i]);
     w.mixed += software.source_batch * publications(count) + (software.source_tuple + software.source_byte * payload) * count;
-    w.slots = {.kib = machine.copy_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2]};
+    w.slots = {.kib = machine.fetch_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2]};
     if (profile_period_ > 0) co_await pass(w);
     op.processed += count;
     co_await deliver(w, op.routes[0], op.buffer.data(), count);

@@ -162,9 +162,9 @@ enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };
 
 // Where the slots that a thread works on came from.
 struct Slots {
-  uint64_t kib = 0;           // ps to fetch 1 KiB of them
-  bool memory_bound = false;  // from memory
-  bool evicted = false;       // from a shared cache, which has them from another core
+  uint64_t kib = 0;      // ps to fetch 1 KiB of them
+  uint64_t beyond = 0;   // which part of them comes from memory [1/Machine::PART]
+  bool evicted = false;  // from a shared cache, which has them from another core
 };
 
 struct Worker : Thread {

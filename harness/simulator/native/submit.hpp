@@ -16,25 +16,32 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 
 // -- what slots cost ------------------------------------------------------------------------------------------------------------------
 
+// What lies between two values, `part` of the way.
+inline uint64_t mixed(uint64_t one, uint64_t other, uint64_t part) noexcept {
+  return (one * (Machine::PART - part) + other * part) / Machine::PART;
+}
+
 // The thread begins to work on `count` slots. Data that many queues hold between the writing and the reading has been pushed out of near
-// caches meanwhile: each busy core has its share of it. Of shared caches those count that have a busy core.
+// caches meanwhile: each busy core has its share of it. Of shared caches those count that have a busy core; what is about as large as they
+// are is found there in part.
 inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
-  const uint64_t share = queued * stride / system.busy_cores();
+  const uint64_t bytes = queued * stride, share = bytes / system.busy_cores();
   const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
-  Slots slots{.memory_bound = share > machine.l2 && queued * stride > system.busy_l3()};
-  Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : slots.memory_bound ? DRAM_LOCAL : L3;
+  const Distance distance = machine.distance(w.core, writer);
+  const bool near = share <= machine.l2;
+  Slots slots{.beyond = near ? 0 : Machine::part_beyond(bytes, system.busy_l3())};
+  Place place = share <= machine.l1 / 2 ? OWN_L1 : near ? OWN_L2 : L3;
+  const Place memory = distance == OTHER_SOCKET ? DRAM_REMOTE : DRAM_LOCAL;
+  slots.kib = machine.fetch_kib[place];
   Time first_line = machine.latency[place];  // the others are fetched ahead
   if (writer != w.core) {
-    const Distance distance = machine.distance(w.core, writer);
-    if (share <= machine.l2) place = Machine::modified(distance);
-    if (slots.memory_bound && distance == OTHER_SOCKET) place = DRAM_REMOTE;
-    const bool in_its_cache = share <= machine.l2 || (distance == OTHER_SOCKET && !slots.memory_bound);
-    first_line = in_its_cache ? machine.load[distance] * publications(count) : machine.latency[place];
-    slots.evicted = place == L3;
-    if (slots.evicted) slots.kib = machine.evicted_fetch_kib[distance];
+    if (near) slots.kib = std::max(slots.kib, machine.fetch_kib[Machine::modified(distance)]);
+    if (near || distance == OTHER_SOCKET) first_line = machine.load[distance] * publications(count);
+    slots.evicted = !near && slots.beyond < Machine::PART;
+    if (slots.evicted) slots.kib = std::max(slots.kib, machine.evicted_fetch_kib[distance]);
   }
-  w.waiting += first_line;
-  slots.kib = std::max(slots.kib, machine.copy_kib[place]);
+  slots.kib = mixed(slots.kib, machine.fetch_kib[memory], slots.beyond);
+  w.waiting += mixed(first_line, machine.latency[memory], slots.beyond);
   w.slots = slots;
   for (Count i = 0; i < count; ++i) first[i].core = static_cast<uint16_t>(w.core + 1);
 }
@@ -52,24 +59,28 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
 }
 
 // Copy `count` slots from where they are into a ring. `memory`: what was put into all rings since those slots were filled last; `last`: the
-// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core. What
-// another core has left to a shared cache is at least as far away as what this one has.
+// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core, one
+// after the other. What another core has left to a shared cache is at least as far away as what this one has. Of the traffic of a copy from
+// memory to memory a third is what is read, and the rest what is overwritten: read as well, and written back.
 inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
   const uint64_t share = memory / system.busy_cores(), bytes = static_cast<uint64_t>(count) * stride;
-  const Place place = share <= machine.l1 / 2 ? OWN_L1 : share <= machine.l2 ? OWN_L2 : memory <= system.busy_l3() ? L3 : DRAM_LOCAL;
+  const bool near = share <= machine.l2;
+  const Place place = share <= machine.l1 / 2 ? OWN_L1 : near ? OWN_L2 : L3;
+  const uint64_t beyond = near ? 0 : Machine::part_beyond(memory, system.busy_l3());
   const Distance distance = last == 0 ? SAME_CORE : machine.distance(w.core, last - 1);
-  uint64_t kib = std::max(w.slots.kib, machine.copy_kib[place]);
-  Time time;
-  if (distance != SAME_CORE && share <= machine.l2) {
-    const uint64_t fetch = w.slots.kib - std::min(w.slots.kib, machine.copy_kib[OWN_L1]);
-    time = machine.returned_call[distance] * count + (bytes * (machine.returned_kib[distance] + fetch) >> 10);
-  } else {
-    if (distance != SAME_CORE && place == L3) {
-      kib = std::max(kib, w.slots.evicted ? machine.evicted_through_kib[distance] : machine.evicted_store_kib[distance]);
-    }
-    time = machine.copy_call * count + (bytes * kib >> 10);
+  uint64_t fetch = w.slots.kib, store = machine.store_kib[place], call = machine.copy_call;
+  if (distance != SAME_CORE && near) {
+    call = machine.returned_call[distance];
+    store = machine.returned_kib[distance];
+    fetch -= std::min(fetch, machine.fetch_kib[OWN_L2]);  // which is in what was measured
+  } else if (distance != SAME_CORE && beyond < Machine::PART) {
+    store = std::max(store, machine.evicted_store_kib[distance]);
+    if (w.slots.evicted && w.slots.beyond == 0) fetch = machine.evicted_through_kib[distance] - std::min(store, machine.evicted_through_kib[distance]);
   }
-  if (w.slots.memory_bound || place == DRAM_LOCAL) time = std::max(time, system.memory(w, bytes, system.now + system.owed(w)));
+  store = mixed(store, machine.store_kib[DRAM_LOCAL], beyond);
+  Time time = call * count + (bytes * (fetch + store) >> 10);
+  const uint64_t traffic = bytes * (w.slots.beyond + 2 * beyond) / (3 * Machine::PART);
+  if (traffic > 0) time = std::max(time, system.memory(w, traffic, system.now + system.owed(w)));
   w.waiting += time;
 }
 
