@@ -35,7 +35,7 @@ cdef extern from "copies.hpp" namespace "millrace" nogil:
         WRITES "millrace::WRITES"
         READS "millrace::READS"
         BOTH "millrace::BOTH"
-    double copy_ns(size_t stride, size_t footprint, size_t bytes_) noexcept
+    double copy_ns(size_t stride, size_t from_, size_t to, size_t bytes_) noexcept
     double copy_far_ns(const int* two_cpus, size_t stride, size_t footprint) noexcept
     double copy_between_ns(const int* two_cpus, Before other, size_t stride, size_t from_, size_t to, size_t bytes_) noexcept
     double copy_together(const int* cpus, int count, size_t stride, size_t footprint) noexcept
@@ -114,11 +114,11 @@ def contended(vector[int] cpus, bint exchange, double window_s):
 # -- copies -------------------------------------------------------------------------------------------------------------------------
 
 
-def copy(size_t stride, size_t footprint, size_t least_bytes):
-    """A slot copied between two rings that together take `footprint` bytes."""
+def copy(size_t stride, size_t source, size_t target, size_t least_bytes):
+    """A slot copied from a ring of `source` bytes to one of `target` bytes."""
     cdef double ns
     with nogil:
-        ns = copy_ns(stride, footprint, least_bytes)
+        ns = copy_ns(stride, source, target, least_bytes)
     return checked(ns)
 
 

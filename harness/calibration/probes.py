@@ -151,10 +151,11 @@ def copies(setting: Setting) -> Values:
     footprint = {"own_l1": sizes.l1d // 2, "own_l2": levels["l2"], "l3": levels["l3"]}
     nearest = footprint["own_l1"] // 2
     bytes_ = setting.times(2 << 20)
-    call, _ = line_of_copies([least(hardware.copy, stride, footprint["own_l1"], bytes_) for stride in STRIDES])
+    size = footprint["own_l1"] // 2
+    call, _ = line_of_copies([least(hardware.copy, stride, size, size, bytes_) for stride in STRIDES])
     values = {"copy.call": max(LEAST, call)}
     for level, size in footprint.items():
-        values[f"copy.bandwidth.{level}"] = rate([least(hardware.copy, stride, size, bytes_) for stride in STRIDES], call)
+        values[f"copy.bandwidth.{level}"] = rate([least(hardware.copy, stride, size // 2, size // 2, bytes_) for stride in STRIDES], call)
     for distance, pair in setting.host.pairs().items():
         if distance == SAME_CORE:
             continue
@@ -171,10 +172,16 @@ def copies(setting: Setting) -> Values:
         values[f"copy.evicted.store.{distance}"] = rate(times(hardware.copy_returned, nearest, left), call)
         values[f"copy.evicted.through.{distance}"] = rate(times(hardware.copy_through, left // 2, left // 2), call)
     beyond = out_of_caches(sizes.l3)
-    values["copy.bandwidth.dram_local"] = rate([hardware.copy(stride, beyond, 0) for stride in STRIDES], call)
-    slots = STRIDES[1]
-    near, far_away = least(hardware.copy, slots, levels["l3"], bytes_), hardware.copy(slots, beyond, 0)
-    values["cache.l3"] = capacity(lambda size: least(hardware.copy, slots, size, 0), (levels["l3"], near), (beyond, far_away), sizes.l3)
+    values["copy.bandwidth.dram_local"] = rate([hardware.copy(stride, beyond // 2, beyond // 2, 0) for stride in STRIDES], call)
+    for level, size in (("l3", levels["l3"]), ("dram_local", beyond)):
+        values[f"copy.fetch.{level}"] = rate([hardware.copy(stride, size, nearest, bytes_) for stride in STRIDES], call)
+        values[f"copy.store.{level}"] = rate([hardware.copy(stride, nearest, size, bytes_) for stride in STRIDES], call)
+
+    def together(size: int) -> float:
+        return least(hardware.copy, STRIDES[1], size // 2, size // 2, 0)
+
+    known = [(size, together(size)) for size in (levels["l3"], beyond)]
+    values["cache.l3"] = capacity(together, *known, sizes.l3)
     if OTHER_SOCKET in setting.host.pairs():
         far = setting.host.pairs()[OTHER_SOCKET]
         values["copy.bandwidth.dram_remote"] = rate([hardware.copy_far(far, stride, beyond) for stride in STRIDES], call)

@@ -170,7 +170,7 @@ def _by_the_tuple(times: int) -> Values:
 
 def _copy(setting: Setting) -> float:
     """Of one of the smaller slots in the nearest cache."""
-    return least(hardware.copy, STRIDES[0], setting.caches.l1d // 2, setting.times(1 << 20))
+    return least(hardware.copy, STRIDES[0], setting.caches.l1d // 4, setting.caches.l1d // 4, setting.times(1 << 20))
 
 
 def _line(of_few: float, of_batch: float, few: int = 1) -> tuple[float, float]:

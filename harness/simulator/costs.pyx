@@ -5,7 +5,7 @@ or socket adds is a table of slow-downs. Software costs, measured or estimated o
 cycle.
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
 from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L1, OWN_L2, IdleState, Machine, Software
 
@@ -77,17 +77,23 @@ cdef void fill_machine(Machine* to, object machine) except *:
 
 
 cdef void copies(object machine, Machine* to) except *:
-    """What it takes to fetch bytes and what to leave them. A profile has copies from a ring to a ring that are both in the same place.
+    """What it takes to fetch bytes, to leave them, and how much less a copy takes that does both in the same place.
 
-    In a cache each is half of it. Of a copy between rings in memory a third of the traffic is what is read; the rest is what is overwritten,
-    which is read as well and then written back. What another core has changed was copied to a ring in the second-level cache.
+    Where a profile does not tell these apart, each is half of a copy. Of one between rings in memory a third of the traffic is what is
+    read; the rest is what is overwritten, which is read as well and then written back. What another core has changed was copied to a
+    ring in the second-level cache.
     """
     cdef uint32_t i
     whole = [kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"])) for place in PLACE]
     for i, place in enumerate(PLACE):
-        to.store_kib[i] = whole[i] - (whole[i] // 3 if i in (DRAM_LOCAL, DRAM_REMOTE) else whole[i] // 2)
-        to.fetch_kib[i] = whole[i] - to.store_kib[i]
-    to.fetch_kib[DRAM_REMOTE] = max(0, whole[DRAM_REMOTE] - to.store_kib[DRAM_LOCAL])  # to the memory of the own socket
+        to.fetch_kib[i] = whole[i] // 3 if i in (DRAM_LOCAL, DRAM_REMOTE) else whole[i] // 2
+        to.store_kib[i] = whole[i] - to.fetch_kib[i]
+    for i, place in ((L3, "l3"), (DRAM_LOCAL, "dram_local")):
+        if machine.get(f"copy.fetch.{place}", None) is not None:
+            to.fetch_kib[i] = max(0, kib(machine[f"copy.fetch.{place}"]) - to.store_kib[OWN_L1])
+            to.store_kib[i] = max(0, kib(machine[f"copy.store.{place}"]) - to.fetch_kib[OWN_L1])
+        to.overlap_kib[i] = <int64_t> (to.fetch_kib[i] + to.store_kib[i]) - whole[i]
+    to.fetch_kib[DRAM_REMOTE] = max(0, whole[DRAM_REMOTE] + to.overlap_kib[DRAM_LOCAL] - to.store_kib[DRAM_LOCAL])
     for i, place in enumerate(PLACE):
         if place.startswith("modified_"):
             to.fetch_kib[i] = max(0, whole[i] - to.store_kib[OWN_L2])
@@ -95,7 +101,8 @@ cdef void copies(object machine, Machine* to) except *:
         fetch, store, through = (machine.get(f"copy.evicted.{way}.{distance}", None) for way in ("fetch", "store", "through"))
         to.evicted_fetch_kib[i] = to.fetch_kib[L3] if fetch is None else max(0, kib(fetch) - to.store_kib[OWN_L1])
         to.evicted_store_kib[i] = to.store_kib[L3] if store is None else max(0, kib(store) - to.fetch_kib[OWN_L1])
-        to.evicted_through_kib[i] = to.evicted_fetch_kib[i] + to.evicted_store_kib[i] if through is None else kib(through)
+        both = whole[L3] if through is None else kib(through)
+        to.evicted_overlap_kib[i] = <int64_t> (to.evicted_fetch_kib[i] + to.evicted_store_kib[i]) - both
         elsewhere = machine.get(f"copy.bandwidth.modified_{distance}", machine["copy.bandwidth.own_l2"])
         to.returned_kib[i] = kib(machine.get(f"copy.returned.bandwidth.{distance}", elsewhere))
 

@@ -32,9 +32,10 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t* returned_kib
         uint64_t* fetch_kib
         uint64_t* store_kib
+        int64_t* overlap_kib
         uint64_t* evicted_fetch_kib
         uint64_t* evicted_store_kib
-        uint64_t* evicted_through_kib
+        int64_t* evicted_overlap_kib
         uint64_t sched_latency, min_granularity, wakeup_granularity, migration_cost, base_slice
         uint64_t wake_elsewhere, preempt, interrupt
         uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep

@@ -120,7 +120,8 @@ def test_one_cpu_shows_copies_by_cache():
     found = copies(machine((0, 0, 0)))
     check(found)
     levels = {f"copy.bandwidth.{name}" for name in ("own_l1", "own_l2", "l3", "dram_local")}
-    assert set(found) == {"copy.call", "copy.socket_dram", "cache.l3", *levels}
+    one_way = {f"copy.{way}.{level}" for way in ("fetch", "store") for level in ("l3", "dram_local")}
+    assert set(found) == {"copy.call", "copy.socket_dram", "cache.l3", *levels, *one_way}
 
 
 @two

@@ -148,14 +148,16 @@ def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> No
     """Without a busy core there is one L3 for what queues hold, and not all of the machine's."""
     xeon = load_machine("xeon")
     assert xeon.sockets > 2
-    fits, does_not = (copied(xeon, 0, 0, 4096, queued=share * xeon["cache.l3"], room=share * xeon["cache.l3"]) for share in (0.7, 1.3))
+    sizes = [share * xeon["cache.l3"] for share in (0.7, 1.3)]
+    fits, does_not = (copied(xeon, 0, 0, 4096, queued=size, room=size) for size in sizes)
     assert fits == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.l3"], rel=0.01)
     assert does_not == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.dram_local"], rel=0.01)
 
 
 def test_what_is_about_as_large_as_a_shared_cache_is_found_there_in_part() -> None:
     machine = load_machine("local")
-    times = [copied(machine, 0, 0, 4096, queued=part * machine["cache.l3"], room=part * machine["cache.l3"]) for part in (0.5, 0.75, 1.0, 1.25, 2.0)]
+    sizes = [part * machine["cache.l3"] for part in (0.5, 0.75, 1.0, 1.25, 2.0)]
+    times = [copied(machine, 0, 0, 4096, queued=size, room=size) for size in sizes]
     assert times[0] == times[1] < times[2] < times[3] == times[4]
     assert times[2] == pytest.approx((times[0] + times[4]) / 2, rel=0.01)
 
@@ -179,25 +181,34 @@ def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> N
     assert own_slots < others_slots  # in the template through is slower than l3
 
 
-@pytest.mark.parametrize("name", MACHINES)
+def ways(machine: Machine, far: float) -> tuple[float, float, float, float]:
+    """A copy of 4,096 bytes from near to near, from far to near, from near to far, and from far to far."""
+    return tuple(copied(machine, 0, 0, 4096, queued=queued, room=room) for queued, room in ((0, 0), (far, 0), (0, far), (far, far)))
+
+
+@pytest.mark.parametrize("name", ["xeon", "power8"])
 def test_to_fetch_what_is_copied_and_to_leave_it_add_up(name: str) -> None:
     machine = load_machine(name)
-    far = min(8 * machine["cache.l2"], 0.75 * machine["cache.l3"])
-    near, fetched, left, both = (
-        copied(machine, 0, 0, 4096, queued=queued, room=room) for queued, room in ((0, 0), (far, 0), (0, far), (far, far))
-    )
+    near, fetched, left, both = ways(machine, min(8 * machine["cache.l2"], 0.75 * machine["cache.l3"]))
     assert near < fetched < both
     assert near < left < both
     assert fetched + left == pytest.approx(near + both, rel=0.01)
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", ["xeon", "power8"])
 def test_to_overwrite_memory_takes_two_thirds_of_what_a_copy_of_it_takes(name: str) -> None:
     """What is overwritten is read as well, and written back."""
     machine = load_machine(name)
-    whole = 4096 / machine["copy.bandwidth.dram_local"]
-    left = copied(machine, 0, 0, 4096, room=1e12) - copied(machine, 0, 0, 4096)
-    assert left == pytest.approx(2 / 3 * whole - 1 / 2 * 4096 / machine["copy.bandwidth.own_l1"], rel=0.01)
+    nearest, _, left, whole = (took - machine["copy.call"] for took in ways(machine, 1e12))
+    assert left == pytest.approx(2 / 3 * whole + nearest / 2, rel=0.01)
+
+
+@pytest.mark.parametrize(("place", "far"), [("l3", 2e6), ("dram_local", 1e12)])
+def test_a_profile_may_tell_what_it_takes_to_fetch_and_what_to_leave(place: str, far: float) -> None:
+    rates = {f"copy.bandwidth.{place}": 4.0, f"copy.fetch.{place}": 6.0, f"copy.store.{place}": 5.0}  # GB/s
+    machine = load_machine("template").with_constants(rates | {"copy.socket_dram": 40.0})
+    _, *found = (4096 / (took - machine["copy.call"]) for took in ways(machine, far))
+    assert found == pytest.approx([6.0, 5.0, 4.0], rel=0.01)
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -73,8 +73,8 @@ class RingPair {
 };
 
 // ns a slot, of at least `bytes` copied by a thread alone; below 0: an error of the system.
-inline double copy_ns(size_t stride, size_t footprint, size_t bytes) noexcept {
-  RingPair rings(stride, footprint);
+inline double copy_ns(size_t stride, size_t from, size_t to, size_t bytes) noexcept {
+  RingPair rings(stride, from, to);
   if (!rings.there()) return -ENOMEM;
   const size_t times = std::max<size_t>(1, bytes / (rings.slots() * stride));
   rings.copy();

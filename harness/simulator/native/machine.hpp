@@ -49,10 +49,12 @@ struct Machine {
   std::vector<uint64_t> contended;                                       // by contenders: one completed fetch_add
   std::vector<uint32_t> cas_slow;                                        // by contenders: how much longer a compare-and-swap loop takes
   uint64_t returned_call[DISTANCES] = {}, returned_kib[DISTANCES] = {};  // into slots that another core has worked on
-  // Of a copy of 1 KiB [ps], what it takes to have it from a place and what to leave it at one, which add up; of a socket's memory, by all.
+  // Of a copy of 1 KiB [ps], what it takes to have it from a place and what to leave it at one; of a socket's memory, by all.
   uint64_t copy_call = 0, fetch_kib[PLACES] = {}, store_kib[PLACES] = {}, dram_kib = 0;
-  // The same of the shared cache, what another core has had; and the whole copy from there to there.
-  uint64_t evicted_fetch_kib[DISTANCES] = {}, evicted_store_kib[DISTANCES] = {}, evicted_through_kib[DISTANCES] = {};
+  int64_t overlap_kib[PLACES] = {};  // what a copy from a place to the same place takes less than both
+  // The same of the shared cache, what another core has had.
+  uint64_t evicted_fetch_kib[DISTANCES] = {}, evicted_store_kib[DISTANCES] = {};
+  int64_t evicted_overlap_kib[DISTANCES] = {};
   Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0, migration_cost = 0;
   Time base_slice = 0;                                  // of EEVDF; 0: the kernel has CFS
   Time wake_elsewhere = 0, preempt = 0, interrupt = 0;  // 0: telling a busy CPU takes no time

@@ -162,6 +162,7 @@ enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };
 
 // Where the slots that a thread works on came from.
 struct Slots {
+  bool near = true;      // from caches of this core, or of the one that has filled them
   uint64_t kib = 0;      // ps to fetch 1 KiB of them
   uint64_t beyond = 0;   // which part of them comes from memory [1/Machine::PART]
   bool evicted = false;  // from a shared cache, which has them from another core

@@ -29,7 +29,7 @@ inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
   const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
   const Distance distance = machine.distance(w.core, writer);
   const bool near = share <= machine.l2;
-  Slots slots{.beyond = near ? 0 : Machine::part_beyond(bytes, system.busy_l3())};
+  Slots slots{.near = near, .beyond = near ? 0 : Machine::part_beyond(bytes, system.busy_l3())};
   Place place = share <= machine.l1 / 2 ? OWN_L1 : near ? OWN_L2 : L3;
   const Place memory = distance == OTHER_SOCKET ? DRAM_REMOTE : DRAM_LOCAL;
   slots.kib = machine.fetch_kib[place];
@@ -59,9 +59,9 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
 }
 
 // Copy `count` slots from where they are into a ring. `memory`: what was put into all rings since those slots were filled last; `last`: the
-// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core, one
-// after the other. What another core has left to a shared cache is at least as far away as what this one has. Of the traffic of a copy from
-// memory to memory a third is what is read, and the rest what is overwritten: read as well, and written back.
+// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core, for
+// the most part one after the other. What another core has left to a shared cache is at least as far away as what this one has. Of the traffic
+// of a copy from memory to memory a third is what is read, and the rest what is overwritten: read as well, and written back.
 inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
   const uint64_t share = memory / system.busy_cores(), bytes = static_cast<uint64_t>(count) * stride;
   const bool near = share <= machine.l2;
@@ -69,15 +69,22 @@ inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t l
   const uint64_t beyond = near ? 0 : Machine::part_beyond(memory, system.busy_l3());
   const Distance distance = last == 0 ? SAME_CORE : machine.distance(w.core, last - 1);
   uint64_t fetch = w.slots.kib, store = machine.store_kib[place], call = machine.copy_call;
+  int64_t overlap = machine.overlap_kib[L3];
   if (distance != SAME_CORE && near) {
     call = machine.returned_call[distance];
     store = machine.returned_kib[distance];
     fetch -= std::min(fetch, machine.fetch_kib[OWN_L2]);  // which is in what was measured
   } else if (distance != SAME_CORE && beyond < Machine::PART) {
     store = std::max(store, machine.evicted_store_kib[distance]);
-    if (w.slots.evicted && w.slots.beyond == 0) fetch = machine.evicted_through_kib[distance] - std::min(store, machine.evicted_through_kib[distance]);
+    if (w.slots.evicted) overlap = machine.evicted_overlap_kib[distance];
   }
   store = mixed(store, machine.store_kib[DRAM_LOCAL], beyond);
+  if (!near && !w.slots.near) {  // as far as both are in the same place
+    const auto in_cache = static_cast<int64_t>(Machine::PART - std::max(w.slots.beyond, beyond)),
+               in_memory = static_cast<int64_t>(std::min(w.slots.beyond, beyond));
+    overlap = (overlap * in_cache + machine.overlap_kib[DRAM_LOCAL] * in_memory) / static_cast<int64_t>(Machine::PART);
+    fetch -= std::min(overlap, static_cast<int64_t>(fetch));
+  }
   Time time = call * count + (bytes * (fetch + store) >> 10);
   const uint64_t traffic = bytes * (w.slots.beyond + 2 * beyond) / (3 * Machine::PART);
   if (traffic > 0) time = std::max(time, system.memory(w, traffic, system.now + system.owed(w)));
