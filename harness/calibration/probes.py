@@ -155,7 +155,9 @@ def copies(setting: Setting) -> Values:
     call, _ = line_of_copies([least(hardware.copy, stride, size, size, bytes_) for stride in STRIDES])
     values = {"copy.call": max(LEAST, call)}
     for level, size in footprint.items():
-        values[f"copy.bandwidth.{level}"] = rate([least(hardware.copy, stride, size // 2, size // 2, bytes_) for stride in STRIDES], call)
+        values[f"copy.bandwidth.{level}"] = rate(
+            [least(hardware.copy, stride, size // 2, size // 2, bytes_) for stride in STRIDES], call
+        )
     for distance, pair in setting.host.pairs().items():
         if distance == SAME_CORE:
             continue
@@ -203,10 +205,10 @@ def rate(times_ns: list[float], call_ns: float) -> float:
 
 
 def capacity(copy_ns: Callable[[int], float], near: tuple[int, float], beyond: tuple[int, float], told: int) -> float:
-    """What a shared cache holds for this machine: the footprint whose copies take half of the way from `near` to `beyond` [bytes].
+    """What a shared cache holds for this machine [bytes]: the footprint whose copies are half way from `near` to `beyond`.
 
-    Both are a footprint and what a copy takes there [ns]. A virtual machine is told of the whole cache of its host, which others
-    use as well. At most `told`, which is the answer too where the two can not be told apart.
+    Both are a footprint and what a copy takes there [ns]. A virtual machine is told of the whole cache of its host, which
+    others use as well. At most `told`, which is the answer too where the two cannot be told apart.
     """
     (small, fast_ns), (large, slow_ns) = near, beyond
     if slow_ns < DISTINCT * fast_ns:

@@ -58,7 +58,10 @@ def machine_profile(
     holds = constants.pop(HOLDS, None)  # a size, and not a constant with a range
     if holds is not None and host.caches is not None and holds.value < host.caches.l3:
         told = host.caches.l3
-        document["cache"] |= {"l3": round(holds.value), "source": f"sysfs, which tells of {told} in l3; of it, what copies find there"}
+        document["cache"] |= {
+            "l3": round(holds.value),
+            "source": f"sysfs, which tells of {told} in l3; of it, what copies find there",
+        }
     for table in TABLES:
         if any(path.startswith(f"{table}.") for path in measured):
             put(document, table, {})

@@ -85,7 +85,7 @@ cdef void copies(object machine, Machine* to) except *:
     """
     cdef uint32_t i
     whole = [kib(machine.get(f"copy.bandwidth.{place}", machine["copy.bandwidth.l3"])) for place in PLACE]
-    for i, place in enumerate(PLACE):
+    for i in range(len(PLACE)):
         to.fetch_kib[i] = whole[i] // 3 if i in (DRAM_LOCAL, DRAM_REMOTE) else whole[i] // 2
         to.store_kib[i] = whole[i] - to.fetch_kib[i]
     for i, place in ((L3, "l3"), (DRAM_LOCAL, "dram_local")):

@@ -14,10 +14,9 @@ from harness.calibration.probes import (
     GROUPS,
     STRIDES,
     Setting,
-    contenders,
     capacity,
+    contenders,
     copies,
-
     cores,
     has_eevdf,
     line_of_copies,

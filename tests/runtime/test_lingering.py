@@ -1,4 +1,4 @@
-"""A port that had tuples stays on the list of ready ports for one turn, seldom if for nothing (dynamic.pyx, Lingering, Rests)."""
+"""A port that had tuples stays on the list for a turn, seldom if for nothing; who keeps up rests (dynamic.pyx)."""
 
 from __future__ import annotations
 
@@ -43,4 +43,3 @@ def test_a_thread_that_keeps_up_rests_and_finds_more_tuples_at_a_time() -> None:
     totals = run_to_end(graph, Dynamic(1), 100_000, machine="xeon", simulated=True)
     assert totals.correct
     assert 2 * 100_000 / totals.scheduling["drains"] > 8  # half as many without rests
-

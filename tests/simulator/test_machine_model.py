@@ -183,7 +183,9 @@ def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> N
 
 def ways(machine: Machine, far: float) -> tuple[float, float, float, float]:
     """A copy of 4,096 bytes from near to near, from far to near, from near to far, and from far to far."""
-    return tuple(copied(machine, 0, 0, 4096, queued=queued, room=room) for queued, room in ((0, 0), (far, 0), (0, far), (far, far)))
+    return tuple(
+        copied(machine, 0, 0, 4096, queued=queued, room=room) for queued, room in ((0, 0), (far, 0), (0, far), (far, far))
+    )
 
 
 @pytest.mark.parametrize("name", ["xeon", "power8"])

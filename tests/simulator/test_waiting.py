@@ -20,8 +20,10 @@ def fan_in(sources: int) -> Graph:
 
 @pytest.mark.parametrize("sources", [1, 4, 20, 100])
 def test_all_who_wait_for_room_look_a_while_before_they_sleep(sources: int) -> None:
-    """With a CPU for each thread: a batch leaves the queue every few hundred nanoseconds, and they look for 20 µs. Now and then others are
-    always faster for so long."""
+    """With a CPU for each thread: a batch leaves the queue every few hundred nanoseconds, and they look for 20 µs.
+
+    Now and then others are always faster for so long.
+    """
     engine = simulated(fan_in(sources), Dedicated())
     engine.start()
     engine.sample_events(100_000)
