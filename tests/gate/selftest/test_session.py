@@ -20,7 +20,7 @@ from harness.gate.selftest.replay import Injection
 from harness.gate.selftest.session import Options, sit
 from harness.gate.selftest.study import SAME
 from harness.gate.suite import Suite
-from harness.gate.verdict import Exit
+from harness.gate.verdict import Exit, Verdict
 from tests.gate.selftest.made import rows, text
 
 pytestmark = pytest.mark.heavy
@@ -82,8 +82,10 @@ def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) 
     assert found.about["injected_commit"] == inject.injected_commit(repository)
     (block, *_) = found.blocks("other", "flop 1.1")
     assert max(block.of("other", "base")) < min(block.of("other", "head"))
-    assert made[SAME][0].exit_code is Exit.OK
-    assert made["flop 1.1"][0].exit_code is Exit.REGRESSED
+    (same,), (slower,) = made[SAME], made["flop 1.1"]
+    assert same.exit_code in (Exit.OK, Exit.HOST_UNSTABLE)  # one call in a hundred may find base and base apart
+    assert slower.exit_code in (Exit.REGRESSED, Exit.HOST_UNSTABLE)
+    assert slower.verdicts["other"] is Verdict.REGRESSED
     status = subprocess.run(["git", "-C", str(repository), "status", "--porcelain"], capture_output=True, text=True, check=True)
     assert status.stdout == ""
 
