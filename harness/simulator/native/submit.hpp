@@ -17,7 +17,7 @@ inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BY
 // -- what slots cost ------------------------------------------------------------------------------------------------------------------
 
 // What lies between two values, `part` of the way.
-inline uint64_t mixed(uint64_t one, uint64_t other, uint64_t part) noexcept {
+inline uint64_t between(uint64_t one, uint64_t other, uint64_t part) noexcept {
   return (one * (Machine::PART - part) + other * part) / Machine::PART;
 }
 
@@ -40,8 +40,8 @@ inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
     slots.evicted = !near && slots.beyond < Machine::PART;
     if (slots.evicted) slots.kib = std::max(slots.kib, machine.evicted_fetch_kib[distance]);
   }
-  slots.kib = mixed(slots.kib, machine.fetch_kib[memory], slots.beyond);
-  w.waiting += mixed(first_line, machine.latency[memory], slots.beyond);
+  slots.kib = between(slots.kib, machine.fetch_kib[memory], slots.beyond);
+  w.waiting += between(first_line, machine.latency[memory], slots.beyond);
   w.slots = slots;
   for (Count i = 0; i < count; ++i) first[i].core = static_cast<uint16_t>(w.core + 1);
 }
@@ -78,7 +78,7 @@ inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t l
     store = std::max(store, machine.evicted_store_kib[distance]);
     if (w.slots.evicted) overlap = machine.evicted_overlap_kib[distance];
   }
-  store = mixed(store, machine.store_kib[DRAM_LOCAL], beyond);
+  store = between(store, machine.store_kib[DRAM_LOCAL], beyond);
   if (!near && !w.slots.near) {  // as far as both are in the same place
     const auto in_cache = static_cast<int64_t>(Machine::PART - std::max(w.slots.beyond, beyond)),
                in_memory = static_cast<int64_t>(std::min(w.slots.beyond, beyond));
