@@ -7,7 +7,7 @@ cycle.
 
 from libc.stdint cimport int64_t, uint32_t
 
-from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L1, OWN_L2, IdleState, Machine, Software
+from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L1, OWN_L2, Domain, IdleState, Machine, Software
 
 from harness.errors import UserError
 
@@ -24,6 +24,7 @@ ONE = 1024  # a ratio of 1
 cdef void fill_machine(Machine* to, object machine) except *:
     """`machine`: a harness.machine.Machine."""
     cdef IdleState state
+    cdef Domain domain
     cdef uint32_t i
     to.sockets, to.chips_per_socket, to.cores_per_chip = machine.sockets, machine.chips_per_socket, machine.cores_per_chip
     to.smt, to.cores = machine.smt, machine.cores
@@ -74,6 +75,10 @@ cdef void fill_machine(Machine* to, object machine) except *:
     for least, exit_ in sorted([(residency[name], value) for name, value in machine.named("os.idle_exit_us").items()]):
         state.residency, state.exit = ps(1e3 * least), ps(1e3 * exit_)
         to.idle_states.push_back(state)
+    if (balance_ms := machine.get("os.balance_ms", 0)) > 0:
+        for cpus in sorted({machine.smt, machine.smt * to.l3_cores} - {1}):
+            domain.cpus, domain.every = cpus, max(to.tick, ps(1e6 * cpus * balance_ms) - to.tick)
+            to.domains.push_back(domain)
 
 
 cdef void copies(object machine, Machine* to) except *:

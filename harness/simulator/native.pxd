@@ -15,6 +15,10 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t residency
         uint64_t exit
 
+    cdef cppclass Domain:
+        uint32_t cpus
+        uint64_t every
+
     cdef cppclass Machine:
         uint32_t sockets, chips_per_socket, cores_per_chip, smt, cores, line
         uint64_t l1, l2, l3
@@ -44,6 +48,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         uint64_t yield_time "yield"
         uint64_t timer_slack, bucket_hold, bucket_waiter
         vector[IdleState] idle_states
+        vector[Domain] domains
         uint32_t cpus()
 
 

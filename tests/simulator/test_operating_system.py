@@ -57,6 +57,44 @@ def test_with_eevdf_a_thread_runs_until_the_tick_at_which_its_request_is_done(re
     assert bench.switches == pytest.approx(10 * SECOND / (slice_ms * MILLISECOND), rel=0.05)
 
 
+def moves(threads: int, until_ms: int, **constants: float) -> int:
+    """So many threads compute on two CPUs: at how many milliseconds they are not where they were one before."""
+    bench = Bench(machine_of(2, **constants), threads)
+    for _ in range(threads):
+        bench.compute(1000 * SECOND, step=50 * MICROSECOND)
+    changes, before = 0, None
+    for ms in range(1, until_ms):
+        bench.run(ms * MILLISECOND)
+        where = [bench.cpu(thread) for thread in range(threads)]
+        changes += before is not None and where != before
+        before = where
+    return changes
+
+
+@pytest.mark.parametrize("migration_us", [500, 1e6], ids=["cold", "hot"])
+def test_of_three_threads_on_two_cpus_each_has_one_to_itself_in_turn(migration_us: float) -> None:
+    constants = EEVDF | {"os.sched_migration_cost_us": migration_us}
+    bench = busy(2, 3, until=10 * SECOND, **constants, **{"os.balance_ms": 16})
+    assert [bench.done(thread) for thread in range(3)] == pytest.approx([2 / 3 * 10 * SECOND] * 3, rel=0.1)
+    bench = busy(2, 3, until=10 * SECOND, **constants, **{"os.balance_ms": 0})
+    assert max(bench.done(thread) for thread in range(3)) == pytest.approx(10 * SECOND, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "balance_ms", "every_ms"), [(EEVDF, 16, 56), (EEVDF, 64, 248), ({}, 16, 31 / 2)], ids=["EEVDF", "slow", "CFS"]
+)
+def test_who_leaves_a_cpu_with_less_to_do_than_the_other_is_taken_at_every_second_look_and_with_cfs_at_each(
+    scheduler: dict[str, float], balance_ms: float, every_ms: float
+) -> None:
+    """As traced on Linux 6.18, where a CPU looks every 28 ms: another one of the three is alone 14 to 19 times a second."""
+    assert moves(3, 5000, **scheduler, **{"os.balance_ms": balance_ms}) == pytest.approx(5000 / every_ms, rel=0.15)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4, 16])
+def test_where_no_cpu_has_more_to_do_than_the_other_nobody_moves(threads: int) -> None:
+    assert moves(threads, 2000, **EEVDF, **{"os.balance_ms": 16}) == 0
+
+
 def test_a_thread_that_has_a_cpu_to_itself_is_never_taken_off_it() -> None:
     bench = busy(4, 4, until=SECOND)
     assert bench.switches == 0
@@ -250,7 +288,7 @@ def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the
     scheduler: dict[str, float], told: bool
 ) -> None:
     """The waker pays what it pays to wake an idle CPU, and the woken thread runs after the time of a preemption."""
-    constants = {"os.preempt_us": 12.0, "os.interrupt_us": 7.0} if told else {}
+    constants = {"os.balance_ms": 0} | ({"os.preempt_us": 12.0, "os.interrupt_us": 7.0} if told else {})
     machine = machine_of(2, **scheduler, **constants)
     bench = Bench(machine, 4)
     waker, sleeper = bench.wake(at=101 * MILLISECOND), bench.wait()  # not at a tick

@@ -32,6 +32,12 @@ struct IdleState {
   Time residency, exit;  // an idle time of `residency` costs `exit` at the next wake-up
 };
 
+// Neighbours among which a busy CPU looks now and then whether another one has more to do.
+struct Domain {
+  uint32_t cpus;
+  Time every;
+};
+
 struct Machine {
   static constexpr uint32_t SHIFT = 10;  // slow-downs are in units of 1/1024
   static constexpr uint64_t PART = 1024;
@@ -63,6 +69,7 @@ struct Machine {
   uint32_t idle_search = 1;  // [%], 1: wake-ups always look for an idle CPU
   Time bucket_hold = 0, bucket_waiter = 0;
   std::vector<IdleState> idle_states;  // the deepest last
+  std::vector<Domain> domains;         // the smallest first
 
   uint32_t cpus() const noexcept { return cores * smt; }
   uint32_t core_of(uint32_t cpu) const noexcept { return cpu / smt; }

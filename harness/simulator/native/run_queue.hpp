@@ -27,6 +27,13 @@ class RunQueue {
   Time preempt_at = NEVER;  // when who runs learns that it is to give its CPU away
   Time interrupt = 0;       // what learning it takes
   Average load;             // threads that were here, of those that ran here last
+  // By domain: when it looks next whether another CPU there has more to do, and how often in a row it has found that, and took nothing.
+  struct Balance {
+    Time at;
+    uint32_t failed = 0;
+  };
+  std::vector<Balance> balances;
+  Time balance_at = NEVER;  // the first of these
 
   bool empty() const noexcept { return waiting_.empty(); }
   bool somebody_lingers() const noexcept { return !lingering_.empty(); }
@@ -134,8 +141,15 @@ class RunQueue {
   // Whether one of those that wait has a cache that counts as cold, so that another CPU may take it.
   bool has_cold(const Machine& machine, Time now) noexcept { return cold(machine, now) != NONE; }
   // Of those, who has run least.
-  Thread* take_cold(const Machine& machine, Time now) {
-    const uint32_t place = cold(machine, now);
+  Thread* take_cold(const Machine& machine, Time now) { return take(machine, cold(machine, now), now); }
+  // Who has waited longest; null if nobody waits, or if the caches of all count as hot, unless that is to be no matter.
+  Thread* take_oldest(const Machine& machine, Time now, bool hot_too) {
+    const auto older = [](const Thread* a, const Thread* b) { return a->ran < b->ran || (a->ran == b->ran && a->id < b->id); };
+    const auto oldest = std::min_element(waiting_.begin(), waiting_.end(), older);
+    if (oldest == waiting_.end() || (!hot_too && now < cold_at(machine, **oldest))) return nullptr;
+    return take(machine, static_cast<uint32_t>(oldest - waiting_.begin()), now);
+  }
+  Thread* take(const Machine& machine, uint32_t place, Time now) {
     Thread* thread = waiting_[place];
     if (machine.base_slice == 0) {
       waiting_.erase(waiting_.begin() + place);

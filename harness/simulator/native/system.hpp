@@ -5,6 +5,8 @@
 //   wake-up      on the CPU where the thread ran last, or the one before that, if it is idle; else near there, or near the waker's CPU if less
 //                is to do there: on an idle core of that socket, else on an idle CPU of a busy core, but newer kernels do not look where the
 //                socket is busy (SIS_UTIL); else it queues there, and may preempt who runs
+//   busy CPU     looks every now and then whether another one of its core, or of those that share its cache, has more to do, and takes a thread:
+//                of three on two CPUs it is not always the same one that has a CPU to itself
 //   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
 //                hot; then the CPU stays idle, and looks again at the next tick
 //   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
@@ -56,6 +58,12 @@ class System {
     }
     for (uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) mark_idle(cpu);
     for (uint32_t core = 0; core < machine.cores; ++core) mark_core(core, true);
+    for (RunQueue& cpu : cpus_) {
+      for (const Domain& domain : machine.domains) {
+        cpu.balances.push_back({random() % domain.every});
+        cpu.balance_at = std::min(cpu.balance_at, cpu.balances.back().at);
+      }
+    }
   }
 
   Calendar calendar;
@@ -212,6 +220,7 @@ class System {
     }
     RunQueue& cpu = cpus_[thread.cpu];
     cpu.account(thread, now);
+    if (now >= cpu.balance_at) even_out(cpu, thread.cpu);
     if (cpu.gives_way(machine_, thread, now)) {
       leave(thread, Thread::RUNNABLE);
       return;
@@ -498,6 +507,50 @@ class System {
     look_again();
     return nullptr;
   }
+  // The CPU is busy, and looks whether one near it has more to do.
+  void even_out(RunQueue& cpu, uint32_t number) {
+    cpu.balance_at = NEVER;
+    for (size_t i = 0; i < machine_.domains.size(); ++i) {
+      RunQueue::Balance& balance = cpu.balances[i];
+      if (now >= balance.at) {
+        balance.at = now - now % machine_.tick + machine_.domains[i].every;
+        pull(cpu, number, machine_.domains[i].cpus, balance.failed);
+      }
+      cpu.balance_at = std::min(cpu.balance_at, balance.at);
+    }
+  }
+  // Linux: sched_balance_rq. To take a thread that makes the other CPU the one with more to do, as the third of two CPUs does, is put off once
+  // (in kernels with CFS it is not), and for one with a hot cache once more.
+  void pull(RunQueue& cpu, uint32_t number, uint32_t cpus, uint32_t& failed) {
+    const uint32_t first = number - number % cpus, end = std::min<uint32_t>(first + cpus, static_cast<uint32_t>(cpus_.size()));
+    const uint64_t mine = load(cpu);
+    uint64_t most = mine * (machine_.base_slice == 0 ? CFS_IMBALANCE_PCT : IMBALANCE_PCT) / 100;
+    RunQueue* busiest = nullptr;
+    for (uint32_t other = first; other < end; ++other) {
+      if (other == number || cpus_[other].empty() || load(cpus_[other]) <= most) continue;
+      busiest = &cpus_[other];
+      most = load(*busiest);
+    }
+    if (busiest == nullptr) {
+      failed = 0;
+      return;
+    }
+    const uint64_t excess = machine_.base_slice == 0 ? most - mine : (most - mine) / 2;
+    Thread* thread = ONE >> std::min(failed, 28u) <= excess ? busiest->take_oldest(machine_, now, failed > 1) : nullptr;
+    if (thread == nullptr) {
+      ++failed;
+      return;
+    }
+    failed = 0;
+    --queued_;
+    move(*thread, number);
+    if (machine_.base_slice != 0) cpu.admit(machine_, *thread, now);
+    enqueue(cpu, *thread);
+    preempt(cpu, *thread, number, 0);
+  }
+  uint64_t load(const RunQueue& cpu) const noexcept {
+    return machine_.base_slice == 0 ? cpu.loaded() * ONE : cpu.load.at(now, cpu.loaded());
+  }
   // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then. What holding it takes is part of the call
   // (Machine::sleep, wake_caller and the like). Whoever waits makes each hand-over longer. A thread that owes time asks for when that has
   // passed: who comes before has the lock before, if there is time for it.
@@ -531,7 +584,8 @@ class System {
 
   static constexpr uint32_t NONE = UINT32_MAX;
   static constexpr uint64_t ONE = Average::ONE;
-  static constexpr uint64_t AFFINE_PCT = 108;  // imbalance_pct of CPUs that share a cache is 117, and half of what is above 100 counts
+  static constexpr uint64_t IMBALANCE_PCT = 117, CFS_IMBALANCE_PCT = 125;  // Linux: imbalance_pct of CPUs that share a cache
+  static constexpr uint64_t AFFINE_PCT = 108;                              // half of what is above 100 counts there
   const Machine& machine_;
   std::vector<RunQueue> cpus_;
   std::vector<Core> cores_;
