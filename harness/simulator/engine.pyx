@@ -354,8 +354,8 @@ cdef class SimulatorEngine:
             with suppress(RunFailed):  # the bound on events: what is left is cut, and `bound` says so
                 self._pass(timeout_s)
         drained = self.started and self.core.open_operators == 0
-        if self.started and not self.core.over:
-            self._end()
+        if self.started:
+            self._end()  # also of a run that is over: the last operator may close before the threads behind it have let go of their batch
         stuck = self._stuck() if self.started and not drained else []
         self.totals = account_of(self.plan, self.core[0], drained, stuck, self._read())
         return self.totals
@@ -382,7 +382,7 @@ cdef class SimulatorEngine:
         self.wall_s += time.monotonic() - began
 
     cdef _end(self):
-        """Cut the run short: every thread gets to where it sees that, and gives up what it holds."""
+        """Every thread gets to where it sees that the run is over, and gives up what it holds."""
         cdef uint64_t left = MOST_AT_THE_END
         self.core.cut()
         with nogil:

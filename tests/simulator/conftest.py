@@ -7,7 +7,7 @@ import harness.machine
 import harness.software
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def profiles_are_read_once() -> Iterator[None]:
     """Reading and checking a profile takes longer than most of the simulated runs here."""
     with pytest.MonkeyPatch.context() as patch:

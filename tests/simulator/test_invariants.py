@@ -83,6 +83,15 @@ def test_a_run_cut_short_accounts_for_every_tuple_left_behind(shape: str, place:
         assert totals.sent > 0 and not totals.drained
 
 
+def test_nothing_is_left_of_a_run_whose_last_operator_closed_before_others_gave_back_their_last_batch() -> None:
+    for events in range(500, 10_000, 500):
+        engine = simulated(split_and_join(7, 3, ordered=True, skew=True), Dedicated(), "local")
+        engine.start()
+        engine.sample_events(events)
+        totals = engine.stop(drain=True, timeout_s=10.0)
+        assert totals.correct and totals.in_flight == 0, (events, totals.conservation)
+
+
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 @pytest.mark.parametrize("shape", ["pipeline", "merge, skewed", "keys, merge", "windows", "load balance"])
 def test_a_run_that_is_told_to_end_drains_what_is_queued(shape: str, place: tuple[str, str]) -> None:
