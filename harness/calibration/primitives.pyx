@@ -5,7 +5,7 @@ repetition, the shortest of a few tries.
 from libc.stdint cimport int64_t, uint32_t
 
 from harness.calibration.steps cimport shortest
-from harness.runtime.native cimport CACHE_LINE, ReadyPorts, TryFlag, Tuple, multiply_batch, mutex, now_ns, opaque_one, slot, spin
+from harness.runtime.native cimport CACHE_LINE, ReadyPorts, TryFlag, Tuple, multiply_batch, mutex, now_ns, opaque_one, slot
 from harness.runtime.submit cimport acquire
 
 from harness.calibration.steps import TRIES
@@ -79,20 +79,6 @@ def lock_ns(uint32_t times):
         for _ in range(times):
             acquire(NULL, &lock)  # the worker is needed only by one that has to wait
             lock.unlock()
-        best = shortest(best, now_ns() - begin, times)
-    return best
-
-
-def pause_ns(uint32_t times):
-    """A round of waiting that spins."""
-    cdef int64_t begin
-    cdef uint32_t _, round_ = 0
-    best = None
-    for _try in range(TRIES):
-        begin = now_ns()
-        for _ in range(times):
-            round_ = 0
-            spin(&round_)
         best = shortest(best, now_ns() - begin, times)
     return best
 

@@ -57,7 +57,6 @@ def software(setting: Setting) -> Values:
         "cost.search": search,
         "cost.flag": primitives.flag_ns(setting.times(20_000)),
         "cost.lock": primitives.lock_ns(setting.times(20_000)),
-        "cost.wait_round": primitives.pause_ns(setting.times(5000)),
     }
     values |= _called(setting, times)
     values |= _source_and_sink(times, values["cost.call_batch"])
@@ -124,6 +123,7 @@ def _queued(setting: Setting, times: int, flag: float) -> Values:
     drained = full.drain("source", BATCH)
     turn = full.schedule("source", BATCH)
     near = graphs.queues(SMALL, QUEUE)
+    waited = near.wait("source", times)
     of_one, of_batch = (near.push("source", count, times) - release for count in (1, BATCH))
     copy = _copy(setting)
     push_tuple = max(LEAST, _line(of_one, of_batch)[1] - copy)
@@ -132,6 +132,7 @@ def _queued(setting: Setting, times: int, flag: float) -> Values:
         "cost.push_batch": of_batch - BATCH * (push_tuple + copy),
         "cost.push_tuple": push_tuple,
         "cost.take_batch": drained - nothing,
+        "cost.wait_round": waited,
         "cost.drain": turn - drained - list_push - list_pop - flag,
     }
 

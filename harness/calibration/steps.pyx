@@ -240,6 +240,28 @@ cdef class Steps:
             best = shortest(best, now_ns() - begin, port.ring.capacity() // count)
         return best
 
+    def wait(self, str name, uint32_t times):
+        """A round of a producer that spins before a full queue which another thread drains: a push and a flag that fail, and a pause."""
+        cdef Operator* op = self.op(name)
+        cdef Port* port = op.routes.targets.port
+        cdef Tuple* left
+        cdef int64_t begin
+        cdef uint32_t _, round_
+        best = None
+        self._stuff(port)
+        port.consuming.try_lock()
+        for _try in range(TRIES):
+            begin = now_ns()
+            for _ in range(times):
+                round_ = 0
+                if port.ring.push(self.batch, 1, self.plan.run.stride, 0) == 0:
+                    dynamic.reschedule(self.worker, port, &round_)
+            best = shortest(best, now_ns() - begin, times)
+        port.consuming.unlock()
+        while _take(port, 1, &left) > 0:
+            pass
+        return best
+
     def schedule(self, str name, uint32_t count, double limit_s=TURNS_S):
         """A drain of a single batch by a scheduler thread that finds the port on the list and puts it there again.
 

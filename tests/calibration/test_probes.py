@@ -290,6 +290,15 @@ def test_a_scheduler_thread_takes_every_tuple_of_the_queue_and_ends():
     assert queues.processed("work0") == 2 * TRIES * 256
 
 
+def test_a_producer_that_waits_leaves_the_queue_as_it_was():
+    queues = graphs.queues(32, 256)
+    queues.silence("work0")
+    assert queues.wait("source", 10) > 0
+    assert queues.processed("work0") == 0  # another thread was to drain it
+    assert queues.drain("source", 8) > 0  # which may be done now
+    assert queues.processed("work0") == TRIES * 256
+
+
 def test_a_scheduler_thread_that_never_comes_to_the_end_of_its_queue_is_stopped():
     queues = graphs.queues(32, 256)
     with pytest.raises(RunFailed, match=r"has not emptied its queue in 0\.05 s"):

@@ -88,7 +88,7 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
   Ring& ring = port.ring;
   co_await pass(w);
   if (ring.size() < ring.capacity()) {  // not full: another producer is copying its tuples in, which is soon done
-    co_await wait_a_little(w, round);
+    co_await wait_a_little(w, round, &port);
     co_return;
   }
   const uint64_t head = ring.head;

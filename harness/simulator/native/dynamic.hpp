@@ -14,7 +14,7 @@ inline constexpr uint32_t NO_PORT = UINT32_MAX;
 inline constexpr uint64_t LEAST_RESCHEDULED = 64;
 inline constexpr uint32_t SLOW_BATCH = 4, WARY = 16, LIST_YIELDS = 4, CHEAP_BATCH = 32, BATCHES_IN_SILENCE = 64;
 inline constexpr Time REST = 400 * NANOSECOND;
-inline constexpr uint32_t SPIN_STEP = 8;  // rounds of spinning that are one event here
+inline constexpr uint32_t SPIN_STEP = 8;  // rounds of spinning that are one event here, where nobody tells who waits
 
 // -- flags and the list -------------------------------------------------------------------------------------------------------------------
 
@@ -29,9 +29,15 @@ inline bool Simulation::try_flag(Worker& w, Flag& flag) {
   return true;
 }
 
-inline void Simulation::drop_flag(Worker& w, Flag& flag) {
+inline void Simulation::drop_flag(Worker& w, Port& port, Flag& flag) {
   flag.held = false;
   flag.line.store(w.core);
+  tell_spinning(port);
+}
+
+// Who waits for the port sees that it has changed.
+inline void Simulation::tell_spinning(Port& port) {
+  for (Worker* waiting : port.spinning) system.hasten(*waiting, machine.load[SAME_CHIP]);
 }
 
 inline void Simulation::push_list(Worker& w, uint32_t port) {
@@ -103,7 +109,7 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     announce(w);
     co_await pass(w);
     w.at = 0;
-    drop_flag(w, port->consuming);
+    drop_flag(w, *port, port->consuming);
     if (software.printed || lingering || port->ring.size() > 0) {
       push_list(w, port->index);
     } else {
@@ -149,6 +155,7 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     ring.head += count;
     queued -= count;
     ring.head_line.store(w.core);
+    tell_spinning(port);
     done += count;
     if (over || (yielding && w.suspended)) co_return done;
   }
@@ -156,7 +163,7 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
 }
 
 inline void Simulation::release(Worker& w, Port& port) {
-  drop_flag(w, port.consuming);
+  drop_flag(w, port, port.consuming);
   if (!software.printed) look_again(w, port);
 }
 
@@ -236,7 +243,7 @@ inline Task<Port*> Simulation::walk(Worker& w) {
           idle(w, false);
           co_return &port;
         }
-        drop_flag(w, port.consuming);
+        drop_flag(w, port, port.consuming);
       }
       w.mixed += software.search;
       co_await pass(w);
@@ -293,7 +300,7 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
     release(w, port);
     if (!software.printed) wake_idle(w);
   } else if (!software.printed) {
-    co_await wait_a_little(w, round);
+    co_await wait_a_little(w, round, &port);
   } else {  // P17 Figure 6 tries again and again; what looks often is looked at less often here, up to SPIN_STEP rounds at a time
     round = std::min(2 * round + 1, 2 * SPIN_STEP);
     w.mixed += software.wait_round * round;
@@ -302,14 +309,29 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   w.slots = slots;
 }
 
-// thread.hpp, spin(): pauses, then yields, then naps.
-inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round) {
+// thread.hpp, spin(): pauses, then yields, then naps. Who spins looks in each round; here it goes on in the round in which it is told that
+// the port, if it waits for one, has changed.
+inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) {
   co_await hand_over(w);
   w.rest = BLOCKED;
   if (round >= SPINS) idle(w, true);
   if (round < SPINS * YIELDS) {
-    round += SPIN_STEP;
-    w.mixed += software.wait_round * SPIN_STEP;
+    uint32_t rounds = SPIN_STEP;
+    const Time each = software.wait_round + (round >= SPINS ? 2 * software.clock : 0);
+    if (port == nullptr) {
+      w.mixed += each * rounds;
+    } else {
+      co_await pass(w);
+      const bool changed = port->ring.size() < port->ring.capacity() && !port->producing.held;
+      rounds = changed ? 1 : SPINS - round % SPINS;
+      w.mixed += each * rounds;
+      const Time began = system.now, length = std::max<Time>(system.take_owed(w), 1);
+      port->spinning.push_back(&w);
+      co_await system.spin(w, began + length);
+      std::erase(port->spinning, &w);
+      rounds = static_cast<uint32_t>(std::clamp<Time>((system.now - began) * rounds / length, 1, rounds));
+    }
+    round += rounds;
     if (round % SPINS == 0) {
       w.mixed += machine.yield;
       co_await pass(w);

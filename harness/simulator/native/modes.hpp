@@ -49,7 +49,7 @@ inline Task<> Simulation::switch_off(Worker& w, Port& port) {
   const Slots slots = w.slots;
   uint32_t round = 0;
   co_await pass(w);
-  while (flagged && !try_flag(w, port.producing)) co_await wait_a_little(w, round);
+  while (flagged && !try_flag(w, port.producing)) co_await wait_a_little(w, round, &port);
   round = 0;
   while (!over) {
     co_await pass(w);
@@ -64,9 +64,9 @@ inline Task<> Simulation::switch_off(Worker& w, Port& port) {
       release(w, port);
       break;
     }
-    co_await wait_a_little(w, round);
+    co_await wait_a_little(w, round, &port);
   }
-  if (flagged) drop_flag(w, port.producing);
+  if (flagged) drop_flag(w, port, port.producing);
   w.slots = slots;
 }
 

@@ -124,7 +124,7 @@ class Simulation {
   bool lingers(Port& port, bool had_tuples);
   Task<uint64_t> drain(Worker& w, Port& port, uint64_t most, bool yielding);
   Task<> reschedule(Worker& w, Port& port, uint32_t& round);
-  Task<> wait_a_little(Worker& w, uint32_t& round);
+  Task<> wait_a_little(Worker& w, uint32_t& round, Port* port = nullptr);
   Task<> suspended(Worker& w);
   void release(Worker& w, Port& port);
   void look_again(Worker& w, Port& port);
@@ -135,7 +135,8 @@ class Simulation {
   uint32_t pop_list(Worker& w);
   void wake_idle(Worker& w);
   bool try_flag(Worker& w, Flag& flag);
-  void drop_flag(Worker& w, Flag& flag);
+  void drop_flag(Worker& w, Port& port, Flag& flag);
+  void tell_spinning(Port& port);
 
   // -- dedicated.hpp
   Task<> port_body(Worker& w);

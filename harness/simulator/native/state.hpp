@@ -156,6 +156,7 @@ struct Port {
   uint32_t open_streams = 0;
   Worker* patient = nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
   std::vector<Worker*> patient_producers;
+  std::vector<Worker*> spinning;  // who waits for the port's flags, or for room, and has not given its CPU away yet
 };
 
 enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };

@@ -221,7 +221,7 @@ inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count sp
     if (port.mode != QUEUED && co_await call_instead(w, target, first, spacing, count, scratch)) co_return;
     if (!flagged || try_flag(w, port.producing)) {
       if (flagged && (port.mode & NOW_CALLED)) {
-        drop_flag(w, port.producing);
+        drop_flag(w, port, port.producing);
         continue;
       }
       if (first->kind != DATA) ++port.marks;
@@ -234,7 +234,7 @@ inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count sp
       }
       if (flagged) {
         if (port.shared) co_await pass(w);  // others see the flag taken as long as the copy takes
-        drop_flag(w, port.producing);
+        drop_flag(w, port, port.producing);
       }
       if (pushed > 0) {
         if (port.scheduled) {

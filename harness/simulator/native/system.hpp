@@ -81,6 +81,13 @@ class System {
     return ((fp + mixed) * clock >> Machine::SHIFT) + thread.waiting;
   }
 
+  // The same, which the thread owes no more.
+  Time take_owed(Thread& thread) noexcept {
+    const Time time = owed(thread);
+    thread.fp = thread.mixed = thread.waiting = 0;
+    return time;
+  }
+
   // `co_await pass(thread)`: let the time pass that the thread has spent.
   struct Pass {
     System& system;
@@ -88,7 +95,7 @@ class System {
     bool await_ready() const noexcept { return !thread.owes(); }
     void await_suspend(std::coroutine_handle<> handle) noexcept {
       thread.resume = handle;
-      system.calendar.schedule(thread.id, system.now + system.spend(thread));
+      system.calendar.schedule(thread.id, system.now + system.take_owed(thread));
     }
     void await_resume() const noexcept {}
   };
@@ -293,12 +300,6 @@ class System {
   }
   void look_again() {
     if (!calendar.pending(balancer)) calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
-  }
-
-  Time spend(Thread& thread) noexcept {
-    const Time time = owed(thread);
-    thread.fp = thread.mixed = thread.waiting = 0;
-    return time;
   }
 
   // Who runs there may have to let the thread go first, which was woken from CPU `from`. Returns whether another CPU had to be told.
