@@ -7,7 +7,7 @@ import harness.machine
 import harness.software
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def profiles_are_read_once() -> Iterator[None]:
     """Reading and checking a profile takes longer than most of the simulated runs here."""
     with pytest.MonkeyPatch.context() as patch:

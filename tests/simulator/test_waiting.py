@@ -48,7 +48,7 @@ def test_who_sleeps_and_who_wakes_a_sleeper_takes_a_mutex(machine: str, sleeps: 
 
 
 def before_a_slow_operator(cost: int, **constants: float) -> Sample:
-    """What a source does whose queue is full and often in the hands of the only scheduler thread; each of the two has a CPU to itself."""
+    """A source whose queue is full, and often in the hands of the only scheduler thread; each of the two has a CPU."""
     graph = Graph("slow", 64)
     slow = graph.work("slow", cost)
     graph.connect(graph.source("source"), slow)
@@ -66,7 +66,7 @@ def test_who_waits_goes_on_as_soon_as_the_queue_has_changed_however_long_a_round
 
 
 def test_who_has_waited_for_a_few_rounds_looks_at_the_clock_twice_in_each() -> None:
-    """The operator has taken one tuple, which takes longer than the sample: who waits behind it naps, but later with a slow clock."""
+    """The operator has a tuple that takes longer than the sample: who waits behind it naps, but later with a slow clock."""
     fast, slow = (before_a_slow_operator(100_000_000, clock=clock_ns) for clock_ns in (5.0, 20_000.0))
     assert fast.cpu_s < 1.2 * fast.elapsed_s
     assert slow.cpu_s > 1.9 * slow.elapsed_s
