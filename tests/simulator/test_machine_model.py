@@ -162,6 +162,37 @@ def test_what_is_about_as_large_as_a_shared_cache_is_found_there_in_part() -> No
     assert times[2] == pytest.approx((times[0] + times[4]) / 2, rel=0.01)
 
 
+@pytest.fixture
+def overlapping() -> Machine:
+    """To fetch and to leave overlap in its shared cache, and more so in its memory [GB/s]."""
+    rates = {"bandwidth.l3": 8.0, "fetch.l3": 10.0, "store.l3": 12.0}
+    rates |= {"bandwidth.dram_local": 4.0, "fetch.dram_local": 7.0, "store.dram_local": 5.0, "socket_dram": 40.0}
+    return load_machine("template").with_constants({f"copy.{name}": rate for name, rate in rates.items()})
+
+
+def of_shared(machine: Machine, queued: float, room: float) -> float:
+    """A copy of 4,096 bytes between what is so many times as large as the shared cache [ns]."""
+    return copied(machine, 0, 0, 4096, queued=queued * machine["cache.l3"], room=room * machine["cache.l3"])
+
+
+@pytest.mark.parametrize(("queued", "room"), [(0.75, 1.25), (1.25, 0.75)])
+def test_to_fetch_in_one_place_and_to_leave_in_another_do_not_overlap(overlapping: Machine, queued: float, room: float) -> None:
+    near, fetched, left = (of_shared(overlapping, *sizes) for sizes in ((0, 0), (queued, 0), (0, room)))
+    assert of_shared(overlapping, queued, room) == pytest.approx(fetched + left - near, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("fetched", "left"), [((0.75, 1.25), (1.25, 1.25)), ((0.75, 0.75), (0.75, 1.25)), ((0.75, 1.25), (0.75, 1.25))]
+)
+def test_where_half_is_in_a_shared_cache_and_half_in_memory_a_copy_costs_half_of_each(
+    overlapping: Machine, fetched: tuple[float, float], left: tuple[float, float]
+) -> None:
+    """Of what is fetched, of where it is left, or of both."""
+    one, other = (of_shared(overlapping, queued, room) for queued, room in zip(fetched, left, strict=True))
+    mixed = of_shared(overlapping, sum(fetched) / 2, sum(left) / 2)
+    assert mixed == pytest.approx((one + other) / 2, rel=0.01)
+
+
 def test_what_another_core_has_left_to_a_shared_cache_may_be_further_away() -> None:
     shared = load_machine("template")
     ways = {"fetch": 3.0, "store": 2.0, "through": 1.0}  # GB/s
