@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 
+from harness.engine import open_engine
 from harness.graph import Graph
 from harness.models import Dynamic
 from tests.runtime.shapes import chain, run_to_end
 
 PORTS, TUPLES = 4, 115
 WARY = 16  # times that a port leaves at once, after it stayed for nothing
+BATCH, REST_S = 32, 400e-9  # a drain of fewer cheap tuples is followed by a rest
 
 
 def drains(simulated: bool) -> int:
@@ -34,12 +37,31 @@ def test_a_nearly_idle_graph_is_seldom_looked_at_in_vain() -> None:
     assert drains(simulated=False) <= 1.1 * PORTS * (TUPLES + 1)
 
 
-def test_a_thread_that_keeps_up_rests_and_finds_more_tuples_at_a_time() -> None:
+def fan(rate: float | None) -> Graph:
+    """A few tuples of each batch go one of 20 ways, so that a scheduler thread keeps up with the source. [tuples/s]"""
     graph = Graph("keeps up", 64)
     split, sink = graph.split("split", 20), graph.sink("sink")
-    graph.connect(graph.source("source", rate=4e6), split)
+    graph.connect(graph.source("source", rate=rate), split)
     for way in range(20):
         graph.connect(chain(graph, split.output(way), 1, prefix=f"way{way}."), sink)
-    totals = run_to_end(graph, Dynamic(1), 100_000, machine="xeon", simulated=True)
+    return graph
+
+
+def test_a_thread_that_keeps_up_rests_and_finds_more_tuples_at_a_time() -> None:
+    totals = run_to_end(fan(4e6), Dynamic(1), 100_000, machine="xeon", simulated=True)
     assert totals.correct
     assert 2 * 100_000 / totals.scheduling["drains"] > 8  # half as many without rests
+
+
+@pytest.mark.timeout(60)
+def test_a_thread_on_a_real_core_rests_after_drains_of_a_few_tuples() -> None:
+    """So these take it no less than a rest each; a fast core does a quarter more of them without."""
+    engine = open_engine(fan(None), Dynamic(1))
+    began = time.monotonic()
+    engine.start()
+    engine.sample(0.5)
+    totals = engine.stop(drain=False, timeout_s=10.0)
+    ended = time.monotonic()
+    in_batches = 2 * totals.sent / BATCH  # through two queues
+    assert totals.correct
+    assert totals.scheduling["drains"] <= (ended - began) / REST_S + in_batches
