@@ -20,6 +20,8 @@ A guess."""
 
 ONE = 1024  # a ratio of 1
 
+LONGEST = 1 << 62  # ps; 53 days, and twice as long is still a time
+
 
 cdef void fill_machine(Machine* to, object machine) except *:
     """`machine`: a harness.machine.Machine."""
@@ -77,7 +79,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
         to.idle_states.push_back(state)
     if (balance_ms := machine.get("os.balance_ms", 0)) > 0:
         for cpus in sorted({machine.smt, machine.smt * to.l3_cores} - {1}):
-            domain.cpus, domain.every = cpus, max(to.tick, ps(1e6 * cpus * balance_ms) - to.tick)
+            domain.cpus, domain.every = cpus, min(max(to.tick, ps(1e6 * cpus * balance_ms) - to.tick), LONGEST)
             to.domains.push_back(domain)
 
 

@@ -90,6 +90,10 @@ def test_who_leaves_a_cpu_with_less_to_do_than_the_other_is_taken_at_every_secon
     assert moves(3, 5000, **scheduler, **{"os.balance_ms": balance_ms}) == pytest.approx(5000 / every_ms, rel=0.15)
 
 
+def test_a_cpu_that_looks_for_the_first_time_after_weeks_takes_nobody() -> None:
+    assert moves(3, 2000, **EEVDF, **{"os.balance_ms": 1e12}) == 0  # the most that a profile may say
+
+
 @pytest.mark.parametrize("threads", [1, 2, 4, 16])
 def test_where_no_cpu_has_more_to_do_than_the_other_nobody_moves(threads: int) -> None:
     assert moves(threads, 2000, **EEVDF, **{"os.balance_ms": 16}) == 0
