@@ -34,12 +34,15 @@ class Reading:
     congestion: float | None = None  # mean fill of the buffers in use, 0 .. 1 (ElasticLoadBalance)
     costs: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, in the graph's order (M19 §3); empty: not known
     queued: frozenset[int] = frozenset()  # places (`multilevel.Layout`) whose ports were to have their queues during the period
+    arrived: float | None = None  # tuples at the sinks over those submitted; None: not known
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.throughput) and self.throughput >= 0.0):
             raise UserError(f"throughput must be a number of tuples/s from 0, not {self.throughput!r}")
         if not (math.isfinite(self.time_s) and math.isfinite(self.elapsed_s) and self.elapsed_s > 0.0):
             raise UserError(f"elapsed_s must be more than 0 seconds, not {self.elapsed_s!r}")
+        if self.arrived is not None and not (math.isfinite(self.arrived) and self.arrived >= 0.0):
+            raise UserError(f"arrived must be a ratio from 0, not {self.arrived!r}")
         for name in ("system_cpu", "others_cpu", "utilisation", "congestion"):
             share = getattr(self, name)
             if share is not None and not 0.0 <= share <= 1.0 + 1e-9:

@@ -201,6 +201,7 @@ def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
         "law_reason": step.reason,
         "law_tuples_per_s": step.throughput,
         "law_elapsed_s": step.elapsed_s,
+        "law_arrived": step.arrived,
         "switched_on": list(step.switched_on),
         "switched_off": list(step.switched_off),
         "operator_cost": rounded(sample.operator_cost),

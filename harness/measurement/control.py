@@ -52,6 +52,7 @@ class Step:
     reason: str | None = None
     throughput: float | None = None  # that it went by [tuples/s submitted]
     elapsed_s: float | None = None  # over which it is [s]: the period, but for the time in which the law was thinking
+    arrived: float | None = None  # tuples at the sinks over those submitted, of the whole period
     balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
     switched_on: Sequence[str] = ()  # ports that got their queue, `operator[port]`
     switched_off: Sequence[str] = ()  # and that lost it
@@ -109,14 +110,15 @@ class Controller:
 
         A period of the pool's begins when that is done: what the law computes it computes on the CPUs that it reads.
         """
-        state = reason = throughput = elapsed_s = None
+        state = reason = throughput = elapsed_s = arrived = None
         switched: tuple[Names, Names] = ((), ())
         if self.pool is not None:
             thought_s, tuples = self._thinking
             shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
             self.pool.collect(max(0.0, sample.elapsed_s - thought_s), max(0, sample.submitted_tuples - tuples), shares)
+            self.pool.count(sample.submitted_tuples, sample.sink_tuples)
             if self.pool.is_due(self.sample_s):
-                throughput, elapsed_s = self.pool.throughput, self.pool.elapsed_s
+                throughput, elapsed_s, arrived = self.pool.throughput, self.pool.elapsed_s, self.pool.arrived
                 state, reason, switched = self._step_pool(self.pool, sample)
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
@@ -128,7 +130,7 @@ class Controller:
                 if decision.threads != balance.active:
                     self._engine.set_active_ports(name, decision.threads)
         self._thinking = (0.0, 0) if state is None else self._engine.since_sample()
-        step = self._steps[sample.time_s] = Step(state, reason, throughput, elapsed_s, reasons, *switched)
+        step = self._steps[sample.time_s] = Step(state, reason, throughput, elapsed_s, arrived, reasons, *switched)
         return step
 
     def step_after(self, sample: Sample) -> Step:
@@ -197,6 +199,7 @@ class Loop:
         """A new period; what was seen is forgotten."""
         self.elapsed_s = 0.0
         self._tuples = 0
+        self._submitted = self._at_sinks = 0
         self._shares: dict[str, float | None] = {}
 
     def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
@@ -208,6 +211,11 @@ class Loop:
             known = share is not None and mean is not None and self.elapsed_s > 0.0
             self._shares[name] = (mean * before_s + share * elapsed_s) / self.elapsed_s if known else None
 
+    def count(self, submitted: int, at_sinks: int) -> None:
+        """Add the tuples of a whole sample, be it that the law was thinking in it."""
+        self._submitted += submitted
+        self._at_sinks += at_sinks
+
     def is_due(self, sample_s: float) -> bool:
         """Whether a period is over, as nearly as samples of `sample_s` allow."""
         return self.elapsed_s > self.period_s - sample_s / 2
@@ -217,10 +225,15 @@ class Loop:
         """Tuples a second of the period so far."""
         return self._tuples / self.elapsed_s
 
+    @property
+    def arrived(self) -> float | None:
+        """Tuples at the sinks over those submitted, of the period so far; None if none were."""
+        return self._at_sinks / self._submitted if self._submitted else None
+
     def step(self, time_s: float, congestion: float | None = None, costs: Sequence[float] = ()) -> Decision:
         """End the period: what the law decides. Raises ControlFailed, whatever the law raises."""
         try:
-            seen = {"congestion": congestion, "costs": costs, "queued": self.queued, **self._shares}
+            seen = {"congestion": congestion, "costs": costs, "queued": self.queued, "arrived": self.arrived, **self._shares}
             decision = self.law.step(Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen))
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:

@@ -140,12 +140,13 @@ def _of_trace(document: Mapping[str, Any]) -> Trace:
     if not isinstance(untrust_above, bool):
         raise UserError(f"untrust_above must be true or false, not {checked.shown(untrust_above)}")
     layout, costs = replay_multilevel.layout_of_trace(document, samples, bounds)
+    arrived = replay_multilevel.arrived_of_trace(document, samples)
     busy_shares = repeat(None) if utilisation is None else utilisation
     congestion = repeat(None) if congested is None else map(float, congested)
     readings = tuple(
-        Reading(float(second), 1.0, bounds.start, throughput, utilisation=busy, congestion=fill, costs=work)
-        for second, (throughput, busy, fill, work) in enumerate(
-            zip(throughputs, busy_shares, congestion, costs, strict=False), start=1
+        Reading(float(second), 1.0, bounds.start, throughput, utilisation=busy, congestion=fill, costs=work, arrived=share)
+        for second, (throughput, busy, fill, work, share) in enumerate(
+            zip(throughputs, busy_shares, congestion, costs, arrived, strict=False), start=1
         )
     )
     return Trace(bounds, readings, tuple(cpu_ok), untrust_above, layout)
@@ -198,7 +199,8 @@ def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[
     length = "elapsed_s" if sample.get("law_elapsed_s") is None else "law_elapsed_s"
     elapsed_s = checked.number(f"{place}.{length}", sample.get(length))
     shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in ("system_cpu", "others_cpu", "utilisation")}
+    arrived = checked.ratio(f"{place}.law_arrived", sample.get("law_arrived"))
     try:
-        return Reading(time_s, elapsed_s, level, throughput, costs=costs, **shares)
+        return Reading(time_s, elapsed_s, level, throughput, costs=costs, arrived=arrived, **shares)
     except UserError as error:
         raise UserError(f"{place}: {error}") from None

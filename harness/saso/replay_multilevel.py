@@ -5,6 +5,7 @@ A trace with the key `ports` is one. It is a pipeline of a source and an operato
   ports    how many there are; or a list of what the operator of each costs a tuple, in any unit
   costs    shares of the work, 0 .. 1, one a port, as the profiler saw them: one list a sample (null: not known) or one for all.
            Without it they follow from `ports`, or are not known
+  arrived  tuples at the sinks over those submitted, one a sample (null: not known): by it `millrace` sees queues fill and drain
   payload  bytes a tuple (0); cpus: that threads may use (the highest level)
 
 The record of a run with such a law is one, too: its graph is built anew, and `operator_cost` of its samples are the costs. The
@@ -28,7 +29,7 @@ from harness.machine import load_machine
 from harness.models import DEFAULT_QUEUE_CAPACITY, Dynamic
 from harness.saso import trace_values as checked
 
-INPUTS = ("ports", "costs", "payload", "cpus")
+INPUTS = ("ports", "costs", "arrived", "payload", "cpus")
 MAX_PLACES = 100_000
 
 Costs = tuple[float, ...]
@@ -67,6 +68,15 @@ def _costs(document: Mapping[str, Any], samples: int, flop: Sequence[float]) -> 
         return repeat(_shares("costs", listed, len(flop)))
     checked.same_length("costs", listed, samples, "samples")
     return [() if entry is None else _shares(f"costs[{i}]", entry, len(flop)) for i, entry in enumerate(listed)]
+
+
+def arrived_of_trace(document: Mapping[str, Any], samples: int) -> Iterable[float | None]:
+    """By sample; None where it is not known."""
+    if document.get("arrived") is None:
+        return repeat(None)
+    values = [checked.ratio(f"arrived[{i}]", value) for i, value in enumerate(checked.listed(document, "arrived"))]
+    checked.same_length("arrived", values, samples, "samples")
+    return values
 
 
 def _shares(key: str, values: object, ports: int) -> Costs:

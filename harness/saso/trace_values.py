@@ -32,6 +32,11 @@ def cost(place: str, value: object) -> float:
     return _from_zero(place, value, "a number from 0")
 
 
+def ratio(place: str, value: object) -> float | None:
+    """From 0; None stays None: not known."""
+    return None if value is None else _from_zero(place, value, "a number from 0")
+
+
 def _from_zero(place: str, value: object, rule: str) -> float:
     try:
         checked = number(place, value)

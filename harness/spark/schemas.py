@@ -62,6 +62,7 @@ SAMPLE = _struct(
         "law_reason": TEXT,
         "law_tuples_per_s": REAL,
         "law_elapsed_s": REAL,
+        "law_arrived": REAL,
         "switched_on": ArrayType(TEXT),
         "switched_off": ArrayType(TEXT),
         "operator_cost": ArrayType(REAL),

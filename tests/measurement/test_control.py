@@ -127,6 +127,17 @@ def test_short_samples_are_put_together_to_a_period(graph, moment, script):
     assert doors.levels == [2]
 
 
+def test_what_arrives_at_the_sinks_is_that_of_the_whole_period(graph, moment, script):
+    made, doors = script([2, 2]), Doors()
+    controller = Controller(doors, graph, ELASTIC, 0.5)
+    controller.sample_s = 0.25
+    counts = [(0, 0), (400, 100), (0, 0), (0, 7)]
+    samples = [moment(0.25 * n, submitted_tuples=sent, sink_tuples=came) for n, (sent, came) in enumerate(counts, start=1)]
+    steps = [controller.see(each) for each in samples]
+    assert [reading.arrived for reading in made[0].readings] == [0.25, None]
+    assert [step.arrived for step in steps] == [None, 0.25, None, None]
+
+
 def test_a_period_in_which_a_thread_did_not_suspend_is_put_off_and_the_law_never_sees_it(graph, moment, script):
     made, doors = script([2, 3]), Doors()
     controller = Controller(doors, graph, ELASTIC, 0.25)

@@ -142,6 +142,14 @@ def test_what_the_law_went_by_is_replayed_where_a_record_has_it():
     assert [reading.throughput for reading in trace.readings][-3:] == [100.0, 230.0, 300.0]
 
 
+def test_what_arrives_at_the_sinks_is_replayed_from_a_trace_and_from_a_record():
+    trace = parse_trace('{"max": 4, "ports": 3, "throughputs": [1, 2, 3], "arrived": [0.5, null, 0]}')
+    assert [reading.arrived for reading in trace.readings] == [0.5, None, 0.0]
+    assert parse_trace('{"max": 4, "ports": 3, "throughputs": [1]}').readings[0].arrived is None
+    made = parse_trace(json.dumps(record(samples=[sample(1.0, 100.0, law_arrived=0.25), sample(2.0, 100.0)])))
+    assert [reading.arrived for reading in made.readings][-2:] == [0.25, None]
+
+
 def test_the_record_of_a_simulated_run_has_the_described_machines_cpus():
     trace = parse_trace(json.dumps(record(simulated=True, machine="xeon:16")))
     assert trace.layout.cpus == 16
@@ -211,6 +219,10 @@ BAD = {
     '"ports": 2, "costs": [[0.5, "x"]]': 'costs[0][1] must be a number, not "x"',
     '"ports": 2, "payload": -1': "payload must be a whole number from 0 to",
     '"ports": 2, "cpus": 0': "cpus must be a whole number from 1 to 1024, not 0",
+    '"ports": 2, "arrived": 0.1': "arrived must be a list, not 0.1",
+    '"ports": 2, "arrived": [0.1, 0.1]': "arrived must hold one value for each of 1 samples, not 2",
+    '"ports": 2, "arrived": [-0.1]': "arrived[0] must be a number from 0, not -0.1",
+    '"arrived": [0.1]': "arrived is for multi-level traces, which must have the key 'ports'",
     '"costs": [1]': "costs is for multi-level traces, which must have the key 'ports'",
     '"cpus": 2': "cpus is for multi-level traces, which must have the key 'ports'",
     '"port": 2': 'a trace has no key "port"; its keys are: min, max',

@@ -19,6 +19,7 @@ from itertools import product
 
 import numpy as np
 
+from harness.elasticity.multilevel.balance import BALANCED
 from harness.elasticity.multilevel.regions import Vector
 
 NOISES = {0.004: 0.25, 0.012: 0.2, 0.025: 0.2, 0.045: 0.15, 0.075: 0.1, 0.13: 0.07, 0.22: 0.03}
@@ -32,6 +33,8 @@ MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 SURGE = 0.15
 UNEVEN = 0.01, 0.05  # beside that, after a switch: in any case, and if all came or went; guesses, not tuned
 BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go through
+# Of the distance between throughput over all operators and at the sinks, in place of surge and backlog; a guess, not tuned
+APART = 0.3
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
@@ -43,45 +46,68 @@ MOST = 30  # periods kept
 Place = tuple[frozenset[int], int]  # a configuration: where queues stand, and the thread level
 
 
+@dataclass(frozen=True, slots=True)
+class Unrest:
+    """Why a period may show more or less than its configuration brings.
+
+    `came`, `went`: shares of all the queues that there may be, just before it. `held`: share of the period that what a queue
+    holds takes to go through. `apart`: distance of throughput over all operators and at the sinks (`balance`); None: not known.
+    """
+
+    came: float = 0.0
+    went: float = 0.0
+    held: float = 0.0
+    apart: float | None = None
+
+    @property
+    def switched(self) -> bool:
+        """Whether any queues came or went."""
+        return self.came > 0.0 or self.went > 0.0
+
+
+CALM = Unrest()
+
+
 class Evidence:
     """The periods: the configuration of each, and the logarithm of its throughput."""
 
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.values: list[float] = []
-        self.switched: list[tuple[float, float]] = []
-        self.held: list[float] = []
+        self.unrest: list[Unrest] = []
 
-    def add(self, place: Place, value: float, came: float = 0.0, went: float = 0.0, held: float = 0.0) -> None:
-        """One more, before which such shares of all the queues that there may be came and went.
-
-        `held`: share of the period that what a queue holds takes to go through. Where there are too many periods, the oldest
-        one goes of the configuration that has the most.
-        """
+    def add(self, place: Place, value: float, unrest: Unrest = CALM) -> None:
+        """One more. Where there are too many periods, the oldest one goes of the configuration that has the most."""
         self.places.append(place)
         self.values.append(value)
-        self.switched.append((came, went))
-        self.held.append(held)
+        self.unrest.append(unrest)
         if len(self.places) > MOST:
             oldest = self.places.index(max(self.places, key=self.places.count))
-            for column in (self.places, self.values, self.switched, self.held):
+            for column in (self.places, self.values, self.unrest):
                 del column[oldest]
 
     def mean(self, place: Place) -> float:
         """Of the periods at a configuration; those after a switch count only if there are no others."""
-        columns = zip(self.places, self.values, self.switched, strict=True)
-        seen = [(value, switched) for at, value, switched in columns if at == place]
-        calm = [value for value, switched in seen if not any(switched)]
+        columns = zip(self.places, self.values, self.unrest, strict=True)
+        seen = [(value, unrest) for at, value, unrest in columns if at == place]
+        calm = [value for value, unrest in seen if not unrest.switched]
         return math.fsum(calm or [value for value, _ in seen]) / len(calm or seen)
 
     def calm(self, place: Place) -> bool:
         """Whether a period has passed there before which nothing was switched."""
-        return any(at == place and not any(switched) for at, switched in zip(self.places, self.switched, strict=True))
+        return any(at == place and not unrest.switched for at, unrest in zip(self.places, self.unrest, strict=True))
+
+    def measured(self, place: Place) -> bool:
+        """Whether a calm period has passed there, or one after a switch in which queues are known to neither fill nor drain."""
+        columns = zip(self.places, self.unrest, strict=True)
+        return any(
+            at == place and (not each.switched or (each.apart is not None and each.apart < BALANCED)) for at, each in columns
+        )
 
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
         """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
-        extra = _disturbed(self.switched, self.held)
+        extra = _disturbed(self.unrest)
         cases, rows = [], []
         for (noise, noise_odds), (misfit, misfit_odds) in product(NOISES.items(), MISFITS.items()):
             covariance = misfit**2 * alike + extra + noise**2 * np.eye(len(apart))
@@ -102,11 +128,20 @@ class Evidence:
         return Fit(joint.sum(axis=0), noise, height, misfit**2, precision @ apart, inverse, level)
 
 
-def _disturbed(switched: Sequence[tuple[float, float]], held: Sequence[float]) -> Vector:
-    """Covariance that switches of queues add: one surge for all, whose size and sign the periods tell, and some for each."""
-    came, went = np.array(switched).T
-    each = np.where(came + went > 0.0, UNEVEN[0] + UNEVEN[1] * (came + went) + BACKLOG * np.array(held), 0.0)
-    return SURGE**2 * np.outer(came - went, came - went) + np.diag(each**2)
+def _disturbed(periods: Sequence[Unrest]) -> Vector:
+    """Covariance that switches of queues add: one surge for all, whose size and sign the periods tell, and some for each.
+
+    Where it is known how far a period is out of balance there is no surge to be guessed.
+    """
+    surge = np.array([unrest.came - unrest.went if unrest.apart is None else 0.0 for unrest in periods])
+    return SURGE**2 * np.outer(surge, surge) + np.diag([_doubt(unrest) ** 2 for unrest in periods])
+
+
+def _doubt(unrest: Unrest) -> float:
+    uneven = UNEVEN[0] + UNEVEN[1] * (unrest.came + unrest.went) if unrest.switched else 0.0
+    if unrest.apart is not None:
+        return uneven + APART * unrest.apart
+    return uneven + BACKLOG * unrest.held if unrest.switched else 0.0
 
 
 @dataclass(frozen=True)

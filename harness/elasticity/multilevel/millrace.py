@@ -7,7 +7,8 @@ correct (`evidence`). Of the configurations (`options`) it goes first to the gra
 (`outlook`). When no look promises `tolerance` it looks whether fewer threads do, and goes to the best one that it has been at.
 A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Where
 tuples are so dear that a queue holds the work of a whole period, a switch disturbs for long: looks have to promise more there,
-and what they show is believed less. Levels are at most twice the best one, so that few threads stay few where few do; but
+and what they show is believed less. While queues fill or drain (`balance`) it waits, if that leaves open whether a look was
+good, but no more than `WAITS` periods. Levels are at most twice the best one, so that few threads stay few where few do; but
 before it settles it looks once what queues everywhere bring.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
@@ -29,7 +30,8 @@ import numpy as np
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Bounds, Decision, Reading, Setting
-from harness.elasticity.multilevel.evidence import Evidence, Fit, Place
+from harness.elasticity.multilevel.balance import BALANCED, Balance, undecided
+from harness.elasticity.multilevel.evidence import Evidence, Fit, Place, Unrest
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.memory import Load, remember
@@ -58,6 +60,7 @@ OTHER_HOP = 0.4  # in the logarithm of what a hop costs
 DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 FILLED = 0.5  # of a queue, about
+WAITS = 2  # periods after a switch in which a look is not judged while queues fill or drain; a guess, not tuned
 DRAINS = 3  # periods after a switch in which queues that are gone may still drain; a guess, not tuned
 PROFILED = 4  # periods that the profiler looks back, at most (`simulator/engine.pyx`; `measurement/run.py`)
 LONG = 2.0  # periods that queues everywhere may take to fill, for a look at them on busy CPUs; a guess, not tuned
@@ -92,6 +95,7 @@ class Millrace(MultilevelLaw):
         self._still = 0  # periods since queues were switched
         self._gone = False  # whether some went then
         self._held = 0.0  # share of a period that what a queue holds takes to go through
+        self._balance = Balance()
         self._begin()
 
     def cpu_limit(self) -> CpuLimit:
@@ -112,8 +116,12 @@ class Millrace(MultilevelLaw):
             return self._make_room((queued, level), reading.others_cpu)
         self._last = queued  # so a switch before periods that say nothing is one before the first that does
         value = math.log(reading.throughput)
-        if self._drains((queued, level), value):
-            return Decision(level, "queues that are gone still drain: says nothing → stay", "idle", queued)
+        off = self._balance.off(reading.arrived, self._still)
+        waits = self._waits((queued, level), value, off)
+        if waits:
+            return Decision(level, f"{waits}: says nothing → stay", "idle", queued)
+        if off is not None:
+            value += 0.5 * off
         backlog = FILLED * self.layout.queue_capacity * self._graph.flow.submitted
         self._held = min(1.0, backlog / (reading.throughput * reading.elapsed_s))
         moved = self._look_at_costs(reading, level, queued)
@@ -127,7 +135,7 @@ class Millrace(MultilevelLaw):
             known = self._another_load(place, value, moved)
             if known is not None:
                 return known
-        self._evidence.add(place, value, came, went, self._held)
+        self._evidence.add(place, value, Unrest(came, went, self._held, None if off is None else abs(off)))
         return self._choose(place, "the work has moved: " if moved else "")
 
     def _make_room(self, place: Place, others_cpu: float) -> Decision:
@@ -145,12 +153,20 @@ class Millrace(MultilevelLaw):
 
     # -- what it knows --------------------------------------------------------------------------------------------------------
 
-    def _drains(self, place: Place, value: float) -> bool:
-        """Whether a known configuration, soon after it was gone back to, brings so little that queues must be why."""
-        settled = self._settled == place and self._recalled is None
-        if self._still >= DRAINS or not self._gone or settled or not self._evidence.calm(place):
-            return False
-        return value < self._evidence.mean(place) - HOPELESS
+    def _waits(self, place: Place, value: float, off: float | None) -> str:
+        """Why a period says nothing, if queues fill or drain in it; empty if it says something. `off` as in `Balance`."""
+        if off is None:
+            settled = self._settled == place and self._recalled is None
+            if self._still >= DRAINS or not self._gone or settled or not self._evidence.calm(place):
+                return ""
+            return "queues that are gone still drain" if value < self._evidence.mean(place) - HOPELESS else ""
+        known = self._evidence.measured(place)
+        if not self._evidence.places or self._still >= (DRAINS if known else WAITS):
+            return ""
+        best = max(self._evidence.mean(each) for each in dict.fromkeys(self._evidence.places))
+        if abs(off) < BALANCED if known else not undecided(value, off, best):
+            return ""
+        return f"queues {'fill' if off < 0.0 else 'drain'} ({math.expm1(min(off, UNTOLD)):+.0%} at the sinks)"
 
     def _look_at_costs(self, reading: Reading, level: int, queued: frozenset[int]) -> bool:
         """Learn where the work is. True if it is somewhere else than it was."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.elasticity.multilevel import layout_of
-from harness.elasticity.multilevel.evidence import Evidence
+from harness.elasticity.multilevel.evidence import Evidence, Unrest
 from harness.elasticity.multilevel.options import Placements
 from harness.elasticity.multilevel.physics import bounds_of, draw, log_throughput
 from harness.models import Dynamic
@@ -18,12 +18,12 @@ HERE, THERE = (frozenset(), 1), (frozenset({3}), 1)
 NEARNESS = {True: 0.08**2 + 0.02**2, False: 0.5 * 0.08**2}
 
 
-def expected_there(held: float) -> float:
+def expected_there(unrest: Unrest) -> float:
     """Of a place that was seen once, a fifth below the other one, in the first period after its queue came."""
     evidence = Evidence()
     for _ in range(3):
         evidence.add(HERE, 0.0)
-    evidence.add(THERE, -0.2, came=0.01, held=held)
+    evidence.add(THERE, -0.2, unrest)
     places = evidence.places
     alike = np.array([[NEARNESS[one == other] for other in places] for one in places])
     fit = evidence.weigh(np.zeros((4, 1)), alike)
@@ -32,9 +32,34 @@ def expected_there(held: float) -> float:
 
 
 def test_a_period_after_a_switch_is_believed_less_where_queues_take_long_to_fill() -> None:
-    quick, slow = expected_there(0.0), expected_there(1.0)
+    quick, slow = expected_there(Unrest(came=0.01)), expected_there(Unrest(came=0.01, held=1.0))
     assert quick < -0.1
     assert quick < 2 * slow < 0.0
+
+
+def test_a_period_is_believed_the_less_the_more_what_arrives_at_the_sinks_differs_from_what_is_submitted() -> None:
+    even, odd, very_odd = (expected_there(Unrest(came=0.01, held=1.0, apart=apart)) for apart in (0.0, 0.3, 1.0))
+    assert even < 1.5 * odd < 3.0 * very_odd < 0.0
+    assert even == expected_there(Unrest(came=0.01)), "how long queues take to fill is no matter where nothing fills"
+
+
+def test_no_surge_is_looked_for_in_periods_that_are_known_to_be_in_balance() -> None:
+    """All queues bring a sixth more: as much as they might lend while they fill."""
+    lent, balanced = (expected_there(Unrest(came=1.0, apart=apart)) for apart in (None, 0.0))
+    assert balanced < 2.0 * lent < 0.0
+
+
+def test_a_period_after_a_switch_counts_as_measured_if_it_is_in_balance() -> None:
+    evidence = Evidence()
+    for unrest in (Unrest(came=0.1), Unrest(came=0.1, apart=0.5)):
+        evidence.add(THERE, 0.0, unrest)
+        assert not evidence.measured(THERE)
+    evidence.add(THERE, 0.0, Unrest(came=0.1, apart=0.05))
+    assert evidence.measured(THERE)
+    assert not evidence.calm(THERE)
+    assert not evidence.measured(HERE)
+    evidence.add(HERE, 0.0)
+    assert evidence.measured(HERE)
 
 
 @pytest.mark.parametrize("noise", [0.025, 0.045, 0.075, 0.13])

@@ -357,6 +357,7 @@ PERIODS = st.tuples(
     st.lists(st.floats(0.0, 1.0), min_size=12, max_size=12) | st.just([]) | st.just([math.nan] * 12) | st.just([0.5]),
     st.none() | st.floats(0.0, 1.0),
     st.none() | st.floats(0.0, 1.0),
+    st.none() | st.floats(0.0, 2.0) | st.sampled_from([5e-324, 1.7e308]),  # what arrives at the sinks of what is submitted
 )
 
 
@@ -370,11 +371,11 @@ def test_whatever_it_reads_it_stays_within_its_bounds_and_places_and_raises_noth
     layout = layout_of(random_graph(8, 128, seed), Dynamic(threads=1), 4)
     low, start, high = ends
     law, level, queued = make_law("millrace", Bounds(low, high, start), layout), start, frozenset()
-    for second, (rate, threads, places, costs, system, others) in enumerate(trace, start=1):
+    for second, (rate, threads, places, costs, system, others, arrived) in enumerate(trace, start=1):
         decision = law.step(
             Reading(
                 float(second), 1.0, level if threads is None else threads, rate, system, others,
-                costs=costs[: layout.operators], queued=queued if places is None else frozenset(places),
+                costs=costs[: layout.operators], queued=queued if places is None else frozenset(places), arrived=arrived,
             )
         )  # fmt: skip
         assert low <= decision.threads <= high

@@ -1,0 +1,78 @@
+"""What tells that queues fill or drain, and what follows for a look."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from harness.elasticity import Bounds, Reading
+from harness.elasticity.multilevel import make_law
+from harness.elasticity.multilevel.balance import SETTLES, Balance, undecided
+from tests.elasticity.multilevel.surface import surface_of
+from topologies import build
+
+
+def test_fewer_arrive_at_the_sinks_while_queues_fill_and_more_while_they_drain():
+    balance = Balance()
+    assert balance.off(0.1, still=1) == 0.0
+    assert balance.off(0.05, still=0) == pytest.approx(math.log(0.5))
+    assert balance.off(0.2, still=0) == pytest.approx(math.log(2.0))
+
+
+def test_where_nothing_is_switched_for_long_what_arrives_is_what_is_usual():
+    """As when a filter lets fewer tuples through than it did."""
+    balance = Balance()
+    balance.off(0.1, still=1)
+    assert balance.off(0.02, still=SETTLES - 1) == pytest.approx(math.log(0.2))
+    assert balance.off(0.02, still=SETTLES) == 0.0
+    assert balance.off(0.02, still=0) == 0.0
+
+
+@pytest.mark.parametrize("arrived", [None, 0.0])
+def test_where_nothing_is_known_of_the_sinks_nothing_is_said(arrived):
+    assert Balance().off(arrived, still=1) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "off", "open_"),
+    [
+        (0.5, -0.8, True),  # they fill: better by what is submitted, worse by what arrives
+        (0.5, -0.3, False),  # better by both
+        (-0.1, -0.8, False),  # worse by both
+        (-0.6, 0.8, True),  # they drain
+        (-0.9, 0.8, True),  # worse by both, but both may be too low
+        (-1.1, 0.8, False),
+        (0.05, -0.09, False),  # as much apart as they always are
+    ],
+)
+def test_a_look_is_undecided_while_the_two_throughputs_are_on_either_side_of_the_best(value, off, open_):
+    assert undecided(value, off, 0.0) is open_
+
+
+# Throughput over all operators and at the sinks, of what it will be, in the periods after 127 queues came, and after 115 went:
+# a bushy tree on 8 CPUs of the simulated Xeon
+FILLS = [(2.0, 0.7)]
+DRAINS = [(0.37, 0.9), (0.4, 0.77), (0.69, 0.85)]
+
+
+def searched(told: bool) -> float:
+    """Where few queues are better than many: what the law ends with; `told`: it knows what arrives at the sinks."""
+    surface = surface_of(build("bushy", {"width": 2, "depth": 6, "cost": 1000}, 1)[0], 8)
+    law = make_law("millrace", Bounds(1, 8, 1), surface.layout)
+    queued, threads, after, rates = frozenset(), 1, [], []
+    for second in range(1, 36):
+        rates.append(surface.throughput(queued, threads) * (0.8 if len(queued) > 20 else 1.0))
+        over_all, at_sinks = after.pop(0) if after else (1.0, 1.0)
+        arrived = 0.1 * at_sinks / over_all if told else None
+        seen = {"costs": surface.shares(), "queued": queued, "arrived": arrived}
+        decision = law.step(Reading(float(second), 1.0, threads, rates[-1] * over_all, **seen))
+        if abs(len(decision.queued) - len(queued)) > 20:
+            after = list(FILLS if len(decision.queued) > len(queued) else DRAINS)
+        queued, threads = decision.queued, decision.threads
+    assert len(set(rates[-10:])) == 1, "settled"
+    return rates[-1]
+
+
+def test_few_queues_are_found_though_they_look_bad_while_many_drain():
+    assert searched(told=True) > 1.03 * searched(told=False)
