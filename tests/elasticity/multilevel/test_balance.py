@@ -50,8 +50,8 @@ def test_a_look_is_undecided_while_the_two_throughputs_are_on_either_side_of_the
     assert undecided(value, off, 0.0) is open_
 
 
-# Throughput over all operators and at the sinks, of what it will be, period by period after 127 queues came, and after 115 went,
-# in a bushy tree on 8 CPUs of the simulated Xeon
+# Throughput over all operators and at the sinks, of what it will be, a period after the other, after 127 queues came and after
+# 115 went, in a bushy tree on 8 CPUs of the simulated Xeon
 FILLS = [(2.0, 0.7)]
 DRAINS = [(0.37, 0.9), (0.4, 0.77), (0.69, 0.85)]
 
