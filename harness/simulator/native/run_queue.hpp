@@ -149,17 +149,6 @@ class RunQueue {
     if (oldest == waiting_.end() || (!hot_too && now < cold_at(machine, **oldest))) return nullptr;
     return take(machine, static_cast<uint32_t>(oldest - waiting_.begin()), now);
   }
-  Thread* take(const Machine& machine, uint32_t place, Time now) {
-    Thread* thread = waiting_[place];
-    if (machine.base_slice == 0) {
-      waiting_.erase(waiting_.begin() + place);
-      std::make_heap(waiting_.begin(), waiting_.end(), later);
-    } else {
-      thread->lag = mean(now) - thread->vruntime;
-      remove(waiting_, thread);
-    }
-    return thread;
-  }
   // EEVDF: who is to run, of those that wait and the thread that runs, if there is one. Who lingers leaves once it would be its turn.
   Thread* pick(Time now, Thread* current) noexcept {
     for (;;) {
@@ -207,6 +196,17 @@ class RunQueue {
     sum_ -= thread->vruntime;
     *std::find(from.begin(), from.end(), thread) = from.back();
     from.pop_back();
+  }
+  Thread* take(const Machine& machine, uint32_t place, Time now) {
+    Thread* thread = waiting_[place];
+    if (machine.base_slice == 0) {
+      waiting_.erase(waiting_.begin() + place);
+      std::make_heap(waiting_.begin(), waiting_.end(), later);
+    } else {
+      thread->lag = mean(now) - thread->vruntime;
+      remove(waiting_, thread);
+    }
+    return thread;
   }
   // The place of the waiting thread whose cache counts as cold and who has run least; NONE if there is none. How threads lie in memory
   // is the library's choice, and must not decide.

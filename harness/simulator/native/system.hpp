@@ -9,9 +9,9 @@
 //                of three on two CPUs it is not always the same one that has a CPU to itself
 //   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
 //                hot; then the CPU stays idle, and looks again at the next tick
-//   speed        hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
+//   speed        (occupancy.hpp) hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
 //                effect with the next step.
-//   futexes      waits and wake-ups on one of them hold the lock of its hash bucket, and spin for it (CPU time)
+//   futexes      (futexes.hpp) waits and wake-ups on one of them hold the lock of its hash bucket, and spin for it (CPU time)
 //
 // Not modelled: interrupts, other processes, affinity by hand, page migration, hyper-visors.
 #pragma once
@@ -23,19 +23,13 @@
 #include <vector>
 
 #include "calendar.hpp"
-#include "line.hpp"
+#include "futexes.hpp"
 #include "machine.hpp"
+#include "occupancy.hpp"
 #include "run_queue.hpp"
 #include "thread.hpp"
 
 namespace millrace::sim {
-
-// Where threads sleep until they are woken.
-struct WaitQueue {
-  std::deque<Thread*> sleepers;
-  Line line;  // the futex word
-  uint32_t bucket = 0;
-};
 
 class System {
  public:
@@ -46,18 +40,10 @@ class System {
         balancer(processes),
         machine_(machine),
         cpus_(machine.cpus()),
-        cores_(machine.cores),
-        sockets_(machine.sockets),
-        l3s_(machine.l3_of(machine.cores - 1) + 1),
-        random_(seed),
-        buckets_(std::max(buckets, 1u)) {
-    const uint32_t words = (cpus_per_socket() + 63) / 64;
-    for (Socket& socket : sockets_) {
-      socket.idle_cpus.assign(words, 0);
-      socket.idle_cores.assign(words, 0);
-    }
-    for (uint32_t cpu = 0; cpu < cpus_.size(); ++cpu) mark_idle(cpu);
-    for (uint32_t core = 0; core < machine.cores; ++core) mark_core(core, true);
+        memory_free_at_(machine.sockets),
+        occupancy_(machine),
+        futexes_(machine, buckets),
+        random_(seed) {
     for (RunQueue& cpu : cpus_) {
       for (const Domain& domain : machine.domains) {
         cpu.balances.push_back({random() % domain.every});
@@ -74,8 +60,8 @@ class System {
 
   // What the thread has spent, as time on its core as busy as that is now.
   Time owed(const Thread& thread) const noexcept {
-    const uint64_t clock = Machine::at(machine_.slow_clock, sockets_[socket_of(thread)].busy_cores);
-    const uint32_t busy = cores_[thread.core].busy;
+    const uint64_t clock = Machine::at(machine_.slow_clock, occupancy_.busy_cores(socket_of(thread)));
+    const uint32_t busy = occupancy_.busy_cpus(thread.core);
     const uint64_t fp = thread.fp * Machine::at(machine_.slow_fp, busy) >> Machine::SHIFT;
     const uint64_t mixed = thread.mixed * Machine::at(machine_.slow_mixed, busy) >> Machine::SHIFT;
     return ((fp + mixed) * clock >> Machine::SHIFT) + thread.waiting;
@@ -119,7 +105,7 @@ class System {
   // The same in a queue, where wake_one() finds it from now on.
   Sleep sleep_in(Thread& thread, WaitQueue& queue) {
     queue.sleepers.push_back(&thread);
-    return {*this, thread, NEVER, machine_.sleep + hold_bucket(queue, now)};
+    return {*this, thread, NEVER, machine_.sleep + futexes_.hold(queue, now, now)};
   }
 
   // `co_await yield(thread)`: let another thread have the CPU, if one waits for it.
@@ -171,7 +157,7 @@ class System {
 
   void start(Thread& thread, std::coroutine_handle<> program) {
     thread.resume = program;
-    thread.cpu = spread();
+    thread.cpu = occupancy_.spread();
     thread.core = machine_.core_of(thread.cpu);
     thread.state = Thread::ASLEEP;
     wake(thread, thread.cpu);
@@ -180,14 +166,14 @@ class System {
   // Wake one of those that sleep in the queue, once the caller has come to it; the caller pays. Returns whether there was one.
   bool wake_one(Thread& caller, WaitQueue& queue) {
     if (queue.sleepers.empty()) return false;
-    caller.waiting += hold_bucket(queue, now + owed(caller));
+    caller.waiting += futexes_.hold(queue, now + owed(caller), now);
     Thread* sleeper = queue.sleepers.front();
     queue.sleepers.pop_front();
     const bool told = wake(*sleeper, caller.cpu, owed(caller));
     caller.mixed += told ? machine_.wake_caller : sleeper->cpu == caller.cpu ? machine_.wake_queued : machine_.wake_elsewhere;
     return true;
   }
-  void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % buckets_.size()); }
+  void make_queue(WaitQueue& queue) noexcept { queue.bucket = static_cast<uint32_t>(random() % futexes_.buckets()); }
 
   // Wakes a sleeper; `from`: the waker's CPU; `later`: when it comes to that. Where the sleeper has to wait for a CPU it does so from now on.
   // Returns whether another CPU had to be told.
@@ -252,8 +238,8 @@ class System {
     }
   }
 
-  uint32_t busy_cores() const noexcept { return std::max(busy_cores_, 1u); }
-  uint64_t busy_l3() const noexcept { return machine_.l3 * std::max(busy_l3s_, 1u); }  // bytes, of those with a busy core
+  uint32_t busy_cores() const noexcept { return std::max(occupancy_.busy_cores(), 1u); }
+  uint64_t busy_l3() const noexcept { return machine_.l3 * std::max(occupancy_.busy_l3s(), 1u); }  // bytes, of those with a busy core
   uint64_t switches() const noexcept { return switches_; }
   // CPU time of all threads, and time integral of threads that could have run [ps]
   uint64_t cpu_time() noexcept {
@@ -272,31 +258,19 @@ class System {
   uint32_t socket_of(const Thread& thread) const noexcept { return machine_.socket_of(thread.core); }
   // From `when` on: the time until the memory of the thread's socket has delivered `bytes`, behind those who asked before.
   Time memory(const Thread& thread, uint64_t bytes, Time when) noexcept {
-    Time& free_at = sockets_[socket_of(thread)].memory_free_at;
+    Time& free_at = memory_free_at_[socket_of(thread)];
     free_at = std::max(free_at, when) + (bytes * machine_.dram_kib >> 10);
     return free_at - when;
   }
 
  private:
-  struct Core {
-    uint32_t busy = 0;
-  };
-  struct Socket {
-    std::vector<uint64_t> idle_cpus, idle_cores;  // bits
-    uint32_t busy_cores = 0;
-    Time memory_free_at = 0;
-    uint64_t busy_cpus = 0;
-    Average used;  // busy CPUs
-  };
-
-  uint32_t cpus_per_socket() const noexcept { return machine_.chips_per_socket * machine_.cores_per_chip * machine_.smt; }
   void enqueue(RunQueue& cpu, Thread& thread) {
     cpu.enqueue(machine_, thread);
     one_more_waits();
   }
   void one_more_waits() {
     ++queued_;
-    if (busy_cpus_ < cpus_.size()) look_again();
+    if (occupancy_.busy_cpus() < cpus_.size()) look_again();
   }
   void look_again() {
     if (!calendar.pending(balancer)) calendar.schedule(balancer, now - now % machine_.tick + machine_.tick);
@@ -349,12 +323,10 @@ class System {
       next = steal(number);
     }
     if (next == nullptr) {
-      count_busy(number, -1);
+      integrate();
+      occupancy_.leave(number, now);
       cpu_time_ += call;
       cpu.idle_since = now + call;
-      mark_idle(number);
-      const uint32_t core = machine_.core_of(number);
-      if (--cores_[core].busy == 0) mark_core(core, false);
       return;
     }
     const Time changing = machine_.switch_time + machine_.refill;
@@ -363,21 +335,11 @@ class System {
   // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is nobody's CPU time, nor is a call once more
   // that is still under way there.
   void occupy(RunQueue& cpu, Thread& thread, uint32_t number, Time latency, Time idle) {
-    count_busy(number, 1);
+    integrate();
+    occupancy_.enter(number, now);
     idle = std::max(idle, calling(cpu));
     cpu_time_ -= idle;
     cpu.counts_from = now + idle;
-    Socket& socket = sockets_[machine_.socket_of(machine_.core_of(number))];
-    const uint32_t local = number % cpus_per_socket();
-    socket.idle_cpus[local / 64] &= ~(uint64_t{1} << local % 64);
-    const uint32_t core = machine_.core_of(number);
-    if (cores_[core].busy++ == 0) {
-      const uint32_t place = core % (cpus_per_socket() / machine_.smt);
-      socket.idle_cores[place / 64] &= ~(uint64_t{1} << place % 64);
-      ++socket.busy_cores;
-      ++busy_cores_;
-      busy_l3s_ += l3s_[machine_.l3_of(core)]++ == 0;
-    }
     give(cpu, thread, number, latency, 0);
   }
   // The thread goes on after `latency`; the last part of it, `own`, counts as its run time.
@@ -405,28 +367,14 @@ class System {
     thread.cpu = number;
     thread.core = machine_.core_of(number);
   }
-  void mark_idle(uint32_t number) noexcept {
-    const uint32_t local = number % cpus_per_socket();
-    sockets_[machine_.socket_of(machine_.core_of(number))].idle_cpus[local / 64] |= uint64_t{1} << local % 64;
-  }
-  void mark_core(uint32_t core, bool begin) noexcept {
-    const uint32_t place = core % (cpus_per_socket() / machine_.smt);
-    Socket& socket = sockets_[machine_.socket_of(core)];
-    socket.idle_cores[place / 64] |= uint64_t{1} << place % 64;
-    if (begin) return;
-    --socket.busy_cores;
-    --busy_cores_;
-    busy_l3s_ -= --l3s_[machine_.l3_of(core)] == 0;
-  }
-
   uint32_t choose(Thread& thread, uint32_t from) noexcept {
     record_wake(thread, from);
     if (cpus_[thread.cpu].running == nullptr) return thread.cpu;
     const uint32_t home = machine_.socket_of(thread.core);
     if (cpus_[thread.before].running == nullptr && machine_.socket_of(machine_.core_of(thread.before)) == home) return thread.before;
     const uint32_t target = follows(thread, from) ? from : thread.cpu, socket = machine_.socket_of(machine_.core_of(target));
-    const uint32_t found = looks(socket) ? idle_in(socket) : NONE;
-    return found != NONE ? found : target;
+    const uint32_t found = occupancy_.looks(socket, now) ? occupancy_.idle_in(socket) : Occupancy::NONE;
+    return found != Occupancy::NONE ? found : target;
   }
   // Whether the thread is to follow who wakes it, if no CPU is idle: to where less is to do, but not if threads there wake each other by
   // turns. Linux: wake_affine_weight and wake_wide; kernels with CFS by how many wait now.
@@ -452,41 +400,6 @@ class System {
     if (waker->woke == &thread) return;
     waker->woke = &thread;
     ++waker->flips;
-  }
-  // Whether a wake-up looks for an idle CPU there: Linux, kernel/sched/fair.c, update_idle_cpu_scan.
-  bool looks(uint32_t number) const noexcept {
-    const uint64_t n = cpus_per_socket(),
-                   share = sockets_[number].used.at(now, sockets_[number].busy_cpus) * machine_.idle_search / (100 * n);  // [2^-28]
-    return ((ONE - std::min(ONE, share * share >> 28)) * n >> 28) > 0;
-  }
-  uint32_t idle_in(uint32_t socket) const noexcept {
-    const uint32_t first = socket * cpus_per_socket();
-    const uint32_t core = lowest(sockets_[socket].idle_cores);
-    if (core != NONE) return first + core * machine_.smt;
-    const uint32_t cpu = lowest(sockets_[socket].idle_cpus);
-    return cpu == NONE ? NONE : first + cpu;
-  }
-  static uint32_t lowest(const std::vector<uint64_t>& bits) noexcept {
-    for (size_t word = 0; word < bits.size(); ++word) {
-      if (bits[word] != 0) return static_cast<uint32_t>(word * 64 + static_cast<size_t>(__builtin_ctzll(bits[word])));
-    }
-    return NONE;
-  }
-  // The CPU for a new thread: one socket after the other, idle cores first, then idle CPUs, then all by turns.
-  uint32_t spread() noexcept {
-    for (uint32_t i = 0; i < machine_.sockets; ++i) {
-      const uint32_t socket = (started_ + i) % machine_.sockets;
-      if (lowest(sockets_[socket].idle_cores) == NONE) continue;
-      ++started_;
-      return idle_in(socket);
-    }
-    for (uint32_t i = 0; i < machine_.sockets; ++i) {
-      const uint32_t found = idle_in((started_ + i) % machine_.sockets);
-      if (found == NONE) continue;
-      ++started_;
-      return found;
-    }
-    return static_cast<uint32_t>(started_++ % cpus_.size());
   }
   // A thread that waits for another CPU and has not run just now: from the longest queue, those of the same socket before others.
   Thread* steal(uint32_t number) {
@@ -552,53 +465,24 @@ class System {
   uint64_t load(const RunQueue& cpu) const noexcept {
     return machine_.base_slice == 0 ? cpu.loaded() * ONE : cpu.load.at(now, cpu.loaded());
   }
-  // The lock of the queue's hash bucket: the time from `when` until it is free for who asks then. What holding it takes is part of the call
-  // (Machine::sleep, wake_caller and the like). Whoever waits makes each hand-over longer. A thread that owes time asks for when that has
-  // passed: who comes before has the lock before, if there is time for it.
-  Time hold_bucket(WaitQueue& queue, Time when) {
-    std::deque<Hold>& holds = buckets_[queue.bucket];
-    while (!holds.empty() && holds.front().end <= now) holds.pop_front();
-    Hold mine{when, when + machine_.bucket_hold};
-    auto place = holds.begin();
-    for (uint64_t waited_for = 0; place != holds.end() && place->begin < mine.end; ++place) {
-      if (place->end <= when) continue;
-      mine.begin = place->end;
-      mine.end = mine.begin + machine_.bucket_hold + ++waited_for * machine_.bucket_waiter;
-    }
-    holds.insert(place, mine);
-    return mine.end - machine_.bucket_hold - when;
-  }
   Time jitter(Time time) noexcept { return time * 3 / 4 + time * (random() >> 54) / 2048; }  // from 3/4 to 5/4: wake-ups vary
   void integrate() noexcept {
-    cpu_time_ += (now - integrated_) * busy_cpus_;
+    cpu_time_ += (now - integrated_) * occupancy_.busy_cpus();
     load_time_ += (now - integrated_) * runnable_;
     integrated_ = now;
   }
-  void count_busy(uint32_t cpu, int change) noexcept {
-    integrate();
-    busy_cpus_ += static_cast<uint64_t>(change);
-    Socket& socket = sockets_[machine_.socket_of(machine_.core_of(cpu))];
-    socket.used.pass(now, socket.busy_cpus);
-    socket.busy_cpus += static_cast<uint64_t>(change);
-  }
   void count_runnable(int change) noexcept { integrate(), runnable_ += static_cast<uint64_t>(change); }
 
-  static constexpr uint32_t NONE = UINT32_MAX;
   static constexpr uint64_t ONE = Average::ONE;
   static constexpr uint64_t IMBALANCE_PCT = 117, CFS_IMBALANCE_PCT = 125;  // Linux: imbalance_pct of CPUs that share a cache
   static constexpr uint64_t AFFINE_PCT = 108;                              // half of what is above 100 counts there
   const Machine& machine_;
   std::vector<RunQueue> cpus_;
-  std::vector<Core> cores_;
-  std::vector<Socket> sockets_;
-  std::vector<uint32_t> l3s_;  // busy cores of each
+  std::vector<Time> memory_free_at_;  // of each socket
+  Occupancy occupancy_;
+  Futexes futexes_;
   uint64_t random_;
-  struct Hold {
-    Time begin, end;
-  };
-  std::vector<std::deque<Hold>> buckets_;  // by hash bucket: those that have its lock or wait for it, in turn
-  uint32_t busy_cores_ = 0, busy_l3s_ = 0, started_ = 0;
-  uint64_t queued_ = 0, switches_ = 0, busy_cpus_ = 0, runnable_ = 0, cpu_time_ = 0, load_time_ = 0;
+  uint64_t queued_ = 0, switches_ = 0, runnable_ = 0, cpu_time_ = 0, load_time_ = 0;
   Time integrated_ = 0;
 };
 
