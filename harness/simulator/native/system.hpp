@@ -9,8 +9,8 @@
 //                of three on two CPUs it is not always the same one that has a CPU to itself
 //   idle CPU     takes a thread that waits elsewhere, near first, unless that has run within the time for which Linux takes its cache to be
 //                hot; then the CPU stays idle, and looks again at the next tick
-//   speed        (occupancy.hpp) hardware threads share a core and cores share a socket's power: by how many are busy when a step begins. A change takes
-//                effect with the next step.
+//   speed        hardware threads share a core and cores share a socket's power: by how many are busy (occupancy.hpp) when a step begins. A
+//                change takes effect with the next step.
 //   futexes      (futexes.hpp) waits and wake-ups on one of them hold the lock of its hash bucket, and spin for it (CPU time)
 //
 // Not modelled: interrupts, other processes, affinity by hand, page migration, hyper-visors.
@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
 
