@@ -19,7 +19,6 @@ from itertools import product
 
 import numpy as np
 
-from harness.elasticity.multilevel.balance import BALANCED
 from harness.elasticity.multilevel.regions import Vector
 
 NOISES = {0.004: 0.25, 0.012: 0.2, 0.025: 0.2, 0.045: 0.15, 0.075: 0.1, 0.13: 0.07, 0.22: 0.03}
@@ -33,8 +32,7 @@ MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 SURGE = 0.15
 UNEVEN = 0.01, 0.05  # beside that, after a switch: in any case, and if all came or went; guesses, not tuned
 BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go through
-# Of the distance between throughput over all operators and at the sinks, in place of surge and backlog; a guess, not tuned
-APART = 0.3
+SURE = 0.05  # deviation of a period after a switch that counts as measured all the same; a guess, not tuned
 SMOOTH = 0.08  # of the error that configurations have in common
 OWN = 0.02  # of each one's own
 FAR = (1.5, 1.5, 0.7)  # doublings of busy threads, doublings of queues, share of other queues at which little is in common
@@ -51,13 +49,13 @@ class Unrest:
     """Why a period may show more or less than its configuration brings.
 
     `came`, `went`: shares of all the queues that there may be, just before it. `held`: share of the period that what a queue
-    holds takes to go through. `apart`: distance of throughput over all operators and at the sinks (`balance`); None: not known.
+    holds takes to go through. `doubt`: standard deviation, if it is known how far queues fill or drain (`balance`), else None.
     """
 
     came: float = 0.0
     went: float = 0.0
     held: float = 0.0
-    apart: float | None = None
+    doubt: float | None = None
 
     @property
     def switched(self) -> bool:
@@ -101,7 +99,7 @@ class Evidence:
         """Whether a calm period has passed there, or one after a switch in which queues are known to neither fill nor drain."""
         columns = zip(self.places, self.unrest, strict=True)
         return any(
-            at == place and (not each.switched or (each.apart is not None and each.apart < BALANCED)) for at, each in columns
+            at == place and (not each.switched or (each.doubt is not None and each.doubt < SURE)) for at, each in columns
         )
 
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
@@ -131,16 +129,16 @@ class Evidence:
 def _disturbed(periods: Sequence[Unrest]) -> Vector:
     """Covariance that switches of queues add: one surge for all, whose size and sign the periods tell, and some for each.
 
-    Where it is known how far a period is out of balance there is no surge to be guessed.
+    Where it is known how far queues fill or drain there is no surge to be guessed.
     """
-    surge = np.array([unrest.came - unrest.went if unrest.apart is None else 0.0 for unrest in periods])
+    surge = np.array([unrest.came - unrest.went if unrest.doubt is None else 0.0 for unrest in periods])
     return SURGE**2 * np.outer(surge, surge) + np.diag([_doubt(unrest) ** 2 for unrest in periods])
 
 
 def _doubt(unrest: Unrest) -> float:
     uneven = UNEVEN[0] + UNEVEN[1] * (unrest.came + unrest.went) if unrest.switched else 0.0
-    if unrest.apart is not None:
-        return uneven + APART * unrest.apart
+    if unrest.doubt is not None:
+        return uneven + unrest.doubt
     return uneven + BACKLOG * unrest.held if unrest.switched else 0.0
 
 

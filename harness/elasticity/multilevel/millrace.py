@@ -30,7 +30,7 @@ import numpy as np
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Bounds, Decision, Reading, Setting
-from harness.elasticity.multilevel.balance import BALANCED, Balance, undecided
+from harness.elasticity.multilevel.balance import BALANCED, Balance, believed, undecided
 from harness.elasticity.multilevel.evidence import Evidence, Fit, Place, Unrest
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
@@ -120,8 +120,7 @@ class Millrace(MultilevelLaw):
         waits = self._waits((queued, level), value, off)
         if waits:
             return Decision(level, f"{waits}: says nothing → stay", "idle", queued)
-        if off is not None:
-            value += 0.5 * off
+        value, doubt = (value, None) if off is None else believed(value, off)
         backlog = FILLED * self.layout.queue_capacity * self._graph.flow.submitted
         self._held = min(1.0, backlog / (reading.throughput * reading.elapsed_s))
         moved = self._look_at_costs(reading, level, queued)
@@ -135,7 +134,7 @@ class Millrace(MultilevelLaw):
             known = self._another_load(place, value, moved)
             if known is not None:
                 return known
-        self._evidence.add(place, value, Unrest(came, went, self._held, None if off is None else abs(off)))
+        self._evidence.add(place, value, Unrest(came, went, self._held, doubt))
         return self._choose(place, "the work has moved: " if moved else "")
 
     def _make_room(self, place: Place, others_cpu: float) -> Decision:

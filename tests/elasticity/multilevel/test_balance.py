@@ -8,7 +8,7 @@ import pytest
 
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.multilevel import make_law
-from harness.elasticity.multilevel.balance import SETTLES, Balance, undecided
+from harness.elasticity.multilevel.balance import SETTLES, Balance, believed, undecided
 from tests.elasticity.multilevel.surface import surface_of
 from topologies import build
 
@@ -48,6 +48,14 @@ def test_where_nothing_is_known_of_the_sinks_nothing_is_said(arrived):
 )
 def test_a_look_is_undecided_while_the_two_throughputs_are_on_either_side_of_the_best(value, off, open_):
     assert undecided(value, off, 0.0) is open_
+
+
+def test_the_truth_is_taken_to_lie_between_the_two_throughputs_and_to_be_the_less_known_the_farther_they_are_apart():
+    assert believed(1.0, 0.0) == (1.0, 0.0)
+    for off in (-0.4, 0.4):
+        taken, doubt = believed(1.0, off)
+        assert min(1.0, 1.0 + off) < taken < max(1.0, 1.0 + off)
+        assert believed(1.0, 2.0 * off) == (pytest.approx(1.0 + 2.0 * (taken - 1.0)), pytest.approx(2.0 * doubt))
 
 
 # Throughput over all operators and at the sinks, of what it will be, a period after the other, after 127 queues came and after

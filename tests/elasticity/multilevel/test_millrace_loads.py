@@ -62,7 +62,8 @@ def test_a_switch_before_a_period_that_says_nothing_disturbs_the_next_one(odd):
     switched = []
     for second in (4.0, 5.0):
         law.step(Reading(second, 1.0, 1, 1e6, queued=there))
-        switched.append((law._evidence.switched[-1], law._still))
+        unrest = law._evidence.unrest[-1]
+        switched.append(((unrest.came, unrest.went), law._still))
     assert switched == [((len(there - before) / 41, len(before - there) / 41), 0), ((0.0, 0.0), 1)]
 
 
