@@ -9,6 +9,7 @@ import pytest
 from harness.elasticity import Bounds, Reading
 from harness.elasticity.multilevel import make_law
 from harness.elasticity.multilevel.balance import SETTLES, Balance, believed, undecided
+from harness.elasticity.multilevel.millrace import DRAINS, WAITS
 from tests.elasticity.multilevel.surface import surface_of
 from topologies import build
 
@@ -58,10 +59,40 @@ def test_the_truth_is_taken_to_lie_between_the_two_throughputs_and_to_be_the_les
         assert believed(1.0, 2.0 * off) == (pytest.approx(1.0 + 2.0 * (taken - 1.0)), pytest.approx(2.0 * doubt))
 
 
+def after_a_switch(law, surface, queued, threads, rate, arrived, begin, periods):
+    """What it decides while nothing else changes but the clock."""
+    return [
+        law.step(Reading(begin + second, 1.0, threads, rate, costs=surface.shares(), queued=queued, arrived=arrived))
+        for second in range(periods)
+    ]
+
+
+def test_a_look_that_is_open_goes_on_for_two_periods_and_back_where_it_has_been_it_waits_for_three():
+    surface = surface_of(build("pipeline", {"operators": 40, "cost": 1000}, 1)[0], 2)
+    law = make_law("millrace", Bounds(1, 2, 1), surface.layout)
+    first = law.step(Reading(1.0, 1.0, 1, 100.0, costs=surface.shares(), arrived=0.1))
+    look = after_a_switch(law, surface, first.queued, first.threads, 120.0, 0.05, 2.0, WAITS + 1)
+    assert [decision.state == "idle" for decision in look] == [True] * WAITS + [False]
+    assert all(decision.reason.startswith("queues fill (-50% at the sinks)") for decision in look[:-1])
+    assert {(decision.queued, decision.threads) for decision in look[:-1]} == {(first.queued, first.threads)}
+    back = after_a_switch(law, surface, frozenset(), 1, 20.0, 0.12, 10.0, DRAINS + 1)
+    assert [decision.state == "idle" for decision in back] == [True] * DRAINS + [False]
+    assert back[0].reason.startswith("queues drain (+20% at the sinks)"), "although it is worse by both"
+
+
+@pytest.mark.parametrize(("rate", "arrived"), [(300.0, 0.08), (90.0, 0.05)])
+def test_a_look_that_is_better_or_worse_by_both_throughputs_is_judged_at_once(rate, arrived):
+    surface = surface_of(build("pipeline", {"operators": 40, "cost": 1000}, 1)[0], 2)
+    law = make_law("millrace", Bounds(1, 2, 1), surface.layout)
+    first = law.step(Reading(1.0, 1.0, 1, 100.0, costs=surface.shares(), arrived=0.1))
+    (look,) = after_a_switch(law, surface, first.queued, first.threads, rate, arrived, 2.0, 1)
+    assert look.state != "idle"
+
+
 # Throughput over all operators and at the sinks, of what it will be, a period after the other, after 127 queues came and after
 # 115 went, in a bushy tree on 8 CPUs of the simulated Xeon
-FILLS = [(2.0, 0.7)]
-DRAINS = [(0.37, 0.9), (0.4, 0.77), (0.69, 0.85)]
+FILLING = [(2.0, 0.7)]
+DRAINING = [(0.37, 0.9), (0.4, 0.77), (0.69, 0.85)]
 
 
 def searched(told: bool) -> float:
@@ -76,7 +107,7 @@ def searched(told: bool) -> float:
         seen = {"costs": surface.shares(), "queued": queued, "arrived": arrived}
         decision = law.step(Reading(float(second), 1.0, threads, rates[-1] * over_all, **seen))
         if abs(len(decision.queued) - len(queued)) > 20:
-            after = list(FILLS if len(decision.queued) > len(queued) else DRAINS)
+            after = list(FILLING if len(decision.queued) > len(queued) else DRAINING)
         queued, threads = decision.queued, decision.threads
     assert len(set(rates[-10:])) == 1, "settled"
     return rates[-1]

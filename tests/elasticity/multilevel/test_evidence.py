@@ -40,7 +40,7 @@ def test_a_period_after_a_switch_is_believed_less_where_queues_take_long_to_fill
 def test_a_period_is_believed_the_less_the_more_doubtful_it_is_known_to_be() -> None:
     even, odd, very_odd = (expected_there(Unrest(came=0.01, held=1.0, doubt=doubt)) for doubt in (0.0, 0.2, 0.5))
     assert even < 1.5 * odd < 2.25 * very_odd < 0.0
-    assert even == pytest.approx(expected_there(Unrest(came=0.01)), rel=0.01), "how long queues take to fill is no matter where nothing fills"
+    assert even == pytest.approx(expected_there(Unrest(came=0.01)), rel=0.01), "where nothing fills its length is no matter"
 
 
 def test_no_surge_is_looked_for_in_periods_that_are_known_to_be_in_balance() -> None:
