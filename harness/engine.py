@@ -94,6 +94,7 @@ class Engine(Protocol):
     """Runs one graph once."""
 
     queue_capacity: int  # tuples a queue, as chosen; 0 if nothing is queued
+    batch: int  # tuples that move at once, at most
     threads: int  # threads that execute operators, sources' own included
     minimum_threads: int  # the lowest level of the pool: one more than the most input ports of one that may block (FREE)
 

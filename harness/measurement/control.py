@@ -72,7 +72,7 @@ class Controller:
     ) -> None:
         """`cpus` for threads, None: those of this process. Raises UserError for a law, setting or level that cannot be."""
         self._engine = engine
-        law = pool_law(graph, model, cpus, engine.queue_capacity)
+        law = pool_law(graph, model, cpus, engine.queue_capacity, engine.batch)
         self.period_s = period_s
         self.pool = None if law is None else Loop(law, period_s)
         self.balancers = {
@@ -265,16 +265,16 @@ def rounded(shares: Sequence[float]) -> list[float]:
     return [round(share, 6) for share in shares]
 
 
-def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity: int = 0) -> Law | None:
+def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity: int = 0, batch: int = 0) -> Law | None:
     """The law of a graph's pool under a model; None if the pool is not elastic. Raises UserError for one that cannot be.
 
-    `queue_capacity` as in `layout_of`.
+    `queue_capacity` and `batch` as in `layout_of`.
     """
     pool = pool_of(graph, model, cpus)
     if not pool.elastic:
         return None
     if isinstance(model, Multilevel):
-        layout = layout_of(graph, model, cpus or usable_cpus(), queue_capacity)
+        layout = layout_of(graph, model, cpus or usable_cpus(), queue_capacity, batch)
         return multilevel.make_law(model.law, _bounds(pool), layout, settings=dict(model.law_settings))
     return _law(model, pool)
 

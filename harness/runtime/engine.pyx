@@ -42,6 +42,7 @@ from harness.graph import BALANCING, DROPPING, PortId
 from harness.runtime.account import account_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
+from harness.runtime.states import MAX_BATCH
 
 cdef extern from *:
     """
@@ -86,7 +87,7 @@ cdef class RuntimeEngine:
 
     cdef Plan plan
     cdef readonly object pool
-    cdef readonly int queue_capacity
+    cdef readonly int queue_capacity, batch
     cdef object profiler
     cdef object totals
     cdef dict queue_named  # by PortId: its queue
@@ -99,7 +100,7 @@ cdef class RuntimeEngine:
         self.plan = Plan(graph, model, tuples, ns_per_flop)
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
-        self.queue_capacity = self.plan.capacity
+        self.queue_capacity, self.batch = self.plan.capacity, MAX_BATCH
         balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
 

@@ -23,11 +23,13 @@ from typing import Any
 import topologies
 from harness.elasticity import Bounds
 from harness.elasticity.multilevel import Layout, Link, layout_of
+from harness.elasticity.multilevel.regions import BATCH
 from harness.errors import UserError
 from harness.graph import MAX_PAYLOAD, MAX_QUEUE_CAPACITY, MAX_THREADS, PortId
 from harness.machine import load_machine
 from harness.models import DEFAULT_QUEUE_CAPACITY, Dynamic
 from harness.saso import trace_values as checked
+from harness.software import load_software
 
 INPUTS = ("ports", "costs", "arrived", "payload", "cpus")
 MAX_PLACES = 100_000
@@ -98,12 +100,13 @@ def layout_of_record(record: Mapping[str, Any], bounds: Bounds) -> Layout | None
     ports = [_port(f"elastic.places[{i}]", name) for i, name in enumerate(checked.listed(elastic, "places"))]
     cpus = _cpus(record) or bounds.maximum
     held = checked.whole("queue_capacity", _or(record, "queue_capacity", 0), 0, MAX_QUEUE_CAPACITY)
+    batch = _batch(record)
     try:
         graph, _ = topologies.build(record["topology"], record["parameters"], record["seed"])
     except (UserError, KeyError, TypeError, AttributeError):  # of a file, or no whole record
-        return _pipeline(ports, [0.0] * len(ports), 0, cpus, held)
-    layout = layout_of(graph, Dynamic(), cpus, held)
-    return layout if layout.ports == ports else _pipeline(ports, [0.0] * len(ports), graph.payload, cpus, held)
+        return _pipeline(ports, [0.0] * len(ports), 0, cpus, held, batch)
+    layout = layout_of(graph, Dynamic(), cpus, held, batch)
+    return layout if layout.ports == ports else _pipeline(ports, [0.0] * len(ports), graph.payload, cpus, held, batch)
 
 
 def _cpus(record: Mapping[str, Any]) -> int | None:
@@ -120,6 +123,17 @@ def _cpus(record: Mapping[str, Any]) -> int | None:
     if host.get("cgroup_quota_cpus") is None:
         return allowed
     return max(1, min(allowed, ceil(checked.cost("host.cgroup_quota_cpus", host["cgroup_quota_cpus"]))))
+
+
+def _batch(record: Mapping[str, Any]) -> int:
+    """Tuples that moved at once: of this runtime, or of the simulated one; 0 if nobody knows."""
+    if record.get("simulated") is not True:
+        return BATCH
+    simulation = record.get("simulation")
+    try:
+        return int(load_software(simulation["software"])["how.batch"]) if isinstance(simulation, dict) else 0
+    except (UserError, KeyError, TypeError):
+        return 0
 
 
 def _port(key: str, name: object) -> PortId:
@@ -140,7 +154,9 @@ def costs_of_sample(key: str, sample: Mapping[str, Any], layout: Layout | None) 
     return costs if len(costs) == layout.operators else ()
 
 
-def _pipeline(ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus: int, queue_capacity: int = 0) -> Layout:
+def _pipeline(
+    ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus: int, queue_capacity: int = 0, batch: int = 0
+) -> Layout:
     """A source, and behind it each operator that has a port, in their order; `flop` by port."""
     numbers: dict[str, int] = {}
     for port in ports:
@@ -157,6 +173,7 @@ def _pipeline(ports: Sequence[PortId], flop: Sequence[float], payload: int, cpus
         payload=payload,
         cpus=cpus,
         queue_capacity=queue_capacity or DEFAULT_QUEUE_CAPACITY,
+        batch=batch,
     )
 
 

@@ -107,7 +107,7 @@ cdef class SimulatorEngine:
     cdef Plan plan
     cdef Simulation* core
     cdef object graph, machine, software, totals
-    cdef readonly int queue_capacity
+    cdef readonly int queue_capacity, batch
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
     cdef tuple windows  # looks when the profiler's older window began, and its younger one; samples since then
@@ -138,7 +138,7 @@ cdef class SimulatorEngine:
         if self.plan.pool_threads > machine.cpus:
             rule = f"at most {machine.cpus}, the CPUs of machine {machine.name!r}"
             raise UserError(f"threads must be {rule}, not {self.plan.pool_threads} as graph {graph.name!r} asks for")
-        self.queue_capacity = self.plan.capacity
+        self.queue_capacity, self.batch = self.plan.capacity, int(software["how.batch"])
         for operator in self.plan.operators:
             kinds.push_back(BURSTS if operator.kind == "work" and operator.costs else KINDS[operator.kind])
         run = self.plan.run

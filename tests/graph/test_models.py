@@ -156,3 +156,6 @@ def test_a_layout_tells_what_flows_where() -> None:
     assert workers == [0.25] * 4
     assert layout.tuples[-1] == pytest.approx(1.0)
     assert (layout.payload, layout.cpus) == (64, 8)
+    assert [link.dealt for link in layout.links if link.tuples == 0.25] == [True] * 4 + [False] * 4, (
+        "the split deals, they do not"
+    )

@@ -59,6 +59,7 @@ class FakeEngine:
     """Plays (source rate, sink rate) [tuples/s], a pair a period, the last one for ever; a bounded run ends after `tuples`."""
 
     queue_capacity = 1000
+    batch = 32
     threads = 3
     level = 2
 

@@ -22,6 +22,7 @@ class Doors:
     """Takes note of what an engine is told."""
 
     queue_capacity = 0
+    batch = 32
 
     def __init__(self) -> None:
         self.levels: list[int] = []

@@ -139,3 +139,9 @@ def test_the_pool_of_a_multilevel_run_is_that_of_its_options(scripted):
     graph, _ = build("pipeline", {"operators": 3}, seed=0)
     law = pool_law(graph, Multilevel(threads=3, minimum=2, maximum=5))
     assert (law.bounds.minimum, law.bounds.start, law.bounds.maximum) == (2, 3, 5)
+
+
+def test_the_law_of_a_run_knows_what_its_engine_has_chosen_and_how_many_tuples_move_at_once(scripted):
+    graph, _ = build("pipeline", {"operators": 3}, seed=0)
+    layout = pool_law(graph, Multilevel(), queue_capacity=64, batch=1).layout
+    assert (layout.queue_capacity, layout.batch) == (64, 1)

@@ -121,6 +121,20 @@ def test_the_record_of_a_run_under_a_quota_has_the_cpus_that_its_law_knew_of():
     assert parse_trace(json.dumps(record(host={"cpus_allowed": 8, "cgroup_quota_cpus": 1.5}))).layout.cpus == 2
 
 
+@pytest.mark.parametrize(
+    ("run", "batch"),
+    [
+        ({}, 32),
+        ({"simulated": True, "simulation": {"software": "streams-4.2"}}, 1),
+        ({"simulated": True, "simulation": {"software": "millrace"}}, 32),
+        ({"simulated": True, "simulation": {"software": "nobody knows"}}, 0),
+        ({"simulated": True}, 0),
+    ],
+)
+def test_a_record_tells_how_many_tuples_its_runtime_moved_at_once(run, batch):
+    assert parse_trace(json.dumps(record(**run))).layout.batch == batch
+
+
 def test_the_record_of_another_law_is_a_trace_of_the_thread_level():
     other = record()
     other["elastic"]["places"] = None

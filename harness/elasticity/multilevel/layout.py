@@ -11,13 +11,17 @@ from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A stream between two operators, by index. `tuples`: that pass it for each tuple that each source sends."""
+    """A stream between two operators, by index. `tuples`: that pass it for each tuple that each source sends.
+
+    `dealt`: the source deals its tuples out in turn, and calls with one at a time (`runtime/submit.pyx`).
+    """
 
     source: int
     target: int
     tuples: float
     place: int | None  # of the target's port among those whose queue comes and goes; None: it never has one, or always
     threaded: bool = False  # it always has one, with a thread of its own
+    dealt: bool = False
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class Layout:
 
     `ports`: the port of each place; `at`: its operator; `sources`: operators with a thread of their own; `tuples`: through each
     operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple,
-    0 where nobody knows; `payload` in bytes, `cpus` that threads may use; `queue_capacity`: tuples that a queue holds.
+    0 where nobody knows; `payload` in bytes, `cpus` that threads may use; `queue_capacity`: tuples that a queue holds;
+    `batch`: tuples that the runtime moves at once, at most, 0 where nobody knows.
     """
 
     ports: Sequence[PortId]
@@ -38,6 +43,7 @@ class Layout:
     payload: int
     cpus: int
     queue_capacity: int = DEFAULT_QUEUE_CAPACITY
+    batch: int = 0
 
     @property
     def operators(self) -> int:
@@ -45,10 +51,10 @@ class Layout:
         return len(self.tuples)
 
 
-def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0) -> Layout:
+def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, batch: int = 0) -> Layout:
     """What a law may know of a graph before it runs. Ports that are threaded or annotated manual are no places.
 
-    `queue_capacity` as the engine has chosen it; 0: what it chooses for operators that are not cheap.
+    `queue_capacity` as the engine has chosen it; 0: what it chooses for operators that are not cheap. `batch`: as in `Layout`.
     """
     operators = list(graph.operators.values())
     numbered = graph.numbered()
@@ -63,7 +69,8 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0) ->
         for stream in numbered.leaving(index):
             target = graph.streams[stream].target
             threaded = queues[target].kind is Queue.THREADED
-            links.append(Link(index, index_of[target.operator], share, place_of.get(target), threaded))
+            dealt = operators[index].outputs > 1
+            links.append(Link(index, index_of[target.operator], share, place_of.get(target), threaded, dealt))
             tuples[index_of[target.operator]] += share
     return Layout(
         ports=ports,
@@ -75,6 +82,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0) ->
         payload=graph.payload,
         cpus=cpus,
         queue_capacity=queue_capacity or DEFAULT_QUEUE_CAPACITY,
+        batch=batch,
     )
 
 

@@ -211,7 +211,7 @@ class Millrace(MultilevelLaw):
 
     def _drawn(self, count: int) -> Hypotheses:
         work_s = min(max(self._work_s, 1e-12), 1e6)
-        return draw(self._generator, count, self.layout.cpus, self.layout.payload, work_s)
+        return draw(self._generator, count, self.layout.cpus, self.layout.payload, work_s, self.layout.batch)
 
     # -- searching ------------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ With the loads of `regions` (the work of the whole graph is 1) and m = own threa
 
   hop        q (1 + c log2 m) k^g                   time of a hop over one of k queues: push and pop, copies, synchronisation
   region     the most loaded one: work + hop (f pushes + (1 - f) pops + e entries of locks)
-  lock       the same, with e (1 + l (min(contenders, m) - 1)): a lock that many want is handed from one CPU to the other
+  lock       the same, with e (1 + l sqrt(min(contenders, m) - 1)): a lock that many want is handed from one CPU to the other
   capacity   m / (1 + a (m - 1)) up to a knee; (m / knee)^-t of that behind it: more threads than CPUs, SMT, memory
   threads    (1 + hop (hops + e entries)) / capacity
   throughput (region^p + lock^p + threads^p)^(-1/p)     the slowest of the three; p: how well threads are kept busy
@@ -34,6 +34,7 @@ ENTRIES = np.geomspace(0.015, 60.0, 7)  # e
 HOP_NS, HOP_NS_BYTE = 22.0, 0.06  # median time of a hop: a push and a pop, and bytes copied
 HOP_SPREAD = 1.3  # standard deviation of its logarithm
 ENTRY_NS, ENTRY_SPREAD = 15.0, 0.9  # the same of a lock that nobody else has
+WAITING, WAITING_SPREAD = 1.0, 1.2  # l: an atomic operation that two contend for takes several times as long
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,11 @@ class Hypotheses:
         )
 
 
-def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, work_s: float) -> Hypotheses:
-    """From what is thought likely before anything is measured; `work_s`: time of all work for a tuple of each source."""
+def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, work_s: float, batch: int = 0) -> Hypotheses:
+    """From what is thought likely before anything is measured.
+
+    `work_s`: time of all work for a tuple of each source. `batch`: tuples that the runtime moves at once, 0 if nobody knows.
+    """
 
     def about(median: float, spread: float) -> Vector:
         return median * np.exp(spread * generator.standard_normal(count))
@@ -93,9 +97,9 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
         hop=hop_s / work_s,
         sync=about(0.06, 1.3),
         footprint=0.15 * np.abs(generator.standard_normal(count)),
-        side=generator.integers(0, 2 * len(SIDES), count),
+        side=generator.integers(len(SIDES) if batch == 1 else 0, len(SIDES) if batch > 1 else 2 * len(SIDES), count),
         entry=np.clip(about(1e-9 * ENTRY_NS, ENTRY_SPREAD) / hop_s, *ENTRIES[[0, -1]]),
-        waiting=about(0.08, 1.5),
+        waiting=about(WAITING, WAITING_SPREAD),
         serial=about(0.003, 1.5),
         knee=np.maximum(1.0, np.where(where > 0.0, where * cpus, anywhere)),
         tail=0.25 + 0.5 * generator.standard_normal(count),
@@ -164,7 +168,7 @@ def log_throughput(
         return np.array([float(getattr(one, name)) for one in each])[rows, None]
 
     hop = of.hop * (1.0 + of.sync * np.log2(busy)) * np.maximum(column("queues"), 1.0) ** of.footprint
-    dearer = of.entry * (1.0 + of.waiting * (np.minimum(column("contenders"), busy) - 1.0))
+    dearer = of.entry * (1.0 + of.waiting * np.sqrt(np.minimum(column("contenders"), busy) - 1.0))
     part, at_hop = rows[:, None] * (2 * len(SIDES)) + of.side, _between(HOPS, hop)
     region = _at(np.concatenate([one.region for one in each]), part, _between(ENTRIES, of.entry), at_hop)
     lock = np.zeros_like(region)

@@ -6,8 +6,9 @@ region does. An operator that several regions call is executed under a *lock*, h
 the operators called behind it (P17 §5.2; `runtime/submit.pyx`), so what is behind a lock is executed by one thread at a time,
 too.
 
-Tuples travel in batches. An operator that shares them out among its streams cuts a batch to pieces, and only a queue makes
-whole batches of them again; calls and locks are paid for by the piece (`runtime/submit.pyx`).
+Tuples travel in batches. An operator that deals them out among its streams hands them one by one to those that it calls, a
+filter lets runs of neighbours pass, and only a queue makes whole batches of them again; calls and locks are paid for by the
+piece (`runtime/submit.pyx`).
 
 Units: the work of the whole graph for one tuple of each source is 1, and the hops over queues are counted for as many tuples.
 A hop costs time on both sides: the region before it pushes, the region behind it pops.
@@ -156,8 +157,11 @@ class Parts:
             tuples += link.tuples
             if link.threaded or link.place in self._queued:
                 count += link.tuples / BATCH
-            elif (sent := flow.layout.tuples[link.source]) > 0.0 and link.tuples > 0.0:
-                count += link.tuples * min(1.0, pieces[link.source] * max(1.0, sent / link.tuples))
+            elif link.dealt:
+                count += link.tuples
+            elif (got := flow.layout.tuples[link.source]) > 0.0:
+                passed = min(1.0, link.tuples / got)
+                count += link.tuples * (1.0 - passed + passed * pieces[link.source])
         return count, count / tuples if tuples > 0.0 else 1.0 / BATCH
 
     def _caller(self, link: Link, part_of: Sequence[int]) -> int:

@@ -49,7 +49,7 @@ class Own:
     @functools.cached_property
     def layout(self) -> Layout:
         """What a law knows of the graph."""
-        return layout_of(self.graph, Dynamic(threads=1, queued="none"), self.world.cpus)
+        return layout_of(self.graph, Dynamic(threads=1, queued="none"), self.world.cpus, batch=self.world.batch)
 
     def surface(self, change: Change) -> Surface | CountSurface:
         """The truth while that is so."""

@@ -66,7 +66,7 @@ class Scenario:
         """What a law knows of the graph."""
         if self.own is not None:
             return self.own.layout
-        return _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world.cpus)
+        return _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world)
 
     def phase(self, period: int) -> Phase:
         """The phase that a period belongs to."""
@@ -97,8 +97,9 @@ Ground = tuple[Shape, str, int, int, World]
 
 
 @functools.lru_cache(maxsize=8)
-def _layout(shape: Shape, costs: str, payload: int, seed: int, cpus: int) -> Layout:
-    return layout_of(graph_of(shape, costs, payload, seed), Dynamic(threads=1, queued="none"), cpus)
+def _layout(shape: Shape, costs: str, payload: int, seed: int, world: World) -> Layout:
+    model = Dynamic(threads=1, queued="none")
+    return layout_of(graph_of(shape, costs, payload, seed), model, world.cpus, batch=world.batch)
 
 
 @functools.lru_cache(maxsize=16)
@@ -106,8 +107,8 @@ def _surface(ground: Ground | Own, phase: Phase) -> Surface | CountSurface:
     if isinstance(ground, Own):
         return ground.surface(phase)
     shape, costs, payload, seed, world = ground
-    layout = _layout(shape, costs, payload, seed, world.cpus)
-    flop = _layout(shape, phase.costs or costs, payload, seed, world.cpus).flop
+    layout = _layout(shape, costs, payload, seed, world)
+    flop = _layout(shape, phase.costs or costs, payload, seed, world).flop
     return Surface(layout, world, seed, [phase.scale * each for each in flop], phase.others)
 
 

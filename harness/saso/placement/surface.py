@@ -58,7 +58,10 @@ class Surface:
         draw = np.random.default_rng(seed)
         flop = np.asarray(layout.flop if flop is None else flop, dtype=float)
         self.work = self.prices.work(flop) * np.exp(OPERATOR_SPREAD * draw.standard_normal(layout.operators))
-        self.work += self._of_sources()
+        self.work += self._of_ends()
+        self._slow = np.maximum(0.0, self.prices.flop * flop * (1.0 - 1.0 / self.prices.overlapped(flop)))
+        self._call = np.full(layout.operators, self.prices.cost["call_batch"])
+        self._call[self._sinks()] = self.prices.cost["sink_batch"]
         self._dear = np.exp(QUEUE_SPREAD * draw.standard_normal(self.regions.heads))
         self._near = np.exp(NEAR_SPREAD * draw.standard_normal(layout.operators))
         self._level = np.exp(LEVEL_SPREAD * draw.standard_normal(1025))
@@ -120,14 +123,17 @@ class Surface:
         work = self.work * np.asarray(self.layout.tuples)
         return work / work.sum()
 
-    def _of_sources(self) -> Array:
+    def _of_ends(self) -> Array:
+        """What sources and sinks do besides, a tuple."""
         cost, extra = self.prices.cost, np.zeros(self.layout.operators)
         making = cost["source_batch"] / self.prices.batch + cost["source_tuple"] + cost["source_byte"] * self.layout.payload
         extra[list(self.layout.sources)] = making
-        senders = {link.source for link in self.layout.links}
-        sinks = [index for index in range(self.layout.operators) if index not in senders]
-        extra[sinks] = cost["sink_batch"] / self.prices.batch + cost["sink_tuple"] + cost["sink_byte"] * self.layout.payload
+        extra[self._sinks()] = cost["sink_tuple"] + cost["sink_byte"] * self.layout.payload
         return extra
+
+    def _sinks(self) -> list[int]:
+        senders = {link.source for link in self.layout.links}
+        return [index for index in range(self.layout.operators) if index not in senders]
 
     def _totals(
         self, queued: np.ndarray, queues: np.ndarray, workers: Array, busy: Array, dedicated: bool
@@ -139,7 +145,7 @@ class Surface:
         footprint = np.maximum(1.0, queues * capacity * float(self._bytes))
         remote = prices.remote(busy)
         write = prices.bandwidth(footprint, np.minimum(np.maximum(busy, 1.0), each))
-        push = cost["push_tuple"] + cost["push_batch"] / batch + prices.machine["copy.call"] + self._bytes / write
+        push = cost["push_tuple"] + prices.machine["copy.call"] + self._bytes / write
         read = (1.0 - remote) / prices.read[0] + remote / prices.read[1]
         hand = (1.0 - remote) * prices.transfer[0] + remote * prices.transfer[1]
         away = 1.0 - 1.0 / np.maximum(workers, 1.0)  # odds that another thread had it before
@@ -148,9 +154,10 @@ class Surface:
         # a row a placement, a column a number of contenders; no more than threads can be there at once
         at_once = np.minimum(np.arange(workers.max() + 1)[None, :], workers[:, None]).astype(int)
         meets = prices.contended[np.minimum(at_once, self.world.cpus)]
-        lock = (cost["lock"] + meets + hand[:, None] * np.maximum(0, at_once - 1) ** 0.5) / batch
-        call = cost["call_batch"] / batch
-        totals = self.regions.measure(queued, self.work, self._dear, self._near, push, take, lock, call, batch)
+        lock = cost["lock"] + meets + hand[:, None] * np.maximum(0, at_once - 1) ** 0.5
+        by_operator = self.work, self._slow, self._call
+        besides = cost["push_batch"], cost["way"], cost["way_tuple"]
+        totals = self.regions.measure(queued, *by_operator, self._dear, self._near, push, take, lock, besides, batch)
         third = prices.machine["cache.l3"] * prices.sockets
         spilt = np.clip(np.log2(footprint / (0.7 * third)) / 2.0, 0.0, 1.0)
         return totals, spilt * (queued @ self._pushed) * self._bytes / prices.memory + 1e-9

@@ -39,6 +39,11 @@ class World:
         """Of them, that is."""
         return max(1, self.cpus // self.smt)
 
+    @property
+    def batch(self) -> int:
+        """Tuples that the runtime moves at once."""
+        return int(load_software(self.software)["how.batch"])
+
 
 class Prices:
     """The numbers of a world [ns, GB/s, bytes]."""
@@ -75,8 +80,11 @@ class Prices:
 
     def work(self, flop: Array) -> Array:
         """What operators need for a tuple that is called into them [ns], besides calls, queues and locks."""
-        overlapped = np.where(flop < COPY_FLOP, self.overlap, 1.0)  # of neighbours in a batch, as the schema has it
-        return self.cost["call_tuple"] + self.flop * flop / overlapped
+        return self.cost["call_tuple"] + self.flop * flop / self.overlapped(flop)
+
+    def overlapped(self, flop: Array) -> Array:
+        """How many tuples of a batch are worked on at once, as the schema has it."""
+        return np.where(flop < COPY_FLOP, self.overlap, 1.0)
 
     def capacity(self, places: int, stride: int, cheap: bool) -> int:
         """Tuples a queue holds, by the rule of `models`: fewer where all are cheap and the queues would leave the cache."""

@@ -10,7 +10,7 @@ import pytest
 from harness.elasticity.multilevel import layout_of
 from harness.elasticity.multilevel.evidence import Evidence, Unrest
 from harness.elasticity.multilevel.options import Placements
-from harness.elasticity.multilevel.physics import bounds_of, draw, log_throughput
+from harness.elasticity.multilevel.physics import SIDES, bounds_of, draw, log_throughput
 from harness.models import Dynamic
 from topologies import build
 
@@ -73,6 +73,12 @@ def test_noise_is_learnt_as_large_as_it_is(noise):
         fit = evidence.weigh(np.zeros((24, 1)), np.full((24, 24), NEARNESS[True]))
         learnt.append(fit.noise)
     assert abs(np.median(learnt) / noise - 1.0) < 0.1
+
+
+@pytest.mark.parametrize(("batch", "whole"), [(32, {True}), (1, {False}), (0, {True, False})])
+def test_who_knows_how_many_tuples_a_runtime_moves_at_once_has_no_hypotheses_of_others(batch, whole) -> None:
+    drawn = draw(np.random.default_rng(7), 300, 2, 128, 1e-3, batch)
+    assert set((drawn.side < len(SIDES)).tolist()) == whole
 
 
 def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> None:

@@ -79,12 +79,28 @@ def test_tuples_that_are_shared_out_make_half_a_hop_each():
     assert sorted(loads.pops[loads.contenders == 1]) == pytest.approx([0.0, 0.5, 0.5])
 
 
-def test_a_split_cuts_batches_and_a_queue_makes_them_whole():
+def test_a_split_calls_with_a_tuple_at_a_time_and_a_queue_makes_batches_of_them_again():
     cut = loads_of(fan_in(), SHARES, frozenset())
     whole = loads_of(fan_in(), SHARES, frozenset({0, 1, 2}))
-    #    split, then a and b and join and sink with half batches each
-    assert cut.all_entries == pytest.approx(CALL * (1 + 2 + 2 + 2) / BATCH)
+    #    split, then a and b and join and sink with single tuples
+    assert cut.all_entries == pytest.approx(CALL * (1 / BATCH + 1 + 1 + 1))
     assert whole.all_entries == pytest.approx(CALL * (1 + 1 + 1 + 1) / BATCH)
+
+
+def test_a_join_gets_pieces_as_they_come_and_not_as_its_largest_ones():
+    half = loads_of(fan_in(), SHARES, frozenset({0}))  # a has batches, b single tuples; the join is locked
+    pieces = 0.5 / BATCH + 0.5
+    assert half.all_entries == pytest.approx(CALL * (1 / BATCH + pieces + pieces) + pieces)
+
+
+def test_a_filter_leaves_runs_of_neighbours():
+    graph = Graph("filtered", 128)
+    source, some, sink = graph.source("source"), graph.filter("some", 0.25), graph.sink("sink")
+    graph.connect(source, some)
+    graph.connect(some, sink)
+    loads = loads_of(flow_of(graph), [0.5, 0.25, 0.25], frozenset())
+    runs = 0.75 + 0.25 / BATCH  # for a tuple that passes: a run ends where the next one does not pass, or the batch does
+    assert loads.all_entries == pytest.approx(CALL * (1 / BATCH + 0.25 * runs))
 
 
 def test_the_work_of_all_regions_is_all_the_work():

@@ -15,15 +15,16 @@ from tests.saso.placement.small import parallel, pipeline, seen
 ALL, BUSIEST, LOCKED, SQUARES = range(4)
 
 
-def measured(layout, queued, work=None, push=0.0, take=0.0, lock=0.0, call=0.0, batch=32.0):
-    """One row, with the same price for all."""
+def measured(layout, queued, work=None, push=0.0, take=0.0, lock=0.0, call=0.0, batch=32.0, slow=0.0, besides=(0.0, 0.0, 0.0)):
+    """One row, with the same price for all; `besides`: of a push, of a way that is dealt to, and of a tuple there."""
     regions = Regions(layout)
     placement = np.zeros((1, regions.places), dtype=np.uint8)
     placement[0, list(queued)] = 1
     work = np.ones(layout.operators) if work is None else np.asarray(work, dtype=float)
     even = np.ones(regions.heads), np.ones(layout.operators)
     prices = np.array([float(push)]), np.array([float(take)]), np.array([[0.0, 0.0, *(lock * n for n in range(2, 20))]])
-    return regions.measure(placement, work, *even, *prices, call, batch)[0]
+    of_all = np.full(layout.operators, float(slow)), np.full(layout.operators, float(call))
+    return regions.measure(placement, work, *of_all, *even, *prices, besides, batch)[0]
 
 
 def test_without_queues_the_source_does_everything():
@@ -68,13 +69,56 @@ def test_what_is_called_behind_a_locked_operator_is_locked_with_it():
     assert measured(layout, [at["w0"], at["w1"], at["l"]])[LOCKED] == 1
 
 
-def test_a_split_cuts_batches_and_a_queue_makes_them_whole():
+def test_a_split_calls_with_a_tuple_at_a_time_and_a_queue_makes_batches_of_them_again():
     layout = seen(parallel([1] * 4))
     work = np.zeros(layout.operators)
-    cut = measured(layout, [], work=work, call=1.0)
-    whole = measured(layout, [4], work=work, call=1.0)  # the sink's queue
-    assert cut[ALL] == pytest.approx(1 + 1 + 4 * 0.25 * 4 + 4)
-    assert whole[ALL] == pytest.approx(1 + 1 + 4 * 0.25 * 4 + 1)
+    cut = measured(layout, [], work=work, call=32.0)
+    whole = measured(layout, [4], work=work, call=32.0)  # the sink's queue
+    branches = measured(layout, [0, 1, 2, 3], work=work, call=32.0)
+    assert cut[ALL] == pytest.approx(1 + 1 + 32 + 32)  # source, split, the works' tuples and the sink's, one by one
+    assert whole[ALL] == pytest.approx(1 + 1 + 32 + 1)
+    assert branches[ALL] == pytest.approx(1 + 1 + 1 + 1)
+
+
+def test_an_operator_gets_pieces_as_they_come_and_not_as_the_largest_of_them():
+    layout = seen(parallel([1] * 4))
+    one_queue = measured(layout, [0], work=np.zeros(layout.operators), call=32.0)
+    assert one_queue[ALL] == pytest.approx(1 + 1 + (0.25 + 0.75 * 32) + (0.25 + 0.75 * 32))
+
+
+def test_a_push_is_paid_for_by_the_piece_and_dealing_by_way_and_tuple():
+    layout = seen(parallel([1] * 4))
+    work = np.zeros(layout.operators)
+    queues = [0, 1, 2, 3]
+    assert measured(layout, queues, work=work, besides=(32.0, 0.0, 0.0))[ALL] == pytest.approx(4)  # 8 tuples a push
+    assert measured(layout, queues, work=work, besides=(0.0, 32.0, 0.0))[ALL] == pytest.approx(4)  # 4 ways a batch
+    assert measured(layout, queues, work=work, besides=(0.0, 0.0, 5.0))[ALL] == pytest.approx(5)
+    assert measured(layout, [], work=work, besides=(32.0, 0.0, 0.0))[ALL] == 0
+
+
+def test_more_ways_than_tuples_get_a_tuple_each():
+    layout = seen(parallel([1] * 64))
+    row = measured(layout, range(64), work=np.zeros(layout.operators), besides=(7.0, 0.0, 0.0))
+    assert row[ALL] == pytest.approx(7)
+
+
+def test_work_on_a_tuple_that_comes_alone_from_who_had_it_alone_waits_for_what_was_done_to_it():
+    layout = seen(parallel([1] * 4))
+    work = np.zeros(layout.operators)
+    assert measured(layout, [], work=work, slow=1.0)[ALL] == pytest.approx(
+        1
+    )  # the sink; a work before it has the next tuple at hand
+    assert measured(layout, [4], work=work, slow=1.0)[ALL] == 0
+    assert measured(layout, [], work=work, slow=1.0, batch=1.0)[ALL] == pytest.approx(3)  # all but the source
+
+
+def test_a_filter_leaves_runs_of_neighbours():
+    graph = Graph("filtered")
+    source, some, sink = graph.source("source"), graph.filter("some", 0.25), graph.sink("sink")
+    graph.connect(source, some)
+    graph.connect(some, sink)
+    row = measured(seen(graph), [], work=np.zeros(3), call=32.0)
+    assert row[ALL] == pytest.approx(1 + 1 + 0.25 * (0.75 * 32 + 0.25))
 
 
 def test_a_threaded_port_is_always_a_head():
