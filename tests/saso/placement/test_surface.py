@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elasticity import Bounds
+from harness.graph import Graph
 from harness.saso.placement.graphs import random_graph
 from harness.saso.placement.oracle import best_of
 from harness.saso.placement.world import Prices, World
@@ -68,6 +69,27 @@ def test_a_shared_sink_collapses_where_operators_are_cheap_and_tuples_come_one_b
     plain = surface(parallel([1] * 30), World("xeon", "streams-4.2", 88))
     before = list(range(30))  # the works, not the sink: it is called under a lock
     assert plain.throughput(before, 64) < plain.throughput(before, 4)
+
+
+@pytest.mark.parametrize(("depth", "flop"), [(1, 1), (10, 24)])
+def test_behind_a_split_calls_are_paid_for_tuple_by_tuple_and_work_on_the_same_one_waits(depth, flop):
+    graph = Graph("ways", 128)
+    source, split, sink = graph.source("source"), graph.split("split", 4), graph.sink("sink")
+    graph.connect(source, split)
+    for way in range(4):
+        last = split.output(way)
+        for number in range(depth):
+            work = graph.work(f"work{way}.{number}", flop)
+            graph.connect(last, work)
+            last = work
+        graph.connect(last, sink)
+    plain = surface(graph)
+    price, cost = plain.prices, plain.prices.cost
+    calls = (2 / 32 + depth) * cost["call_batch"] + cost["sink_batch"]  # source and split get batches
+    waits = (depth - 1) * price.flop * flop * (1 - 1 / price.overlap)
+    ways = cost["way_tuple"] + 4 / 32 * cost["way"]
+    expected = plain.work @ plain.layout.tuples + calls + waits + ways
+    assert 1e9 * plain.submitted / plain.throughput((), 1) == pytest.approx(expected, rel=0.05)
 
 
 def test_a_dedicated_thread_for_each_port_is_good_where_there_are_cpus_for_all():
