@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -17,6 +17,8 @@ from typing import IO
 TAIL_BYTES = 16_000_000  # of each output that is kept: its end
 
 PATIENCE_S = 5.0  # with processes that do not end although they were killed: one that waits for a broken disk may never do
+
+INTERRUPTING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -45,32 +47,60 @@ def run_session(
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as words:
         question.write(stdin.encode())
         question.seek(0)
-        process = subprocess.Popen(
-            list(argv),
-            cwd=directory,
-            env=dict(environment),
-            stdin=question,
-            stdout=log or output,
-            stderr=log or words,
-            start_new_session=True,
-        )
         timed_out = threading.Event()
 
         def give_up() -> None:
             timed_out.set()
             kill_session(process.pid)
 
-        # a timer and a wait without a limit: a wait with one would look every few milliseconds, on the CPUs that are measured
-        timer = threading.Timer(timeout_s, give_up)
-        timer.daemon = True
-        timer.start()
-        try:
-            process.wait()
-        finally:
+        def end() -> None:
             timer.cancel()
             kill_session(process.pid)
             process.wait()
+
+        with ExitStack() as ending:
+            with _interrupted_later():
+                process = subprocess.Popen(
+                    list(argv),
+                    cwd=directory,
+                    env=dict(environment),
+                    stdin=question,
+                    stdout=log or output,
+                    stderr=log or words,
+                    start_new_session=True,
+                )
+                # a timer and a wait without a limit: a wait with one would look every few milliseconds, on the CPUs that are
+                # measured
+                timer = threading.Timer(timeout_s, give_up)
+                timer.daemon = True
+                ending.callback(end)
+                timer.start()
+            process.wait()
         return Ended(process.returncode, timed_out.is_set() and process.returncode < 0, _tail(output), _tail(words))
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """What would interrupt us is held back to the end of the context: a process that starts runs before we know of it, and an
+    interruption in between would leave it behind. In other threads than the main one nothing interrupts, and nothing is done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
+    # not blocked: a blocked signal is blocked in what is started, too, while a handler of ours is not inherited. One that is
+    # ignored stays so (nohup)
+    usual = {number: signal.getsignal(number) for number in INTERRUPTING}
+    taken = {number: handler for number, handler in usual.items() if handler not in (signal.SIG_IGN, None)}
+    for number in taken:
+        signal.signal(number, lambda number, frame: held.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
+        if held:
+            signal.raise_signal(held[0])
 
 
 def kill_session(leader: int, patience_s: float = PATIENCE_S) -> None:

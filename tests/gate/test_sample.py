@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from harness.gate import session
 from harness.gate.cell import BENCHMARKS, Cell, Metric, Program
 from harness.gate.sample import Sample, of_benchmarks, of_record, take
 from harness.gate.tree import Tree
@@ -120,6 +126,39 @@ def test_whole_session_is_killed_at_the_end_or_when_time_is_up(tree: Tree, hangs
     assert sample.error == ("killed after 2 s without an answer" if hangs else None)
     assert sample.values == ({} if hangs else {"one": 4.0})
     assert not is_running(int((tree.directory / "pid").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("handler", ["interrupts", "is ignored"])
+def test_interruption_while_a_process_starts_waits_until_it_can_be_ended(tmp_path: Path, monkeypatch, handler: str) -> None:
+    """Already started, not yet known: there an interruption used to leave the process behind."""
+    started: list[subprocess.Popen] = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *words, **options) -> None:
+            super().__init__(*words, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGTERM)
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session.subprocess, "Popen", Interrupted)
+    ours = interrupt if handler == "interrupts" else signal.SIG_IGN
+    usual = signal.signal(signal.SIGTERM, ours)
+    try:
+        with pytest.raises(KeyboardInterrupt) if handler == "interrupts" else nullcontext():
+            session.run_session(["sleep", "600" if handler == "interrupts" else "0.01"], tmp_path, os.environ, 500.0)
+        assert signal.getsignal(signal.SIGTERM) is ours
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+        started[0].kill()
+    assert started[0].returncode == (-signal.SIGKILL if handler == "interrupts" else 0)
+
+
+def test_process_can_be_run_from_any_thread(tmp_path: Path) -> None:
+    """Where no handler can be set: Ctrl-C reaches the main thread alone."""
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(session.run_session, ["sh", "-c", "exit 3"], tmp_path, os.environ, 500.0).result().code == 3
 
 
 @pytest.mark.parametrize(
