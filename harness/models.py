@@ -18,7 +18,7 @@ from harness.errors import UserError
 from harness.graph import BALANCING, MAX_OPERATORS, MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, PortId, Threading
 
 DEFAULT_QUEUE_CAPACITY = 1000
-"""Tuples a queue holds, as in IBM Streams 4.2, unless all the queues together would pass `QUEUE_CACHE` or `QUEUE_MEMORY`."""
+"""Tuples a queue holds, as in IBM Streams 4.2, unless it would pass `QUEUE_BYTES`, or all would `QUEUE_CACHE` or `QUEUE_MEMORY`."""
 
 COPY_FLOP = 32
 """Work of an operator that takes about as long as to copy a tuple from memory that is not in a near cache."""
@@ -32,6 +32,13 @@ LEAST_QUEUE_CAPACITY = 64
 """Tuples that a scheduled queue holds at least, and of which it holds a multiple, when the capacity is not given: two batches,
 so that none is cut by the end of the ring. Measured on one CPU at cost 1, ns per hop of pipelines of 10, 100 and 1,000
 operators: 2.6, 2.0 and 2.5 with queues of 64; 2.7, 2.3 and 2.8 with 128; 3.3, 3.1 and about 6 with 1,000."""
+
+QUEUE_BYTES = 512 * 2**10
+"""Bytes of a scheduled queue, when the capacity is not given, rounded up to a multiple of `LEAST_QUEUE_CAPACITY` tuples: a
+large tuple is to be fetched from a near cache, and a drain is long enough with few of them."""
+
+THREADED_BYTES = 2 * QUEUE_BYTES
+"""The same of a queue with a thread of its own, which pays for each meeting of two threads with a switch."""
 
 QUEUE_MEMORY = 2 * 2**30
 """Bytes that the queues of a graph may take together when the capacity is not given. A guess, not tuned."""
@@ -52,7 +59,7 @@ class Dedicated:
     """A queue before every input port, and a thread for each of them."""
 
     name: ClassVar[str] = "dedicated"
-    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in memory
+    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples (`threaded_capacity`)
 
     def __post_init__(self) -> None:
         _check_capacity(self.queue_capacity)
@@ -64,7 +71,7 @@ class Dynamic:
 
     name: ClassVar[str] = "dynamic"
     threads: int | None = None  # scheduler threads, if elastic at the start; None: one for each CPU, if elastic the minimum
-    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in a cache
+    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples, or cheap work (`scheduled_capacity`)
     queued: str = "all"  # which of the scheduled ports have their queue: all, none, so many, a share, or their names (`Chosen`)
     elastic: bool = False  # whether a control law changes the number of threads while tuples flow (P17 §4.2)
     law: str = DEFAULT_LAW  # its name
@@ -94,7 +101,7 @@ class Multilevel:
     elastic: ClassVar[bool] = True
     queued: ClassVar[str] = "none"  # to begin with
     threads: int | None = None  # scheduler threads at the start; None: the minimum
-    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer if the queues would not fit in a cache
+    queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples, or cheap work (`scheduled_capacity`)
     law: str = DEFAULT_LAW  # its name, one of `harness.elasticity.multilevel`
     law_settings: tuple[tuple[str, object], ...] = ()  # as of dynamic, and so the levels
     minimum: int | None = None
@@ -181,6 +188,21 @@ _CALLED = PortQueue(Queue.CALLED)
 ON_SUBMITTER = BALANCING | {"split"}
 """Kinds that run on the thread that submits to them: all they do is choose a way. One that shares tuples out among buffers also
 waits where all are full, and shall hold up whoever sends to it, as any full queue does, not one more thread."""
+
+
+def scheduled_capacity(queues: int, stride: int, cheap: bool) -> int:
+    """Tuples that each of so many scheduled queues holds when nobody says it.
+
+    `stride`: of a slot [bytes]; `cheap`: whether all operators cost less than `COPY_FLOP`.
+    """
+    alone = -(-QUEUE_BYTES // (stride * LEAST_QUEUE_CAPACITY)) * LEAST_QUEUE_CAPACITY
+    together = (QUEUE_CACHE if cheap else QUEUE_MEMORY) // (queues * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
+    return max(LEAST_QUEUE_CAPACITY, min(DEFAULT_QUEUE_CAPACITY, alone, together))
+
+
+def threaded_capacity(stride: int) -> int:
+    """The same of a queue with a thread of its own."""
+    return max(LEAST_QUEUE_CAPACITY, min(DEFAULT_QUEUE_CAPACITY, THREADED_BYTES // stride))
 
 
 def port_queues(graph: Graph, model: Model) -> list[PortQueue]:

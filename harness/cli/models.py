@@ -38,7 +38,10 @@ OPTIONS: dict[str, Option] = {
         "scheduler threads, if elastic to begin with",
     ),
     "queue_capacity": Option(
-        f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many", "tuples", f"1 .. {MAX_QUEUE_CAPACITY}", "what a queue holds"
+        f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many or tuples large",
+        "tuples",
+        f"1 .. {MAX_QUEUE_CAPACITY}",
+        "what a queue holds",
     ),
     "elastic": Option("no", "", "", "a law changes the threads while tuples flow"),
     "queued": Option("all", "ports", "all, none, 7, 30%, names", "which scheduled ports have queues"),

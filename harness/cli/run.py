@@ -125,7 +125,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--queue-capacity",
         type=whole(1, MAX_QUEUE_CAPACITY),
         metavar="N",
-        help="tuples a queue holds, of all models but manual (default: 1000, fewer where queues are many)",
+        help="tuples a queue holds, of all models but manual (default: 1000, fewer where queues are many or tuples large)",
     )
     add_place_arguments(parser)
     parser.add_argument(

@@ -42,9 +42,6 @@ from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, MAX_THREADS, USERS
 from harness.models import (
     COPY_FLOP,
-    DEFAULT_QUEUE_CAPACITY,
-    LEAST_QUEUE_CAPACITY,
-    QUEUE_CACHE,
     QUEUE_MEMORY,
     Queue,
     allowed_cpus,
@@ -52,6 +49,8 @@ from harness.models import (
     least_threads,
     pool_of,
     port_queues,
+    scheduled_capacity,
+    threaded_capacity,
 )
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
 from harness.runtime.states import MAX_BATCH, most_at_once
@@ -154,11 +153,9 @@ cdef class Plan:
             return
         most = max(2, QUEUE_MEMORY // (max(threaded + scheduled, 1) * stride))
         if threaded:
-            self.threaded_capacity = min(DEFAULT_QUEUE_CAPACITY, most)
+            self.threaded_capacity = min(threaded_capacity(stride), most)
         if scheduled:
-            cache = QUEUE_CACHE if all(map(_is_cheap, self.operators)) else QUEUE_MEMORY
-            fitting = cache // (scheduled * stride) // LEAST_QUEUE_CAPACITY * LEAST_QUEUE_CAPACITY
-            self.capacity = min(DEFAULT_QUEUE_CAPACITY, max(LEAST_QUEUE_CAPACITY, fitting), most)
+            self.capacity = min(scheduled_capacity(scheduled, stride, all(map(_is_cheap, self.operators))), most)
         if self.capacity == 0:
             self.capacity = self.threaded_capacity
         self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride

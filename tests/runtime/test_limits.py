@@ -30,16 +30,23 @@ def test_payloads_from_nothing_to_a_mebibyte(model: Model, payload: int) -> None
     assert totals.correct and totals.received == 200
 
 
-def test_queues_are_by_default_as_long_as_a_cache_holds_all_of_them_and_memory_allows() -> None:
-    """Scheduled queues hold a multiple of 64 tuples; those with a thread of their own hold 1,000."""
+def test_queues_are_by_default_as_long_as_caches_and_memory_allow() -> None:
+    """Scheduled queues hold a multiple of 64 tuples, those with a thread of their own 1,000; of large tuples fewer."""
 
-    def capacity(operators: int, payload: int, model: Model) -> int:
-        return open_engine(pipeline(operators, payload=payload), model).queue_capacity
+    def capacity(operators: int, payload: int, model: Model, cost: int = 1) -> int:
+        return open_engine(pipeline(operators, payload=payload, cost=cost), model).queue_capacity
 
     assert capacity(1, 0, Dynamic(1)) == 1000
     assert capacity(10, 96, Dynamic(1)) == 320
     assert capacity(1000, 96, Dynamic(1)) == 64
     assert capacity(1000, 96, Dedicated()) == 1000
+    assert capacity(1000, 128, Dynamic(1), cost=100) == 1000
+    assert capacity(10, 1024, Dynamic(1), cost=100) == 512
+    assert capacity(10, 4096, Dynamic(1), cost=100) == 128
+    assert capacity(10, 16384, Dynamic(1), cost=100) == 64
+    assert capacity(10, 1024, Dedicated()) == 963
+    assert capacity(10, 4096, Dedicated()) == 252
+    assert capacity(10, 16384, Dedicated()) == 64
     assert capacity(100, 2**20, Dynamic(1)) == 20
     assert capacity(100, 2**20, Dedicated()) == 20
 

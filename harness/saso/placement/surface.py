@@ -26,7 +26,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from harness.elasticity.multilevel import Layout
-from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY
+from harness.models import COPY_FLOP
 from harness.saso.placement.regions import Regions
 from harness.saso.placement.world import HEADER, Array, Prices, World
 
@@ -68,6 +68,7 @@ class Surface:
         self._sharp = draw.uniform(*SHARPNESS)
         self._bytes = layout.payload + HEADER
         self._capacity = self.prices.capacity(self.places, self._bytes, bool(np.max(flop, initial=0.0) < COPY_FLOP))
+        self._threaded_capacity = self.prices.threaded_capacity(self._bytes)
         self._own = len(layout.sources) + self.regions.heads - self.places  # threads besides the scheduler's
         self._pushed = np.zeros(self.places)
         for link in layout.links:
@@ -141,7 +142,7 @@ class Surface:
         """What `Regions.measure` says, at the prices of these placements; and the time for memory [ns a source tuple]."""
         prices, cost, batch = self.prices, self.prices.cost, self.prices.batch
         each = np.maximum(queues, 1)
-        capacity = DEFAULT_QUEUE_CAPACITY if dedicated else self._capacity
+        capacity = self._threaded_capacity if dedicated else self._capacity
         footprint = np.maximum(1.0, queues * capacity * float(self._bytes))
         remote = prices.remote(busy)
         write = prices.bandwidth(footprint, np.minimum(np.maximum(busy, 1.0), each))
@@ -167,7 +168,7 @@ class Surface:
         prices, cost = self.prices, self.prices.cost
         if dedicated:  # threads outnumber CPUs and take turns; or they do not and wait for neighbours that are as fast
             each = np.where(workers > self.world.cpus, prices.switch_ns, prices.wake_ns)
-            return each / (DEFAULT_QUEUE_CAPACITY / 4.0)
+            return each / (self._threaded_capacity / 4.0)
         room = max(1.0, self._capacity / 2.0 - prices.batch)
         waiting = 1.0 - np.exp(-0.5 * np.maximum(0.0, queues / np.maximum(1.0, workers - self._own) - 0.5))
         length = prices.batch + room * waiting

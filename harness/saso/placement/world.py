@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.machine import Machine, load_machine
-from harness.models import COPY_FLOP, DEFAULT_QUEUE_CAPACITY, LEAST_QUEUE_CAPACITY, QUEUE_CACHE
+from harness.models import COPY_FLOP, scheduled_capacity, threaded_capacity
 from harness.software import Software, load_software
 
 Array = npt.NDArray[np.float64]
@@ -87,11 +87,12 @@ class Prices:
         return np.where(flop < COPY_FLOP, self.overlap, 1.0)
 
     def capacity(self, places: int, stride: int, cheap: bool) -> int:
-        """Tuples a queue holds, by the rule of `models`: fewer where all are cheap and the queues would leave the cache."""
-        if self.software["how.queue_capacity"] is not None:
-            return int(self.software["how.queue_capacity"])
-        fits = QUEUE_CACHE // max(1, places * stride)
-        return max(LEAST_QUEUE_CAPACITY, min(DEFAULT_QUEUE_CAPACITY, fits)) if cheap else DEFAULT_QUEUE_CAPACITY
+        """Tuples a scheduled queue holds, as the software has it or by the rule of `models`."""
+        return int(self.software["how.queue_capacity"] or scheduled_capacity(max(1, places), stride, cheap))
+
+    def threaded_capacity(self, stride: int) -> int:
+        """The same of a queue with a thread of its own."""
+        return int(self.software["how.queue_capacity"] or threaded_capacity(stride))
 
     def clock(self, busy: Array) -> Array:
         """Of a core, relative to one that is busy alone."""
