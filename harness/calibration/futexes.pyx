@@ -10,6 +10,9 @@ from libcpp.vector cimport vector
 
 
 cdef extern from "futexes.hpp" namespace "millrace" nogil:
+    cppclass Rings:
+        double turn_ns
+        double call_ns
     cppclass Switching:
         double call_ns
         double switches_a_call
@@ -23,7 +26,7 @@ cdef extern from "futexes.hpp" namespace "millrace" nogil:
     double wake_nobody_ns(uint32_t calls) noexcept
     double yield_ns(uint32_t calls) noexcept
     double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept
-    double hand_over_ns(int cpu, int threads, uint32_t rounds) noexcept
+    Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bint elsewhere) noexcept
     Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
     Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
     Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bint takes) noexcept
@@ -54,12 +57,26 @@ def timer_slack(uint32_t sleeps, double sleep_s):
     return slack
 
 
-def hand_over(int cpu, int threads, uint32_t rounds):
-    """From one of `threads` on a CPU to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch."""
-    cdef double ns
+def hand_over(vector[int] cpus, int threads, uint32_t rounds):
+    """From one of `threads` on a CPU to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch.
+
+    On several CPUs at the same time, which so get into each other's way as in one process.
+    """
+    cdef Rings found
     with nogil:
-        ns = hand_over_ns(cpu, threads, rounds)
-    return checked(ns)
+        found = rings_ns(cpus.data(), <int> cpus.size(), threads, rounds, 0, False)
+    return checked(found.turn_ns)
+
+
+def hand_over_and_tell(vector[int] cpus, int threads, uint32_t rounds, uint32_t every, bint elsewhere):
+    """The same; in every so many rounds each thread wakes another one, too, which sleeps again: on its CPU, or on the next one.
+
+    (from one thread to the next, the call by which it wakes that other one).
+    """
+    cdef Rings found
+    with nogil:
+        found = rings_ns(cpus.data(), <int> cpus.size(), threads, rounds, every, elsewhere)
+    return checked(found.turn_ns), found.call_ns
 
 
 def yield_to_other(int cpu, uint32_t calls):

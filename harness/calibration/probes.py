@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import psutil
 
@@ -33,6 +34,9 @@ TRIES = 3
 
 CROWD = 16
 """Threads that take turns on a CPU: from four on it takes as long as with many."""
+
+TELLS = 4
+"""Rounds of a crowd until each of its threads tells another one something: about as often as some shared thing is asked for."""
 
 OFTEN = 0.5
 """Share of yields to another thread that switch to it, at least: where they are fewer, a yield is something else."""
@@ -235,8 +239,10 @@ def system(setting: Setting) -> Values:
     yield_ns = least(futexes.yield_to_nobody, calls)
     yields = [futexes.yield_to_other(cpu, rounds) for _ in range(TRIES)]
     switches = [(call_ns - yield_ns) / share for call_ns, share in yields if share > OFTEN]
-    hand_over_ns = least(futexes.hand_over, cpu, 2, rounds)
-    crowd_ns = least(futexes.hand_over, cpu, CROWD, max(1, rounds // CROWD))
+    near = setting.host.nearest()
+    hand_over_ns = least(futexes.hand_over, [cpu], 2, rounds)
+    # on two CPUs at once, as threads of a graph are: of a crowd's process the system keeps some lines for all CPUs
+    crowd_ns = least(futexes.hand_over, near[1] if near else [cpu], CROWD, max(1, rounds // CROWD))
     near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
     values = {
         "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
@@ -301,7 +307,19 @@ def _interrupts(setting: Setting, woken_ns: float) -> Values:
         "os.wake_elsewhere_us": queued_ns / 1000,
         "os.preempt_us": taken_ns / 1000,
         "os.interrupt_us": max(LEAST, (lost_ns - woken_ns) / 1000),
+        "os.woken_elsewhere_us": max(LEAST, median(_woken_elsewhere_ns(setting, pair) for _ in range(TRIES)) / 1000),
     }
+
+
+def _woken_elsewhere_ns(setting: Setting, pair: Sequence[int]) -> float:
+    """What a switch to a thread takes its CPU more if it was woken from the other one, of two that both switch all the time.
+
+    What the waker pays, of more, is `os.wake_elsewhere_us`.
+    """
+    rounds = max(TELLS, setting.times(4000) // CROWD)
+    here_ns, here_call_ns = futexes.hand_over_and_tell(pair, CROWD, rounds, TELLS, elsewhere=False)
+    there_ns, there_call_ns = futexes.hand_over_and_tell(pair, CROWD, rounds, TELLS, elsewhere=True)
+    return TELLS * (there_ns - here_ns) - (there_call_ns - here_call_ns)
 
 
 def _wakes(setting: Setting) -> Values:

@@ -66,6 +66,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.wakeup_granularity = us("sched_wakeup_granularity")
     to.base_slice = ps(1e3 * machine.get("os.sched_base_slice_us", 0))
     to.wake_elsewhere = ps(1e3 * machine.get("os.wake_elsewhere_us", machine["os.wake_queued_us"]))
+    to.woken_elsewhere = ps(1e3 * machine.get("os.woken_elsewhere_us", 0.0))
     to.preempt, to.interrupt = ps(1e3 * machine.get("os.preempt_us", 0)), ps(1e3 * machine.get("os.interrupt_us", 0))
     to.switch_time, to.wake, to.wake_caller, to.sleep = us("switch"), us("wake"), us("wake_caller"), us("sleep")
     to.wake_queued, to.migration_cost = us("wake_queued"), us("sched_migration_cost")

@@ -151,7 +151,7 @@ def test_two_cores_show_wake_ups_and_what_idle_states_add():
     found = system(Setting(machine((0, 0, 0), (0, 0, 1)).host, EFFORT, {"deep": 100.0}))
     check(found)
     assert {"os.wake_us", "os.wake_caller_us", "os.idle_exit_us.deep"} <= set(found)
-    assert {"os.wake_elsewhere_us", "os.preempt_us", "os.interrupt_us"} <= set(found)
+    assert {"os.wake_elsewhere_us", "os.woken_elsewhere_us", "os.preempt_us", "os.interrupt_us"} <= set(found)
 
 
 def test_what_a_thread_asks_of_eevdf_is_read_where_the_kernel_tells_it(tmp_path):

@@ -291,8 +291,12 @@ def test_with_eevdf_a_woken_thread_follows_its_waker_if_no_more_is_to_do_there()
 def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the_profile_has_one(
     scheduler: dict[str, float], told: bool
 ) -> None:
-    """The waker pays what it pays to wake an idle CPU, and the woken thread runs after the time of a preemption."""
-    constants = {"os.balance_ms": 0} | ({"os.preempt_us": 12.0, "os.interrupt_us": 7.0} if told else {})
+    """The waker pays what it pays to wake an idle CPU, and the woken thread runs after the time of a preemption.
+
+    Without an interrupt the CPU pays when it switches to a thread that it had not heard of.
+    """
+    constants = {"os.balance_ms": 0, "os.woken_elsewhere_us": 3.0}
+    constants |= {"os.preempt_us": 12.0, "os.interrupt_us": 7.0} if told else {}
     machine = machine_of(2, **scheduler, **constants)
     bench = Bench(machine, 4)
     waker, sleeper = bench.wake(at=101 * MILLISECOND), bench.wait()  # not at a tick
@@ -304,9 +308,19 @@ def test_a_thread_that_is_to_give_its_cpu_away_is_told_by_an_interrupt_where_the
     took = (bench.ended(sleeper) - bench.began(waker)) / MICROSECOND
     refill = min(16 * machine["os.refill_us_per_kib"], machine["os.refill_us_max"])
     assert paid == pytest.approx(machine["os.wake_caller_us" if told else "os.wake_queued_us"], rel=0.01)
-    least = machine["os.switch_us"] + refill + (7.0 if told else 0.0)
+    least = machine["os.switch_us"] + refill + (7.0 if told else 3.0)
     most = least + (1.25 * (12.0 - 7.0 - machine["os.switch_us"]) if told else 0.0) + 1.01  # and a step of who has the CPU
     assert least <= took <= most
+
+
+def test_a_thread_that_was_woken_on_the_cpu_that_it_waits_for_is_no_news_there() -> None:
+    def took(**constants: float) -> float:
+        bench = Bench(machine_of(1, **EEVDF, **constants), 2)
+        waker, sleeper = bench.wake(at=101 * MILLISECOND), bench.wait()
+        bench.run(SECOND)
+        return bench.ended(sleeper) - bench.began(waker)
+
+    assert took(**{"os.woken_elsewhere_us": 3.0}) == took()
 
 
 def test_an_interrupt_takes_its_time_also_if_nobody_waits_for_the_cpu_any_more() -> None:

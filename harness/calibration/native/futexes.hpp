@@ -65,28 +65,56 @@ inline double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept {
 
 // -- threads on one CPU ---------------------------------------------------------------------------------------------------------------
 
-// ns from one of so many threads to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch.
-inline double hand_over_ns(int cpu, int threads, uint32_t rounds) noexcept {
+struct Rings {
+  double turn_ns;  // from one thread to the next: a wake, a sleep and a switch
+  double call_ns;  // by which a thread wakes its companion
+};
+
+// A ring of so many threads on each of the CPUs, at the same time: each thread wakes the next one and goes to sleep. Every so many rounds (0: never)
+// it wakes a companion, too, which has nothing to do and sleeps again, on the same CPU or `elsewhere`, on the next one.
+inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bool elsewhere) noexcept {
   struct alignas(128) Turn {
     Futex rounds{0};
+    alignas(64) Futex told{0};
   };
-  const std::vector<int> seats(static_cast<size_t>(threads), cpu);
-  const std::unique_ptr<Turn[]> turns(new Turn[static_cast<size_t>(threads)]);
-  turns[0].rounds.store(1, std::memory_order_relaxed);
-  double ns = 0.0;
-  const int error = together(seats.data(), threads, [&](int i) {
+  constexpr uint32_t over = ~0u;
+  const int runners = count * threads, all = every > 0 ? 2 * runners : runners;
+  std::vector<int> seats;
+  for (int i = 0; i < all; ++i) seats.push_back(cpus[(i % runners / threads + (i >= runners && elsewhere)) % count]);
+  const std::unique_ptr<Turn[]> turns(new Turn[static_cast<size_t>(runners)]);
+  for (int first = 0; first < runners; first += threads) turns[static_cast<size_t>(first)].rounds.store(1, std::memory_order_relaxed);
+  std::vector<std::vector<int64_t>> calls(static_cast<size_t>(runners));
+  std::atomic<int64_t> ns{0};  // of all rings
+  const int error = together(seats.data(), all, [&](int i) {
     be_of_the_batch_kind();
-    Futex& mine = turns[static_cast<size_t>(i)].rounds;
-    Futex& next = turns[static_cast<size_t>((i + 1) % threads)].rounds;
+    Turn& mine = turns[static_cast<size_t>(i % runners)];
+    if (i >= runners) {  // a companion
+      for (uint32_t seen = 0; seen != over; seen = mine.told.load(std::memory_order_acquire)) futex_sleep(mine.told, seen);
+      return;
+    }
+    const int place = i % threads;
+    Futex& next = turns[static_cast<size_t>(i - place + (place + 1) % threads)].rounds;
     const int64_t begin = now_ns();
     for (uint32_t round = 1; round <= rounds; ++round) {
-      while (mine.load(std::memory_order_acquire) != round) futex_sleep(mine, round - 1);
-      next.store(i + 1 == threads ? round + 1 : round, std::memory_order_release);
+      while (mine.rounds.load(std::memory_order_acquire) != round) futex_sleep(mine.rounds, round - 1);
+      next.store(place + 1 == threads ? round + 1 : round, std::memory_order_release);
       futex_wake(next);
+      if (every == 0 || round % every > 0) continue;
+      mine.told.store(round, std::memory_order_release);
+      const int64_t before = now_ns();
+      futex_wake(mine.told);
+      calls[static_cast<size_t>(i)].push_back(now_ns() - before);
     }
-    if (i == 0) ns = static_cast<double>(now_ns() - begin) / (static_cast<double>(threads) * rounds);
+    if (place == 0) ns.fetch_add(now_ns() - begin, std::memory_order_relaxed);
+    mine.told.store(over, std::memory_order_release);
+    futex_wake(mine.told);
   });
-  return error == 0 ? ns : -error;
+  if (error != 0) return {-static_cast<double>(error), 0.0};
+  std::vector<int64_t> times;
+  for (const std::vector<int64_t>& some : calls) times.insert(times.end(), some.begin(), some.end());
+  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return {static_cast<double>(ns.load()) / (static_cast<double>(runners) * rounds), times.empty() ? 0.0 : static_cast<double>(*middle)};
 }
 
 struct Switching {

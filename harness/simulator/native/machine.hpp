@@ -62,8 +62,9 @@ struct Machine {
   uint64_t evicted_fetch_kib[DISTANCES] = {}, evicted_store_kib[DISTANCES] = {};
   int64_t evicted_overlap_kib[DISTANCES] = {};
   Time sched_latency = 0, min_granularity = 0, wakeup_granularity = 0, migration_cost = 0;
-  Time base_slice = 0;                                  // of EEVDF; 0: the kernel has CFS
-  Time wake_elsewhere = 0, preempt = 0, interrupt = 0;  // 0: telling a busy CPU takes no time
+  Time base_slice = 0;                           // of EEVDF; 0: the kernel has CFS
+  Time wake_elsewhere = 0, woken_elsewhere = 0;  // by the waker, and by the CPU that its thread waits for
+  Time preempt = 0, interrupt = 0;               // 0: telling a busy CPU takes no time
   Time switch_time = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, yield = 0, timer_slack = 0;
   Time tick = 0;
   uint32_t idle_search = 1;  // [%], 1: wake-ups always look for an idle CPU

@@ -184,7 +184,7 @@ class System {
       change_runnable(thread, cpu, 1);
       cpu.wake(machine_, thread, now);
       one_more_waits();
-      return preempt(cpu, thread, from, later);
+      return waits_after(cpu, thread, from, later);
     }
     const uint32_t target = choose(thread, from);
     RunQueue& cpu = cpus_[target];
@@ -199,7 +199,7 @@ class System {
       return true;
     }
     enqueue(cpu, thread);
-    return preempt(cpu, thread, from, later);
+    return waits_after(cpu, thread, from, later);
   }
 
   // -- for the engine ------------------------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ class System {
       Thread* thread = steal(number);
       if (thread == nullptr) break;
       cpu.admit(machine_, *thread, now);
-      occupy(cpu, *thread, number, calling(cpu) + machine_.switch_time + machine_.refill, 0);
+      occupy(cpu, *thread, number, calling(cpu) + changing_to(*thread), 0);
     }
   }
 
@@ -285,6 +285,18 @@ class System {
     return told;
   }
 
+  // The same, where the thread waits for the CPU from now on. If it has not to be told it learns of the thread when it switches to it.
+  bool waits_after(RunQueue& cpu, Thread& thread, uint32_t from, Time later) noexcept {
+    const bool told = preempt(cpu, thread, from, later);
+    thread.woken_afar = !told && from != thread.cpu;
+    return told;
+  }
+  // What it takes a CPU to change to the thread.
+  Time changing_to(Thread& thread) const noexcept {
+    const bool afar = std::exchange(thread.woken_afar, false);
+    return machine_.switch_time + machine_.refill + (afar ? machine_.woken_elsewhere : 0);
+  }
+
   Time until(Time then) const noexcept { return then > now ? then - now : 0; }
   // What the call by which the last thread there went to sleep still takes.
   Time calling(const RunQueue& cpu) const noexcept { return until(cpu.idle_since); }
@@ -328,7 +340,7 @@ class System {
       cpu.idle_since = now + call;
       return;
     }
-    const Time changing = machine_.switch_time + machine_.refill;
+    const Time changing = changing_to(*next);
     give(cpu, *next, number, call + interrupt + changing, charged(changing));
   }
   // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is nobody's CPU time, nor is a call once more

@@ -50,6 +50,7 @@ struct Thread {
   State state = NEW;
   bool spinning = false;                     // looks at something all the time, until its event or until it is told (hasten)
   bool lingers = false;                      // asleep, and still in its CPU's run queue (EEVDF)
+  bool woken_afar = false;                   // from another CPU than the one that it waits for
   uint64_t fp = 0, mixed = 0, waiting = 0;   // time that it has spent and that has not passed yet, by sort (machine.hpp)
   int64_t vruntime = 0;                      // relative to its CPU's
   int64_t deadline = 0, lag = 0;             // EEVDF: of its request; what it was owed when it left a run queue
