@@ -18,7 +18,7 @@ from harness.errors import UserError
 from harness.graph import BALANCING, MAX_OPERATORS, MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, PortId, Threading
 
 DEFAULT_QUEUE_CAPACITY = 1000
-"""Tuples a queue holds, as in IBM Streams 4.2, unless it would pass `QUEUE_BYTES`, or all would `QUEUE_CACHE` or `QUEUE_MEMORY`."""
+"""Tuples a queue holds, as in IBM Streams 4.2, unless that would pass `QUEUE_BYTES`, `QUEUE_CACHE` or `QUEUE_MEMORY`."""
 
 COPY_FLOP = 32
 """Work of an operator that takes about as long as to copy a tuple from memory that is not in a near cache."""
