@@ -38,7 +38,7 @@ OPTIONS: dict[str, Option] = {
         "scheduler threads, if elastic to begin with",
     ),
     "queue_capacity": Option(
-        f"{DEFAULT_QUEUE_CAPACITY}, fewer where queues are many or tuples large",
+        f"at most {DEFAULT_QUEUE_CAPACITY}",
         "tuples",
         f"1 .. {MAX_QUEUE_CAPACITY}",
         "what a queue holds",

@@ -403,7 +403,7 @@ class _Picture:
     def _holds(self) -> str:
         """What the queues hold, in words."""
         given = {queue.capacity for queue in self.queues.values()}
-        by_default = f"{DEFAULT_QUEUE_CAPACITY:,}, fewer where queues are many or tuples large"
+        by_default = f"up to {DEFAULT_QUEUE_CAPACITY:,}"
         known = sorted(capacity for capacity in given if capacity is not None)
         words = ([by_default] if None in given else []) + [f"{capacity:,}" for capacity in known]
         return " or ".join(words) if len(words) <= 3 else f"from {known[0]:,} to {known[-1]:,}"

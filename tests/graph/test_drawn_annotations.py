@@ -62,7 +62,7 @@ def test_the_heading_counts_what_annotations_add(monkeypatch, model, told):
     monkeypatch.setattr("harness.models.allowed_cpus", lambda: 5)
     drawn = [text.get_text() for text in figure(annotated(), model).axes[0].texts]
     assert told in drawn
-    assert "queue before an input port; tuples it holds: 1,000, fewer where queues are many or 50" in drawn
+    assert "queue before an input port; tuples it holds: up to 1,000 or 50" in drawn
     assert "t2 and on: a thread for each threaded port" in drawn
 
 

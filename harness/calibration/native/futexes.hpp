@@ -63,7 +63,7 @@ inline double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept {
   return late(0) - sharp;  // 0: the default again
 }
 
-// -- threads on one CPU ---------------------------------------------------------------------------------------------------------------
+// -- threads that take turns on a CPU -------------------------------------------------------------------------------------------------
 
 struct Rings {
   double turn_ns;  // from one thread to the next: a wake, a sleep and a switch
