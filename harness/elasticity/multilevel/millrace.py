@@ -42,7 +42,7 @@ from harness.elasticity.multilevel.regions import Vector
 from harness.elasticity.multilevel.watch import Watch
 from harness.elasticity.multilevel.work_shares import MOVED_SHARE, WorkShares, elsewhere
 
-TIRES = 6.0  # looks after which the next one has to promise twice as much
+TIRES = 5.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has gone to settle
 ENOUGH = 0.02  # of throughput that fewer threads may bring less: with the truth known, 2 % spoilt no scenario and 3 % did
 TRIMS = 6  # looks at fewer threads: a guess, not tuned
