@@ -35,7 +35,8 @@ operators: 2.6, 2.0 and 2.5 with queues of 64; 2.7, 2.3 and 2.8 with 128; 3.3, 3
 
 QUEUE_BYTES = 512 * 2**10
 """Bytes of a scheduled queue, when the capacity is not given, rounded up to a multiple of `LEAST_QUEUE_CAPACITY` tuples: a
-large tuple is to be fetched from a near cache, and a drain is long enough with few of them."""
+large tuple is to be fetched from a near cache, and a drain is long enough with few of them. docs/design.md has what
+it brings."""
 
 THREADED_BYTES = 2 * QUEUE_BYTES
 """The same of a queue with a thread of its own, which pays for each meeting of two threads with a switch."""

@@ -135,6 +135,13 @@ def test_a_world_has_the_cpus_asked_for(world):
     assert prices.power(np.array([4.0 * world.cpus]), 0.0)[0] < power[-1]
 
 
+def test_queues_hold_as_many_tuples_as_those_of_the_software_do():
+    """Ours fewer of 4 KiB, with a header of 64 bytes; IBM Streams 1,000 of any size."""
+    ours, theirs = (Prices(World("xeon", cpus=16, software=software)) for software in ("millrace", "streams-4.2"))
+    assert (ours.capacity(10, 4160, cheap=False), ours.threaded_capacity(4160)) == (128, 252)
+    assert (theirs.capacity(10, 4160, cheap=False), theirs.threaded_capacity(4160)) == (1000, 1000)
+
+
 def test_hardware_threads_of_a_core_bring_less_than_cores():
     power = Prices(World("xeon", cpus=16, smt=2)).power(np.array([8.0, 16.0]), 0.0)
     assert 1.0 < power[1] / power[0] < 1.4
