@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def describe(
         "cpus_allowed": len(allowed_cpu_numbers()),
         "cpus_online": os.cpu_count() or 1,
         "governor": governor(root),
+        "huge_pages": huge_pages(root),
         "cgroup_quota_cpus": quota_cpus(root),
         "throttled_us": disturbance.throttled_us,
         "steal_share": disturbance.steal_share,
@@ -89,6 +91,12 @@ def governor(root: Path = ROOT) -> str | None:
     cpus = root / "sys/devices/system/cpu"
     texts = (read_text(cpus / f"cpu{number}/cpufreq/scaling_governor") for number in allowed_cpu_numbers())
     return ",".join(sorted({text for text in texts if text})) or None
+
+
+def huge_pages(root: Path = ROOT) -> str | None:
+    """When the system gives memory in huge pages: `always`, `madvise`, which queues ask for, or `never`; None if there is nothing to see."""
+    chosen = re.search(r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or "")
+    return chosen[1] if chosen else None
 
 
 def _runtime(calibrate: bool) -> tuple[str, str, float | None]:

@@ -10,7 +10,7 @@ from harness import cpu
 from harness.cgroup import quota_cpus, throttled_us
 from harness.cpu import Reading, allowed_cpu_numbers
 from harness.measurement.cpu_use import Disturbance
-from harness.measurement.host import cpu_model, describe, fitness_warnings, governor
+from harness.measurement.host import cpu_model, describe, fitness_warnings, governor, huge_pages
 
 
 @pytest.fixture
@@ -40,9 +40,16 @@ def test_a_cpu_is_named_as_well_as_its_system_can(host, cpuinfo, model):
     assert cpu_model(host(**{"proc|cpuinfo": cpuinfo})) == model
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"), [("always [madvise] never\n", "madvise"), ("always madvise [never]\n", "never"), ("", None), ("odd", None)]
+)
+def test_which_pages_queues_may_get_is_told(host, setting, told):
+    assert huge_pages(host(**{"sys|kernel|mm|transparent_hugepage|enabled": setting})) == told
+
+
 def test_where_nothing_is_told_there_are_nulls_and_no_warnings(tmp_path, runtime):
     report = describe(root=tmp_path)
-    unknown = ("governor", "cgroup_quota_cpus", "throttled_us", "steal_share", "load_of_others", "ns_per_flop")
+    unknown = ("governor", "huge_pages", "cgroup_quota_cpus", "throttled_us", "steal_share", "load_of_others", "ns_per_flop")
     assert all(report[name] is None for name in unknown)
     assert report["cpu_model"]
     assert (report["host_fit"], report["host_warnings"]) == (True, [])

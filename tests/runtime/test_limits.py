@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import psutil
 import pytest
 
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.measurement.host import huge_pages
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline, run_to_end
 
@@ -97,6 +100,29 @@ def test_memory_is_taken_only_as_queues_fill_and_never_beyond_them() -> None:
     engine.sample(0.5)
     engine.stop(drain=False, timeout_s=10.0)
     assert process.memory_info().rss - before < 1.2 * 2001 * 1024 * 128 + 60 * 2**20
+
+
+@pytest.mark.skipif(huge_pages() is None, reason="the system has no huge pages")
+@pytest.mark.parametrize(("operators", "asks"), [(100, True), (10_000, False)])
+def test_queues_ask_for_large_pages_unless_they_are_very_many(operators: int, asks: bool) -> None:
+    """12 MiB and 1.2 GiB; of the latter one page would take in the beginnings of 16 queues, whatever is in them."""
+    before = asking_bytes()
+    engine = open_engine(pipeline(operators), Dynamic(1, queue_capacity=1024))
+    asked = asking_bytes() - before
+    del engine
+    assert (asked >= operators * 1024 * 128) if asks else (asked < 2**20)
+
+
+def asking_bytes() -> int:
+    """Memory of this process that asks for huge pages [bytes] (`hg` in proc(5), smaps)."""
+    found, size = 0, 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if name == "Size":
+            size = int(rest.split()[0])
+        elif name == "VmFlags" and "hg" in rest.split():
+            found += size
+    return 1024 * found
 
 
 @pytest.mark.parametrize(("stages", "checked"), [(20, True), (21, False)])
