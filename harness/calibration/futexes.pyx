@@ -26,7 +26,7 @@ cdef extern from "futexes.hpp" namespace "millrace" nogil:
     double wake_nobody_ns(uint32_t calls) noexcept
     double yield_ns(uint32_t calls) noexcept
     double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept
-    Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bint elsewhere) noexcept
+    Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bint elsewhere, bint free) noexcept
     Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
     Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
     Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bint takes) noexcept
@@ -57,14 +57,14 @@ def timer_slack(uint32_t sleeps, double sleep_s):
     return slack
 
 
-def hand_over(vector[int] cpus, int threads, uint32_t rounds):
+def hand_over(vector[int] cpus, int threads, uint32_t rounds, bint free=False):
     """From one of `threads` on a CPU to the next: each wakes the next one and goes to sleep. A wake, a sleep and a switch.
 
-    On several CPUs at the same time, which so get into each other's way as in one process.
+    On several CPUs at the same time, which so get into each other's way as in one process. `free`: threads may run on each of them.
     """
     cdef Rings found
     with nogil:
-        found = rings_ns(cpus.data(), <int> cpus.size(), threads, rounds, 0, False)
+        found = rings_ns(cpus.data(), <int> cpus.size(), threads, rounds, 0, False, free)
     return checked(found.turn_ns)
 
 
@@ -75,7 +75,7 @@ def hand_over_and_tell(vector[int] cpus, int threads, uint32_t rounds, uint32_t 
     """
     cdef Rings found
     with nogil:
-        found = rings_ns(cpus.data(), <int> cpus.size(), threads, rounds, every, elsewhere)
+        found = rings_ns(cpus.data(), <int> cpus.size(), threads, rounds, every, elsewhere, False)
     return checked(found.turn_ns), found.call_ns
 
 

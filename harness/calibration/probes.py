@@ -35,6 +35,9 @@ TRIES = 3
 CROWD = 16
 """Threads that take turns on a CPU: from four on it takes as long as with many."""
 
+CALM = 20
+"""Tries of a crowd whose threads may move, of which some have none that does."""
+
 TELLS = 4
 """Rounds of a crowd until each of its threads tells another one something: about as often as some shared thing is asked for."""
 
@@ -244,12 +247,13 @@ def system(setting: Setting) -> Values:
     # on two CPUs at once, as threads of a graph are: of a crowd's process the system keeps some lines for all CPUs
     crowd_ns = least(futexes.hand_over, near[1] if near else [cpu], CROWD, max(1, rounds // CROWD))
     near_call_ns, _ = futexes.wake([cpu, cpu], setting.times(300), 0.0)
+    choice_ns = _choice_ns(near[1], max(1, rounds // CROWD)) if near else 0.0
     values = {
         "os.syscall_us": least(futexes.wake_nobody, calls) / 1000,
         "os.yield_us": yield_ns / 1000,
         "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
-        "os.wake_queued_us": near_call_ns / 1000,
-        "os.wake_caller_us": near_call_ns / 1000,  # where there is another core, _wakes has a better one
+        "os.wake_queued_us": (near_call_ns + choice_ns) / 1000,
+        "os.wake_caller_us": (near_call_ns + choice_ns) / 1000,  # where there is another core, _wakes has a better one
     }
     if (asked_ms := slice_of_eevdf()) is not None:
         values["os.sched_base_slice_us"] = 1000 * asked_ms
@@ -264,8 +268,8 @@ def system(setting: Setting) -> Values:
         # two threads by turns find all that the system knows of them in the nearest cache; one of many does not
         values["os.switch_us"] = max(LEAST, switch_ns + max(0.0, crowd_ns - hand_over_ns)) / 1000
         values["os.sleep_us"] = max(hand_over_ns - near_call_ns - switch_ns, 1000 * values["os.syscall_us"]) / 1000
-        values |= _interrupts(setting, 2 * switch_ns + 1000 * values["os.sleep_us"])
-    values |= _wakes(setting)
+        values |= _interrupts(setting, 2 * switch_ns + 1000 * values["os.sleep_us"], choice_ns)
+    values |= _wakes(setting, choice_ns)
     return values
 
 
@@ -295,7 +299,7 @@ def slice_of_eevdf(path: Path = Path("/proc/self/sched")) -> float | None:
     return None if found is None else int(found.group(1)) / 1e6
 
 
-def _interrupts(setting: Setting, woken_ns: float) -> Values:
+def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
     """A thread woken on another core, the nearest, that is busy. `woken_ns`: of two switches and what the woken thread does."""
     near = setting.host.nearest()
     if near is None:
@@ -304,11 +308,27 @@ def _interrupts(setting: Setting, woken_ns: float) -> Values:
     queued_ns, _, _ = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=False)
     _, taken_ns, lost_ns = futexes.wake_on_busy(pair, setting.times(200), SHORT_IDLE_S, takes=True)
     return {
-        "os.wake_elsewhere_us": queued_ns / 1000,
+        "os.wake_elsewhere_us": (queued_ns + choice_ns) / 1000,
         "os.preempt_us": taken_ns / 1000,
         "os.interrupt_us": max(LEAST, (lost_ns - woken_ns) / 1000),
         "os.woken_elsewhere_us": max(LEAST, median(_woken_elsewhere_ns(setting, pair) for _ in range(TRIES)) / 1000),
     }
+
+
+def _choice_ns(pair: Sequence[int], rounds: int) -> float:
+    """What a wake-up takes the waker more if the thread may run on several CPUs, of two that both have a crowd of such threads.
+
+    The other probes' threads are bound to a CPU, so that what they tell is of known CPUs; those of a graph are not. In most tries some threads
+    do move, and that takes several times as long: the shortest of many is of one in which none did. If all were started on one CPU, the system
+    would take that for the busier one.
+    """
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, pair)
+    try:
+        bound_ns, free_ns = (min(futexes.hand_over(pair, CROWD, rounds, free) for _ in range(CALM)) for free in (False, True))
+    finally:
+        os.sched_setaffinity(0, before)
+    return max(0.0, free_ns - bound_ns)
 
 
 def _woken_elsewhere_ns(setting: Setting, pair: Sequence[int]) -> float:
@@ -322,14 +342,14 @@ def _woken_elsewhere_ns(setting: Setting, pair: Sequence[int]) -> float:
     return TELLS * (there_ns - here_ns) - (there_call_ns - here_call_ns)
 
 
-def _wakes(setting: Setting) -> Values:
+def _wakes(setting: Setting, choice_ns: float) -> Values:
     """A thread woken on another core, the nearest, that is idle: for a moment, and for as long as each idle state asks for."""
     near = setting.host.nearest()
     if near is None:
         return {}
     _, pair = near
     call_ns, soon_ns = futexes.wake(pair, setting.times(200), SHORT_IDLE_S)
-    values = {"os.wake_caller_us": call_ns / 1000, "os.wake_us": soon_ns / 1000}
+    values = {"os.wake_caller_us": (call_ns + choice_ns) / 1000, "os.wake_us": soon_ns / 1000}
     for name, residency_us in (setting.idle_states or {}).items():
         idle_s = max(3 * residency_us * 1e-6, 2 * SHORT_IDLE_S)
         _, late_ns = futexes.wake(pair, setting.times(min(200, int(0.02 / idle_s) + 1)), idle_s)

@@ -172,9 +172,10 @@ def turns(machine, operations):
 
 
 def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None):
-    """Time of a copy of so many bytes, which core `writer` wrote, by core `reader`; queues hold `queued` bytes and can hold `room`.
+    """Time of a copy of so many bytes, which core `writer` wrote, by core `reader`.
 
-    `worked`: the core that has worked on the slots that they are copied to; None: the reader.
+    `queued`: bytes of slots that were touched since they were written; `room`: since somebody worked on the slots that they are copied to.
+    `worked`: the core that has; None: the reader.
     """
     cdef Machine hardware
     fill_machine(&hardware, machine)

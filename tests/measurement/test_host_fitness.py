@@ -41,7 +41,8 @@ def test_a_cpu_is_named_as_well_as_its_system_can(host, cpuinfo, model):
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"), [("always [madvise] never\n", "madvise"), ("always madvise [never]\n", "never"), ("", None), ("odd", None)]
+    ("setting", "told"),
+    [("always [madvise] never\n", "madvise"), ("always madvise [never]\n", "never"), ("", None), ("odd", None)],
 )
 def test_which_pages_queues_may_get_is_told(host, setting, told):
     assert huge_pages(host(**{"sys|kernel|mm|transparent_hugepage|enabled": setting})) == told

@@ -148,7 +148,7 @@ def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> No
     """Without a busy core there is one L3 for what queues hold, and not all of the machine's."""
     xeon = load_machine("xeon")
     assert xeon.sockets > 2
-    sizes = [share * xeon["cache.l3"] for share in (0.7, 1.3)]
+    sizes = [share * xeon["cache.l3"] for share in (0.6, 1.4)]
     fits, does_not = (copied(xeon, 0, 0, 4096, queued=size, room=size) for size in sizes)
     assert fits == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.l3"], rel=0.01)
     assert does_not == pytest.approx(xeon["copy.call"] + 4096 / xeon["copy.bandwidth.dram_local"], rel=0.01)
@@ -156,9 +156,10 @@ def test_a_shared_cache_holds_nothing_while_its_cores_have_nothing_to_do() -> No
 
 def test_what_is_about_as_large_as_a_shared_cache_is_found_there_in_part() -> None:
     machine = load_machine("local")
-    sizes = [part * machine["cache.l3"] for part in (0.5, 0.75, 1.0, 1.25, 2.0)]
+    sizes = [part * machine["cache.l3"] for part in (0.5, 0.6, 1.0, 1.4, 2.0)]
     times = [copied(machine, 0, 0, 4096, queued=size, room=size) for size in sizes]
-    assert times[0] == times[1] < times[2] < times[3] == times[4]
+    assert times[0] == pytest.approx(times[1], rel=0.01)
+    assert times[1] < times[2] < times[3] == pytest.approx(times[4], rel=0.01)
     assert times[2] == pytest.approx((times[0] + times[4]) / 2, rel=0.01)
 
 
@@ -175,7 +176,7 @@ def of_shared(machine: Machine, queued: float, room: float) -> float:
     return copied(machine, 0, 0, 4096, queued=queued * machine["cache.l3"], room=room * machine["cache.l3"])
 
 
-@pytest.mark.parametrize(("queued", "room"), [(0.75, 1.25), (1.25, 0.75)])
+@pytest.mark.parametrize(("queued", "room"), [(0.6, 1.4), (1.4, 0.6)])
 def test_to_fetch_in_one_place_and_to_leave_in_another_do_not_overlap(overlapping: Machine, queued: float, room: float) -> None:
     near, fetched, left = (of_shared(overlapping, *sizes) for sizes in ((0, 0), (queued, 0), (0, room)))
     assert of_shared(overlapping, queued, room) == pytest.approx(fetched + left - near, rel=0.01)

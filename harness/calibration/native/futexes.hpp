@@ -71,8 +71,9 @@ struct Rings {
 };
 
 // A ring of so many threads on each of the CPUs, at the same time: each thread wakes the next one and goes to sleep. Every so many rounds (0: never)
-// it wakes a companion, too, which has nothing to do and sleeps again, on the same CPU or `elsewhere`, on the next one.
-inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bool elsewhere) noexcept {
+// it wakes a companion, too, which has nothing to do and sleeps again, on the same CPU or `elsewhere`, on the next one. `free`: threads may run
+// on any of the CPUs, and with each wake-up the system chooses one for them: mostly the one that they have.
+inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bool elsewhere, bool free) noexcept {
   struct alignas(128) Turn {
     Futex rounds{0};
     alignas(64) Futex told{0};
@@ -87,6 +88,7 @@ inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, 
   std::atomic<int64_t> ns{0};  // of all rings
   const int error = together(seats.data(), all, [&](int i) {
     be_of_the_batch_kind();
+    if (free) unpin(cpus, count);
     Turn& mine = turns[static_cast<size_t>(i % runners)];
     if (i >= runners) {  // a companion
       for (uint32_t seen = 0; seen != over; seen = mine.told.load(std::memory_order_acquire)) futex_sleep(mine.told, seen);

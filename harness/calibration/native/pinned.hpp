@@ -21,6 +21,14 @@ inline int pin(int cpu) noexcept {
   return sched_setaffinity(0, sizeof one, &one) == 0 ? 0 : errno;
 }
 
+// The calling thread may run on any of the CPUs again.
+inline void unpin(const int* cpus, int count) noexcept {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int i = 0; i < count; ++i) CPU_SET(cpus[i], &all);
+  sched_setaffinity(0, sizeof all, &all);  // which was allowed for each of them
+}
+
 // Where `count` threads wait for each other. They may share a CPU, so a waiting one lets others run now and then.
 class Meeting {
  public:

@@ -71,6 +71,7 @@ inline void take_over_state(Simulation& simulation, Operator& op, const millrace
       const auto& state = *static_cast<const millrace::MergeState*>(own);
       op.slots.resize(state.mask + 1);
       op.present.assign(state.mask + 1, 0);
+      simulation.ring_bytes += op.slots.size() * run.stride;
       break;
     }
     case BALANCE:
@@ -92,6 +93,7 @@ inline void adopt(Simulation& simulation, const millrace::Run& run, const std::v
   simulation.stride = static_cast<uint32_t>(run.stride);
   simulation.payload = run.payload;
   simulation.pool = run.ready != nullptr;
+  simulation.own_threads = first_scheduler;
   std::unordered_map<const void*, Operator*> by_state;
   for (uint32_t i = 0; i < run.operator_count; ++i) {
     const millrace::Operator& planned = run.operators[i];
@@ -125,6 +127,8 @@ inline void adopt(Simulation& simulation, const millrace::Run& run, const std::v
     port.index = i;
     port.op = &simulation.operators[planned.op->index];
     port.ring.slots.resize(planned.ring.capacity());
+    port.ring.filled.resize(planned.ring.capacity());
+    port.ring.worked.resize(planned.ring.capacity());
     port.shared = planned.shared;
     port.scheduled = planned.scheduled;
     port.open_streams = planned.open_streams;

@@ -20,7 +20,10 @@ inline void Simulation::start(uint32_t worker) {
     listed_ = true;
   }
   Task<> program = w.pooled ? scheduler_body(w) : w.op != nullptr ? source_body(w) : port_body(w);
-  system.start(w, program.release());  // its frames live in the thread's arena and end with it
+  // Where operators have more threads than there are CPUs, those of neighbours begin on one CPU: a graph that has filled from its sources has them
+  // there, since who is woken follows who wakes it while CPUs have little to do.
+  const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus ? Occupancy::NONE : worker * cpus / own_threads;
+  system.start(w, program.release(), cpu);  // its frames live in the thread's arena and end with it
 }
 
 inline void Simulation::turn(uint32_t process) {

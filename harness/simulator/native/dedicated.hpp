@@ -40,7 +40,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     ++w.drains;
     w.mixed += software.take_batch * publications(count);
     Tuple* first = &ring.slots[place];
-    came_from(w, first, count);
+    came_from(w, ring, count);
     co_await take(w, port, first, count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
       co_await hand_over(w);

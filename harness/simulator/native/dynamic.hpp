@@ -149,7 +149,7 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     w.slow = port.batch <= SLOW_BATCH && !software.printed;
     w.mixed += software.take_batch * publications(count);
     Tuple* first = &ring.slots[place];
-    came_from(w, first, count);
+    came_from(w, ring, count);
     co_await take(w, port, first, count);
     if (count < CHEAP_BATCH) announce(w);
     ring.head += count;

@@ -40,6 +40,7 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
       }
     }
   }
+  filled = queued * stride;  // since any of them was touched
   std::vector<uint32_t> listed;
   for (Port& port : ports) {
     port.ring.tail_seen = port.ring.tail;

@@ -167,7 +167,7 @@ inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count cou
         end_run();
         co_return;
       }
-      copy(w, 1, op.slots.size() * stride);
+      copy(w, 1, {Line::NOBODY, 0, op.slots.size() * stride});
       op.slots[first[i].order & mask] = first[i];
       op.present[first[i].order & mask] = 1;
       ++op.held;
@@ -265,7 +265,7 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
 // -- sources --------------------------------------------------------------------------------------------------------------------------------
 
 inline void Simulation::make(Operator& source, Tuple& tuple) {
-  tuple = Tuple{source.sent, tuple.born_ns, 0, 0, 0, 0, DATA};
+  tuple = Tuple{source.sent, tuple.born_ns, 0, 0, 0, DATA};
   source.fingerprints += fingerprint(source.sent);
   ++source.sent;
 }

@@ -103,21 +103,19 @@ class Bench {
   WaitQueue queue_;
 };
 
-// Time of a copy of `bytes` that core `writer` wrote, by core `reader`, to where core `worked` has worked, while all queues hold `queued` bytes
-// and can hold `room`: as the simulation charges it, without waiting for the first line.
+// Time of a copy of `bytes` that core `writer` wrote, by core `reader`, to where core `worked` has worked, as the simulation charges it without
+// waiting for the first line. `queued`, `room`: bytes touched since, by that core and by all; half of them were filled, the others read.
 struct CopyProbe {
   static Time copy(const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room,
                    uint32_t worked) {
     Simulation simulation(machine, Software{}, 0, 1, 1, 1, 1);
     Worker& worker = simulation.workers[0];
     simulation.stride = bytes;
-    simulation.queued = queued / bytes;
+    simulation.ring_bytes = UINT64_MAX;
     worker.core = reader;
-    Tuple tuple{};
-    tuple.core = static_cast<uint16_t>(writer + 1);
-    simulation.came_from(worker, &tuple, 1);
+    simulation.came_from(worker, 1, {writer, queued, queued / 2});
     worker.waiting = 0;
-    simulation.copy(worker, 1, room, worked + 1);
+    simulation.copy(worker, 1, {worked, room, room / 2});
     return worker.waiting;
   }
 };

@@ -42,7 +42,8 @@ class Simulation {
         operators(operator_count),
         ports(port_count),
         workers(worker_count),
-        touches_(machine_.cores, 0) {
+        touches_(machine_.cores, 0),
+        slots_(machine_.cores, Footprint(machine_.l2)) {
     for (uint32_t i = 0; i < worker_count; ++i) workers[i].id = i;
     system.make_queue(idle_);
     open_operators = operator_count;
@@ -65,8 +66,9 @@ class Simulation {
   }
   uint32_t stride = 64, payload = 0;
   bool pool = false;                    // some ports are scheduled
+  uint32_t own_threads = 0;             // of sources and threaded ports: all but the pool's
   Time patience = 0;                    // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
-  uint64_t queued = 0, ring_bytes = 0;  // tuples in all queues; memory of all queues
+  uint64_t queued = 0, ring_bytes = 0;  // tuples in all queues; memory of all queues and merges
   uint64_t filled = 0;                  // bytes that were ever put into one
   uint32_t open_operators = 0;
   uint64_t executed = 0;         // batches, by operators
@@ -193,8 +195,17 @@ class Simulation {
     w.waiting += line.load(machine, w.core) * (elsewhere ? times : 1);
   }
   Count publications(Count count) const noexcept { return software.batch == 1 ? count : 1; }
-  void came_from(Worker& w, Tuple* first, Count count);
-  void copy(Worker& w, Count count, uint64_t memory, uint32_t last = 0);
+  void came_from(Worker& w, Count count, const Visit& since);
+  void came_from(Worker& w, Ring& ring, Count count) {
+    came_from(w, count, ring.filled.since(ring.head, slots_, filled));
+    ring.worked.note(ring.head, count, {w.core, slots_[w.core].used(), filled});
+  }
+  void copy(Worker& w, Count count, const Visit& since);
+  void touch_slots(const Worker& w, Count count, const Visit& since) noexcept;
+  bool is_near(const Visit& since) const noexcept;
+  bool is_nearest(const Visit& since) const noexcept;
+  uint64_t part_beyond(uint64_t age) const noexcept;
+  Visit untouched() const noexcept { return {Line::NOBODY, 0, ring_bytes}; }
   void touch(Worker& w, Touch& record, uint64_t bytes);
   void idle(Worker& w, bool begins) noexcept {
     if (begins == (w.idle_began != NEVER)) return;
@@ -208,6 +219,7 @@ class Simulation {
 
   List list_;
   std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
+  std::vector<Footprint> slots_;   // by core: slots that it has touched
   WaitQueue idle_;                 // scheduler threads without a port
   bool waking_ = false;            // one of them has been woken and has not looked yet: until then no other is
   Time profile_period_ = 0, next_look_ = NEVER;

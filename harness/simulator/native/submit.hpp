@@ -21,16 +21,15 @@ inline uint64_t between(uint64_t one, uint64_t other, uint64_t part) noexcept {
   return (one * (Machine::PART - part) + other * part) / Machine::PART;
 }
 
-// The thread begins to work on `count` slots. Data that many queues hold between the writing and the reading has been pushed out of near
-// caches meanwhile: each busy core has its share of it. Of shared caches those count that have a busy core; what is about as large as they
-// are is found there in part.
-inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
-  const uint64_t bytes = queued * stride, share = bytes / system.busy_cores();
-  const uint32_t writer = first->core == 0 ? w.core : first->core - 1u;
+// The thread begins to work on `count` slots that were filled some time ago. They are in the near caches of the core that filled them until it
+// has used as much else as these hold. Of shared caches those count that have a busy core; what is about as large as they are is found there
+// in part.
+inline void Simulation::came_from(Worker& w, Count count, const Visit& since) {
+  const uint32_t writer = since.core == Line::NOBODY ? w.core : since.core;
   const Distance distance = machine.distance(w.core, writer);
-  const bool near = share <= machine.l2;
-  Slots slots{.near = near, .beyond = near ? 0 : Machine::part_beyond(bytes, system.busy_l3())};
-  Place place = share <= machine.l1 / 2 ? OWN_L1 : near ? OWN_L2 : L3;
+  const bool near = is_near(since);
+  Slots slots{.near = near, .beyond = near ? 0 : part_beyond(since.filled)};
+  Place place = is_nearest(since) ? OWN_L1 : near ? OWN_L2 : L3;
   const Place memory = distance == OTHER_SOCKET ? DRAM_REMOTE : DRAM_LOCAL;
   slots.kib = machine.fetch_kib[place];
   Time first_line = machine.latency[place];  // the others are fetched ahead
@@ -43,7 +42,21 @@ inline void Simulation::came_from(Worker& w, Tuple* first, Count count) {
   slots.kib = between(slots.kib, machine.fetch_kib[memory], slots.beyond);
   w.waiting += between(first_line, machine.latency[memory], slots.beyond);
   w.slots = slots;
-  for (Count i = 0; i < count; ++i) first[i].core = static_cast<uint16_t>(w.core + 1);
+  touch_slots(w, count, since);
+}
+
+// A core touches slots; what another one has touched last it has not had lately.
+inline void Simulation::touch_slots(const Worker& w, Count count, const Visit& since) noexcept {
+  slots_[w.core].touch(static_cast<uint64_t>(count) * stride, since.core == w.core ? since.used : Footprint::NEVER_BEFORE);
+}
+
+// Slots that nobody has touched in this run are where each busy core's share of what the queues hold leaves them.
+inline bool Simulation::is_near(const Visit& since) const noexcept {
+  if (since.core == Line::NOBODY) return since.filled / system.busy_cores() <= machine.l2;
+  return since.used <= slots_[since.core].window();
+}
+inline bool Simulation::is_nearest(const Visit& since) const noexcept {
+  return (since.core == Line::NOBODY ? since.filled / system.busy_cores() : since.used) <= machine.l1 / 2;
 }
 
 // The thread uses an operator's or a port's record of so many bytes. It is where what the core has used since has left it: who goes round
@@ -58,16 +71,21 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
   record = {w.core, used};
 }
 
-// Copy `count` slots from where they are into a ring. `memory`: what was put into all rings since those slots were filled last; `last`: the
-// core that has worked on them last, + 1. To fetch what is elsewhere and to overwrite what is elsewhere take the same few buffers of a core, for
-// the most part one after the other. What another core has left to a shared cache is at least as far away as what this one has. Of the traffic
-// of a copy from memory to memory a third is what is read, and the rest what is overwritten: read as well, and written back.
-inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t last) {
-  const uint64_t share = memory / system.busy_cores(), bytes = static_cast<uint64_t>(count) * stride;
-  const bool near = share <= machine.l2;
-  const Place place = share <= machine.l1 / 2 ? OWN_L1 : near ? OWN_L2 : L3;
-  const uint64_t beyond = near ? 0 : Machine::part_beyond(memory, system.busy_l3());
-  const Distance distance = last == 0 ? SAME_CORE : machine.distance(w.core, last - 1);
+// Which part of what was touched so many bytes ago comes from memory. In between others were filled and others read, at most all there are.
+inline uint64_t Simulation::part_beyond(uint64_t age) const noexcept {
+  return Machine::part_beyond(std::min(2 * age, ring_bytes), system.busy_l3());
+}
+
+// Copy `count` slots from where they are into a ring, some time after a core has worked on those. To fetch what is elsewhere and to overwrite
+// what is elsewhere take the same few buffers of a core, for the most part one after the other. What another core has left to a shared cache is
+// at least as far away as what this one has. Of the traffic of a copy from memory to memory a third is what is read, and the rest what is
+// overwritten: read as well, and written back.
+inline void Simulation::copy(Worker& w, Count count, const Visit& since) {
+  const uint64_t bytes = static_cast<uint64_t>(count) * stride;
+  const bool near = is_near(since);
+  const Place place = is_nearest(since) ? OWN_L1 : near ? OWN_L2 : L3;
+  const uint64_t beyond = near ? 0 : part_beyond(since.filled);
+  const Distance distance = since.core == Line::NOBODY ? SAME_CORE : machine.distance(w.core, since.core);
   uint64_t fetch = w.slots.kib, store = machine.store_kib[place], call = machine.copy_call;
   int64_t overlap = machine.overlap_kib[L3];
   if (distance != SAME_CORE && near) {
@@ -89,6 +107,7 @@ inline void Simulation::copy(Worker& w, Count count, uint64_t memory, uint32_t l
   const uint64_t traffic = bytes * (w.slots.beyond + 2 * beyond) / (3 * Machine::PART);
   if (traffic > 0) time = std::max(time, system.memory(w, traffic, system.now + system.owed(w)));
   w.waiting += time;
+  touch_slots(w, count, since);
 }
 
 // -- execute, deliver, send -------------------------------------------------------------------------------------------------------------
@@ -170,7 +189,7 @@ inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count sp
   for (Count begin = 0; begin < count; begin += at_once) {
     Tuple* batch = slot(first, spacing, begin);
     if (scratch != nullptr) {
-      copy(w, at_once, 0);
+      copy(w, at_once, {});
       std::copy(batch, batch + at_once, scratch);
       batch = scratch;
     }
@@ -193,18 +212,15 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   if (fitting == 0) return 0;
   w.mixed += software.push_batch * publications(fitting) + software.push_tuple * fitting;
   uint64_t place = ring.tail % ring.capacity();
-  copy(w, fitting, std::min(ring.turn, ring_bytes), ring.slots[place].core);
+  copy(w, fitting, ring.tail < ring.capacity() ? untouched() : ring.worked.since(ring.tail - ring.capacity(), slots_, filled));
   for (Count i = 0; i < fitting; ++i) {
     Tuple& tuple = ring.slots[place];
     tuple = *slot(first, spacing, i);
     tuple.path += tuple.kind == FINAL ? 0 : path_step;
-    tuple.core = static_cast<uint16_t>(w.core + 1);
-    if (++place < ring.capacity()) continue;
-    place = 0;
-    if (ring.turned_at > 0) ring.turn = filled - ring.turned_at;
-    ring.turned_at = filled;
+    if (++place == ring.capacity()) place = 0;
   }
   filled += fitting * stride;
+  ring.filled.note(ring.tail, fitting, {w.core, slots_[w.core].used(), filled});
   ring.tail += fitting;
   queued += fitting;
   ring.tail_line.store(w.core);

@@ -154,9 +154,10 @@ class System {
   // The last act of a program.
   void end(Thread& thread) noexcept { leave(thread, Thread::ENDED); }
 
-  void start(Thread& thread, std::coroutine_handle<> program) {
+  // `cpu`: where a thread begins that finds no idle one; NONE: on the next one.
+  void start(Thread& thread, std::coroutine_handle<> program, uint32_t cpu = Occupancy::NONE) {
     thread.resume = program;
-    thread.cpu = occupancy_.spread();
+    thread.cpu = cpu != Occupancy::NONE ? cpu : occupancy_.spread();
     thread.core = machine_.core_of(thread.cpu);
     thread.state = Thread::ASLEEP;
     wake(thread, thread.cpu);
