@@ -318,9 +318,9 @@ def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
 def _choice_ns(pair: Sequence[int], rounds: int) -> float:
     """What a wake-up takes the waker more if the thread may run on several CPUs, of two that both have a crowd of such threads.
 
-    The other probes' threads are bound to a CPU, so that what they tell is of known CPUs; those of a graph are not. In most tries some threads
-    do move, and that takes several times as long: the shortest of many is of one in which none did. If all were started on one CPU, the system
-    would take that for the busier one.
+    The other probes' threads are bound to a CPU, so that what they tell is of known CPUs; those of a graph are not. In most
+    tries some threads do move, and that takes several times as long: the shortest of many is of one in which none did. If all
+    were started on one CPU, the system would take that for the busier one.
     """
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, pair)

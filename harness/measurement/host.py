@@ -94,7 +94,7 @@ def governor(root: Path = ROOT) -> str | None:
 
 
 def huge_pages(root: Path = ROOT) -> str | None:
-    """When the system gives memory in huge pages: `always`, `madvise`, which queues ask for, or `never`; None if there is nothing to see."""
+    """When the system gives memory in huge pages: `always`, `madvise`, which queues ask for, or `never`; None: not told."""
     chosen = re.search(r"\[(\w+)\]", read_text(root / "sys/kernel/mm/transparent_hugepage/enabled") or "")
     return chosen[1] if chosen else None
 

@@ -32,6 +32,21 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         uint64_t switches() noexcept
         uint64_t cpu_time() noexcept
 
+    cdef cppclass Footprint "millrace::sim::Footprint":
+        Footprint(uint64_t cache) except +
+        void touch(uint64_t bytes, uint64_t ago) noexcept
+        uint64_t window() noexcept
+    const uint64_t NEVER_BEFORE "millrace::sim::Footprint::NEVER_BEFORE"
+    const uint32_t NOBODY "millrace::sim::Line::NOBODY"
+
+    cdef cppclass Visit "millrace::sim::Visit":
+        uint32_t core
+        uint64_t used, filled
+    cdef cppclass Visits "millrace::sim::Visits":
+        void resize(uint64_t capacity) except +
+        void note(uint64_t first, uint64_t count, const Visit& visit) noexcept
+    Visit last_visit(const Visits& ring, uint32_t cores, uint64_t position, uint64_t filled) except +
+
     uint64_t copy "millrace::sim::CopyProbe::copy"(
         const Machine& machine, uint32_t reader, uint32_t writer, uint32_t bytes, uint64_t queued, uint64_t room, uint32_t worked
     ) except +
@@ -169,6 +184,37 @@ def turns(machine, operations):
     cdef uint64_t most = 0
     fill_machine(&hardware, machine)
     return [ns(line.rmw(hardware, core, ps(begin), False, most)) for core, begin in operations]
+
+
+def window(uint64_t cache, touches):
+    """Bytes of touches within which a core still has what it has touched, behind touches of (bytes, bytes touched since they were last).
+
+    None in place of the latter: never before. The answer is None where nothing that is touched again ever leaves.
+    """
+    cdef Footprint* core = new Footprint(cache)
+    try:
+        for bytes_, ago in touches:
+            core.touch(bytes_, NEVER_BEFORE if ago is None else ago)
+        return None if core.window() == NEVER_BEFORE else core.window()
+    finally:
+        del core
+
+
+def visited(uint64_t capacity, notes, uint64_t position, uint64_t filled):
+    """What a ring of `capacity` slots says of the tuple at a position: (core, bytes put into all queues since then); None: not touched.
+
+    `notes`: (first position, count, core, bytes put into all queues by then), one after the other; `filled`: by now.
+    """
+    cdef Visits ring
+    cdef Visit visit
+    cdef uint32_t cores = 0
+    ring.resize(capacity)
+    for first, count, core, then in notes:
+        cores = max(cores, core + 1)
+        visit.core, visit.used, visit.filled = core, 0, then
+        ring.note(first, count, visit)
+    visit = last_visit(ring, cores, position, filled)
+    return None if visit.core == NOBODY else (visit.core, visit.filled)
 
 
 def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None):

@@ -23,13 +23,12 @@ class Footprint {
   void touch(uint64_t bytes, uint64_t ago) noexcept {
     used_ += bytes;
     counts_[bin(ago)] += bytes;
-    if ((seen_ += bytes) >= LOOKS * cache_) look();
+    if ((seen_ += bytes) >= cache_) look();
   }
   uint64_t used() const noexcept { return used_; }      // bytes touched since the beginning
   uint64_t window() const noexcept { return window_; }  // bytes of touches within which what was touched is still there
 
  private:
-  static constexpr uint64_t LOOKS = 1;             // caches full of touches after which the window is told anew
   static constexpr unsigned LEAST = 12, BINS = 128;  // four bins an octave from 4 KiB on
 
   static unsigned bin(uint64_t ago) noexcept {
@@ -40,10 +39,11 @@ class Footprint {
   }
   static uint64_t end(unsigned bin) noexcept { return (5 + bin % 4) << (LEAST - 2 + bin / 4); }
 
+  // Tell the window anew, once as much as the cache holds has been touched. What was before counts half as much as it did.
   void look() noexcept {
-    uint64_t further = 0, all = 0;
+    uint64_t all = 0;
     for (const uint64_t count : counts_) all += count;
-    further = all;
+    uint64_t further = all;
     double distinct = 0.0, begin = 0.0;
     window_ = NEVER_BEFORE;
     for (unsigned i = 0; i + 1 < BINS; ++i) {
@@ -61,7 +61,7 @@ class Footprint {
     seen_ = 0;
   }
 
-  const uint64_t cache_;
+  uint64_t cache_;
   uint64_t used_ = 0, seen_ = 0, window_;
   std::array<uint64_t, BINS> counts_{};
 };

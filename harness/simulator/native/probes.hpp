@@ -103,6 +103,11 @@ class Bench {
   WaitQueue queue_;
 };
 
+// Who was at a tuple of a ring last, of `cores` that have touched nothing else.
+inline Visit last_visit(const Visits& ring, uint32_t cores, uint64_t position, uint64_t filled) {
+  return ring.since(position, std::vector<Footprint>(cores, Footprint(0)), filled);
+}
+
 // Time of a copy of `bytes` that core `writer` wrote, by core `reader`, to where core `worked` has worked, as the simulation charges it without
 // waiting for the first line. `queued`, `room`: bytes touched since, by that core and by all; half of them were filled, the others read.
 struct CopyProbe {
