@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from statistics import fmean
 
 import psutil
 import pytest
@@ -28,10 +29,11 @@ def unequal() -> Graph:
 def test_shares_are_roughly_those_of_the_costs_and_add_up_to_one(model: Model) -> None:
     engine = open_engine(unequal(), model, profile=True)
     engine.start()
-    samples = [engine.sample(0.3) for _ in range(4)]
+    samples = [engine.sample(0.3) for _ in range(6)]
     assert engine.stop(drain=False, timeout_s=5.0).correct
     assert all(abs(sum(sample.operator_cost) - 1.0) < 1e-9 for sample in samples)
-    _, light, heavy, sink = samples[-1].operator_cost
+    # of all but the first: one period is a few dozen looks, of which twice as many as usual may be at the light one
+    _, light, heavy, sink = (fmean(shares) for shares in zip(*(sample.operator_cost for sample in samples[1:]), strict=True))
     assert heavy > 0.6 and light < 0.3 and heavy > 3 * light and sink < 0.1
 
 
