@@ -48,7 +48,6 @@ inline Task<> Simulation::port_body(Worker& w) {
       announce(w);
     }
     ring.head += count;
-    queued -= count;
     ring.head_line.store(w.core);
     for (Worker* producer : port.patient_producers) system.hasten(*producer, machine.load[SAME_CHIP]);
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);

@@ -153,7 +153,6 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     co_await take(w, port, first, count);
     if (count < CHEAP_BATCH) announce(w);
     ring.head += count;
-    queued -= count;
     ring.head_line.store(w.core);
     tell_spinning(port);
     done += count;

@@ -40,7 +40,7 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
       }
     }
   }
-  filled = queued * stride;  // since any of them was touched
+  for (const Port& port : ports) filled += port.ring.size() * stride;  // so long ago were they all touched
   std::vector<uint32_t> listed;
   for (Port& port : ports) {
     port.ring.tail_seen = port.ring.tail;
@@ -67,7 +67,6 @@ inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route
         tuple = first[j];
         tuple.path += target.path_step;
       }
-      queued += count;
       continue;
     }
     std::vector<Tuple> copies;
@@ -83,7 +82,6 @@ inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port,
   Ring& ring = port.ring;
   while (ring.size() + count > ring.capacity()) {
     Tuple oldest = ring.slots[ring.head++ % ring.capacity()];
-    --queued;
     pour(holds, port.op, &oldest, 1);
   }
 }

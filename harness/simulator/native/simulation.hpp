@@ -65,11 +65,11 @@ class Simulation {
     return &mutex;
   }
   uint32_t stride = 64, payload = 0;
-  bool pool = false;                    // some ports are scheduled
-  uint32_t own_threads = 0;             // of sources and threaded ports: all but the pool's
-  Time patience = 0;                    // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
-  uint64_t queued = 0, ring_bytes = 0;  // tuples in all queues; memory of all queues and merges
-  uint64_t filled = 0;                  // bytes that were ever put into one
+  bool pool = false;         // some ports are scheduled
+  uint32_t own_threads = 0;  // of sources and threaded ports: all but the pool's
+  Time patience = 0;         // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
+  uint64_t ring_bytes = 0;   // memory of all queues and merges
+  uint64_t filled = 0;       // bytes that were ever put into one
   uint32_t open_operators = 0;
   uint64_t executed = 0;         // batches, by operators
   uint64_t most_contenders = 1;  // for one cache line at once

@@ -222,7 +222,6 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   filled += fitting * stride;
   ring.filled.note(ring.tail, fitting, {w.core, slots_[w.core].used(), filled});
   ring.tail += fitting;
-  queued += fitting;
   ring.tail_line.store(w.core);
   return fitting;
 }
