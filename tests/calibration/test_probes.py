@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -316,3 +317,18 @@ def test_a_punctuation_leaves_the_batch_as_it_was():
     chain = graphs.chain(128, "work0")
     chain.mark("work0", 10)
     assert chain.sink("sink", 32, 5) > 0
+
+
+def test_the_choice_of_a_cpu_is_told_by_the_tries_in_which_no_thread_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most free crowds take several times as long. Who starts them may run on both CPUs, and then where it was before."""
+    before, seen, tries = os.sched_getaffinity(0), [], iter(range(1000))
+    pair = sorted(before)[:2]
+
+    def hand_over(cpus: list[int], threads: int, rounds: int, free: bool) -> float:
+        seen.append(os.sched_getaffinity(0))
+        return 1400.0 + (0.0 if not free else 500.0 if next(tries) % 7 == 5 else 4000.0)
+
+    monkeypatch.setattr(probes.futexes, "hand_over", hand_over)
+    assert probes._choice_ns(pair, 10) == 500.0
+    assert all(allowed == set(pair) for allowed in seen)
+    assert os.sched_getaffinity(0) == before
