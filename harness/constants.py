@@ -94,10 +94,17 @@ class Profile:
                 raise UserError(
                     f"constants: {path!r} is no constant of the profile {self.name!r}{did_you_mean(path, constants)}"
                 )
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-                raise UserError(f"constants: {path} must be a number above 0, not {value!r}")
-            constants[path] = dataclasses.replace(constants[path], value=float(value), tag="given", source="given for this run")
+            constants[path] = dataclasses.replace(
+                constants[path], value=above_0(path, value), tag="given", source="given for this run"
+            )
         return dataclasses.replace(self, constants=constants)
+
+
+def above_0(path: str, value: object) -> float:
+    """A number that a run puts at a path. Raises UserError if it is none, not finite or not above 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise UserError(f"constants: {path} must be a number above 0, not {value!r}")
+    return float(value)
 
 
 def unit_and_meaning(schema: str, path: str) -> tuple[str, str]:

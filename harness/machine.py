@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.checked_yaml import wrong
-from harness.constants import ROOT, Profile, find_profile, profile_names, read_profile
+from harness.constants import ROOT, Profile, above_0, find_profile, profile_names, read_profile
 from harness.errors import UserError
 
 MACHINES = ROOT / "config" / "machines"
@@ -27,6 +27,13 @@ SMT_TABLES = (("core", "smt_fp"), ("core", "smt_mixed"))
 
 OTHER_TABLES = (("core", "clock_ghz"), ("atomic", "contended"), ("atomic", "cas_factor"))
 """Constants by number of busy cores in a socket, and of threads on a line."""
+
+SHARED_CACHE = "cache.l3"
+"""What cores share, besides constants the one number that a run may replace."""
+
+WORKING_SET_KIB = 16
+"""What a thread may find cold after a switch besides the slots it works on, which are accounted for as copies: its stack, code, and
+what the system knows of it [KiB]. A guess: only its product with `os.refill_us_per_kib` counts."""
 
 MAX_CPUS = 65536
 
@@ -51,6 +58,21 @@ class Machine(Profile):
     def cpus(self) -> int:
         """Logical CPUs: what the operating system can run at once."""
         return self.cores * self.smt
+
+    def with_constants(self, replaced: Mapping[str, float]) -> Machine:
+        """The same machine with other numbers, by path. `cache.l3` is one of them: a virtual machine's share of it changes.
+
+        Raises UserError as for any profile, and for a shared cache that is smaller than a core's own.
+        """
+        machine = super().with_constants({path: value for path, value in replaced.items() if path != SHARED_CACHE})
+        if SHARED_CACHE not in replaced:
+            return machine
+        size = above_0(SHARED_CACHE, replaced[SHARED_CACHE])
+        if size < machine["cache.l2"]:
+            raise UserError(
+                f"constants: {SHARED_CACHE} must not be smaller than cache.l2, {machine['cache.l2']:.0f} bytes, not {size:g}"
+            )
+        return replace(machine, plain={**machine.plain, SHARED_CACHE: size})
 
     def restricted(self, cpus: int) -> Machine:
         """What a process has of the machine that may use `cpus` CPUs of it; all of them: the machine itself.

@@ -27,6 +27,7 @@ cdef extern from "futexes.hpp" namespace "millrace" nogil:
     double yield_ns(uint32_t calls) noexcept
     double timer_slack_ns(uint32_t sleeps, int64_t ns) noexcept
     Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, uint32_t every, bint elsewhere, bint free) noexcept
+    double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t bytes, bint turns) noexcept
     Switching yield_switch_ns(int cpu, uint32_t calls) noexcept
     Waking wake_sleeper_ns(const int* two_cpus, uint32_t calls, int64_t idle_ns) noexcept
     Interrupting wake_on_busy_ns(const int* two_cpus, uint32_t calls, int64_t gap_ns, bint takes) noexcept
@@ -77,6 +78,17 @@ def hand_over_and_tell(vector[int] cpus, int threads, uint32_t rounds, uint32_t 
     with nogil:
         found = rings_ns(cpus.data(), <int> cpus.size(), threads, rounds, every, elsewhere, False)
     return checked(found.turn_ns), found.call_ns
+
+
+def read_by_turns(int cpu, int threads, uint32_t rounds, uint32_t bytes_, bint turns=True):
+    """From one of `threads` on a CPU to the next where each reads so many bytes of its own before it wakes the next one.
+
+    `turns`: False: one thread reads all that, without a switch.
+    """
+    cdef double found
+    with nogil:
+        found = reading_ring_ns(cpu, threads, rounds, bytes_, turns)
+    return checked(found)
 
 
 def yield_to_other(int cpu, uint32_t calls):

@@ -20,6 +20,7 @@ import psutil
 from harness.calibration import futexes, hardware
 from harness.calibration.topology import OTHER_SOCKET, SAME_CORE, Caches, Host
 from harness.cgroup import ROOT, read_text
+from harness.machine import WORKING_SET_KIB
 
 STRIDES = (192, 4160)
 """Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most [bytes]."""
@@ -34,6 +35,12 @@ TRIES = 3
 
 CROWD = 16
 """Threads that take turns on a CPU: from four on it takes as long as with many."""
+
+TURN = 64 << 10
+"""What a thread of a crowd reads in its turn where each is to find its caches full of what the others have read [bytes]."""
+
+FULL = 2.5
+"""Times what a core's own caches hold that a crowd reads in a round."""
 
 CALM = 20
 """Tries of a crowd whose threads may move, of which some have none that does."""
@@ -186,17 +193,23 @@ def copies(setting: Setting) -> Values:
         values[f"copy.fetch.{level}"] = rate([hardware.copy(stride, size, nearest, bytes_) for stride in STRIDES], call)
         values[f"copy.store.{level}"] = rate([hardware.copy(stride, nearest, size, bytes_) for stride in STRIDES], call)
 
-    def together(size: int) -> float:
-        return least(hardware.copy, STRIDES[1], size // 2, size // 2, 0)
-
-    known = [(size, together(size)) for size in (levels["l3"], beyond)]
-    values["cache.l3"] = capacity(together, *known, sizes.l3)
+    values["cache.l3"] = shared_cache(sizes)
     if OTHER_SOCKET in setting.host.pairs():
         far = setting.host.pairs()[OTHER_SOCKET]
         values["copy.bandwidth.dram_remote"] = rate([hardware.copy_far(far, stride, beyond) for stride in STRIDES], call)
     socket = [core[0].number for core in setting.host.cores if core[0].socket == setting.host.cores[0][0].socket]
     values["copy.socket_dram"] = hardware.copy_rate(socket, STRIDES[1], max(beyond // len(socket), 2 * sizes.l2))
     return values
+
+
+def shared_cache(sizes: Caches) -> float:
+    """What copies find in the shared cache at the moment [bytes]. On a virtual machine it changes with what the others do."""
+
+    def together(size: int) -> float:
+        return least(hardware.copy, STRIDES[1], size // 2, size // 2, 0)
+
+    near, beyond = ((size, together(size)) for size in (footprints(sizes)["l3"], out_of_caches(sizes.l3)))
+    return capacity(together, near, beyond, sizes.l3)
 
 
 def line_of_copies(times_ns: list[float]) -> tuple[float, float]:
@@ -254,6 +267,7 @@ def system(setting: Setting) -> Values:
         "os.timer_slack_us": max(1.0, futexes.timer_slack(setting.times(20), 50e-6)) / 1000,
         "os.wake_queued_us": (near_call_ns + choice_ns) / 1000,
         "os.wake_caller_us": (near_call_ns + choice_ns) / 1000,  # where there is another core, _wakes has a better one
+        "os.refill_us_per_kib": max(LEAST, _refill_ns(setting, cpu)) / 1000 / WORKING_SET_KIB,
     }
     if (asked_ms := slice_of_eevdf()) is not None:
         values["os.sched_base_slice_us"] = 1000 * asked_ms
@@ -313,6 +327,19 @@ def _interrupts(setting: Setting, woken_ns: float, choice_ns: float) -> Values:
         "os.interrupt_us": max(LEAST, (lost_ns - woken_ns) / 1000),
         "os.woken_elsewhere_us": max(LEAST, median(_woken_elsewhere_ns(setting, pair) for _ in range(TRIES)) / 1000),
     }
+
+
+def _refill_ns(setting: Setting, cpu: int) -> float:
+    """What a turn takes a thread more if what it needs, and what the system needs of it, has left the core's own caches.
+
+    That is what threads that read take more than the switches and the reading alone.
+    """
+    threads = max(2, math.ceil(FULL * setting.caches.l2 / TURN))
+    rounds = max(1, setting.times(8000) // threads)
+    both, switches, reading = (
+        least(futexes.read_by_turns, cpu, threads, rounds, *what) for what in ((TURN, True), (0, True), (TURN, False))
+    )
+    return both - switches - reading
 
 
 def _choice_ns(pair: Sequence[int], rounds: int) -> float:

@@ -15,7 +15,7 @@ from harness.place import LOCAL, find_place
 from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pandas as pd
 
@@ -35,6 +35,9 @@ A run counts if the machine was then in the state that the profile describes: if
 right before and right after it, as the profile says. A virtual machine changes its state whenever a hypervisor moves its CPUs.
 Runs wait for the right state, five minutes in all unless --patience says otherwise, and are made again if it has changed. If it
 is not seen at all in the first seconds nothing waits, and the report says so.
+
+How much the shared cache holds for a virtual machine depends on its neighbours: that is measured between the runs, and the
+median takes the profile's place in the predictions (`cache.l3`). No other constant follows the runs, and none their throughput.
 
 The default takes 8 to 15 minutes on 2 CPUs; leave the machine alone meanwhile. Every measured run is kept when it ends, in
 NAME.measured.jsonl beside the output, and predictions when all are made, in NAME.predicted.jsonl. A session that was
@@ -108,12 +111,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Predict, measure, compare; returns 1 if a target is missed and --strict was given."""
+    """Measure, predict, compare; returns 1 if a target is missed and --strict was given."""
     from harness.validation.cases import PREDICTIONS, cases
     from harness.validation.comparison import compare
     from harness.validation.report import report
     from harness.validation.session import RecordLog, kept, left, read_measured, rounds
-    from harness.validation.state import State
+    from harness.validation.state import State, constants_beside
     from harness.validation.table import as_frame
     from harness.validation.verdict import judge
 
@@ -132,12 +135,15 @@ def run(args: argparse.Namespace) -> int:
             line.note(f"{len(records)} of {len(specs)} measured runs are there already")
         elif specs and log.exists():
             line.note(f"what was measured before, {log}, will be replaced; --resume would keep it")
-        predicted = _predict(chosen, forecasts, line)
+        if due:
+            _try(chosen[0], line)
         if specs:
             with RecordLog(log, before) as file:
                 for record in _measure(due, line, state):
                     records.append(record)
                     file.append(record)
+        constants = constants_beside(records)
+        predicted = _predict(chosen, constants, forecasts, line)
         if state.unseen_ns is not None:
             line.note(
                 f"a cache line takes {state.unseen_ns:.0f} ns from core to core here, and {state.expected_ns:.0f} as the "
@@ -146,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
         if state.repeated:
             line.note(f"{state.repeated} run(s) were made again, as the machine changed its state meanwhile")
     comparisons = compare(chosen, records, predicted, state.expected_ns)
-    text = report(comparisons)
+    text = report(comparisons, constants)
     _write(args, as_frame(comparisons, records, predicted), text)
     say(text.rstrip())
     return 1 if args.strict and not judge(comparisons).met else 0
@@ -188,13 +194,13 @@ def _given(path: Path, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     return records
 
 
-def _predict(chosen: Sequence[Case], path: Path, line: Countdown) -> list[dict[str, Any]]:
+def _predict(chosen: Sequence[Case], constants: Mapping[str, float], path: Path, line: Countdown) -> list[dict[str, Any]]:
     from harness.measurement.records import write_records
     from harness.validation.cases import PREDICTIONS
     from harness.validation.session import predict
 
     records = []
-    specs = [case.predicted(repeat) for case in chosen for repeat in range(PREDICTIONS)]
+    specs = [case.predicted(repeat, constants) for case in chosen for repeat in range(PREDICTIONS)]
     for record in predict(specs, lambda spec, phase: line.show(_what(spec, phase))):
         records.append(record)
         _tell(line, PREDICT_S, "predicted", record)
@@ -202,6 +208,15 @@ def _predict(chosen: Sequence[Case], path: Path, line: Countdown) -> list[dict[s
     if all(record["error"] is not None for record in records):
         raise RunFailed(f"no case could be predicted: {records[0]['error'].splitlines()[0]}")
     return records
+
+
+def _try(case: Case, line: Countdown) -> None:
+    """Raise RunFailed if a case cannot be predicted: with a profile that is of no use nothing is measured."""
+    from harness.validation.session import predict
+
+    for record in predict([case.predicted(0)], lambda spec, phase: line.show(_what(spec, phase))):
+        if record["error"] is not None:
+            raise RunFailed(f"{case} cannot be predicted: {record['error'].splitlines()[0]}")
 
 
 def _measure(due: Sequence[RunSpec], line: Countdown, state: State) -> Iterator[dict[str, Any]]:

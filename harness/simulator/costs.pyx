@@ -10,13 +10,10 @@ from libc.stdint cimport int64_t, uint32_t
 from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L1, OWN_L2, Domain, IdleState, Machine, Software
 
 from harness.errors import UserError
+from harness.machine import WORKING_SET_KIB
 
 DISTANCE = ("same_core", "same_chip", "same_module", "other_socket")
 PLACE = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
-
-WORKING_SET_KIB = 16
-"""What a thread finds cold after a switch besides the slots it works on, which are accounted for as copies: code, stack, its port [KiB].
-A guess."""
 
 ONE = 1024  # a ratio of 1
 
@@ -74,6 +71,7 @@ cdef void fill_machine(Machine* to, object machine) except *:
     to.yield_time, to.timer_slack, to.bucket_hold = us("yield"), us("timer_slack"), us("bucket_hold")
     to.bucket_waiter = ps(machine["os.bucket_waiter_ns"])
     to.refill = ps(1e3 * min(machine["os.refill_us_per_kib"] * WORKING_SET_KIB, machine["os.refill_us_max"]))
+    to.near_refill = to.refill * to.latency[OWN_L2] // max(to.latency[L3], 1)
     residency = machine.named("os.idle_residency_us")
     for least, exit_ in sorted([(residency[name], value) for name, value in machine.named("os.idle_exit_us").items()]):
         state.residency, state.exit = ps(1e3 * least), ps(1e3 * exit_)

@@ -42,7 +42,7 @@ cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
         int64_t* evicted_overlap_kib
         uint64_t sched_latency, min_granularity, wakeup_granularity, migration_cost, base_slice
         uint64_t wake_elsewhere, woken_elsewhere, preempt, interrupt
-        uint64_t switch_time, refill, wake, wake_caller, wake_queued, sleep
+        uint64_t switch_time, near_refill, refill, wake, wake_caller, wake_queued, sleep
         uint64_t tick
         uint32_t idle_search
         uint64_t yield_time "yield"

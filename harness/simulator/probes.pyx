@@ -24,7 +24,7 @@ cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
         CBench(const Machine& machine, uint32_t count, uint64_t seed, uint32_t buckets) except +
         deque[Probe] threads
         uint64_t events
-        void compute(uint32_t thread, uint64_t work, uint64_t step, Sort sort) except +
+        void compute(uint32_t thread, uint64_t work, uint64_t step, Sort sort, uint64_t bytes_) except +
         void nap(uint32_t thread, uint64_t work, uint64_t length) except +
         void wait(uint32_t thread, uint64_t work) except +
         void wake(uint32_t thread, uint64_t at, uint32_t count, uint64_t work) except +
@@ -69,9 +69,12 @@ cdef class Bench:
     def __dealloc__(self):
         del self.bench
 
-    def compute(self, work, step=1000.0, sort="mixed"):
-        """A thread that works, in steps. `sort`: of instructions, fp or mixed, or waiting for memory. Returns its number."""
-        self.bench.compute(self.started, ps(work), ps(step), <Sort> <int> SORTS[sort])
+    def compute(self, work, step=1000.0, sort="mixed", touching=0):
+        """A thread that works, in steps, in each of which it touches so many bytes of slots. Returns its number.
+
+        `sort`: of instructions, fp or mixed, or waiting for memory.
+        """
+        self.bench.compute(self.started, ps(work), ps(step), <Sort> <int> SORTS[sort], touching)
         return self._next()
 
     def nap(self, length, work=0.0):

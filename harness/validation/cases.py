@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -86,10 +86,13 @@ class Case:
             arm=self.arm,
         )
 
-    def predicted(self, repeat: int) -> RunSpec:
-        """A run that predicts it, in virtual time: the same but for how long, with a seed that `repeat` decides."""
+    def predicted(self, repeat: int, constants: Mapping[str, float] | None = None) -> RunSpec:
+        """A run that predicts it, in virtual time: the same but for how long, with a seed that `repeat` decides.
+
+        `constants`: of the machine, in place of the profile's.
+        """
         virtual_s = PREDICTED_S[self.cost]
-        return replace(self.measured(virtual_s, repeat), simulated=True, warmup=virtual_s)
+        return replace(self.measured(virtual_s, repeat), simulated=True, warmup=virtual_s, constants=constants or {})
 
 
 def cell_name(group: tuple[str, int, int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.measurement.rank_interval import coverage, rank
 from harness.validation.cases import PREDICTIONS, cell_name
@@ -16,11 +16,11 @@ ERROR_HEADINGS = ("by", "value", "cases", "median", "worst", "bias", f"within {M
 ORDER_HEADINGS = ("cell", "faster", "slower", "measured", "predicted", "remarks")
 
 
-def report(comparisons: Sequence[Comparison]) -> str:
-    """The whole report."""
+def report(comparisons: Sequence[Comparison], constants: Mapping[str, float] | None = None) -> str:
+    """The whole report. `constants`: those that were measured between the runs and took the place of the profile's."""
     verdict = judge(comparisons)
     parts = ["## Throughput at the sinks [tuples/s]", table(ROW_HEADINGS, [_row(each) for each in comparisons], left=4)]
-    parts.append(_note(comparisons))
+    parts.append(_note(comparisons, constants or {}))
     grouped = errors_by(comparisons)
     if grouped:
         parts += ["## Errors", table(ERROR_HEADINGS, [_errors_row(*row) for row in grouped], left=2), ERRORS_NOTE]
@@ -74,7 +74,7 @@ def remarks(each: Comparison) -> list[str]:
     return found
 
 
-def _note(comparisons: Sequence[Comparison]) -> str:
+def _note(comparisons: Sequence[Comparison], constants: Mapping[str, float]) -> str:
     runs = sorted({each.runs for each in comparisons} - {0})
     if not runs:
         return "Nothing was measured."
@@ -91,11 +91,13 @@ def _note(comparisons: Sequence[Comparison]) -> str:
         else ""
     )
     others = statistics.fmean(each.others for each in comparisons if each.runs)
+    replaced = ", ".join(f"{path} {value:,.0f}" for path, value in constants.items())
+    beside = f", with {replaced}, the median of what was measured between the runs" if replaced else ""
     return (
         f"Measured: median of {spread} run(s), each in a fresh process; interval: two of them{sure}. {unstable} case(s) "
         f"unstable: the interval reaches further than {UNSTABLE:.0%} from the median, or there is one run alone. Other "
         f"processes took {others:.0%} of the CPUs meanwhile; a case says how much if it was more than {DISTURBED:.0%}. "
-        f"Predicted: median of {PREDICTIONS} runs in virtual time.{states}"
+        f"Predicted: median of {PREDICTIONS} runs in virtual time{beside}.{states}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The runs of a validation: measured ones in rounds, predicted ones before them; each in a fresh process.
+"""The runs of a validation: measured ones in rounds, predicted ones after them; each in a fresh process.
 
 In a round every case is measured once: the cells in an order drawn anew, the arms of a cell right after each other, in an order
 drawn anew too, so that slow drift of the host favours neither a model nor a repeat.

@@ -1,18 +1,22 @@
 """Whether the machine is as the profile describes it: a run beside which it is not says nothing about the prediction.
 
 What tells is how long a cache line takes from core to core right before and right after the run (`calibration.state`), beside
-the profile's own constant for that; never a throughput.
+the profile's own constant for that; never a throughput. How much copies find in the shared cache changes with what the host's
+other machines do, too, but within minutes and by degrees: it is measured between runs, and goes into the predictions.
 """
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from harness.calibration.probes import UNTOLD, shared_cache
 from harness.calibration.state import alike, hand_off_constant, hand_off_ns
 from harness.calibration.topology import Host
 from harness.errors import RunFailed
+from harness.machine import SHARED_CACHE
 
 if TYPE_CHECKING:
     from harness.machine import Machine
@@ -22,6 +26,7 @@ Record = dict[str, Any]
 TRIES = 3  # of a run, each spoilt by a change of state
 UNSEEN_S = 5.0  # of waiting for a state that was never seen: the profile is then another machine's, or of long ago
 LOOKS_S = 0.25
+SHARES_S = 10.0  # between two looks at the shared cache, which take two seconds each
 
 
 def fits(record: Mapping[str, Any], expected_ns: float | None) -> bool:
@@ -30,8 +35,14 @@ def fits(record: Mapping[str, Any], expected_ns: float | None) -> bool:
     return expected_ns is None or all(alike(ns, expected_ns) for ns in seen)
 
 
+def constants_beside(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The profile's constants that give way to what was measured between these runs, by their paths; none if nothing was."""
+    shares = [record["host"]["shared_cache_bytes"] for record in records if "shared_cache_bytes" in record["host"]]
+    return {SHARED_CACHE: statistics.median(shares)} if shares else {}
+
+
 class State:
-    """Makes runs in one state of the machine, as far as patience goes.
+    """Makes runs in one state of the machine, as far as patience goes, and notes what copies find in the shared cache.
 
     `expected_ns` is the profile's hand-off between the nearest cores, None where one core may be used. `repeated`: runs that
     were made again. `unseen_ns`: the hand-off that was found in its stead when nobody had seen the profile's for `UNSEEN_S`.
@@ -46,18 +57,28 @@ class State:
         self.unseen_ns: float | None = None
         self._seen = False
         self._patience_s = patience_s
+        self._share = 0
+        self._looked_s = float("-inf")
 
     def run(self, run: Callable[[], Record], show: Callable[[str], None]) -> Record:
         """The record of `run`, made again if the machine was in another state; the last one if it never was in the right one.
 
         `show` is told that it waits. Raises RunFailed if the system refuses a thread or a CPU.
         """
-        if self.expected_ns is None:
-            return run()
+        share = self._shared_cache()
         try:
-            return self._tried(run, show, self.expected_ns)
+            record = run() if self.expected_ns is None else self._tried(run, show, self.expected_ns)
         except OSError as error:
             raise RunFailed(f"the system refuses to measure the hand-off of a cache line: {error.strerror}") from error
+        record["host"] |= {"shared_cache_bytes": share}
+        return record
+
+    def _shared_cache(self) -> int:
+        """What copies find there [bytes], as of a moment ago."""
+        if time.monotonic() - self._looked_s >= SHARES_S:
+            self._share = round(shared_cache(self._host.caches or UNTOLD))
+            self._looked_s = time.monotonic()
+        return self._share
 
     def _tried(self, run: Callable[[], Record], show: Callable[[str], None], expected_ns: float) -> Record:
         for tries in range(1, TRIES + 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from harness.calibration import futexes, graphs, hardware, probes
 from harness.calibration.probes import (
     GROUPS,
     STRIDES,
+    UNTOLD,
     Setting,
     capacity,
     contenders,
@@ -317,6 +319,22 @@ def test_a_punctuation_leaves_the_batch_as_it_was():
     chain = graphs.chain(128, "work0")
     chain.mark("work0", 10)
     assert chain.sink("sink", 32, 5) > 0
+
+
+def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_and_their_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They read two and a half times what the caches of a core hold in a round."""
+    asked = []
+
+    def read_by_turns(cpu: int, threads: int, rounds: int, bytes_: int, turns: bool) -> float:
+        asked.append((cpu, threads, bytes_, turns))
+        return (1100.0 if turns else 0.0) + bytes_ / 32 + (560.0 if turns and bytes_ > 0 else 0.0)
+
+    monkeypatch.setattr(probes.futexes, "read_by_turns", read_by_turns)
+    setting = Setting(replace(HERE, caches=replace(UNTOLD, l2=2 << 20)))
+    assert probes._refill_ns(setting, 1) == pytest.approx(560.0)
+    assert set(asked) == {(1, 80, 64 << 10, True), (1, 80, 0, True), (1, 80, 64 << 10, False)}
 
 
 def test_the_choice_of_a_cpu_is_told_by_the_tries_in_which_no_thread_moved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,6 +104,16 @@ def test_a_replacement_of_what_is_no_constant_is_refused(machines, path):
         machines["xeon"].with_constants({path: 5.0})
 
 
+def test_a_run_may_find_less_in_the_shared_cache_but_no_less_than_in_a_cores_own(machines):
+    xeon = machines["xeon"]
+    other = xeon.with_constants({"cache.l3": 8_000_000, "atomic.fence": 5.0})
+    assert (other["cache.l3"], other["atomic.fence"], other["cache.l2"]) == (8_000_000.0, 5.0, xeon["cache.l2"])
+    with pytest.raises(UserError, match=r"^constants: cache\.l3 must not be smaller than cache\.l2, 262144 bytes, not 1000$"):
+        xeon.with_constants({"cache.l3": 1000})
+    with pytest.raises(UserError, match=r"^constants: cache\.l3 must be a number above 0, not '8 MB'$"):
+        xeon.with_constants({"cache.l3": "8 MB"})
+
+
 @given(data=st.data())
 def test_any_constant_can_be_replaced_by_any_positive_number_and_nothing_else_changes(data):
     machine = power8()

@@ -10,8 +10,8 @@ from harness.cli.validate import PATIENCE_S
 from harness.errors import RunFailed
 from harness.machine import load_machine
 from harness.validation import state
-from harness.validation.state import TRIES, UNSEEN_S, State, fits
-from tests.validation.made_runs import PIPELINE, made_in, measured
+from harness.validation.state import TRIES, UNSEEN_S, State, constants_beside, fits
+from tests.validation.made_runs import HOST, PIPELINE, made_in, measured
 
 PROFILE = SimpleNamespace(get={"transfer.rmw.same_chip": 25.0}.get)
 
@@ -26,12 +26,18 @@ class Machine:
         monkeypatch.setattr(state, "hand_off_ns", lambda host: self.next())
         monkeypatch.setattr(state.time, "sleep", self.sleep)
         monkeypatch.setattr(state.time, "monotonic", lambda: self.now_s)
+        self.looks = 0
+        monkeypatch.setattr(state, "shared_cache", self.shared_cache)
 
     def next(self):
         return self.hand_offs_ns.pop(0) if len(self.hand_offs_ns) > 1 else self.hand_offs_ns[0]
 
     def sleep(self, seconds):
         self.now_s += seconds
+
+    def shared_cache(self, sizes):
+        self.looks += 1
+        return 90e6 + self.looks * 10e6
 
 
 class Runs:
@@ -112,6 +118,26 @@ def test_the_hand_off_is_the_number_in_the_profile(monkeypatch):
     monkeypatch.setattr(state, "hand_off_constant", lambda host: "transfer.rmw.same_chip")
     profile = load_machine("local")
     assert State(profile, PATIENCE_S).expected_ns == profile["transfer.rmw.same_chip"]
+
+
+def test_what_the_shared_cache_holds_is_looked_at_between_runs_every_few_seconds(monkeypatch):
+    """A run takes a second here. Where only one core may be used, and no line is handed over, it is looked at all the same."""
+    machine = Machine(monkeypatch, 25.0)
+    for constant in ("transfer.rmw.same_chip", None):
+        monkeypatch.setattr(state, "hand_off_constant", lambda host, constant=constant: constant)
+        machine.looks = 0
+        of, runs = State(PROFILE, PATIENCE_S), Runs(machine)
+        records = [of.run(runs, print) for _ in range(21)]
+        assert [record["host"]["shared_cache_bytes"] for record in records] == [100e6] * 10 + [110e6] * 10 + [120e6]
+
+
+def test_predictions_go_by_the_median_of_what_the_shared_cache_held():
+    runs = [
+        record for mb in (80, 90, 200) for record in measured(PIPELINE, 1.0, host=HOST | {"shared_cache_bytes": mb * 10**6})
+    ]
+    assert constants_beside(runs) == {"cache.l3": 90e6}
+    assert constants_beside(runs[:1] + measured(PIPELINE, 1.0)) == {"cache.l3": 80e6}
+    assert constants_beside(measured(PIPELINE, 1.0)) == {}  # of a version that did not look
 
 
 def test_a_system_that_refuses_a_thread_is_told_in_a_line(monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 from harness.cli import main, validate
 from harness.errors import UserError
 from harness.measurement.records import read_records
-from harness.validation import session
+from harness.validation import session, state
 from tests.described import describe
 from tests.validation.made_runs import record_of
 
@@ -52,6 +52,7 @@ def runs(monkeypatch, tmp_path):
     describe(monkeypatch)
     fake = Runs()
     monkeypatch.setattr(session, "run_in_fresh_process", fake)
+    monkeypatch.setattr(state, "shared_cache", lambda sizes: 90_000_000.0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -61,7 +62,7 @@ def runs(monkeypatch, tmp_path):
 def test_by_default_96_cases_are_measured_and_predicted_three_times(runs, capsys):
     assert main(["validate"]) == 0
     assert len(runs.measured) == len(set(runs.measured)) == 288
-    assert len(runs.predicted) == len(set(runs.predicted)) == 288
+    assert len(runs.predicted[1:]) == len(set(runs.predicted)) == 288  # the first one is a trial
     table = pd.read_parquet("results/validation.parquet")
     assert len(table) == 96 and set(table["runs"]) == {3}
     assert len(read_records("results/validation.measured.jsonl")[0]) == 288
@@ -69,9 +70,13 @@ def test_by_default_96_cases_are_measured_and_predicted_three_times(runs, capsys
     assert capsys.readouterr().out.endswith("All targets are met.\n")
 
 
-def test_predictions_come_first_so_that_a_bad_profile_is_seen_at_once(runs):
+def test_predictions_come_last_and_go_by_what_the_shared_cache_held_meanwhile(runs, capsys):
+    """But for one, so that a bad profile is seen before anything is measured."""
     assert main(["validate", *ONE_CELL]) == 0
-    assert [spec.simulated for spec in runs.specs] == [True] * 12 + [False] * 12
+    assert [spec.simulated for spec in runs.specs] == [True] + [False] * 12 + [True] * 12
+    assert [spec.constants for spec in runs.specs] == [{}] * 13 + [{"cache.l3": 90_000_000.0}] * 12
+    told = "Predicted: median of 3 runs in virtual time, with cache.l3 90,000,000, the median of what was measured between the runs."
+    assert told in capsys.readouterr().out
 
 
 def test_options_reach_the_runs(runs):
@@ -103,14 +108,14 @@ def test_a_missed_target_is_exit_code_1_only_if_strict(runs, capsys):
 
 
 def test_an_interrupted_session_goes_on_where_it_was(runs, capsys):
-    runs.interrupt_at = 17
+    runs.interrupt_at = 1 + 5
     assert main(["validate", *ONE_CELL]) == 130
     first = runs.measured
     assert len(first) == 5 and len(read_records("results/validation.measured.jsonl")[0]) == 5
     runs.specs, runs.interrupt_at = [], None
     capsys.readouterr()
     assert main(["validate", *ONE_CELL, "--resume"]) == 0
-    assert len(runs.predicted) == 12  # anew: the profile may be another one
+    assert len(runs.predicted) == 1 + 12  # anew: the profile may be another one
     assert len(runs.measured) == 7 and not set(runs.measured) & set(first)
     assert len(read_records("results/validation.measured.jsonl")[0]) == 12
     assert "millrace validate: 5 of 12 measured runs are there already" in capsys.readouterr().err
@@ -160,22 +165,25 @@ def test_only_predicted_has_nothing_to_compare_with_and_keeps_what_was_measured(
 
 
 def test_a_failed_run_is_told_at_once_and_does_not_end_the_session(runs, capsys):
-    runs.fail_at = 14
+    runs.fail_at = 1 + 2
     assert main(["validate", *ONE_CELL]) == 0
     out, err = capsys.readouterr()
-    assert len(runs.specs) == 24
+    assert len(runs.specs) == 1 + 24
     assert ": run failed: no memory\n" in err and "1 of 3 failed" in out
 
 
 def test_if_nothing_can_be_predicted_nothing_is_measured(runs, capsys):
     runs.fail_predictions = True
     assert main(["validate", *ONE_CELL]) == 1
+    told = "millrace validate: pipeline, cost 1, payload 128, manual cannot be predicted: no memory"
+    assert capsys.readouterr().err.splitlines()[-1] == told
+    assert (runs.measured, len(runs.predicted)) == ([], 1)
+    assert main(["validate", *ONE_CELL, "--only-predicted"]) == 1
     assert capsys.readouterr().err.splitlines()[-1] == "millrace validate: no case could be predicted: no memory"
-    assert (runs.measured, len(runs.predicted)) == ([], 12)
 
 
 def test_a_failed_prediction_is_a_missed_target(runs, capsys):
-    runs.fail_at = 1
+    runs.fail_at = 1 + 12 + 1
     assert main(["validate", *ONE_CELL, "--strict"]) == 1
     assert "no prediction: no memory" in capsys.readouterr().out
 
@@ -225,7 +233,7 @@ def test_a_machine_without_a_profile_is_told_before_anything_runs(runs, monkeypa
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full")
 @pytest.mark.parametrize(
     ("full", "runs_made"),
-    [("x.predicted.jsonl", 12), ("x.measured.jsonl", 13), ("x.parquet", 24), ("report.md", 24)],
+    [("x.measured.jsonl", 2), ("x.predicted.jsonl", 25), ("x.parquet", 25), ("report.md", 25)],
 )
 def test_a_full_disk_is_told_wherever_it_is_met(full, runs_made, runs, capsys):
     Path(full).symlink_to("/dev/full")

@@ -11,11 +11,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "futex.hpp"
+#include "memory.hpp"
 #include "pinned.hpp"
 #include "thread.hpp"
 
@@ -117,6 +119,44 @@ inline Rings rings_ns(const int* cpus, int count, int threads, uint32_t rounds, 
   const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return {static_cast<double>(ns.load()) / (static_cast<double>(runners) * rounds), times.empty() ? 0.0 : static_cast<double>(*middle)};
+}
+
+// A ring of threads on one CPU of which each reads so many bytes of its own, line by line, before it wakes the next one: from one thread to the
+// next, below 0: an error of the system. Without `turns` one thread reads what all of them would, one after the other.
+inline double reading_ring_ns(int cpu, int threads, uint32_t rounds, uint32_t bytes, bool turns) noexcept {
+  struct alignas(128) Turn {
+    Futex rounds{0};
+  };
+  const std::unique_ptr<Turn[]> all(new Turn[static_cast<size_t>(threads)]);
+  all[0].rounds.store(1, std::memory_order_relaxed);
+  const size_t size = std::max<size_t>(static_cast<size_t>(threads) * bytes, 1);
+  char* const memory = reserve_memory(size);
+  if (memory == nullptr) return -ENOMEM;
+  std::fill_n(memory, size, char{1});  // pages that nobody has written are all one page
+  const auto read = [&](int i) {
+    const char* own = memory + static_cast<size_t>(i) * bytes;
+    for (uint32_t at = 0; at < bytes; at += 64) static_cast<void>(*static_cast<const volatile char*>(own + at));
+  };
+  const std::vector<int> seats(static_cast<size_t>(turns ? threads : 1), cpu);
+  int64_t ns = 0;
+  const int error = together(seats.data(), static_cast<int>(seats.size()), [&](int i) {
+    be_of_the_batch_kind();
+    const int64_t begin = now_ns();
+    for (uint32_t round = 1; round <= rounds; ++round) {
+      if (!turns) {
+        for (int each = 0; each < threads; ++each) read(each);
+        continue;
+      }
+      Futex &mine = all[static_cast<size_t>(i)].rounds, &next = all[static_cast<size_t>((i + 1) % threads)].rounds;
+      while (mine.load(std::memory_order_acquire) != round) futex_sleep(mine, round - 1);
+      read(i);
+      next.store(i + 1 == threads ? round + 1 : round, std::memory_order_release);
+      futex_wake(next);
+    }
+    if (i == 0) ns = now_ns() - begin;
+  });
+  give_back_memory(memory, size);
+  return error != 0 ? -static_cast<double>(error) : static_cast<double>(ns) / (static_cast<double>(threads) * rounds);
 }
 
 struct Switching {

@@ -13,6 +13,12 @@
 
 namespace millrace::sim {
 
+// Which core used something last, and when, in bytes that the core had used by then.
+struct Touch {
+  uint32_t core = UINT32_MAX;  // nobody
+  uint64_t at = 0;
+};
+
 class Footprint {
  public:
   static constexpr uint64_t NEVER_BEFORE = UINT64_MAX;

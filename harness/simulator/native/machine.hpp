@@ -65,7 +65,7 @@ struct Machine {
   Time base_slice = 0;                           // of EEVDF; 0: the kernel has CFS
   Time wake_elsewhere = 0, woken_elsewhere = 0;  // by the waker, and by the CPU that its thread waits for
   Time preempt = 0, interrupt = 0;               // 0: telling a busy CPU takes no time
-  Time switch_time = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, yield = 0, timer_slack = 0;
+  Time switch_time = 0, near_refill = 0, refill = 0, wake = 0, wake_caller = 0, wake_queued = 0, sleep = 0, yield = 0, timer_slack = 0;
   Time tick = 0;
   uint32_t idle_search = 1;  // [%], 1: wake-ups always look for an idle CPU
   Time bucket_hold = 0, bucket_waiter = 0;

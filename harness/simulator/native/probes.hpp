@@ -29,8 +29,10 @@ class Bench {
 
   std::deque<Probe> threads;
 
-  // Start a thread that works, in steps;
-  void compute(uint32_t thread, Time work, Time step, Sort sort) { begin(thread, computing(threads[thread], work, step, sort)); }
+  // Start a thread that works, in steps, in each of which it touches so many bytes of slots;
+  void compute(uint32_t thread, Time work, Time step, Sort sort, uint64_t bytes) {
+    begin(thread, computing(threads[thread], work, step, sort, bytes));
+  }
   // one that works, in one step, and then sleeps for a time;
   void nap(uint32_t thread, Time work, Time length) { begin(thread, napping(threads[thread], work, length)); }
   // one that does the same until it is woken;
@@ -58,11 +60,12 @@ class Bench {
  private:
   void begin(uint32_t thread, Task<> program) { system_.start(threads[thread], program.release()); }
 
-  Task<> computing(Probe& probe, Time work, Time step, Sort sort) {
+  Task<> computing(Probe& probe, Time work, Time step, Sort sort, uint64_t bytes) {
     probe.began = system_.now;
     while (probe.done < work) {
       (sort == FP ? probe.fp : sort == MIXED ? probe.mixed : probe.waiting) += std::min(step, work - probe.done);
       const Time before = system_.now;
+      system_.caches[probe.core].touch(bytes, Footprint::NEVER_BEFORE);
       co_await system_.pass(probe);
       probe.longest_gap = std::max(probe.longest_gap, system_.now - before);
       probe.done += std::min(step, work - probe.done);

@@ -42,8 +42,7 @@ class Simulation {
         operators(operator_count),
         ports(port_count),
         workers(worker_count),
-        touches_(machine_.cores, 0),
-        slots_(machine_.cores, Footprint(machine_.l2)) {
+        touches_(machine_.cores, 0) {
     for (uint32_t i = 0; i < worker_count; ++i) workers[i].id = i;
     system.make_queue(idle_);
     open_operators = operator_count;
@@ -197,8 +196,8 @@ class Simulation {
   Count publications(Count count) const noexcept { return software.batch == 1 ? count : 1; }
   void came_from(Worker& w, Count count, const Visit& since);
   void came_from(Worker& w, Ring& ring, Count count) {
-    came_from(w, count, ring.filled.since(ring.head, slots_, filled));
-    ring.worked.note(ring.head, count, {w.core, slots_[w.core].used(), filled});
+    came_from(w, count, ring.filled.since(ring.head, system.caches, filled));
+    ring.worked.note(ring.head, count, {w.core, system.caches[w.core].used(), filled});
   }
   void copy(Worker& w, Count count, const Visit& since);
   void touch_slots(const Worker& w, Count count, const Visit& since) noexcept;
@@ -219,7 +218,6 @@ class Simulation {
 
   List list_;
   std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
-  std::vector<Footprint> slots_;   // by core: slots that it has touched
   WaitQueue idle_;                 // scheduler threads without a port
   bool waking_ = false;            // one of them has been woken and has not looked yet: until then no other is
   Time profile_period_ = 0, next_look_ = NEVER;

@@ -26,12 +26,6 @@ struct Tuple {
   TupleKind kind;
 };
 
-// When a core last used a record, counted in records that it used since the beginning.
-struct Touch {
-  uint32_t core = Line::NOBODY;
-  uint64_t at = 0;
-};
-
 struct Flag {
   bool held = false;
   Line line;

@@ -47,13 +47,13 @@ inline void Simulation::came_from(Worker& w, Count count, const Visit& since) {
 
 // A core touches slots; what another one has touched last it has not had lately.
 inline void Simulation::touch_slots(const Worker& w, Count count, const Visit& since) noexcept {
-  slots_[w.core].touch(static_cast<uint64_t>(count) * stride, since.core == w.core ? since.used : Footprint::NEVER_BEFORE);
+  system.caches[w.core].touch(static_cast<uint64_t>(count) * stride, since.core == w.core ? since.used : Footprint::NEVER_BEFORE);
 }
 
 // Slots that nobody has touched in this run are where each busy core's share of what the queues hold leaves them.
 inline bool Simulation::is_near(const Visit& since) const noexcept {
   if (since.core == Line::NOBODY) return since.filled / system.busy_cores() <= machine.l2;
-  return since.used <= slots_[since.core].window();
+  return since.used <= system.caches[since.core].window();
 }
 inline bool Simulation::is_nearest(const Visit& since) const noexcept {
   return (since.core == Line::NOBODY ? since.filled / system.busy_cores() : since.used) <= machine.l1 / 2;
@@ -212,7 +212,7 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   if (fitting == 0) return 0;
   w.mixed += software.push_batch * publications(fitting) + software.push_tuple * fitting;
   uint64_t place = ring.tail % ring.capacity();
-  copy(w, fitting, ring.tail < ring.capacity() ? untouched() : ring.worked.since(ring.tail - ring.capacity(), slots_, filled));
+  copy(w, fitting, ring.tail < ring.capacity() ? untouched() : ring.worked.since(ring.tail - ring.capacity(), system.caches, filled));
   for (Count i = 0; i < fitting; ++i) {
     Tuple& tuple = ring.slots[place];
     tuple = *slot(first, spacing, i);
@@ -220,7 +220,7 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
     if (++place == ring.capacity()) place = 0;
   }
   filled += fitting * stride;
-  ring.filled.note(ring.tail, fitting, {w.core, slots_[w.core].used(), filled});
+  ring.filled.note(ring.tail, fitting, {w.core, system.caches[w.core].used(), filled});
   ring.tail += fitting;
   ring.tail_line.store(w.core);
   return fitting;

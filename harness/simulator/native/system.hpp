@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "calendar.hpp"
+#include "footprint.hpp"
 #include "futexes.hpp"
 #include "machine.hpp"
 #include "occupancy.hpp"
@@ -37,6 +38,7 @@ class System {
   System(const Machine& machine, uint32_t processes, uint64_t seed, uint32_t buckets)
       : calendar(processes + 1),
         balancer(processes),
+        caches(machine.cores, Footprint(machine.l2)),
         machine_(machine),
         cpus_(machine.cpus()),
         memory_free_at_(machine.sockets),
@@ -52,7 +54,8 @@ class System {
   }
 
   Calendar calendar;
-  const uint32_t balancer;  // a process of our own: idle CPUs look again for threads that wait
+  const uint32_t balancer;        // a process of our own: idle CPUs look again for threads that wait
+  std::vector<Footprint> caches;  // by core: the slots that it has touched
   Time now = 0;
 
   // -- for the programs of threads ----------------------------------------------------------------------------------------------------
@@ -196,7 +199,7 @@ class System {
     if (cpu.running == nullptr) {
       const Time idle = now + later - std::min(now + later, cpu.idle_since);
       const Time awake = later + jitter(machine_.wake) + machine_.idle_exit(idle), call = calling(cpu);
-      occupy(cpu, thread, target, call == 0 ? awake : std::max(awake, call + machine_.switch_time + machine_.refill), awake);
+      occupy(cpu, thread, target, call == 0 ? awake : std::max(awake, call + machine_.switch_time + refill(thread, target)), awake);
       return true;
     }
     enqueue(cpu, thread);
@@ -234,7 +237,7 @@ class System {
       Thread* thread = steal(number);
       if (thread == nullptr) break;
       cpu.admit(machine_, *thread, now);
-      occupy(cpu, *thread, number, calling(cpu) + changing_to(*thread), 0);
+      occupy(cpu, *thread, number, calling(cpu) + changing(*thread, number), 0);
     }
   }
 
@@ -293,9 +296,17 @@ class System {
     return told;
   }
   // What it takes a CPU to change to the thread.
-  Time changing_to(Thread& thread) const noexcept {
+  Time changing(Thread& thread, uint32_t cpu) const noexcept {
     const bool afar = std::exchange(thread.woken_afar, false);
-    return machine_.switch_time + machine_.refill + (afar ? machine_.woken_elsewhere : 0);
+    return machine_.switch_time + refill(thread, cpu) + (afar ? machine_.woken_elsewhere : 0);
+  }
+  // What the thread and the system's records of it find cold there: nothing where the core has touched little since, and all that it needs in the
+  // shared cache where it has touched more than its own ones hold.
+  Time refill(const Thread& thread, uint32_t cpu) const noexcept {
+    const uint32_t core = machine_.core_of(cpu);
+    const uint64_t since = thread.left.core == core ? caches[core].used() - thread.left.at : Footprint::NEVER_BEFORE;
+    if (since > caches[core].window()) return machine_.refill;
+    return since <= machine_.l1 / 2 ? 0 : machine_.near_refill;
   }
 
   Time until(Time then) const noexcept { return then > now ? then - now : 0; }
@@ -328,6 +339,7 @@ class System {
     cpu.running = nullptr;
     if (state == Thread::RUNNABLE) enqueue(cpu, thread);
     thread.ran = now;
+    thread.left = {thread.core, caches[thread.core].used()};
     Thread* next = cpu.dequeue(machine_, now);
     if (next != nullptr) {
       --queued_;
@@ -341,8 +353,8 @@ class System {
       cpu.idle_since = now + call;
       return;
     }
-    const Time changing = changing_to(*next);
-    give(cpu, *next, number, call + interrupt + changing, charged(changing));
+    const Time changes = changing(*next, number);
+    give(cpu, *next, number, call + interrupt + changes, charged(changes));
   }
   // An idle CPU gets a thread, which goes on after `latency`. The first part of that, `idle`, is nobody's CPU time, nor is a call once more
   // that is still under way there.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "calendar.hpp"
+#include "footprint.hpp"
 #include "task.hpp"
 
 namespace millrace::sim {
@@ -55,6 +56,7 @@ struct Thread {
   int64_t vruntime = 0;                      // relative to its CPU's
   int64_t deadline = 0, lag = 0;             // EEVDF: of its request; what it was owed when it left a run queue
   Time since = 0, slice_began = 0, ran = 0;  // `ran`: when it last gave its CPU away
+  Touch left;                                // then, by the slots that its core had touched
   Average load;                              // how much of the time it was in a run queue
   const Thread* woke = nullptr;              // whom it woke last
   uint32_t flips = 0;                        // how often that was another thread than before, in the last seconds
