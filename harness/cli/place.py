@@ -34,7 +34,7 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
         action="append",
         default=[],
         metavar="PATH=VALUE",
-        help="replace a constant of a simulated machine, as in atomic.fence=20; may be repeated",
+        help="replace a constant of a simulated machine, or its cache.l3, as in atomic.fence=20; may be repeated",
     )
 
 
