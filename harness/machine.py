@@ -32,8 +32,8 @@ SHARED_CACHE = "cache.l3"
 """What cores share, besides constants the one number that a run may replace."""
 
 WORKING_SET_KIB = 16
-"""What a thread may find cold after a switch besides the slots it works on, which are accounted for as copies: its stack, code, and
-what the system knows of it [KiB]. A guess: only its product with `os.refill_us_per_kib` counts."""
+"""What a thread may find cold after a switch besides the slots it works on, which are accounted for as copies: its stack, its
+code, and what the system knows of it [KiB]. A guess: only its product with `os.refill_us_per_kib` counts."""
 
 MAX_CPUS = 65536
 
