@@ -336,9 +336,13 @@ def test_an_interrupt_takes_its_time_also_if_nobody_waits_for_the_cpu_any_more()
     assert bench.longest_gap(loser) == 1 * MICROSECOND + 7 * MICROSECOND
 
 
+COLD = {"os.switch_us": 300.0, "os.refill_us_max": 200.0, "os.refill_us_per_kib": 1e6}
+"""A switch to a thread that finds nothing in the core's own caches takes 500 µs."""
+
+
 def refill_us(others_touch: float) -> float:
     """What a switch takes more than a switch, of three threads on a CPU, where the other two touch so many bytes in between."""
-    machine = machine_of(1, **{"os.switch_us": 300.0, "os.refill_us_max": 200.0, "os.refill_us_per_kib": 1e6})
+    machine = machine_of(1, **COLD)
     bench, step = Bench(machine, 3), 50 * MICROSECOND
     slices = 2 * 10 * MILLISECOND / step  # steps of the others: the least granularity each
     for _ in range(3):
@@ -349,7 +353,7 @@ def refill_us(others_touch: float) -> float:
 
 
 def test_a_switch_takes_longer_the_further_away_the_thread_finds_what_it_had() -> None:
-    """With one CPU, what is missing from the work that is done are the switches. `os.refill_us_max` is from the shared cache."""
+    """With one CPU, what is missing from the work that is done are the switches. From a shared cache they take 200 µs more."""
     xeon = load_machine("xeon")
     near = 200.0 * xeon["latency.l2"] / xeon["latency.l3"]
     assert refill_us(0.0) == pytest.approx(0.0, abs=10.0)
@@ -361,9 +365,7 @@ def test_a_switch_takes_longer_the_further_away_the_thread_finds_what_it_had() -
 
 def test_who_comes_to_a_core_where_it_has_not_been_finds_nothing_there() -> None:
     """Of two threads on a CPU the second begins after the slice of the first, and a switch to one that was never there."""
-    bench = busy(
-        1, 2, until=14 * MILLISECOND, **{"os.switch_us": 300.0, "os.refill_us_max": 200.0, "os.refill_us_per_kib": 1e6}
-    )
+    bench = busy(1, 2, until=14 * MILLISECOND, **COLD)
     slice_us = 12_000
     assert bench.switches == 1
     assert bench.began(1) / MICROSECOND - slice_us == pytest.approx(300 + 200, abs=51)  # a slice ends with a step

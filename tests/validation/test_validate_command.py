@@ -75,7 +75,7 @@ def test_predictions_come_last_and_go_by_what_the_shared_cache_held_meanwhile(ru
     assert main(["validate", *ONE_CELL]) == 0
     assert [spec.simulated for spec in runs.specs] == [True] + [False] * 12 + [True] * 12
     assert [spec.constants for spec in runs.specs] == [{}] * 13 + [{"cache.l3": 90_000_000.0}] * 12
-    told = "Predicted: median of 3 runs in virtual time, with cache.l3 90,000,000, the median of what was measured between the runs."
+    told = "in virtual time, with cache.l3 90,000,000, the median of what was measured between the runs."
     assert told in capsys.readouterr().out
 
 
