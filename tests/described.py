@@ -28,8 +28,9 @@ class Described:
     sweep: Mapping[str, tuple[float, float]]
     digest: str = "0123456789ab"
 
-    def get(self, path: str) -> None:
-        """Nothing: it has no constants."""
+    def get(self, path: str, default: float | None = None) -> float | None:
+        """The default: it has no constants."""
+        return default
 
     def with_constants(self, constants: Mapping[str, float]) -> Described:
         """Itself; refuses what is not in its sweep."""

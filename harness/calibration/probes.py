@@ -203,13 +203,16 @@ def copies(setting: Setting) -> Values:
 
 
 def shared_cache(sizes: Caches) -> float:
-    """What copies find in the shared cache at the moment [bytes]. On a virtual machine it changes with what the others do."""
+    """What copies find in the shared cache at the moment [bytes], a core's own at least.
+
+    On a virtual machine it changes with what the others do.
+    """
 
     def together(size: int) -> float:
         return least(hardware.copy, STRIDES[1], size // 2, size // 2, 0)
 
     near, beyond = ((size, together(size)) for size in (footprints(sizes)["l3"], out_of_caches(sizes.l3)))
-    return capacity(together, near, beyond, sizes.l3)
+    return max(float(sizes.l2), capacity(together, near, beyond, sizes.l3))
 
 
 def line_of_copies(times_ns: list[float]) -> tuple[float, float]:

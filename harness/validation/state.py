@@ -57,7 +57,7 @@ class State:
         self.unseen_ns: float | None = None
         self._seen = False
         self._patience_s = patience_s
-        self._share = 0
+        self._share, self._least_share = 0, profile.get("cache.l2", 0)  # less is no shared cache to the profile
         self._looked_s = float("-inf")
 
     def run(self, run: Callable[[], Record], show: Callable[[str], None]) -> Record:
@@ -76,7 +76,7 @@ class State:
     def _shared_cache(self) -> int:
         """What copies find there [bytes], as of a moment ago."""
         if time.monotonic() - self._looked_s >= SHARES_S:
-            self._share = round(shared_cache(self._host.caches or UNTOLD))
+            self._share = round(max(shared_cache(self._host.caches or UNTOLD), self._least_share))
             self._looked_s = time.monotonic()
         return self._share
 

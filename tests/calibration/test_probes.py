@@ -26,6 +26,7 @@ from harness.calibration.probes import (
     lines,
     of_cfs,
     rate,
+    shared_cache,
     slice_of_eevdf,
     system,
 )
@@ -319,6 +320,14 @@ def test_a_punctuation_leaves_the_batch_as_it_was():
     chain = graphs.chain(128, "work0")
     chain.mark("work0", 10)
     assert chain.sink("sink", 32, 5) > 0
+
+
+def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory from just above half of it on, as copies tell: what is found then lies in the core's own caches."""
+    monkeypatch.setattr(
+        probes.hardware, "copy", lambda stride, source, target, least: 100.0 if source + target < 1.2e6 else 500.0
+    )
+    assert shared_cache(replace(CACHES, l2=2 << 20, l3=2 << 20)) == 2 << 20
 
 
 def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_and_their_reading(

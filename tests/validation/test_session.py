@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.errors import RunFailed, UserError
 from harness.measurement.records import read_records, record_line
-from harness.validation import session
+from harness.validation import session, state
 from harness.validation.cases import cases
 from harness.validation.session import RecordLog, kept, left, measure, predict, read_measured, rounds
 from harness.validation.state import State
@@ -84,9 +84,10 @@ def test_runs_are_made_in_their_order_the_measured_ones_under_the_lock(monkeypat
         return record_of(spec, 1.0)
 
     monkeypatch.setattr(session, "run_in_fresh_process", run)
+    monkeypatch.setattr(state, "shared_cache", lambda sizes: 90e6)
     specs = rounds([PIPELINE, case("dedicated")], 2, 0.2, 1)
-    state = State(SimpleNamespace(get=lambda path: None), 0.0)
-    records = list(measure(specs, lambda spec, phase: seen.append((spec, phase)), pytest.fail, state))
+    tells_nothing = State(SimpleNamespace(get={}.get), 0.0)
+    records = list(measure(specs, lambda spec, phase: seen.append((spec, phase)), pytest.fail, tells_nothing))
     assert [(record["arm"], record["repeat"]) for record in records] == [(spec.arm, spec.repeat) for spec in specs]
     assert seen == [(spec, "measuring") for spec in specs]
     assert list(tmp_path.glob("millrace-*.lock"))

@@ -131,6 +131,15 @@ def test_what_the_shared_cache_holds_is_looked_at_between_runs_every_few_seconds
         assert [record["host"]["shared_cache_bytes"] for record in records] == [100e6] * 10 + [110e6] * 10 + [120e6]
 
 
+def test_a_share_that_is_less_than_the_profiles_own_caches_is_no_number_for_it(monkeypatch):
+    """Else it would be refused once all is measured."""
+    profile = load_machine("local")
+    Machine(monkeypatch, profile["transfer.rmw.same_chip"])
+    monkeypatch.setattr(state, "shared_cache", lambda sizes: 1000.0)
+    record = State(profile, PATIENCE_S).run(lambda: measured(PIPELINE, 1.0)[0], print)
+    assert profile.with_constants(constants_beside([record]))["cache.l3"] == profile["cache.l2"]
+
+
 def test_predictions_go_by_the_median_of_what_the_shared_cache_held():
     runs = [
         record for mb in (80, 90, 200) for record in measured(PIPELINE, 1.0, host=HOST | {"shared_cache_bytes": mb * 10**6})
