@@ -39,6 +39,9 @@ CROWD = 16
 TURN = 64 << 10
 """What a thread of a crowd reads in its turn where each is to find its caches full of what the others have read [bytes]."""
 
+READERS = 256
+"""Threads of that crowd, at most: where caches are larger than that takes, each reads more."""
+
 FULL = 2.5
 """Times what a core's own caches hold that a crowd reads in a round."""
 
@@ -337,10 +340,11 @@ def _refill_ns(setting: Setting, cpu: int) -> float:
 
     That is what threads that read take more than the switches and the reading alone.
     """
-    threads = max(2, math.ceil(FULL * setting.caches.l2 / TURN))
-    rounds = max(1, setting.times(8000) // threads)
+    a_round = FULL * setting.caches.l2
+    threads = min(max(2, math.ceil(a_round / TURN)), READERS)
+    turn, rounds = max(TURN, math.ceil(a_round / threads)), max(1, setting.times(8000) // threads)
     both, switches, reading = (
-        least(futexes.read_by_turns, cpu, threads, rounds, *what) for what in ((TURN, True), (0, True), (TURN, False))
+        least(futexes.read_by_turns, cpu, threads, rounds, *what) for what in ((turn, True), (0, True), (turn, False))
     )
     return both - switches - reading
 

@@ -74,9 +74,13 @@ class State:
         return record
 
     def _shared_cache(self) -> int:
-        """What copies find there [bytes], as of a moment ago."""
+        """What copies find there [bytes], as of a moment ago. Raises RunFailed if the system refuses the memory."""
         if time.monotonic() - self._looked_s >= SHARES_S:
-            self._share = round(max(shared_cache(self._host.caches or UNTOLD), self._least_share))
+            try:
+                share = shared_cache(self._host.caches or UNTOLD)
+            except OSError as error:
+                raise RunFailed(f"the system refuses to measure what the shared cache holds: {error.strerror}") from error
+            self._share = round(max(share, self._least_share))
             self._looked_s = time.monotonic()
         return self._share
 

@@ -330,6 +330,17 @@ def test_a_shared_cache_that_is_all_taken_by_others_holds_what_a_cores_own_do(mo
     assert shared_cache(replace(CACHES, l2=2 << 20, l3=2 << 20)) == 2 << 20
 
 
+def test_readers_read_all_that_they_are_told_and_take_turns() -> None:
+    """Of the shortest of a few tries: 64 times as much takes at least 8 times as long, and a switch longer than nothing."""
+    cpu = HERE.numbers[0]
+    little, much, switch = (
+        probes.least(futexes.read_by_turns, cpu, 4, 100, bytes_, turns)
+        for bytes_, turns in ((1 << 10, False), (64 << 10, False), (0, True))
+    )
+    assert much > 8 * little
+    assert switch > 2 * little > 0
+
+
 def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_and_their_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -341,9 +352,11 @@ def test_what_a_thread_finds_cold_is_what_readers_take_more_than_their_switches_
         return (1100.0 if turns else 0.0) + bytes_ / 32 + (560.0 if turns and bytes_ > 0 else 0.0)
 
     monkeypatch.setattr(probes.futexes, "read_by_turns", read_by_turns)
-    setting = Setting(replace(HERE, caches=replace(UNTOLD, l2=2 << 20)))
-    assert probes._refill_ns(setting, 1) == pytest.approx(560.0)
-    assert set(asked) == {(1, 80, 64 << 10, True), (1, 80, 0, True), (1, 80, 64 << 10, False)}
+    for l2, threads, turn in ((2 << 20, 80, 64 << 10), (64 << 20, 256, 640 << 10), (1 << 10, 2, 64 << 10)):
+        asked.clear()
+        setting = Setting(replace(HERE, caches=replace(UNTOLD, l2=l2)))
+        assert probes._refill_ns(setting, 1) == pytest.approx(560.0)
+        assert set(asked) == {(1, threads, turn, True), (1, threads, 0, True), (1, threads, turn, False)}
 
 
 def test_the_choice_of_a_cpu_is_told_by_the_tries_in_which_no_thread_moved(monkeypatch: pytest.MonkeyPatch) -> None:

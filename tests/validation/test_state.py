@@ -131,6 +131,17 @@ def test_what_the_shared_cache_holds_is_looked_at_between_runs_every_few_seconds
         assert [record["host"]["shared_cache_bytes"] for record in records] == [100e6] * 10 + [110e6] * 10 + [120e6]
 
 
+def test_a_system_that_refuses_the_memory_for_a_look_is_told_in_a_line(monkeypatch):
+    Machine(monkeypatch, 25.0)
+
+    def refuse(sizes):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(state, "shared_cache", refuse)
+    with pytest.raises(RunFailed, match=r"^the system refuses to measure what the shared cache holds: Cannot allocate memory$"):
+        State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
+
+
 def test_a_share_that_is_less_than_the_profiles_own_caches_is_no_number_for_it(monkeypatch):
     """Else it would be refused once all is measured."""
     profile = load_machine("local")
