@@ -1,10 +1,11 @@
 """What became of every tuple of a simulated run: the end of the oracle, as harness/runtime/account.pyx has it (ONCE)."""
 
 from libc.stdint cimport uint32_t, uint64_t
+from libcpp.vector cimport vector
 
 from harness.runtime.native cimport fingerprint
 from harness.runtime.plan cimport Plan
-from harness.simulator.native cimport DATA, Operator, Port, Simulation, Worker
+from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, Worker
 
 from harness.conservation import chooses, of_tuples, of_windows
 from harness.engine import Totals
@@ -17,16 +18,19 @@ cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stu
     cdef Port* port
     cdef uint64_t expected = 0, seen = 0, violations = 0, place
     cdef uint32_t i
+    cdef vector[Tuple] queued
     left_at = [0] * plan.run.operator_count
     held_by = [0] * plan.run.operator_count
     order_checked, longest, error = True, 0, None
     for i in range(plan.run.port_count):
         port = &simulation.ports[i]
         left_at[port.op.index] += port.given_up
-        for place in range(port.ring.head, port.ring.tail):
-            if port.ring.slots[place % port.ring.slots.size()].kind == DATA:
+        queued.resize(port.ring.size())
+        port.ring.copy(queued.size(), queued.data())
+        for place in range(queued.size()):
+            if queued[place].kind == DATA:
                 left_at[port.op.index] += 1
-                seen += fingerprint(port.ring.slots[place % port.ring.slots.size()].sequence) * port.op.copies
+                seen += fingerprint(queued[place].sequence) * port.op.copies
     for i in range(plan.run.worker_count):
         seen += simulation.workers[i].given_up_fingerprints
     for i in range(plan.run.operator_count):

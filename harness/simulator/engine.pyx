@@ -434,7 +434,7 @@ cdef class SimulatorEngine:
         return [(self.core.ports[port].blocked, self.core.ports[port].pushes) for port in range(self.core.ports.size())]
 
     cdef double _queue_fill(self, uint32_t queue):
-        return self.core.ports[queue].ring.size() / <double> self.core.ports[queue].ring.slots.size()
+        return self.core.ports[queue].ring.size() / <double> self.core.ports[queue].ring.capacity()
 
     cdef _balance(self, uint32_t index, list now, list before):
         cdef Operator* op = &self.core.operators[index]
@@ -446,7 +446,7 @@ cdef class SimulatorEngine:
             buffer = port.op.index
             submitted += now[buffer] - before[buffer]
             if i < op.active:
-                fill += port.ring.size() / <double> port.ring.slots.size()
+                fill += port.ring.size() / <double> port.ring.capacity()
         congestion = 1.0 if op.waiting else fill / op.active
         return Balance(active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion)
 

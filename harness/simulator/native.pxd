@@ -71,17 +71,23 @@ cdef extern from "line.hpp" namespace "millrace::sim" nogil:
 
 
 cdef extern from "state.hpp" namespace "millrace::sim" nogil:
-    enum: DATA "millrace::sim::DATA"
+    enum TupleKind "millrace::sim::TupleKind":
+        DATA "millrace::sim::DATA"
     enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BALANCE, BUFFER, SINK, CONTROL
 
     cdef cppclass Tuple:
         uint64_t sequence
-        uint8_t kind
+        int64_t born_ns
+        uint32_t path, order, mark
+        TupleKind kind
 
     cdef cppclass Ring:
-        vector[Tuple] slots
-        uint64_t head, tail
+        void resize(uint64_t capacity) except +
+        uint64_t capacity() noexcept
         uint64_t size() noexcept
+        void push(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) except +
+        void copy(uint64_t count, Tuple* to) noexcept
+        void pop(uint64_t count) noexcept
 
     cdef cppclass Target:
         Port* port

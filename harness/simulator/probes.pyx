@@ -5,9 +5,10 @@ All times are in nanoseconds.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.deque cimport deque
+from libcpp.vector cimport vector
 
 from harness.simulator.costs cimport fill_machine
-from harness.simulator.native cimport NEVER, Line, Machine
+from harness.simulator.native cimport NEVER, Line, Machine, Ring, Tuple
 
 
 cdef extern from "probes.hpp" namespace "millrace::sim" nogil:
@@ -218,6 +219,32 @@ def visited(uint64_t capacity, notes, uint64_t position, uint64_t filled):
         ring.note(first, count, visit)
     visit = last_visit(ring, cores, position, filled)
     return None if visit.core == NOBODY else (visit.core, visit.filled)
+
+
+def through_a_queue(uint64_t capacity, steps):
+    """What a queue gives back: for each step that takes so many tuples (an int) those that it takes.
+
+    Other steps push: (tuples, spacing, path_step), as many as that leaves of tuples that are (sequence, born_ns, path, order, mark, kind).
+    """
+    cdef Ring ring
+    cdef vector[Tuple] tuples
+    cdef Tuple tuple_
+    cdef uint32_t spacing
+    ring.resize(capacity)
+    given = []
+    for step in steps:
+        tuples.clear()
+        if isinstance(step, int):
+            tuples.resize(<size_t> step)
+            ring.copy(tuples.size(), tuples.data())
+            ring.pop(tuples.size())
+            given.append([(each.sequence, each.born_ns, each.path, each.order, each.mark, each.kind) for each in tuples])
+            continue
+        for tuple_.sequence, tuple_.born_ns, tuple_.path, tuple_.order, tuple_.mark, tuple_.kind in step[0]:
+            tuples.push_back(tuple_)
+        spacing = step[1]
+        ring.push(tuples.data(), spacing, (tuples.size() + spacing - 1) // spacing, step[2])
+    return given, ring.size()
 
 
 def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None):

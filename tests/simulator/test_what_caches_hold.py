@@ -1,4 +1,4 @@
-"""What a core's own caches still hold (footprint.hpp), and what queues remember of who touched their slots (state.hpp)."""
+"""What a core's own caches still hold (footprint.hpp), and what queues remember of who touched their slots (ring.hpp)."""
 
 from __future__ import annotations
 

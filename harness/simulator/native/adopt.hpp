@@ -13,8 +13,7 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t MAX_BATCH = 32;  // states.pyx
-inline constexpr uint32_t STEP = 8;        // tuples, at most, of which a runtime that works on one at a time does several in one event
+inline constexpr uint32_t STEP = 8;  // tuples, at most, of which a runtime that works on one at a time does several in one event
 
 // Sizes of batches and drains, which depend on the queues that are switched on.
 inline void take_over_sizes(Simulation& simulation, const millrace::Run& run) {
@@ -126,9 +125,7 @@ inline void adopt(Simulation& simulation, const millrace::Run& run, const std::v
     Port& port = simulation.ports[i];
     port.index = i;
     port.op = &simulation.operators[planned.op->index];
-    port.ring.slots.resize(planned.ring.capacity());
-    port.ring.filled.resize(planned.ring.capacity());
-    port.ring.worked.resize(planned.ring.capacity());
+    port.ring.resize(planned.ring.capacity());
     port.shared = planned.shared;
     port.scheduled = planned.scheduled;
     port.open_streams = planned.open_streams;

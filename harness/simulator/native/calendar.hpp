@@ -22,15 +22,16 @@ class Calendar {
  public:
   struct Event {
     Time time;
-    uint64_t order;  // of scheduling: breaks ties
-    uint32_t process;
+    uint64_t tie;  // in order of scheduling; and whose it is
+    uint32_t process() const noexcept { return static_cast<uint32_t>(tie % MOST); }
   };
+  static constexpr uint64_t MOST = 1 << 24;  // processes: more than a graph can have threads; it leaves 2^40 events
 
   explicit Calendar(uint32_t processes) : place_(processes, NOWHERE) { heap_.reserve(processes); }
 
   // The event of `process` is at `time`, wherever it was before.
   void schedule(uint32_t process, Time time) {
-    const Event event{time, scheduled_++, process};
+    const Event event{time, scheduled_++ * MOST + process};
     if (place_[process] == NOWHERE) {
       heap_.push_back(event);
       rise(heap_.size() - 1, event);
@@ -64,10 +65,12 @@ class Calendar {
   static constexpr uint32_t NOWHERE = UINT32_MAX;
   static constexpr size_t CHILDREN = 4;
 
-  static bool before(const Event& a, const Event& b) noexcept { return a.time < b.time || (a.time == b.time && a.order < b.order); }
+  __extension__ using Key = unsigned __int128;  // compared without a branch, which nobody could predict
+  static Key key(const Event& event) noexcept { return Key{event.time} << 64 | event.tie; }
+  static bool before(const Event& a, const Event& b) noexcept { return key(a) < key(b); }
   void put(size_t place, const Event& event) noexcept {
     heap_[place] = event;
-    place_[event.process] = static_cast<uint32_t>(place);
+    place_[event.process()] = static_cast<uint32_t>(place);
   }
   void rise(size_t place, const Event& event) noexcept {
     while (place > 0) {
@@ -78,16 +81,21 @@ class Calendar {
     }
     put(place, event);
   }
+  // Of the children that begin there.
+  size_t least_child(size_t first) const noexcept {
+    if (first + CHILDREN <= heap_.size()) {
+      const size_t left = first + before(heap_[first + 1], heap_[first]), right = first + 2 + before(heap_[first + 3], heap_[first + 2]);
+      return before(heap_[right], heap_[left]) ? right : left;
+    }
+    size_t least = first;
+    for (size_t child = first + 1; child < heap_.size(); ++child) {
+      if (before(heap_[child], heap_[least])) least = child;
+    }
+    return least;
+  }
   void sink(size_t place, const Event& event) noexcept {
-    const size_t size = heap_.size();
-    for (;;) {
-      const size_t first = place * CHILDREN + 1;
-      if (first >= size) break;
-      size_t least = first;
-      const size_t end = first + CHILDREN < size ? first + CHILDREN : size;
-      for (size_t child = first + 1; child < end; ++child) {
-        if (before(heap_[child], heap_[least])) least = child;
-      }
+    while (place * CHILDREN + 1 < heap_.size()) {
+      const size_t least = least_child(place * CHILDREN + 1);
       if (!before(heap_[least], event)) break;
       put(place, heap_[least]);
       place = least;

@@ -48,7 +48,7 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
       next_look_ += profile_period_;
     }
     system.now = event.time;
-    turn(event.process);  // which moves the event, or takes it out
+    turn(event.process());  // which moves the event, or takes it out
     ++turns;
   }
   if (!over && taken() < events) system.now = std::max(system.now, until);
@@ -71,7 +71,7 @@ inline void Simulation::run_out(uint64_t events) {
   while (events > 0 && !calendar.empty()) {
     for (; events > 0 && !calendar.empty(); --events) {
       system.now = std::max(system.now, calendar.next().time);
-      turn(calendar.next().process);
+      turn(calendar.next().process());
     }
     cut();  // who has gone to sleep since, before a lock that its holder will never give back, say
   }

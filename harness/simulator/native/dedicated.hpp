@@ -1,6 +1,8 @@
 // dedicated.hpp - threaded ports: harness/runtime/dedicated.pyx in virtual time. Who sleeps when and who wakes them is told there.
 #pragma once
 
+#include <array>
+
 #include "dynamic.hpp"
 #include "simulation.hpp"
 
@@ -21,6 +23,7 @@ inline void Simulation::wake_one(Worker& w, WaitQueue& queue) {
 inline Task<> Simulation::port_body(Worker& w) {
   Port& port = *w.port;
   Ring& ring = port.ring;
+  std::array<Tuple, MAX_BATCH> batch;
   Count batches = 0;
   while (port.open_streams > 0 && !over) {
     co_await pass(w);
@@ -39,15 +42,15 @@ inline Task<> Simulation::port_body(Worker& w) {
     }
     ++w.drains;
     w.mixed += software.take_batch * publications(count);
-    Tuple* first = &ring.slots[place];
+    ring.copy(count, batch.data());
     came_from(w, ring, count);
-    co_await take(w, port, first, count);
+    co_await take(w, port, batch.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
       co_await hand_over(w);
     } else if (count < CHEAP_BATCH && pool) {
       announce(w);
     }
-    ring.head += count;
+    ring.pop(count);
     ring.head_line.store(w.core);
     for (Worker* producer : port.patient_producers) system.hasten(*producer, machine.load[SAME_CHIP]);
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);

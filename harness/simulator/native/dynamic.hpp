@@ -4,6 +4,8 @@
 // every port that no thread holds is on the list, with tuples or without, and an idle thread comes back after a time.
 #pragma once
 
+#include <array>
+
 #include "../../runtime/native/thread.hpp"
 #include "simulation.hpp"
 #include "submit.hpp"
@@ -135,6 +137,7 @@ inline bool Simulation::lingers(Port& port, bool had_tuples) {
 
 inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yielding) {
   Ring& ring = port.ring;
+  std::array<Tuple, MAX_BATCH> batch;
   uint64_t done = 0;
   while (done < most) {
     co_await pass(w);
@@ -148,11 +151,11 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     if (done > 0 && pool && !software.printed) wake_idle(w);
     w.slow = port.batch <= SLOW_BATCH && !software.printed;
     w.mixed += software.take_batch * publications(count);
-    Tuple* first = &ring.slots[place];
+    ring.copy(count, batch.data());
     came_from(w, ring, count);
-    co_await take(w, port, first, count);
+    co_await take(w, port, batch.data(), count);
     if (count < CHEAP_BATCH) announce(w);
-    ring.head += count;
+    ring.pop(count);
     ring.head_line.store(w.core);
     tell_spinning(port);
     done += count;

@@ -61,12 +61,7 @@ inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route
     const bool last = i + 1 == route.targets.size();
     if (target.port != nullptr && holds[target.port->index]) {
       make_room(holds, *target.port, count);
-      Ring& ring = target.port->ring;
-      for (Count j = 0; j < count; ++j) {
-        Tuple& tuple = ring.slots[ring.tail++ % ring.capacity()];
-        tuple = first[j];
-        tuple.path += target.path_step;
-      }
+      target.port->ring.push(first, 1, count, target.path_step);
       continue;
     }
     std::vector<Tuple> copies;
@@ -81,7 +76,9 @@ inline void Simulation::pour_out(const std::vector<uint8_t>& holds, Route& route
 inline void Simulation::make_room(const std::vector<uint8_t>& holds, Port& port, Count count) {
   Ring& ring = port.ring;
   while (ring.size() + count > ring.capacity()) {
-    Tuple oldest = ring.slots[ring.head++ % ring.capacity()];
+    Tuple oldest;
+    ring.copy(1, &oldest);
+    ring.pop(1);
     pour(holds, port.op, &oldest, 1);
   }
 }

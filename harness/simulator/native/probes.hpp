@@ -43,7 +43,7 @@ class Bench {
   void run(Time until) {
     while (!system_.calendar.empty() && system_.calendar.next().time <= until) {
       system_.now = system_.calendar.next().time;
-      const uint32_t process = system_.calendar.next().process;
+      const uint32_t process = system_.calendar.next().process();
       if (process == system_.balancer) {
         system_.balance();
       } else {

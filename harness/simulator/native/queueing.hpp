@@ -46,7 +46,7 @@ class Queueing {
   void run(Time until) {
     while (!calendar_.empty() && calendar_.next().time < until) {
       const Time now = calendar_.next().time;
-      const uint32_t process = calendar_.next().process;
+      const uint32_t process = calendar_.next().process();
       ++events_;
       if (process == size()) {
         calendar_.schedule(process, now + draw(gap_, true));

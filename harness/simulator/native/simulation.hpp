@@ -102,6 +102,7 @@ class Simulation {
   // -- submit.hpp
   Task<> execute(Worker& w, Operator* op, Tuple* first, Count count);
   Task<> deliver(Worker& w, Route& route, Tuple* first, Count count);
+  Task<> deliver_to_all(Worker& w, Route& route, Tuple* first, Count count);
   Task<> deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every);
   Task<> send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
   Task<> call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
@@ -109,6 +110,7 @@ class Simulation {
   Count put(Worker& w, Port& port, const Tuple* first, Count spacing, Count count, uint32_t path_step);
   void give_up(Worker& w, Port& port, const Tuple* first, Count spacing, Count count);
   Task<> take(Worker& w, Port& port, Tuple* first, Count count);
+  Task<> take_with_marks(Worker& w, Port& port, Tuple* first, Count count);
   Task<> take_mark(Worker& w, Port& port, Tuple* mark);
   Task<> pass_mark(Worker& w, Operator& op, Tuple mark);
   Task<> receive_mark(Worker& w, Operator& op, Tuple mark);

@@ -1,7 +1,6 @@
 // state.hpp - what a simulated graph consists of: the records of harness/runtime/native/state.hpp in virtual time. No logic.
 //
 // Where the runtime has an atomic word that several threads touch, there is the value and a Line here, which says what touching it costs.
-// A tuple is its header alone; what its payload costs follows from the slot's size.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +10,10 @@
 #include "footprint.hpp"
 #include "histogram.hpp"
 #include "line.hpp"
+#include "ring.hpp"
 #include "system.hpp"
 
 namespace millrace::sim {
-
-enum TupleKind : uint8_t { DATA, FINAL, WINDOW };
-
-struct Tuple {
-  uint64_t sequence;
-  int64_t born_ns;  // 0: its latency is not sampled
-  uint32_t path;
-  uint32_t order;
-  uint32_t mark;  // WINDOW: its number, behind a split
-  TupleKind kind;
-};
 
 struct Flag {
   bool held = false;
@@ -39,47 +28,6 @@ struct Mutex {
 struct Operator;
 struct Port;
 struct Worker;
-
-// Where slots were touched last: by which core, how much that core had used by then, and how much had been put into all queues [bytes].
-struct Visit {
-  uint32_t core = Line::NOBODY;
-  uint64_t used = 0, filled = 0;
-};
-
-// The last visits to the slots of a ring of one sort, a record for SPAN neighbours: what they hold is exact within a KiB.
-class Visits {
- public:
-  void resize(uint64_t capacity) { spans_.resize(capacity / SPAN + 2); }  // no two spans of tuples that are in a ring at once share a place
-  void note(uint64_t first, uint64_t count, const Visit& visit) noexcept {
-    const Span now{visit.core, static_cast<uint32_t>(visit.used >> 10), static_cast<uint32_t>(visit.filled >> 10)};
-    for (uint64_t span = first / SPAN; span <= (first + count - 1) / SPAN; ++span) spans_[span % spans_.size()] = now;
-  }
-  // Bytes since then: touched by that core, put into all queues. `cores`: what each has touched until now; `filled`: likewise.
-  Visit since(uint64_t position, const std::vector<Footprint>& cores, uint64_t filled) const noexcept {
-    const Span& span = spans_[position / SPAN % spans_.size()];
-    return {span.core, span.core == Line::NOBODY ? 0 : since(cores[span.core].used(), span.used), since(filled, span.filled)};
-  }
-
- private:
-  static constexpr uint64_t SPAN = 16;
-  struct Span {
-    uint32_t core = Line::NOBODY, used = 0, filled = 0;  // KiB, which may overflow
-  };
-  static uint64_t since(uint64_t now, uint32_t then) noexcept {
-    return static_cast<uint64_t>(static_cast<uint32_t>(now >> 10) - then) << 10;
-  }
-  std::vector<Span> spans_;
-};
-
-struct Ring {
-  std::vector<Tuple> slots;
-  uint64_t head = 0, tail = 0;            // published
-  uint64_t head_seen = 0, tail_seen = 0;  // the last look of the producer, of the consumer
-  Visits filled, worked;                  // by the producer, by the consumer
-  Line head_line, tail_line;
-  uint64_t capacity() const noexcept { return slots.size(); }
-  uint64_t size() const noexcept { return tail - head; }
-};
 
 struct Target {
   Operator* op = nullptr;

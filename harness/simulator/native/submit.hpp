@@ -148,10 +148,10 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
 }
 
 inline Task<> Simulation::deliver(Worker& w, Route& route, Tuple* first, Count count) {
-  if (route.targets.size() == 1) {
-    co_await send(w, route.targets[0], first, 1, count, nullptr);
-    co_return;
-  }
+  return route.targets.size() == 1 ? send(w, route.targets[0], first, 1, count, nullptr) : deliver_to_all(w, route, first, count);
+}
+
+inline Task<> Simulation::deliver_to_all(Worker& w, Route& route, Tuple* first, Count count) {
   Count called = 0;
   for (Target& target : route.targets) {
     target.early = target.port != nullptr && !(target.port->mode & NOW_CALLED);
@@ -177,11 +177,7 @@ inline Task<> Simulation::deliver_every(Worker& w, Route& route, Tuple* first, C
 }
 
 inline Task<> Simulation::send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
-  if (target.port == nullptr) {
-    co_await call(w, target, first, spacing, count, scratch);
-  } else {
-    co_await push(w, target, first, spacing, count, scratch);
-  }
+  return target.port == nullptr ? call(w, target, first, spacing, count, scratch) : push(w, target, first, spacing, count, scratch);
 }
 
 inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
@@ -211,17 +207,11 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
   const Count fitting = static_cast<Count>(std::min<uint64_t>(count, ring.capacity() - (ring.tail - ring.head_seen)));
   if (fitting == 0) return 0;
   w.mixed += software.push_batch * publications(fitting) + software.push_tuple * fitting;
-  uint64_t place = ring.tail % ring.capacity();
-  copy(w, fitting, ring.tail < ring.capacity() ? untouched() : ring.worked.since(ring.tail - ring.capacity(), system.caches, filled));
-  for (Count i = 0; i < fitting; ++i) {
-    Tuple& tuple = ring.slots[place];
-    tuple = *slot(first, spacing, i);
-    tuple.path += tuple.kind == FINAL ? 0 : path_step;
-    if (++place == ring.capacity()) place = 0;
-  }
+  const uint64_t begin = ring.tail;
+  copy(w, fitting, begin < ring.capacity() ? untouched() : ring.worked.since(begin - ring.capacity(), system.caches, filled));
+  ring.push(first, spacing, fitting, path_step);
   filled += fitting * stride;
-  ring.filled.note(ring.tail, fitting, {w.core, system.caches[w.core].used(), filled});
-  ring.tail += fitting;
+  ring.filled.note(begin, fitting, {w.core, system.caches[w.core].used(), filled});
   ring.tail_line.store(w.core);
   return fitting;
 }
@@ -286,10 +276,10 @@ inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count
 }
 
 inline Task<> Simulation::take(Worker& w, Port& port, Tuple* first, Count count) {
-  if (port.marks == port.marks_taken) {
-    co_await execute(w, port.op, first, count);
-    co_return;
-  }
+  return port.marks == port.marks_taken ? execute(w, port.op, first, count) : take_with_marks(w, port, first, count);
+}
+
+inline Task<> Simulation::take_with_marks(Worker& w, Port& port, Tuple* first, Count count) {
   Count start = 0;
   for (Count i = 0; i < count; ++i) {
     if (first[i].kind == DATA) continue;
