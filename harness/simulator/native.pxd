@@ -85,6 +85,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         void resize(uint64_t capacity) except +
         uint64_t capacity() noexcept
         uint64_t size() noexcept
+        uint64_t bytes() noexcept
         void push(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) except +
         void copy(uint64_t count, Tuple* to) noexcept
         void pop(uint64_t count) noexcept

@@ -222,7 +222,7 @@ def visited(uint64_t capacity, notes, uint64_t position, uint64_t filled):
 
 
 def through_a_queue(uint64_t capacity, steps):
-    """What a queue gives back: for each step that takes so many tuples (an int) those that it takes.
+    """What a queue gives back: for each step that takes so many tuples (an int) those that it takes; how many are left, and the bytes it has for them.
 
     Other steps push: (tuples, spacing, path_step), as many as that leaves of tuples that are (sequence, born_ns, path, order, mark, kind).
     """
@@ -244,7 +244,7 @@ def through_a_queue(uint64_t capacity, steps):
             tuples.push_back(tuple_)
         spacing = step[1]
         ring.push(tuples.data(), spacing, (tuples.size() + spacing - 1) // spacing, step[2])
-    return given, ring.size()
+    return given, ring.size(), ring.bytes()
 
 
 def copied(machine, uint32_t reader, uint32_t writer, uint32_t bytes, queued=0, room=0, worked=None):

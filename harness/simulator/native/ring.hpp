@@ -75,6 +75,7 @@ class Ring {
   }
   uint64_t capacity() const noexcept { return capacity_; }
   uint64_t size() const noexcept { return tail - head; }
+  uint64_t bytes() const noexcept { return runs_.size() * sizeof(Run); }  // that its tuples take
 
   // So many tuples, of which neighbours are `spacing` apart, and whose paths are so much further on.
   void push(const Tuple* first, uint32_t spacing, uint64_t count, uint32_t path_step) {
