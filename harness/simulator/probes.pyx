@@ -222,7 +222,7 @@ def visited(uint64_t capacity, notes, uint64_t position, uint64_t filled):
 
 
 def through_a_queue(uint64_t capacity, steps):
-    """What a queue gives back: for each step that takes so many tuples (an int) those that it takes; how many are left, and the bytes it has for them.
+    """What a queue gives back: for each step that takes so many tuples (an int) those that it takes; how many are left, in how many bytes.
 
     Other steps push: (tuples, spacing, path_step), as many as that leaves of tuples that are (sequence, born_ns, path, order, mark, kind).
     """
