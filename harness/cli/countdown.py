@@ -20,6 +20,7 @@ class Countdown:
         self._done = 0
         self._started_s = time.monotonic()
         self._told_s = self._started_s
+        self._told = False
         self._live = sys.stderr.isatty()
 
     def __enter__(self) -> Countdown:
@@ -33,12 +34,21 @@ class Countdown:
         self._overwrite(f"{self._head()}; {text}")
 
     def finished(self, estimated_s: float, text: str) -> None:
-        """One more is done, of which `estimated_s` was expected."""
-        self._done += 1
+        """One more is done, of which `estimated_s` was expected. A log has the last one in any case."""
+        self._add(estimated_s, 1, text, self._done + 1 == self._total)
+
+    def reached(self, done: int, text: str) -> None:
+        """So many are done, of parts that take nobody knows how long before. A log that has not begun stays empty."""
+        more = done - self._done
+        self._add(float(more), more, text, self._told and done == self._total)
+        self.show(text)
+
+    def _add(self, estimated_s: float, count: int, text: str, tell: bool) -> None:
+        self._done += count
         self._left_s -= estimated_s
         now_s = time.monotonic()
-        if not self._live and (now_s - self._told_s >= QUIET_S or self._done == self._total):
-            self._told_s = now_s
+        if not self._live and (tell or now_s - self._told_s >= QUIET_S):
+            self._told_s, self._told = now_s, True
             print(f"millrace {self._command}: {self._head()}; {text}", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.checked_yaml import load_yaml
 from harness.cli.arguments import check_writable, whole
+from harness.cli.countdown import Countdown
 from harness.cli.output import say
-from harness.cli.progress_line import ProgressLine
 from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class, multilevel
 from harness.errors import UserError
 from harness.whole_file import write_whole
@@ -187,8 +187,8 @@ def bench(args: argparse.Namespace) -> int:
     _check_outputs(args)
     from harness.saso.bench import run_bench
 
-    with ProgressLine(len(laws) * len(scenarios)) as line:
-        rows = run_bench(laws, scenarios, lambda done, of: line.show(done, of, "SASO bench"), args.jobs)
+    with _countdown(len(laws) * len(scenarios)) as line:
+        rows = run_bench(laws, scenarios, lambda done, _: line.reached(done, "laws and scenarios"), args.jobs)
     return _tell(args, rows, summary, as_document, as_frame)
 
 
@@ -218,9 +218,14 @@ def _bench_of_placements(args: argparse.Namespace) -> int:
             notice = f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not {args.simulator}"
             print(f"millrace laws: {notice}", file=sys.stderr, flush=True)
         summary = functools.partial(summary, simulated=True)
-    with ProgressLine(len(laws) * len(chosen)) as line:
-        rows = run_bench(laws, chosen, lambda done, of: line.show(done, of, "SASO bench of placements"), args.jobs)
+    with _countdown(len(laws) * len(chosen)) as line:
+        rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios that place queues"), args.jobs)
     return _tell(args, rows, summary, as_document, as_frame)
+
+
+def _countdown(pairs: int) -> Countdown:
+    """Of pairs of a law and a scenario; what one takes only they can tell."""
+    return Countdown("laws bench", float(pairs), pairs)
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
