@@ -5,6 +5,8 @@ The same cases each time, so that a change alone makes a test fail; `--hypothesi
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
@@ -12,6 +14,10 @@ from harness.cpu import usable_cpus
 
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
+
+# Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two CPUs three processes with two such
+# threads each took 2.6 times as long. Set before anything imports numpy, and inherited by the processes of pytest-xdist.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 LONGEST = (
     "workflow/test_whole_workflow.py",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -79,6 +80,7 @@ def run_simulated(
     for law in laws:
         check_name(law)
     rows: list[Row] = []
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes take all CPUs already
     with ProcessPoolExecutor(jobs or allowed_cpus(), multiprocessing.get_context("spawn")) as pool:
         for some in pool.map(rows_of, [laws] * len(scenarios), scenarios):
             rows += some
