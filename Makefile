@@ -48,7 +48,7 @@ claims: build
 gate: build
 	@$(BIN)/python -m harness gate $(ARGS)
 
-# Files are shared out among processes (tests/conftest.py says how many); no test asserts a time.
+# Files are shared out among the CPUs; no test asserts a time, and those that measure for real wait for each other.
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --benchmark-disable
 
 test: build

@@ -1,4 +1,4 @@
-"""What all tests share: how many run at once, the order in which their files begin, and the cases that property tests try.
+"""What all tests share: the order in which their files begin, and the cases that property tests try.
 
 The same cases each time, so that a change alone makes a test fail; `--hypothesis-profile default` tries new ones.
 """
@@ -10,13 +10,11 @@ import os
 import pytest
 from hypothesis import settings
 
-from harness.cpu import usable_cpus
-
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
 
-# Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two CPUs three processes with two such
-# threads each took 2.6 times as long. Set before anything imports numpy, and inherited by the processes of pytest-xdist.
+# Matrices of the laws are small, and threads of OpenBLAS wait for each other by spinning: on two CPUs three processes with two
+# such threads each took 2.6 times as long. Set before anything imports numpy, and inherited by the processes of pytest-xdist.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 LONGEST = (
@@ -28,11 +26,6 @@ LONGEST = (
     "saso/test_laws_on_the_bench.py",
 )
 """Files of minutes, in descending order: begun first, so that at the end nobody waits for one that has begun last."""
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """One process more than CPUs: tests that measure for real wait for each other, others for a run that lasts its second."""
-    return usable_cpus() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
