@@ -38,7 +38,7 @@ class Countdown:
         self._add(estimated_s, 1, text, self._done + 1 == self._total)
 
     def reached(self, done: int, text: str) -> None:
-        """So many are done, of parts that take nobody knows how long before. A log that has not begun stays empty."""
+        """So many are done; `estimated_s` was then their number, a second each. A log that has not begun stays empty."""
         more = done - self._done
         self._add(float(more), more, text, self._told and done == self._total)
         self.show(text)
