@@ -10,9 +10,10 @@ among those that it has been at. Another level n is worth a look by
   gain(n) - cost(n) = E[max(0, U(n) - U(best))] - E[max(0, U(best) - U(n))] / HORIZON
 
 the expected improvement of Bayesian optimisation (Mockus 1978; Jones, Schonlau and Welch 1998), curve by curve, less what a
-period there costs. While that is more than `tolerance` for some level the law goes there, else it settles on the best. It never
-looks further up than twice a level that is almost surely not too high already, so it does not use many threads where few do,
-nor further down at once than a third of where it is.
+period there costs. While that is more than `tolerance` for some level the law goes there, else it settles on the best. It does
+not look further up than `FEW` threads or twice a level that is almost surely not too high already, so it does not use many
+threads where few do; only before it settles, and for much, does twice the best level do. Nor does it look further down at once
+than a third of where it is.
 
 Settled, it watches the load. Two periods in a row that are off by more than `change`, and by more than the noise explains,
 are another load: one that it knows by its throughput, and it goes back to the level that was best then; or a new one, and it
@@ -20,7 +21,7 @@ searches again, with even odds that the curve has kept its shape. One period alo
 which others have the CPUs, says nothing; but such others do not keep it at a look at many threads.
 
 PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on the SASO bench as a whole,
-with other noise than it is run with.
+with other noise than it is run with; FEW and BOLD with the same.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ PRICE = 0.016  # of a doubling of the level, as a share of throughput
 HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the level that the best one is surely not below: how far up it looks
 DOUBT = 0.003  # odds that it is below all the same
+FEW = 4  # threads that it may always look at: the second one may bring nothing, since with it they begin to share, and the next ones much
+BOLD = 0.02  # of throughput: for so much it looks twice as far up as the best level, sure or not, before it settles
 STRIDE = 3  # times lower: how far down it looks at once; a look at very few threads costs more than it tells
 TIRES = 8.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has settled
@@ -142,12 +145,14 @@ class Millrace(Law):
         best = max(self._belief.places(), key=lambda place: expected[place])
         gain = np.maximum(utility - utility[best], 0.0) @ odds
         worth = gain - (gain - (expected - expected[best])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
-        within = (self._levels <= self._reach(utility, odds, level)) & (self._levels * STRIDE >= level)
-        worth[~(self._allowed & within)] = -np.inf
-        worth[best] = 0.0
-        look = int(np.argmax(worth))
-        threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)
         best_level = self._belief.focus = int(self._levels[best])
+        threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)
+        worth[~self._allowed | (self._levels * STRIDE < level)] = -np.inf
+        worth[best] = 0.0
+        look = int(np.argmax(np.where(self._levels <= self._reach(utility, odds, level), worth, -np.inf)))
+        if worth[look] <= threshold:  # it would settle: by caution, or because there is nothing further up?
+            bold = int(np.argmax(np.where(self._levels <= REACH * best_level, worth, -np.inf)))
+            look = bold if worth[bold] > BOLD else look
         if worth[look] > threshold:
             target, why, state = int(self._levels[look]), f"may bring {gain[look]:.1%} over {best_level}", "searching"
         else:
@@ -166,7 +171,7 @@ class Millrace(Law):
         tops = np.argmax(np.where(self._allowed[:, None], utility, -np.inf), axis=0)
         below = np.cumsum(np.bincount(tops, weights=odds, minlength=len(self._levels)))
         sure = int(self._levels[min(int(np.searchsorted(below, DOUBT)), len(self._levels) - 1)])
-        return max(REACH * max(min(sure, max(self._belief.measured)), self.bounds.minimum), level)
+        return max(REACH * max(min(sure, max(self._belief.measured)), self.bounds.minimum), FEW, level)
 
     # -- settled ------------------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,11 @@ def usl(contention: float, coherence: float) -> Shape:
     return lambda n: n / (1.0 + contention * (n - 1) + coherence * n * (n - 1))
 
 
+def sharing(share: float) -> Shape:
+    """Proportional once threads share what they work on; a thread that shares with nobody has 1 / `share` of what each has then."""
+    return lambda n: share * n if n > 1 else 1.0
+
+
 def smt(cores: int, ways: int, share: float) -> Shape:
     """Proportional up to the number of cores; further hardware threads of a core bring `share` of one; nothing behind them."""
     return lambda n: min(n, cores) + share * max(0, min(n, cores * ways) - cores)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harness.elasticity import Bounds
-from harness.saso.curves import library, peak, plateau, rising, sampled, smt, usl, wide_library
+from harness.saso.curves import library, peak, plateau, rising, sampled, sharing, smt, usl, wide_library
 
 Curve = tuple[float, ...]
 
@@ -108,6 +108,7 @@ def _all() -> Iterator[Scenario]:
             yield _plain(name, curve, Bounds(1, 256, 1), noise, drift)
     yield from _bounds(curves)
     yield from _events()
+    yield from _sharing()
 
 
 def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0) -> Scenario:
@@ -160,3 +161,11 @@ def _events() -> Iterator[Scenario]:
                 periods = 3 * EVENT_AT if event == "phase and back" else 2 * EVENT_AT
                 title = _title(name, noise, drift, bounds, event)
                 yield Scenario(title, first, bounds, noise, drift, tuple(list_), periods, shape=name, event=event)
+
+
+def _sharing() -> Iterator[Scenario]:
+    for noise, drift in NOISES:
+        for share in (0.5, 0.6):
+            for levels in (64, 256):
+                curve = sampled(sharing(share), levels)
+                yield _plain(f"sharing-{share}", curve, Bounds(1, levels, 1), noise, drift)

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity import Bounds, Reading, make_law
-from harness.elasticity.millrace import LEARNS
+from harness.elasticity import DEFAULT_LAW, Bounds, Reading, make_law
+from harness.elasticity.millrace import FEW, LEARNS
 from harness.errors import UserError
-from harness.saso.curves import humps, peak, plateau, smt, spike, usl
+from harness.saso.closed_loop import run as closed_loop_run
+from harness.saso.curves import humps, peak, plateau, sharing, smt, spike, usl
+from harness.saso.scenario import Scenario
 from tests.elasticity.drive import Cpu, closed_loop, levels, millrace, open_loop, peak_at, reading, scaled, states, up_to
 
 ODD_PEAKS = (3, 5, 6, 7, 11, 13, 23, 29, 37, 45, 51, 59, 63)
@@ -49,6 +51,20 @@ def test_it_finds_the_best_of_a_thousand_levels():
     assert settled(lambda n: float(n), maximum=1024) == 1024
 
 
+@pytest.mark.parametrize("share", [0.4, 0.5, 0.55, 0.6, 0.8])
+@pytest.mark.parametrize("maximum", [64, 176])
+def test_it_climbs_past_a_second_thread_that_brings_little_or_nothing(share, maximum):
+    assert settled(sharing(share), maximum=maximum) >= 0.97 * maximum
+
+
+def test_it_settles_low_neither_by_caution_nor_by_noise_where_threads_bring_much():
+    for seed in range(8):
+        curve = tuple(1.0 if n == 1 else 0.35 * (n + 1) for n in range(1, 177))  # the source's thread executes operators too
+        scenario = Scenario("sharing", curve, Bounds(1, 176, 1), noise=0.02, seed=seed)
+        run = closed_loop_run(make_law(DEFAULT_LAW, scenario.bounds), scenario)
+        assert curve[run.levels[-1] - 1] >= 0.95 * curve[-1], run.levels
+
+
 @pytest.mark.parametrize(
     "curve", [peak_at(13), up_to(20), lambda n: 5.0, lambda n: float(n)], ids=["peak", "knee", "flat", "rising"]
 )
@@ -78,7 +94,7 @@ def test_it_climbs_no_further_than_levels_bring_something(knee):
 
 @pytest.mark.parametrize("best", [1, 2, 4, 5])
 def test_looking_for_the_best_it_never_uses_many_times_as_many_threads(best):
-    assert max(levels(closed_loop(millrace(), peak_at(best), 40))) <= 2 * best + 1
+    assert max(levels(closed_loop(millrace(), peak_at(best), 40))) <= max(2 * best + 1, FEW)
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from harness.saso.curves import (
     rising,
     sampled,
     shares,
+    sharing,
     smt,
     spike,
     usl,
@@ -113,3 +114,9 @@ def test_wandering_curves_are_rough_by_2_percent_and_differ_by_seed():
 
 def test_sampling_scales_to_the_unit_at_level_1():
     assert sampled(lambda n: 7.0 * n, 3) == (UNIT, 2 * UNIT, 3 * UNIT)
+
+
+def test_threads_that_share_bring_equal_shares_and_one_alone_more():
+    curve = sampled(sharing(0.5), 8)
+    assert curve[0] == curve[1] == UNIT
+    assert curve[7] == 8 * 0.5 * UNIT
