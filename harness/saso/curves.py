@@ -53,7 +53,7 @@ def usl(contention: float, coherence: float) -> Shape:
 
 
 def sharing(share: float) -> Shape:
-    """Proportional once threads share what they work on; a thread that shares with nobody has 1 / `share` of what each has then."""
+    """Proportional from two threads on, each of which brings `share` of what one brings that shares with nobody."""
     return lambda n: share * n if n > 1 else 1.0
 
 
