@@ -164,6 +164,7 @@ def _events() -> Iterator[Scenario]:
 
 
 def _sharing() -> Iterator[Scenario]:
+    """Behind all others, whose seeds are their places."""
     for noise, drift in NOISES:
         for share in (0.5, 0.6):
             for levels in (64, 256):

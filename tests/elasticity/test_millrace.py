@@ -57,7 +57,7 @@ def test_it_climbs_past_a_second_thread_that_brings_little_or_nothing(share, max
     assert settled(sharing(share), maximum=maximum) >= 0.97 * maximum
 
 
-def test_it_settles_low_neither_by_caution_nor_by_noise_where_threads_bring_much():
+def test_neither_caution_nor_noise_keeps_it_low_where_threads_bring_much():
     for seed in range(8):
         curve = tuple(1.0 if n == 1 else 0.35 * (n + 1) for n in range(1, 177))  # the source's thread executes operators too
         scenario = Scenario("sharing", curve, Bounds(1, 176, 1), noise=0.02, seed=seed)
