@@ -19,8 +19,10 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from harness.config import Config, clock
 
 NAME = "millrace"
-ESTIMATES_S = {"aggregate": 2.0, "bench_laws": 30.0, "bench_placements": 60.0, "figure": 4.0, "claims": 8.0}
+ESTIMATES_S = {"aggregate": 2.0, "figure": 4.0, "claims": 8.0}
 """Seconds that a job of a rule takes, until one has been seen, on a 2-core VM."""
+BENCHES_S = {"bench_laws": ("saso", 180.0), "bench_placements": ("saso_placement", 4200.0)}
+"""Of a rule, its bench, and the seconds that all scenarios of that take."""
 FIRST_S = {"aggregate": 40.0}
 """The same of a rule's first job where it is no measure of the others: it starts Spark, for all of them."""
 EXCLUSIVE = ("measure", "aggregate")
@@ -47,19 +49,19 @@ class Progress:
     """The state of one workflow run, fed with Snakemake's log records."""
 
     def __init__(self, config: Config, cores: int = 1) -> None:
-        blocks = list(config.blocks())
         self.interrupted = False
         self._cores = cores
-        self._estimates_s = ESTIMATES_S | {
-            rule: sum(block.estimated_s for block in blocks if block.place.simulated == simulated)
-            / max(1, sum(block.place.simulated == simulated for block in blocks))
-            for rule, simulated in (("measure", False), ("simulate", True))
-        }
+        self._estimates_s = ESTIMATES_S | {rule: all_s / config.bench_every[bench] for rule, (bench, all_s) in BENCHES_S.items()}
+        self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}  # by what is made, what has not finished
+        for block in config.blocks():
+            rule = "simulate" if block.place.simulated else "measure"
+            self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
         self._left: Counter[str] = Counter()
         self._total = 0  # jobs; 0: all was up to date
         self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, what it makes, when
         self._logs: dict[int, list[str]] = {}  # of jobs that have begun
         self._spent_s: Counter[str] = Counter()
+        self._foreseen_s: Counter[str] = Counter()  # of the blocks that have finished, what had been estimated
         self._finished: Counter[str] = Counter()
         self._started = 0.0
         self._is_terminal = sys.stderr.isatty()
@@ -113,6 +115,7 @@ class Progress:
         self._finished[rule] += 1
         if rule not in FIRST_S or self._finished[rule] > 1:
             self._spent_s[rule] += record.created - began
+        self._foreseen_s[rule] += self._blocks_s.get(rule, {}).pop(what, 0.0)
         done = self._total - self._left.total()
         self._say(
             f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in {clock(record.created - began)}; "
@@ -136,16 +139,29 @@ class Progress:
                 self._say(f"    {line}")
 
     def _remaining_s(self) -> float:
-        """From the mean time of the jobs of each rule so far."""
+        """From the times of the jobs of each rule so far."""
         return sum(self._left_of(rule, count) / (1 if rule in EXCLUSIVE else self._cores) for rule, count in self._left.items())
 
     def _left_of(self, rule: str, count: int) -> float:
         """What `count` jobs of a rule take, one after the other [s]."""
+        if rule in self._blocks_s:
+            return count * self._block_s(rule)
         finished = self._finished[rule]
         telling = finished - (rule in FIRST_S and finished > 0)
         each_s = self._spent_s[rule] / telling if telling else self._estimates_s[rule]
         first_s = FIRST_S.get(rule, each_s) if count and not finished else each_s
         return first_s + (count - 1) * each_s if count else 0.0
+
+    def _block_s(self, rule: str) -> float:
+        """What a block takes, in the mean of those that are left: as estimated, stretched by how wrong that was so far [s].
+
+        Blocks differ by a factor of hundreds, so those that have finished say little of the others' mean. Of those that were up to
+        date before, nothing is known here: they count as left.
+        """
+        left_s = self._blocks_s[rule].values()
+        foreseen_s = self._foreseen_s[rule]
+        stretch = self._spent_s[rule] / foreseen_s if foreseen_s > 0 else 1.0
+        return stretch * sum(left_s) / max(1, len(left_s))
 
     def _say(self, text: str) -> None:
         print(f"\r\033[K{text}" if self._is_terminal else text, file=sys.stderr, flush=True)

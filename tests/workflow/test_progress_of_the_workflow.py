@@ -7,7 +7,7 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from harness.config import load_config
+from harness.config import ROOT, clock, load_config
 from harness.rules.progress import Progress
 from tests.workflow.conftest import sweep, write_profile
 
@@ -36,9 +36,22 @@ def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
     progress.take(record(LogEvent.PROGRESS, 30.0, done=1, total=5))
     assert capsys.readouterr().err.splitlines() == [
         "to do: 2 x measure, 1 x aggregate, 1 x figure; about 54 s",
-        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 1 min 14 s left",  # another block; estimates of the others
+        "[1/4] measured one a,b=1 in 30 s; 30 s so far, about 49 s left",  # no block of the config: estimates of the others
     ]
     assert progress.had_work
+
+
+def test_blocks_that_are_left_are_stretched_by_how_wrong_the_estimates_of_others_were(capsys):
+    config = load_config(ROOT / "config/paper.yaml")
+    blocks = sorted((block for block in config.blocks() if block.place.simulated), key=lambda block: block.estimated_s)
+    assert blocks[0].estimated_s < blocks[-1].estimated_s / 100  # a mean of the finished ones would be far off
+    progress = Progress(config, cores=2)
+    progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"simulate": len(blocks), "total": len(blocks)}))
+    for job, (block, left) in enumerate(((blocks[0], blocks[1:]), (blocks[-1], blocks[1:-1]))):
+        progress.take(started(job, "simulate", 0.0, experiment=block.experiment, block=block.stem))
+        progress.take(record(LogEvent.JOB_FINISHED, 3 * block.estimated_s, job_id=job))
+        left_s = 3 * sum(block.estimated_s for block in left) / 2
+        assert capsys.readouterr().err.splitlines()[-1].endswith(f", about {clock(left_s)} left")
 
 
 def test_the_first_tables_say_nothing_of_how_long_the_others_take(progress, capsys):
