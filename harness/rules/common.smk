@@ -124,6 +124,10 @@ wildcard_constraints:
 
 
 onstart:
+    # Snakemake looks again for jobs to start a second after each look, in case its limit of jobs a second has kept one back, and
+    # after each job that ends as well: such chains of looks never end and grow with each job, to half a CPU after sixty of two
+    # hundred, beside what is measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
+    workflow.scheduler.job_rate_limiter = None
     try:
         hold_lock()
         retire_stale_records(CONFIG)

@@ -51,7 +51,9 @@ class Progress:
     def __init__(self, config: Config, cores: int = 1) -> None:
         self.interrupted = False
         self._cores = cores
-        self._estimates_s = ESTIMATES_S | {rule: all_s / config.bench_every[bench] for rule, (bench, all_s) in BENCHES_S.items()}
+        self._estimates_s = ESTIMATES_S | {
+            rule: all_s / config.bench_every[bench] for rule, (bench, all_s) in BENCHES_S.items()
+        }
         self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}  # by what is made, what has not finished
         for block in config.blocks():
             rule = "simulate" if block.place.simulated else "measure"
@@ -155,8 +157,8 @@ class Progress:
     def _block_s(self, rule: str) -> float:
         """What a block takes, in the mean of those that are left: as estimated, stretched by how wrong that was so far [s].
 
-        Blocks differ by a factor of hundreds, so those that have finished say little of the others' mean. Of those that were up to
-        date before, nothing is known here: they count as left.
+        Blocks differ by a factor of hundreds, so those that have finished say little of the others' mean. Those that were up to
+        date before are not known here: they count as left.
         """
         left_s = self._blocks_s[rule].values()
         foreseen_s = self._foreseen_s[rule]

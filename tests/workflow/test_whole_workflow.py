@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from harness.config import ROOT
+from harness.config import ROOT, load_config
 from tests.workflow.conftest import call, start, sweep, write_profile
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
@@ -210,6 +210,32 @@ def test_a_workflow_that_is_told_to_end_finishes_the_block_in_flight(tmp_path):
     assert error.count("told to stop: what is running is finished first\n") == 1
     assert error.endswith("millrace figures: interrupted\n")
     assert len(list((tmp_path / "results/raw").rglob("*.jsonl"))) == 1
+
+
+COUNTING_LOOKS = """
+import sys
+
+from snakemake.scheduling.job_scheduler import JobScheduler
+
+from {module} import main
+
+select = JobScheduler.job_selector
+JobScheduler.job_selector = lambda self, jobs: print("a look for jobs", file=sys.stderr) or select(self, jobs)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "words"), [("harness.cli", ("figures",)), ("snakemake.cli", (*SNAKEMAKE[1:], "--cores", "1", "--"))]
+)
+def test_snakemake_sleeps_while_a_block_is_measured(module, words, tmp_path):
+    path = write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2, 3])]})  # some seconds a block
+    blocks = [f"results/raw/crossover/{block.stem}.jsonl" for block in load_config(path).blocks()]
+    (tmp_path / "counting_looks.py").write_text(COUNTING_LOOKS.format(module=module), encoding="utf-8")
+    done = call(tmp_path, "counting_looks", *words, *blocks)
+    assert done.returncode == 0, done.stderr
+    assert all((tmp_path / block).exists() for block in blocks)
+    assert done.stderr.count("a look for jobs") == len(blocks)  # for jobs that end, none for the time that passes
 
 
 def test_a_bad_config_is_one_line_of_snakemakes_too(tmp_path):
