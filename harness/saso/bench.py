@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from harness.elasticity import make_law
@@ -13,6 +10,7 @@ from harness.models import allowed_cpus
 from harness.saso.closed_loop import run
 from harness.saso.scenario import Scenario
 from harness.saso.score import score
+from harness.saso.side_by_side import processes
 
 CHUNK = 16  # scenarios that a process takes at once
 
@@ -77,8 +75,7 @@ def run_bench(
             rows.append(row_of(law, scenario))
             progress(len(rows), len(pairs))
         return rows
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes take all CPUs already
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with processes(workers) as pool:
         for row in pool.map(row_of, *zip(*pairs, strict=True), chunksize=CHUNK):
             rows.append(row)
             progress(len(rows), len(pairs))

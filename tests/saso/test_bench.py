@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from harness.elasticity import Bounds, make_law
@@ -71,7 +69,6 @@ def test_an_unknown_law_is_refused(one_cpu):
 
 @pytest.mark.heavy
 def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
-    monkeypatch.setitem(os.environ, "OPENBLAS_NUM_THREADS", "1")  # and what the bench sets is taken back behind the test
     laws, scenarios = ["millrace", "streams"], some(CHUNK)
     rows = {}
     for cpus in (1, 2):
@@ -83,7 +80,6 @@ def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
 
 @pytest.mark.heavy
 def test_a_mistake_in_another_process_is_told_as_in_this_one(monkeypatch):
-    monkeypatch.setitem(os.environ, "OPENBLAS_NUM_THREADS", "1")
     monkeypatch.setattr(bench, "allowed_cpus", lambda: 2)
     with pytest.raises(UserError, match="law 'magic' is unknown"):
         run_bench(["magic"], some(CHUNK), quietly)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -14,6 +11,7 @@ from harness.models import allowed_cpus
 from harness.saso.placement.contestants import check_name, trace_of
 from harness.saso.placement.scenario import Scenario
 from harness.saso.placement.score import Score, score
+from harness.saso.side_by_side import processes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +92,7 @@ def run_bench(
             rows += rows_of(laws, group)
             progress(len(rows), total)
         return rows
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes take all CPUs already
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with processes(workers) as pool:
         for some in pool.map(rows_of, [laws] * len(groups), groups):
             rows += some
             progress(len(rows), total)

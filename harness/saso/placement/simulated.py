@@ -10,10 +10,7 @@ vary by no more than `QUIET`. Where none of those tried is long enough, the row 
 from __future__ import annotations
 
 import math
-import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
@@ -30,6 +27,7 @@ from harness.saso.placement.report import QUIET
 from harness.saso.placement.scenario import Scenario
 from harness.saso.placement.world import World
 from harness.saso.score import STILL, settled_at
+from harness.saso.side_by_side import processes
 from harness.simulator.engine import SimulatorEngine
 from harness.software import load_software
 
@@ -80,8 +78,7 @@ def run_simulated(
     for law in laws:
         check_name(law)
     rows: list[Row] = []
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes take all CPUs already
-    with ProcessPoolExecutor(jobs or allowed_cpus(), multiprocessing.get_context("spawn")) as pool:
+    with processes(jobs or allowed_cpus()) as pool:
         for some in pool.map(rows_of, [laws] * len(scenarios), scenarios):
             rows += some
             progress(len(rows), len(laws) * len(scenarios))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -42,6 +41,5 @@ def test_an_unknown_law_is_refused_before_anything_runs():
 
 
 @pytest.mark.heavy
-def test_two_processes_give_the_rows_of_one(monkeypatch):
-    monkeypatch.setitem(os.environ, "OPENBLAS_NUM_THREADS", "1")
+def test_two_processes_give_the_rows_of_one():
     assert run_bench(LAWS, SOME, quietly, jobs=1) == run_bench(LAWS, SOME, quietly, jobs=2)

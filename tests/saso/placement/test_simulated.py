@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 
 import pytest
@@ -33,26 +32,6 @@ from tests.saso.placement.small import Toy, scenario
 SMALL = scenario(operators=6, costs="balanced-10000", world=World("local", "millrace", 4))
 
 pytestmark = pytest.mark.heavy
-
-
-def test_its_processes_leave_the_cpus_to_each_other(monkeypatch):
-    class Pool:
-        def __init__(self, *_: object) -> None:
-            seen.append(os.environ["OPENBLAS_NUM_THREADS"])
-
-        def __enter__(self) -> Pool:
-            return self
-
-        def __exit__(self, *_: object) -> None: ...
-
-        def map(self, *_: object) -> list[list[simulated.Row]]:
-            return []
-
-    seen: list[str] = []
-    monkeypatch.setitem(os.environ, "OPENBLAS_NUM_THREADS", "2")
-    monkeypatch.setattr(simulated, "ProcessPoolExecutor", Pool)
-    simulated.run_simulated(["millrace"], [], lambda *_: None)
-    assert seen == ["1"]
 
 
 def test_as_many_scenarios_as_asked_for_none_too_large():
