@@ -125,8 +125,8 @@ wildcard_constraints:
 
 onstart:
     # Snakemake looks again for jobs to start a second after each look, in case its limit of jobs a second has kept one back, and
-    # after each job that ends as well: such chains of looks never end and grow with each job, to half a CPU after sixty of two
-    # hundred, beside what is measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
+    # after each job that ends as well: such chains of looks never end and grow with each job, to a third of a CPU after sixty of
+    # three hundred, beside what is measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
     workflow.scheduler.job_rate_limiter = None
     try:
         hold_lock()
