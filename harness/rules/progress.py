@@ -39,6 +39,7 @@ WORDS = {
     "figure": "drew",
     "claims": "checked the claims",
 }
+DOUBTED = 0.1  # share of the estimate of all blocks that must have finished before how wrong it was counts for half
 LOG_LINES = 12  # of a failed job's log that are shown
 SOME_JOB_FAILED = "At least one job did not complete successfully"
 INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
@@ -58,6 +59,7 @@ class Progress:
         for block in config.blocks():
             rule = "simulate" if block.place.simulated else "measure"
             self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
+        self._doubt_s = {rule: DOUBTED * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()}
         self._left: Counter[str] = Counter()
         self._total = 0  # jobs; 0: all was up to date
         self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, what it makes, when
@@ -115,9 +117,13 @@ class Progress:
             return
         self._left[rule] -= 1
         self._finished[rule] += 1
-        if rule not in FIRST_S or self._finished[rule] > 1:
+        tells = rule not in FIRST_S or self._finished[rule] > 1
+        if rule in self._blocks_s:
+            foreseen_s = self._blocks_s[rule].pop(what, 0.0)
+            self._foreseen_s[rule] += foreseen_s
+            tells = foreseen_s > 0.0
+        if tells:
             self._spent_s[rule] += record.created - began
-        self._foreseen_s[rule] += self._blocks_s.get(rule, {}).pop(what, 0.0)
         done = self._total - self._left.total()
         self._say(
             f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in {clock(record.created - began)}; "
@@ -157,12 +163,13 @@ class Progress:
     def _block_s(self, rule: str) -> float:
         """What a block takes, in the mean of those that are left: as estimated, stretched by how wrong that was so far [s].
 
-        Blocks differ by a factor of hundreds, so those that have finished say little of the others' mean. Those that were up to
-        date before are not known here: they count as left.
+        Blocks differ by a factor of hundreds, so those that have finished say little of the others' mean; a first few, which
+        may be those that are estimated worst, little of how wrong estimates are. Those that were up to date before are not
+        known here: they count as left.
         """
         left_s = self._blocks_s[rule].values()
-        foreseen_s = self._foreseen_s[rule]
-        stretch = self._spent_s[rule] / foreseen_s if foreseen_s > 0 else 1.0
+        doubt_s = self._doubt_s[rule]
+        stretch = (self._spent_s[rule] + doubt_s) / (self._foreseen_s[rule] + doubt_s) if doubt_s > 0 else 1.0
         return stretch * sum(left_s) / max(1, len(left_s))
 
     def _say(self, text: str) -> None:

@@ -7,7 +7,7 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from harness.config import ROOT, clock, load_config
+from harness.config import ROOT, load_config
 from harness.rules.progress import Progress
 from tests.workflow.conftest import sweep, write_profile
 
@@ -29,6 +29,13 @@ def started(job, rule, at, log=(), **wildcards):
     return record(LogEvent.JOB_INFO, at, jobid=job, rule_name=rule, wildcards=wildcards, log=log)
 
 
+def _seconds(said: str) -> float:
+    """Of a time as `clock` tells it."""
+    units = {"h": 3600, "min": 60, "s": 1}
+    words = said.split()
+    return sum(float(count) * units[unit] for count, unit in zip(words[::2], words[1::2], strict=True))
+
+
 def test_a_finished_job_is_a_line_with_what_is_left(progress, capsys):
     progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"measure": 2, "aggregate": 1, "figure": 1, "all": 1, "total": 5}))
     progress.take(started(1, "measure", 0.0, experiment="one", block="a,b=1"))
@@ -47,11 +54,16 @@ def test_blocks_that_are_left_are_stretched_by_how_wrong_the_estimates_of_others
     assert blocks[0].estimated_s < blocks[-1].estimated_s / 100  # a mean of the finished ones would be far off
     progress = Progress(config, cores=2)
     progress.take(record(LogEvent.RUN_INFO, 0.0, stats={"simulate": len(blocks), "total": len(blocks)}))
-    for job, (block, left) in enumerate(((blocks[0], blocks[1:]), (blocks[-1], blocks[1:-1]))):
+    stretched, left = [], blocks[:]
+    for job, block in enumerate(blocks[:-1]):
+        left.remove(block)
         progress.take(started(job, "simulate", 0.0, experiment=block.experiment, block=block.stem))
         progress.take(record(LogEvent.JOB_FINISHED, 3 * block.estimated_s, job_id=job))
-        left_s = 3 * sum(block.estimated_s for block in left) / 2
-        assert capsys.readouterr().err.splitlines()[-1].endswith(f", about {clock(left_s)} left")
+        said = capsys.readouterr().err.splitlines()[-1].rpartition(", about ")[2].removesuffix(" left")
+        stretched.append(_seconds(said) / (sum(block.estimated_s for block in left) / 2))
+    assert 1.0 <= stretched[0] < 1.1, "of so small a block"
+    assert stretched[::40] == sorted(stretched[::40]), "times are told in minutes: one by one they need not grow"
+    assert 2.6 < stretched[-1] < 3.1
 
 
 def test_the_first_tables_say_nothing_of_how_long_the_others_take(progress, capsys):
