@@ -9,7 +9,7 @@ A look that hurts is taken back at once: the next configuration is the best one,
 tuples are so dear that a queue holds the work of a whole period, a switch disturbs for long: looks have to promise more there,
 and what they show is believed less. While queues fill or drain (`balance`) it waits, if that leaves open whether a look was
 good, but no more than `WAITS` periods. Levels are at most twice the best one, so that few threads stay few where few do; but
-before it settles it looks once what queues everywhere bring.
+before it settles it looks once what queues everywhere bring, and where many threads are worth it what one for each queue does.
 
 Settled, it watches throughput (`watch`) and where the work is (`work_shares`). Another load is one that it knows, and it goes
 back to what was best then and to all that it had learnt (`memory`); or a new one, for which half of the hypotheses are kept. If
@@ -64,6 +64,7 @@ WAITS = 2  # periods after a switch in which a look is not judged while queues f
 DRAINS = 3  # periods after a switch in which queues that are gone may still drain; a guess, not tuned
 PROFILED = 4  # periods that the profiler looks back, at most (`simulator/engine.pyx`; `measurement/run.py`)
 LONG = 2.0  # periods that queues everywhere may take to fill, for a look at them on busy CPUs; a guess, not tuned
+ANEW = 4  # times as many threads, of which a look with queues everywhere says little; a guess, not tuned
 FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
 SEED = 2019
 
@@ -294,18 +295,22 @@ class Millrace(MultilevelLaw):
 
         Where a tree cuts batches to pieces a few queues cost more than they bring, and all of them bring more than they cost;
         and threads may be busy with waiting for each other at the operators where they meet: nothing that is seen near the few
-        tells. So the law is never far below the dynamic model for not having looked.
+        tells. So the law is never far below the dynamic model for not having looked. Where the best configuration has more
+        threads than that look, which on a large machine says little of so many, it looks with one for each queue as well.
         """
         options = self._options
         assert options is not None
         every = frozenset(range(len(self.layout.ports)))
-        level = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus))))
-        tried = any(queued == every for queued, _ in self._evidence.places) or self._hopeless(every, best)
+        some, many = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus)))), self.bounds.clamp(max(1, len(every)))
+        tried = [level for queued, level in self._evidence.places if queued == every]
         full = options.queued(best) and 2 * options.busy(best) > self.layout.cpus
-        dear = full and self._held * len(every) > LONG
-        if tried or dear or not self._may_climb():
+        if self._hopeless(every, best) or (full and self._held * len(every) > LONG) or not self._may_climb():
             return None
-        return options.row((every, level))
+        if not tried:
+            return options.row((every, some))
+        if many >= ANEW * some and options.level[best] > some and 2 * max(tried) < many:
+            return options.row((every, many))
+        return None
 
     def _hopeless(self, queued: frozenset[int], best: int) -> bool:
         """Whether a placement brought too little under another load.
