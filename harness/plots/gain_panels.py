@@ -21,12 +21,12 @@ from harness.plots import places, provenance, queue_arms, style
 from harness.plots.thread_panels import cost_key, without_mean
 
 INTERVAL = "error bars: 95 % Student-t interval of the ratio to manual, paired by repeat; arrow: beyond four times the ratio"
-PANEL_INCHES = (3.1, 3.0)
+PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
 LEGEND_INCHES = 1.8  # an entry of the legend is as wide, about
 CUT = 4.0  # times a ratio, up or down, an interval is drawn at most: one of two runs may span powers of ten, and hide the bars
-ROOM = 1.9  # times the highest bar there is above it, for a number
+ROOM = 0.32  # of the axis below the highest bar there is above it, for a number
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
 
 
@@ -60,7 +60,8 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
     gains.axhline(1, color=style.of_model("manual").color, ls=style.of_model("manual").line, lw=1.2, zorder=2)
     gains.set_yscale("log", base=2)
     low, high = gains.get_ylim()
-    gains.set_ylim(min(low, 0.5) / 1.1, max(high, 2.0) * ROOM)
+    low, high = min(low, 0.5) / 1.1, max(high, 2.0)
+    gains.set_ylim(low, high * (high / low) ** ROOM)
     gains.yaxis.set_major_locator(LogLocator(base=2, numticks=7))
     gains.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}×"))
     gains.yaxis.set_minor_formatter(NullFormatter())
@@ -173,7 +174,8 @@ def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Se
     ratio = known.loc[key, "ratio"]
     top = min(known.loc[key, ["ratio", "hi"]].max(), CUT * ratio)
     told = f"{_two_digits(row['mean'] / threads_alone['mean'])}×" if threads_alone["mean"] > 0 else ""
-    ax.text(x, 1.06 * max(1.0, top), told, rotation=90, fontsize=6.5, ha="center", va="bottom", color=style.INK, zorder=5)
+    look = {"rotation": 90, "fontsize": 6.5, "ha": "center", "va": "bottom", "color": style.INK}
+    ax.annotate(told, (x, max(1.0, top)), xytext=(0, 3), textcoords="offset points", zorder=5, **look)
 
 
 def _two_digits(number: float) -> str:

@@ -22,7 +22,8 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from harness.plots import places, provenance, style
 
-INTERVAL = "bars and bands: 95 % Student-t interval over the runs"
+INTERVAL = "bars and bands: 95 % Student-t interval over the runs; arrow: it goes on above"
+CUT = 1.5  # times the highest mean the axis reaches at most: the interval of two runs may be twelve times as long as it is high
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
 BAND_ALPHA = 0.13
@@ -43,8 +44,8 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
 
     `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], elastic, law, level, level_lo, level_hi [threads],
     failed, unsettled_used, and where a machine's constants were varied from band_lo to band_hi [tuples/s]: a light fill with
-    dashed edges. An arm without a mean (`without_mean`) is a cross on the axis; one whose runs never settled has an open
-    marker.
+    dashed edges. Intervals that would press all the rest to the axis are cut. An arm without a mean (`without_mean`) is a cross
+    on the axis; one whose runs never settled has an open marker.
     """
     is_elastic = table["elastic"].astype(bool)
     fixed, elastic = table[~is_elastic], table[is_elastic]
@@ -55,17 +56,19 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
             _line(ax, model, rows.sort_values("threads"))
         else:
             _reference(ax, model, rows.iloc[0], levels)
-    for _, row in elastic.iterrows():
-        _diamond(ax, row, left, right)
+    for place, (_, row) in enumerate(elastic.sort_values("mean", ascending=False).iterrows()):
+        _diamond(ax, row, left, right, place)
     ax.set_xscale("log", base=2)
     ax.set_xlim(left, right)
     ax.xaxis.set_major_locator(FixedLocator(_ticks(levels)))
     ax.xaxis.set_major_formatter(FixedFormatter([str(level) for level in _ticks(levels)]))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(style.rates())
-    highest = table[["mean", "hi", "band_hi"]].max().max()
     places.tint(ax, table)
+    means, intervals = table[["mean", "band_hi"]].max().max(), table["hi"].max()
+    highest = min(intervals, CUT * means) if intervals > means else means
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
+    _cut(ax, table[table["hi"] > ax.get_ylim()[1]])
     _name_failures(ax, table)
 
 
@@ -126,8 +129,18 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
     ax.plot(levels[-1] * 1.2, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
 
 
-def _diamond(ax: Axes, row: pd.Series, left: float, right: float) -> None:
-    """Where an elastic arm settled, with its law's name. Its interval of levels ends at the left edge if it reaches beyond: the
+def _cut(ax: Axes, rows: pd.DataFrame) -> None:
+    """An arrow where an interval goes on above the axes."""
+    for _, row in rows.iterrows():
+        level, name = (row["level"], ELASTIC) if row["elastic"] else (row["threads"], row["model"])
+        if pd.notna(level):
+            look = {"marker": "^", "ms": 4, "color": style.of_model(name).color, "clip_on": False}
+            ax.plot([float(level)], [ax.get_ylim()[1]], ls="", zorder=5, **look)
+
+
+def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) -> None:
+    """Where an elastic arm settled, with its law's name: above if it is the fastest one, 0th in `place`, else below, so that
+    the names of two that settled together can be read. Its interval of levels ends at the left edge if it reaches beyond: the
     axis has no 0.
     """
     look = style.of_model(ELASTIC)
@@ -143,8 +156,14 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float) -> None:
         ax.vlines([x], row["band_lo"], row["band_hi"], color=look.color, lw=7, alpha=BAND_ALPHA, zorder=1)
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
     ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **_marker(look, bool(row["unsettled_used"])))
-    beside, side = ((6, 5), "left") if x**2 < left * right else ((-6, -10), "right")
-    told = {"xytext": beside, "textcoords": "offset points", "ha": side, "fontsize": 7, "color": style.INK}
+    aside, side = (6, "left") if x**2 < left * right else (-6, "right")
+    told = {
+        "xytext": (aside, 5 if place == 0 else -4 - 7 * place),
+        "textcoords": "offset points",
+        "ha": side,
+        "fontsize": 7,
+        "color": style.INK,
+    }
     ax.annotate(row["law"], (x, y), **told, zorder=7)
 
 

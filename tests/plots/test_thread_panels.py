@@ -74,11 +74,22 @@ def test_models_without_levels_are_horizontal_lines_with_a_band(ax):
     assert bands == [(90.0, 110.0), (270.0, 330.0)]
 
 
+def arrows(ax):
+    return [(line.get_xdata()[0], line.get_color()) for line in ax.lines if line.get_marker() == "^" and not line.get_clip_on()]
+
+
 def test_the_y_axis_starts_at_0_and_holds_every_interval(ax):
-    thread_panels.draw(ax, one_cell(dynamic_4={"half": 900.0}))
+    thread_panels.draw(ax, one_cell(dynamic_4={"half": 150.0}))
     low, high = ax.get_ylim()
     assert low == 0
-    assert high > 350.0 + 900.0
+    assert high > 350.0 + 150.0
+    assert not arrows(ax)
+
+
+def test_an_interval_that_would_press_the_rest_to_the_axis_ends_with_an_arrow(ax):
+    thread_panels.draw(ax, with_elastic(level=2.0, half=9000.0, dynamic_4={"half": 4000.0}))
+    assert 400.0 < ax.get_ylim()[1] < 700.0
+    assert arrows(ax) == [(4, style.of_model("dynamic").color), (2, style.of_model("elastic").color)]
 
 
 def test_the_x_axis_names_the_levels(ax):
@@ -146,8 +157,9 @@ def test_a_cell_where_everything_failed_is_still_drawn(ax):
 def with_elastic(**changes):
     """The cell of `one_cell`, and elastic at 390 tuples/s, at a level of 2.5 from 2 to 3."""
     own = {"mean": 390.0, "level": 2.5, "spread": 0.5, "half": 20.0, **changes}
+    fixed = one_cell(**{arm: own.pop(arm) for arm in ARMS if arm in own})
     row = elastic_row("e", "pipeline", 100, own.pop("mean"), own.pop("level"), **own)
-    return frame([*one_cell().to_dict("records"), row])
+    return frame([*fixed.to_dict("records"), row])
 
 
 def diamonds(ax):
@@ -192,6 +204,14 @@ def test_each_law_is_named(ax):
     second = elastic_row("e", "pipeline", 100, 300.0, 1.0, law="pldi17") | {"arm": "dynamic-elastic-pldi17"}
     thread_panels.draw(ax, frame([*with_elastic().to_dict("records"), second]))
     assert [text.get_text() for text in ax.texts] == ["millrace", "pldi17"]
+
+
+def test_the_names_of_two_laws_that_settled_together_can_both_be_read(ax):
+    second = elastic_row("e", "pipeline", 100, 391.0, 2.5, law="pldi17") | {"arm": "dynamic-elastic-pldi17"}
+    thread_panels.draw(ax, frame([*with_elastic().to_dict("records"), second]))
+    ax.figure.canvas.draw()
+    upper, lower = (text.get_window_extent() for text in ax.texts)
+    assert lower.y1 <= upper.y0
 
 
 def test_elastic_arms_alone_have_an_axis_too(ax):
