@@ -195,9 +195,10 @@ def test_a_run_replayed_decides_as_it_did(law):
     )
     made = measure(spec)
     assert made["correct"]
-    samples = [*made["adaptation"], *made["samples"]]
+    periods = [*made["adaptation"], *made["samples"]]
+    samples = [sample for sample in periods if not sample["law_reason"].startswith("put off: ")]  # for a thread that sleeps on
     decisions = replay(law, parse_trace(json.dumps(made)))
-    assert len(decisions) == len(samples) >= 30
+    assert len(decisions) == len(samples) > len(periods) - 3 > 25
     assert [decision.threads for decision in decisions[:-1]] == [sample["threads_requested"] for sample in samples[1:]]
     assert [len(decision.queued) for decision in decisions[:-1]] == [sample["queued_ports"] for sample in samples[1:]]
     assert len({len(decision.queued) for decision in decisions}) > 1
