@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -105,25 +104,29 @@ class Evidence:
     def weigh(self, formula: Vector, alike: Vector) -> Fit:
         """`formula`: period x hypothesis; `alike`: period x period, the covariance of the formula's errors."""
         apart = (np.array(self.values) - self.values[0])[:, None] - formula
-        extra = _disturbed(self.unrest)
+        extra, own = _disturbed(self.unrest), np.square(list(NOISES))
         cases, rows = [], []
-        for (noise, noise_odds), (misfit, misfit_odds) in product(NOISES.items(), MISFITS.items()):
-            covariance = misfit**2 * alike + extra + noise**2 * np.eye(len(apart))
-            inverse = np.linalg.inv(covariance)
-            level = inverse.sum(axis=0)
-            precision = inverse - np.outer(level, level) / level.sum()  # whatever the height is (the book's eq. 2.45)
-            errors = np.einsum("ph,ph->h", apart, precision @ apart)
-            scale = np.linalg.slogdet(covariance)[1] + math.log(level.sum())
-            rows.append(math.log(noise_odds * misfit_odds) - 0.5 * TRUST * (errors + scale))
-            cases.append((noise, misfit, inverse, level, precision))
-        joint = np.stack(rows)
+        for misfit, misfit_odds in MISFITS.items():
+            # Along its axes the covariance is diagonal whatever the noise is, which is the same in all directions.
+            spreads, axes = np.linalg.eigh(misfit**2 * alike + extra)
+            along, level = axes.T @ apart, axes.sum(axis=0)
+            weights = 1.0 / (np.maximum(spreads, 0.0) + own[:, None])  # noise x axis
+            heights = weights @ level**2
+            errors = weights @ along**2 - ((weights * level) @ along) ** 2 / heights[:, None]  # any height: the book's eq. 2.45
+            scale = np.log(heights) - np.log(weights).sum(axis=1)
+            odds = np.log(list(NOISES.values())) + math.log(misfit_odds)
+            rows.append((odds - 0.5 * TRUST * scale)[:, None] - 0.5 * TRUST * errors)
+            cases += [(misfit, axes, weight) for weight in weights]
+        joint = np.concatenate(rows)
         joint = np.exp(joint - joint.max())
         joint /= joint.sum()
         by_case = joint.sum(axis=1)
-        noise = math.sqrt(float(by_case @ np.square([case[0] for case in cases])))
-        _, misfit, inverse, level, precision = cases[int(np.argmax(by_case))]
-        height = self.values[0] + level @ apart / level.sum()
-        return Fit(joint.sum(axis=0), noise, height, misfit**2, precision @ apart, inverse, level)
+        noise = math.sqrt(float(by_case.reshape(len(MISFITS), -1).sum(axis=0) @ own))
+        misfit, axes, weight = cases[int(np.argmax(by_case))]
+        inverse = axes * weight @ axes.T
+        level = inverse.sum(axis=0)
+        height = level @ apart / level.sum()
+        return Fit(joint.sum(axis=0), noise, self.values[0] + height, misfit**2, inverse @ (apart - height), inverse, level)
 
 
 def _disturbed(periods: Sequence[Unrest]) -> Vector:

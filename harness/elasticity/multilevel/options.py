@@ -62,6 +62,7 @@ class Options:
         self.placements: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
         self._stands: list[np.ndarray] = []  # by placement: 1 where a queue stands
+        self._standing = np.empty((0, graph.places), dtype=np.float32)  # the same in one
         self._bounds: list[Bounds] = []
         self._row: dict[tuple[int, int], int] = {}
         self.placement: list[int] = []
@@ -157,6 +158,9 @@ class Options:
         self.log_level: Vector = np.log2(np.array(self.level, dtype=float))
         self.log_queues: Vector = np.log2([1.0 + len(self.queued(row)) for row in range(len(self.level))])
         self._log_busy: Vector = np.log2([self.busy(row) for row in range(len(self.level))])
+        if self._standing.shape[0] < len(self._stands):
+            self._standing = np.stack(self._stands)
+            self._length: Vector = np.sqrt(1.0 + self._standing.sum(axis=1))
 
     # -- errors of the formula ------------------------------------------------------------------------------------------------
 
@@ -174,9 +178,8 @@ class Options:
 
     def _elsewhere(self, chosen: np.ndarray) -> Vector:
         """Placement x chosen placement: 0 where all queues are the same, near 1 where none is. A cosine: a valid kernel."""
-        stands = np.stack(self._stands)
-        length = np.sqrt(1.0 + stands.sum(axis=1))
-        return 1.0 - (1.0 + stands @ stands[chosen].T) / (length[:, None] * length[chosen])
+        alike = 1.0 + self._standing @ self._standing[chosen].T
+        return 1.0 - alike / (self._length[:, None] * self._length[chosen])
 
 
 def _grid(levels: Levels) -> list[int]:
