@@ -1,4 +1,4 @@
-"""What all tests share: the order in which their files begin, and the cases that property tests try.
+"""What all tests share: the order in which their files begin, who runs them, and the cases that property tests try.
 
 The same cases each time, so that a change alone makes a test fail; `--hypothesis-profile default` tries new ones.
 """
@@ -9,6 +9,7 @@ import os
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile("repeatable")
@@ -35,3 +36,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((place for place, name in enumerate(LONGEST) if item.path.as_posix().endswith(name)), len(LONGEST))
 
     items.sort(key=rank)
+
+
+class OneSpark(LoadFileScheduling):
+    """A file a process, but all of Spark's in one: there it starts once, and its compiler has seen the queries of the first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> OneSpark | None:
+    """In place of `--dist loadfile`."""
+    return OneSpark(config, log) if config.getvalue("dist") == "loadfile" else None
