@@ -8,16 +8,21 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 
+from harness.parent import end_with
+
 THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @contextmanager
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait."""
+    """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait.
+
+    They end with this process, whatever ends it.
+    """
     before = os.environ.get(THREADS)
     os.environ[THREADS] = "1"
     try:
-        with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
+        with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), end_with, (os.getpid(),)) as pool:
             yield pool
     finally:
         if before is None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
 
+from harness.constants import ROOT
 from harness.saso.side_by_side import THREADS, processes
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]
@@ -27,3 +33,34 @@ def test_a_mistake_in_one_of_them_is_raised_here(monkeypatch):
     with pytest.raises(ValueError, match="invalid literal"), processes(1) as pool:
         list(pool.map(int, ["no number"]))
     assert os.environ[THREADS] == "2"
+
+
+BUSY = """
+import os, sys, time
+from harness.saso.side_by_side import processes
+if __name__ == "__main__":
+    with processes(1) as pool:
+        print(pool.submit(os.getpid).result(), flush=True)
+        pool.submit(time.sleep, 50).result()
+"""
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+def test_they_end_with_the_bench_whatever_ends_that(ending, tmp_path):
+    (tmp_path / "busy.py").write_text(BUSY, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    bench = subprocess.Popen([sys.executable, tmp_path / "busy.py"], env=environment, stdout=subprocess.PIPE, text=True)
+    theirs = int(bench.stdout.readline())
+    bench.send_signal(ending)
+    bench.communicate(timeout=20)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and _runs(theirs):
+        time.sleep(0.1)
+    assert not _runs(theirs)
+
+
+def _runs(process: int) -> bool:
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE  # nobody may be there to wait for it
+    except psutil.NoSuchProcess:
+        return False

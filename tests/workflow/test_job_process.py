@@ -10,8 +10,9 @@ from harness.config import ROOT
 
 JOB = """
 import os, sys, time
-from harness.rules.job import end_with
-end_with(int(sys.argv[1]))
+from harness.parent import end_with
+from harness.rules.job import GONE
+end_with(int(sys.argv[1]), GONE)
 print("watching", flush=True)
 time.sleep(50)
 """
