@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.elasticity.multilevel import layout_of
-from harness.elasticity.multilevel.evidence import Evidence, Unrest
+from harness.elasticity.multilevel.evidence import MISFITS, NOISES, TRUST, Evidence, Unrest
 from harness.elasticity.multilevel.options import Placements
 from harness.elasticity.multilevel.physics import SIDES, bounds_of, draw, log_throughput
 from harness.models import Dynamic
@@ -73,6 +73,27 @@ def test_noise_is_learnt_as_large_as_it_is(noise):
         fit = evidence.weigh(np.zeros((24, 1)), np.full((24, 24), NEARNESS[True]))
         learnt.append(fit.noise)
     assert abs(np.median(learnt) / noise - 1.0) < 0.1
+
+
+def test_the_odds_are_those_of_the_whole_covariance_whatever_the_height_is():
+    """The likelihood as the book has it (eq. 2.45), by an inverse for each noise and misfit."""
+    draw_, evidence = np.random.default_rng(3), Evidence()
+    for value in draw_.normal(10.0, 0.1, 9):
+        evidence.add(HERE, float(value))
+    where = draw_.normal(size=9)
+    alike = 0.08**2 * np.exp(-0.5 * (where[:, None] - where) ** 2)
+    formula = draw_.normal(0.0, 0.1, (9, 4)) + draw_.normal(0.0, 5.0, 4)
+    apart, likelihood = np.array(evidence.values)[:, None] - formula, np.zeros(4)
+    for noise, noise_odds in NOISES.items():
+        for misfit, misfit_odds in MISFITS.items():
+            covariance = misfit**2 * alike + noise**2 * np.eye(9)
+            inverse = np.linalg.inv(covariance)
+            level = inverse.sum(axis=0)
+            precision = inverse - np.outer(level, level) / level.sum()
+            scale = np.linalg.slogdet(covariance)[1] + np.log(level.sum())
+            errors = np.einsum("ph,pq,qh->h", apart, precision, apart)
+            likelihood += noise_odds * misfit_odds * np.exp(-0.5 * TRUST * (errors + scale))
+    assert evidence.weigh(formula, alike).odds == pytest.approx(likelihood / likelihood.sum(), rel=1e-6)
 
 
 @pytest.mark.parametrize(("batch", "whole"), [(32, {True}), (1, {False}), (0, {True, False})])
