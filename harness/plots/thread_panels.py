@@ -27,6 +27,7 @@ CUT = 1.5  # times the highest mean the axis reaches at most: the interval of tw
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
 BAND_ALPHA = 0.13
+ASIDE = 1.2  # times the highest level: where models without levels have their markers
 ELASTIC = "elastic"  # what arms are called, beside the models, in which a control law chooses the level
 
 
@@ -68,7 +69,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     means, intervals = table[["mean", "band_hi"]].max().max(), table["hi"].max()
     highest = min(intervals, CUT * means) if intervals > means else means
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
-    _cut(ax, table[table["hi"] > ax.get_ylim()[1]])
+    _cut(ax, table[table["hi"] > ax.get_ylim()[1]], levels[-1] * ASIDE)
     _name_failures(ax, table)
 
 
@@ -126,16 +127,15 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
     if pd.notna(row["band_lo"]):
         ax.axhspan(row["band_lo"], row["band_hi"], **_band(look))
-    ax.plot(levels[-1] * 1.2, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
+    ax.plot(levels[-1] * ASIDE, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
 
 
-def _cut(ax: Axes, rows: pd.DataFrame) -> None:
-    """An arrow where an interval goes on above the axes."""
+def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
+    """An arrow where an interval goes on above the axes; `aside`: where those without a level have their markers."""
     for _, row in rows.iterrows():
         level, name = (row["level"], ELASTIC) if row["elastic"] else (row["threads"], row["model"])
-        if pd.notna(level):
-            look = {"marker": "^", "ms": 4, "color": style.of_model(name).color, "clip_on": False}
-            ax.plot([float(level)], [ax.get_ylim()[1]], ls="", zorder=5, **look)
+        look = {"marker": "^", "ms": 4, "color": style.of_model(name).color, "clip_on": False}
+        ax.plot([float(level) if pd.notna(level) else aside], [ax.get_ylim()[1]], ls="", zorder=5, **look)
 
 
 def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) -> None:

@@ -87,9 +87,10 @@ def test_the_y_axis_starts_at_0_and_holds_every_interval(ax):
 
 
 def test_an_interval_that_would_press_the_rest_to_the_axis_ends_with_an_arrow(ax):
-    thread_panels.draw(ax, with_elastic(level=2.0, half=9000.0, dynamic_4={"half": 4000.0}))
+    thread_panels.draw(ax, with_elastic(level=2.0, half=9000.0, dynamic_4={"half": 4000.0}, dedicated={"half": 800.0}))
     assert 400.0 < ax.get_ylim()[1] < 700.0
-    assert arrows(ax) == [(4, style.of_model("dynamic").color), (2, style.of_model("elastic").color)]
+    where = {"dedicated": 4.8, "dynamic": 4, "elastic": 2}
+    assert arrows(ax) == [(x, style.of_model(name).color) for name, x in where.items()]
 
 
 def test_the_x_axis_names_the_levels(ax):
