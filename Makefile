@@ -13,6 +13,10 @@ ARGS ?=
 # every module that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
+# uv brings certificates of its own. Behind a company's proxy only the system's will do, which small images may not have.
+UV_SYSTEM_CERTS ?= $(if $(wildcard $(or $(SSL_CERT_FILE),/etc/ssl/certs/*.pem /etc/ssl/certs/*.crt /etc/pki/tls/certs/*.crt /etc/ssl/cert.pem)),1,0)
+export UV_SYSTEM_CERTS
+
 .DELETE_ON_ERROR:
 .PHONY: help figures report claims gate test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
 

@@ -6,6 +6,8 @@ The same cases each time, so that a change alone makes a test fail; `--hypothesi
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -36,6 +38,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((place for place, name in enumerate(LONGEST) if item.path.as_posix().endswith(name)), len(LONGEST))
 
     items.sort(key=rank)
+
+
+@pytest.fixture
+def signals_heeded() -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP as in a terminal, here and in what a test starts: `nohup make test`, or a script that has it
+    in the background, leaves some of them ignored, and what is ignored stays so in every program of ours.
+    """
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 class OneSpark(LoadFileScheduling):

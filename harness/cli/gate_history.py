@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.checked_yaml import did_you_mean
-from harness.cli.output import say
+from harness.cli.output import say, tell
 from harness.errors import UserError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _series(args: argparse.Namespace) -> list[Series]:
     from harness.gate.history import store
     from harness.gate.history.trend import series_of
 
-    table = store.read(Path(args.history))
+    table = store.read(Path(args.history), lambda note: tell(f"millrace gate history: {note}"))
     for name in args.cell or ():
         _known("--cell", name, table["cell"], name in set(table["cell"]))
     if args.cell:

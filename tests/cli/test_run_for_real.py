@@ -68,6 +68,7 @@ def test_the_table_is_short(tmp_path):
     assert "mean: " in done.stdout
 
 
+@pytest.mark.usefixtures("signals_heeded")
 def test_ctrl_c_ends_at_once_with_one_line_and_no_orphan(tmp_path):
     command = [sys.executable, "-m", "harness", "run", "pipeline", "--model", "dynamic", "--duration", "500"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}

@@ -69,6 +69,7 @@ def test_any_model_can_be_watched_anywhere(model: list[str], place: list[str], t
     assert "may mark wrong ports" not in again.read_text()
 
 
+@pytest.mark.usefixtures("signals_heeded")
 def test_ctrl_c_ends_the_run_and_writes_what_was_seen(tmp_path: Path) -> None:
     html = tmp_path / "run.html"
     words = ["pipeline", "--model", "dynamic", "--threads", "1", "--duration", "500", "--warmup", "0"]

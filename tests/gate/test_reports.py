@@ -210,11 +210,43 @@ def test_markdown_lets_no_name_break_the_table():
     assert "| a \\| b \\`c\\` |" in markdown(comparison(result("a | b\n`c`")))
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("@all", "@<!-- -->all"),
+        ("[me@there]", r"\[me@<!-- -->there\]"),
+        ("see #12, GH-12 and !7", r"see \#<!-- -->12, GH-<!-- -->12 and !<!-- -->7"),
+        ("https://here", "https:<!-- -->//here"),
+        (":heart:", ":<!-- -->heart:"),
+        ("&copy; $x$", r"\&<!-- -->copy; \$<!-- -->x\$"),
+        ("- a", r"\- a"),
+        ("12. a", r"12\. a"),
+        ("t.py::test_a[1-x]", r"t.py::test\_a\[1-x\]"),
+        ("5 % at 0:37 h", "5 % at 0:37 h"),
+    ],
+)
+def test_markdown_lets_no_name_call_link_or_begin_anything(name, shown):
+    told = markdown(comparison(result(name, Verdict.FAILED)))
+    assert f"| {shown} |" in told
+    assert f"* {shown}: no record" in told
+
+
+@pytest.mark.parametrize("name", ["=1+2", "+1", "-1", "@a", "＝a"])
+def test_csv_holds_no_formula(name):
+    """A spreadsheet would execute it."""
+    made = comparison(result(name, Verdict.FAILED, metric=Metric(name, name), reason=name), result("a=1", reason="- so"))
+    first, second = csv.DictReader(io.StringIO(table(made)))
+    assert [first[column] for column in ("cell", "metric", "unit", "reason")] == [f"'{name}"] * 4
+    assert (second["cell"], second["reason"]) == ("a=1", "'- so")
+
+
 @CALM
 @given(COMPARISONS)
 def test_csv_has_raw_numbers_one_row_a_cell(made):
     rows = list(csv.DictReader(io.StringIO(table(made))))
-    assert [entry["cell"] for entry in rows] == [one_line(each.cell.name) for each in worst_first(made)]
+    assert [entry["cell"].removeprefix("'") for entry in rows] == [
+        one_line(each.cell.name).removeprefix("'") for each in worst_first(made)
+    ]
     for entry, each in zip(rows, worst_first(made), strict=True):
         assert int(entry["base_samples"]) == len(each.base)
         assert (float(entry["ratio"]) if entry["ratio"] else math.nan) == pytest.approx(each.decision.ratio, nan_ok=True)

@@ -112,6 +112,7 @@ run_in_fresh_process(RunSpec("pipeline", {{}}, "manual"), command=[sys.executabl
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.usefixtures("signals_heeded")
 def test_no_measuring_process_outlives_the_one_that_started_it(tmp_path, how):
     pid_file = tmp_path / "pid"
     code = PARENT.format(root=str(ROOT), pid_file=str(pid_file))

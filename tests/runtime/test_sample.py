@@ -91,6 +91,7 @@ def test_the_latency_of_a_slow_chain_is_at_least_its_work() -> None:
     assert totals.latency_max_ns >= 1_000_000  # two million multiplies take longer than half a nanosecond each
 
 
+@pytest.mark.usefixtures("signals_heeded")
 def test_an_interrupt_ends_a_long_sample() -> None:
     """As Ctrl-C does; else the sample takes 20 s."""
     engine = open_engine(pipeline(), Dynamic(2))

@@ -183,6 +183,7 @@ def test_a_job_that_fails_is_told_and_the_exit_code_is_1(tmp_path):
     assert not (tmp_path / "figures").exists()
 
 
+@pytest.mark.usefixtures("signals_heeded")
 def test_a_second_workflow_is_refused_whichever_way_it_is_called(tmp_path):
     write_profile(tmp_path, CROSSOVER, repeats=50)
     first = start(tmp_path, "harness", "figures")
@@ -200,6 +201,7 @@ def test_a_second_workflow_is_refused_whichever_way_it_is_called(tmp_path):
     assert not list((tmp_path / "results").rglob("*.jsonl"))
 
 
+@pytest.mark.usefixtures("signals_heeded")
 def test_a_workflow_that_is_told_to_end_finishes_the_block_in_flight(tmp_path):
     write_profile(tmp_path, {"crossover": [sweep("pipeline", operators=2, cost=[1, 2, 3])]})
     first = start(tmp_path, "harness", "figures")

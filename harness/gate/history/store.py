@@ -5,7 +5,7 @@ that add at the same time are not in each other's way. No file is ever changed: 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from harness.errors import UserError
 from harness.gate.history.row import SCHEMA, SCHEMA_VERSION, entry_of
 from harness.gate.verdict import Comparison
+from harness.measurement.lock import say_on_stderr
 from harness.whole_file import write_whole
 
 
@@ -30,18 +31,25 @@ def add(comparison: Comparison, folder: Path) -> Path | None:
     return path
 
 
-def read(folder: Path) -> pd.DataFrame:
+def read(folder: Path, notify: Callable[[str], None] = say_on_stderr) -> pd.DataFrame:
     """All rows of a folder, the oldest first, with the columns of `row.SCHEMA`.
 
-    Raises UserError naming the file if there are none, one cannot be read, or one is of another version.
+    A file that cannot be read, or is of another version, is left out, and `notify` is told which and why. Raises UserError if
+    there is no file, or none that can be used.
     """
     paths = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not paths:
         raise UserError(f"--history: no verdicts in {folder}; `millrace gate history add VERDICT.json` adds one")
-    return _ordered(_read(path) for path in paths)
-
-
-def _ordered(tables: Iterable[pa.Table]) -> pd.DataFrame:
+    tables, problems = [], []
+    for path in paths:
+        try:
+            tables.append(_read(path))
+        except UserError as problem:
+            problems.append(str(problem))
+    if not tables:
+        raise UserError(f"{problems[0]}; none of {len(paths)} file(s) can be used")
+    for problem in problems:
+        notify(f"{problem}: left out")
     frame = pa.concat_tables(tables).to_pandas()
     return frame.sort_values(["started_at", "verdict_id"], kind="stable", ignore_index=True)
 
@@ -50,7 +58,8 @@ def _read(path: Path) -> pa.Table:
     try:
         table = pq.ParquetFile(path).read()
     except (OSError, pa.ArrowException) as error:
-        raise UserError(f"--history: {path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        raise UserError(f"--history: {path} cannot be read as Parquet: {said[0]}") from error
     versions = set(table["schema_version"].to_pylist()) if "schema_version" in table.column_names else {"unknown"}
     if versions != {SCHEMA_VERSION}:
         found = ", ".join(map(str, sorted(versions, key=str))) or "unknown"

@@ -9,6 +9,9 @@ import math
 from harness.gate.report.rows import middle, one_line, worst_first
 from harness.gate.verdict import CellResult, Comparison
 
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""With what a formula begins: a spreadsheet would execute the name of a benchmark."""
+
 COLUMNS = (
     "cell",
     "verdict",
@@ -44,16 +47,22 @@ def _numbers(result: CellResult) -> list[object]:
     decision, metric = result.decision, result.cell.metric
     sides = [entry for values in (result.base, result.head) for entry in (*_estimated(values), len(values))]
     return [
-        one_line(result.cell.name),
+        _text(result.cell.name),
         str(result.verdict),
         *map(_plain, (decision.ratio, decision.low, decision.high)),
         decision.blocks,
-        one_line(metric.name),
-        one_line(metric.unit),
+        _text(metric.name),
+        _text(metric.unit),
         str(metric.lower_is_better).lower(),
         *sides,
-        one_line(result.reason),
+        _text(result.reason),
     ]
+
+
+def _text(told: str) -> str:
+    """In one line; behind an apostrophe, which a spreadsheet reads as "text", if it would else be a formula."""
+    line = one_line(told)
+    return f"'{line}" if line.startswith(FORMULA) else line
 
 
 def _estimated(values: tuple[float, ...]) -> list[object]:

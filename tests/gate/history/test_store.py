@@ -150,6 +150,20 @@ def test_a_parquet_file_of_something_else_is_named(tmp_path):
         store.read(tmp_path)
 
 
+@pytest.mark.parametrize("bad", [b"", b"PAR1", b"no Parquet at all", None])
+def test_a_file_that_cannot_be_used_is_left_out_with_a_note(tmp_path, bad):
+    for each in nights(3):
+        store.add(each, tmp_path)
+    if bad is None:
+        pq.write_table(pa.table({"schema_version": pa.array([7], pa.int32())}), tmp_path / "bad.parquet")
+    else:
+        (tmp_path / "bad.parquet").write_bytes(bad)
+    notes = []
+    assert len(store.read(tmp_path, notes.append)) == 3
+    (note,) = notes
+    assert "bad.parquet" in note and note.endswith(": left out") and "\n" not in note
+
+
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunFailed, match="cannot write"):
