@@ -1,4 +1,4 @@
-"""What docs/laws.md shows works as it stands."""
+"""What the pages on control laws show works as it stands."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from harness.saso.expression import FUNCTIONS
 from harness.saso.user_curves import EVENTS, KEYS, parse_scenarios
 from tests.elasticity.drive import Cpu, closed_loop, peak_at, reading
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/laws.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE, BENCH, OWN = ((DOCS / name).read_text(encoding="utf-8") for name in ("laws.md", "laws-bench.md", "laws-millrace.md"))
 
 
-def texts(kind: str) -> list[str]:
-    return [text for language, text in EXAMPLES if language == kind]
+def texts(kind: str, page: str = PAGE) -> list[str]:
+    examples = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    return [text for language, text in examples if language == kind]
 
 
 def test_the_example_of_a_law_passes_its_test():
@@ -39,9 +40,9 @@ def test_the_example_of_a_trace_prints_what_the_page_shows(tmp_path, monkeypatch
 
 
 def test_the_example_of_curves_runs_as_the_page_says(tmp_path, monkeypatch, capsys):
-    (tmp_path / "mine.yaml").write_text(texts("yaml")[0], encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(texts("yaml", BENCH)[0], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    command = next(text for text in texts("sh") if "--curves" in text)
+    command = next(text for text in texts("sh", BENCH) if "--curves" in text)
     assert main(command.split()[1:]) == 0
     out = capsys.readouterr().out
     assert "**no noise** (1 scenarios)" in out and "**noise up to 5 %** (3 scenarios)" in out
@@ -49,11 +50,11 @@ def test_the_example_of_curves_runs_as_the_page_says(tmp_path, monkeypatch, caps
 
 
 def test_the_example_of_curves_and_its_table_have_every_key_and_event():
-    document = yaml.safe_load(texts("yaml")[0])
+    document = yaml.safe_load(texts("yaml", BENCH)[0])
     assert {key for entry in document for key in entry} == set(KEYS)
     assert {event["kind"] for entry in document for event in entry.get("events", [])} == set(EVENTS)
     assert len(parse_scenarios(document)) == len(document)
-    described = PAGE.partition("### Curves of your own")[2].partition("## Writing a law")[0]
+    described = BENCH.partition("### Curves of your own")[2].partition("\n## ")[0]
     assert all(f"`{word}`" in described for word in {*KEYS, *EVENTS} - {"name"})
     assert " ".join(FUNCTIONS) in described
 
@@ -61,13 +62,13 @@ def test_the_example_of_curves_and_its_table_have_every_key_and_event():
 def test_the_page_tells_of_every_column_of_the_bench():
     from harness.saso.report import HEADINGS
 
-    described = PAGE.partition("## The SASO bench")[2]
+    described = BENCH.partition("## The SASO bench")[2]
     assert all(heading in described for heading in HEADINGS)
 
 
 def test_the_page_tells_of_every_setting_of_our_law_with_its_default():
     for setting in law_class("millrace").SETTINGS:
-        assert f"| `{setting.name}` ({setting.default:g}) |" in PAGE
+        assert f"| `{setting.name}` ({setting.default:g}) |" in OWN.partition("## Queues and threads")[0]
 
 
 def in_general(reason: str) -> str:
@@ -76,7 +77,7 @@ def in_general(reason: str) -> str:
 
 
 def test_the_page_tells_of_every_reason_and_state_of_our_law():
-    told = [in_general(reason) for reason in re.findall(r"`([^`\n]* → [^`\n]*)`", PAGE)]
+    told = [in_general(reason) for reason in re.findall(r"`([^`\n]* → [^`\n]*)`", OWN)]
     cpu = Cpu()
     law = make_law("millrace", Bounds(1, 16, 1), cpu)
     decisions = []

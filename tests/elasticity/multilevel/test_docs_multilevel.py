@@ -12,11 +12,11 @@ from harness.saso.replay_multilevel import INPUTS
 from tests.elasticity.multilevel.pipelines import Pipeline, drive, pipeline
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/laws.md").read_text(encoding="utf-8")
-PART = PAGE.partition("## Laws that place queues")[2].partition("## The SASO bench")[0]
+PART = PAGE.partition("## Laws that place queues")[2].partition("## Writing a law")[0]
 
 
 def test_the_example_of_a_trace_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
-    (trace,) = re.findall(r"^```json\n(.*?)^```$", PART, re.DOTALL | re.MULTILINE)
+    trace = re.findall(r"^```json\n(.*?)^```$", PART, re.DOTALL | re.MULTILINE)[-1]
     command, printed = re.findall(r"^```text\n(.*?)^```$", PART, re.DOTALL | re.MULTILINE)
     (tmp_path / "trace.json").write_text(trace, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
