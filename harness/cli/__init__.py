@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from harness import __version__
 from harness.cli.arguments import shown
-from harness.cli.output import tell
+from harness.cli.output import accept_any_text, tell
 from harness.errors import RunFailed, UserError
 
 COMMANDS: dict[str, str] = {
@@ -65,6 +65,7 @@ def _top_parser() -> OneLineParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code. A user's mistake is one line on stderr, never a traceback."""
+    accept_any_text()
     words = list(sys.argv[1:] if argv is None else argv)
     top = _top_parser()
     if not words:
@@ -104,6 +105,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         tell(f"millrace {name}: {shown(str(error.filename), 200)}: {error.strerror}")
         return 2  # what was given: already the question whether there is such a file may be refused
-    except KeyboardInterrupt:
-        tell(f"millrace {name}: interrupted")
+    except KeyboardInterrupt as interrupt:  # it may say how far the command was
+        tell(f"millrace {name}: interrupted {interrupt}".rstrip())
         return 130

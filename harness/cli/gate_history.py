@@ -99,7 +99,7 @@ def show(args: argparse.Namespace) -> int:
     if args.json is None:
         say(text.table(found))
         return 0
-    written = json.dumps(text.document(found), indent=1, ensure_ascii=False, allow_nan=False)
+    written = json.dumps(text.document(found), indent=1, allow_nan=False)
     if args.json == "-":
         say(written)
     else:

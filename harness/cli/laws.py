@@ -249,7 +249,7 @@ def _tell(
     if args.report is not None:
         write_whole(args.report, summary(rows).encode())
     if args.json is not None:
-        document = json.dumps(as_document(rows), ensure_ascii=False)
+        document = json.dumps(as_document(rows))
         if args.json == "-":
             say(document)
             return 0
@@ -342,7 +342,7 @@ def replay_trace(args: argparse.Namespace) -> int:
     if args.replay_multilevel and trace.layout is None:
         raise UserError("--multilevel: the trace must have the key 'ports', or be the record of a run of such a law")
     decisions = replay(law, trace, settings)
-    document = json.dumps(answer(law, decisions), ensure_ascii=False)
+    document = json.dumps(answer(law, decisions))
     if path == "-":
         say(document)
         return 0

@@ -153,7 +153,7 @@ def _schema(profile: Profile) -> str:
 
 
 def _json(data: object) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False)
+    return json.dumps(data, indent=2)
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,12 +1,37 @@
-"""Standard output and standard error, which may be a full disk or a closed pipe."""
+"""Standard output and standard error: their encoding may lack our characters, and they may be a full disk or a closed pipe."""
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from typing import TextIO
 
 from harness.errors import RunFailed
+
+IN_ASCII = {
+    "µ": "u", "±": "+-", "…": "...", "→": "->", "←": "<-", "×": "x", "·": ".", "≥": ">=", "≤": "<=", "∞": "inf", "§": "sec. ",
+    "–": "-", "−": "-",
+}  # fmt: skip
+"""How characters of ours read where the encoding lacks them."""
+
+LOSSY = "millrace.lossy"
+"""Name of the error handler of both streams."""
+
+
+def accept_any_text() -> None:
+    """Let both streams take any text: what their encoding lacks is written in ASCII, as in `IN_ASCII` or as an escape."""
+    codecs.register_error(LOSSY, _in_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # neither a closed one nor a stand-in
+            stream.reconfigure(errors=LOSSY)
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(IN_ASCII.get(each) or each.encode("ascii", "backslashreplace").decode() for each in lacking), error.end
 
 
 def say(text: str) -> None:

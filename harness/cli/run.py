@@ -10,7 +10,7 @@ from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmu
 from harness.cli.output import say
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.progress_line import ProgressLine
-from harness.cli.run_report import report
+from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.cpu import SHORTEST_S
 from harness.elasticity import LAWS, multilevel
@@ -73,6 +73,7 @@ examples:
 
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
+DEFAULT_MODEL = Dynamic.name
 SHORTEST_DURATION_S = 0.01
 SHORTEST_VIRTUAL_S = 1e-6  # a tuple takes a tenth of that
 MAX_REPEATS = 1000
@@ -98,16 +99,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         metavar="PATH|-",
-        help="write one JSON record a run, one a line: to PATH, which is replaced once all runs are done, or "
+        help="write one JSON record a run, one a line: to PATH, replaced after the last run or when Ctrl-C ends them; "
         "with - to stdout, as each run ends and in place of the table",
     )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Describe a run; `required`: whether it has to be said which topology and model. `spec_of` reads what was given."""
+    """Describe a run; `required`: whether it has to be said which topology. `spec_of` reads what was given."""
     add_topology_argument(parser, required)
     add_settings_argument(parser)
-    parser.add_argument("--model", required=required, choices=list(MODELS), help="threading model")
+    parser.add_argument("--model", default=DEFAULT_MODEL, choices=list(MODELS), help="threading model (default: %(default)s)")
     parser.add_argument(
         "--threads",
         type=whole(1, MAX_THREADS),
@@ -195,22 +196,40 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
     from harness.measurement.block import run_block
-    from harness.measurement.records import record_line, write_records
+    from harness.measurement.records import record_line
 
     records: list[dict[str, Any]] = []
-    with ProgressLine(args.repeats, args.log) as line:
-        for record in run_block({spec.arm: spec}, args.repeats, args.seed, line.show, line.notify):
-            records.append(record)
-            if args.json == "-":
+    try:
+        with ProgressLine(args.repeats, args.log) as line:
+            for record in run_block({spec.arm: spec}, args.repeats, args.seed, line.show, line.notify):
+                records.append(record)
                 line.clear()
-                say(record_line(record))
-    if args.json != "-":
-        say("\n".join(report(records)))
-    if args.json not in (None, "-"):
-        write_records(args.json, records)
-        say(f"wrote {len(records)} record(s) to {args.json}")
+                told = (
+                    [record_line(record)]
+                    if args.json == "-"
+                    else [*(heading(record) if len(records) == 1 else ()), row(records)]
+                )
+                say("\n".join(told))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"after {len(records)} of {args.repeats} run(s)") from None
+    finally:
+        if records:  # what is finished is kept, whatever ended the runs
+            _keep(args.json, records)
     raise_if_wrong(records)
     return 0
+
+
+def _keep(path: str | None, records: Sequence[dict[str, Any]]) -> None:
+    """Write the records of the runs that are finished, and print what they come to together."""
+    if path == "-":
+        return
+    if path is not None:
+        from harness.measurement.records import write_records
+
+        write_records(path, records)
+    lines = conclusion(records) + ([] if path is None else [f"wrote {len(records)} record(s) to {path}"])
+    if lines:
+        say("\n".join(lines))
 
 
 def spec_of(args: argparse.Namespace) -> RunSpec:

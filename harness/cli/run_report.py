@@ -3,43 +3,86 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from harness.watch.lines import count
+
+COLUMNS = {
+    "run": 4, "tuples/s": 12, "submitted/s": 14, "ns/hop": 8, "p50 latency": 11, "p99 latency": 11, "settled": 7, "correct": 7,
+}  # fmt: skip
+"""Of the table, with the width of each [characters]: a row is printed before those behind it are known."""
 
 
 def report(records: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines of the table: one a run, the mean with its interval if there are several, and what to know about the host."""
-    first = max(records, key=lambda record: record["threads_total"])  # one that did start, if any
+    """All lines of some runs, as if they were printed one by one."""
+    rows = [row(records[: number + 1]) for number in range(len(records))]
+    return [*heading(records[0]), *rows, *conclusion(records)]
+
+
+def heading(first: dict[str, Any]) -> list[str]:
+    """The lines over the table: what was run, and the names of the columns."""
     settings = " ".join(f"{name}={value}" for name, value in first["parameters"].items())
-    queues = f", queues of {first['queue_capacity']} tuples" if first["queue_capacity"] else ""
-    threads = f"{first['threads_total']} thread(s){queues}" if first["threads_total"] else "did not start"
-    lines = [
+    return [
         f"{first['topology']} {settings}".rstrip(),
-        f"{first['arm']}: {threads}",
-        *_simulation_lines(records),
+        f"{first['arm']}: {_threads(first)}",
+        *_simulation_lines(first),
         *_law_lines(first),
         "",
+        _aligned(COLUMNS),
     ]
-    rows = [("run", "tuples/s", "submitted/s", "ns/hop", "p50 latency", "p99 latency", "settled", "correct")]
-    for number, record in enumerate(records, start=1):
-        latency = record["latency_ns"]
-        rates = (_quantity(record[name]) for name in ("sink_tuples_per_s", "submitted_tuples_per_s", "ns_per_hop"))
-        verdicts = ("yes" if record["settled"] else "NO", "yes" if record["correct"] else "NO")
-        rows.append((str(number), *rates, _time(latency["p50"]), _time(latency["p99"]), *verdicts))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines += ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    lines += _level_lines(records) + _mean_lines(records)
-    return lines + _host_lines(records)
 
 
-def _simulation_lines(records: Sequence[dict[str, Any]]) -> list[str]:
-    """What was simulated, and what it took; times in the table are then virtual."""
-    told = [record["simulation"] for record in records if record["simulation"] is not None]
-    if not told:
+def row(records: Sequence[dict[str, Any]]) -> str:
+    """The line of the last of the runs so far."""
+    record = records[-1]
+    latency = record["latency_ns"]
+    rates = (_quantity(record[name]) for name in ("sink_tuples_per_s", "submitted_tuples_per_s", "ns_per_hop"))
+    verdicts = ("yes" if record["settled"] else "NO", "yes" if record["correct"] else "NO")
+    return _aligned((str(len(records)), *rates, _time(latency["p50"]), _time(latency["p99"]), *verdicts))
+
+
+def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
+    """The lines below the table: where laws came to, the mean with its interval if there are several runs, and what to know
+    about the host.
+    """
+    return _level_lines(records) + _mean_lines(records) + _effort_lines(records) + _host_lines(records)
+
+
+def _aligned(cells: Iterable[str]) -> str:
+    return "  ".join(cell.rjust(width) for cell, width in zip(cells, COLUMNS.values(), strict=True))
+
+
+def _threads(record: dict[str, Any]) -> str:
+    """How many threads executed operators, of which kind, and how long their queues were."""
+    total, pool = record["threads_total"], record["threads"]
+    if not total:
+        return "did not start"
+    queues = f", queues of {record['queue_capacity']} tuples" if record["queue_capacity"] else ""
+    most = "at most " if record["elastic"] is not None else ""
+    own = (
+        f"{count(pool, 'scheduler thread')}, {count(total - pool, 'operator thread')}" if pool else "those of sources included"
+    )
+    return f"{most}{count(total, 'thread')} ({own}){queues}"
+
+
+def _simulation_lines(record: dict[str, Any]) -> list[str]:
+    """What was simulated; times in the table are then virtual."""
+    told = record["simulation"]
+    if told is None:
         return []
-    replaced = "".join(f", {path} {value:g}" for path, value in told[0]["constants"].items())
-    spent = f"{sum(each['events'] for each in told):,} events in {sum(each['wall_s'] for each in told):.1f} s"
-    return [f"SIMULATED on {records[0]['machine']} with the costs of {told[0]['software']}{replaced}, in virtual time: {spent}"]
+    replaced = "".join(f", {path} {value:g}" for path, value in told["constants"].items())
+    return [f"SIMULATED on {record['machine']} with the costs of {told['software']}{replaced}, in virtual time"]
+
+
+def _effort_lines(records: Sequence[dict[str, Any]]) -> list[str]:
+    """What it took to simulate them."""
+    told = [record["simulation"] for record in records if record["simulation"] is not None]
+    return (
+        [f"simulated {sum(each['events'] for each in told):,} events in {sum(each['wall_s'] for each in told):.1f} s"]
+        if told
+        else []
+    )
 
 
 def _law_lines(record: dict[str, Any]) -> list[str]:
@@ -51,22 +94,22 @@ def _law_lines(record: dict[str, Any]) -> list[str]:
         f", {name} {words[value] if isinstance(value, bool) else format(value, 'g')}"
         for name, value in terms["settings"].items()
     )
-    levels = f"from {terms['minimum']} to {terms['maximum']} threads, beginning at {terms['start']}"
+    levels = f"from {terms['minimum']} to {terms['maximum']} scheduler threads, beginning at {terms['start']}"
     return [f"law {terms['law']}: {levels}, a step every {terms['period_s']:g} s{settings}"]
 
 
 def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
-    """Where the law of each elastic run settled."""
+    """What the law of each elastic run came to. A law keeps a level; only runs settle."""
     lines = []
     for number, record in enumerate(records, start=1):
         terms = record["elastic"]
         if terms is not None and terms["settled_level"] is not None:
-            found = "settled" if terms["settled"] else "had not settled"
-            moves = f"{terms['changes']} change(s) of level while measured"
+            found = "kept its level" if terms["settled"] else "was still moving"
+            moves = f"{count(terms['changes'], 'change')} of level while measured"
             places = terms.get("places")
-            queues = "" if places is None else f", {terms['settled_queued']} queue(s) at {len(places)} ports"
-            where = f"{terms['settled_level']} thread(s){queues}"
-            lines.append(f"run {number}: {found} after {terms['adaptation_s']:.3g} s, {where}, {moves}")
+            queues = "" if places is None else f", {count(terms['settled_queued'], 'queue')} at {len(places)} ports"
+            where = f"{count(terms['settled_level'], 'scheduler thread')}{queues}"
+            lines.append(f"run {number}: the law {found} after {terms['adaptation_s']:.3g} s: {where}, {moves}")
     return lines
 
 

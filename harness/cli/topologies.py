@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the listing."""
-    say(json.dumps(as_data(), indent=2, ensure_ascii=False) if args.json else as_text())
+    say(json.dumps(as_data(), indent=2) if args.json else as_text())
     return 0
 
 

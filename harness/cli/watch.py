@@ -77,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
 def _watch(args: argparse.Namespace) -> int:
     if args.line is not None:
         raise UserError(f"--line {args.line} needs a --replay")
-    if args.topology is None or args.model is None:
-        raise UserError("needed are TOPOLOGY and --model, or a --replay of a record")
+    if args.topology is None:
+        raise UserError("needed is a TOPOLOGY, or a --replay of a record")
     spec = replace(spec_of(args), live=True)
     from harness.watch.story import story_of_spec
 

@@ -10,6 +10,7 @@ import pytest
 from harness import elasticity
 from harness.cli import main
 from harness.elasticity import Bounds
+from harness.errors import RunFailed
 from harness.measurement import block, host
 from harness.measurement.assemble import blank_record
 from harness.measurement.records import read_records, validate_record
@@ -106,11 +107,11 @@ def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
     runs.changes = [{"elastic": terms}, {"elastic": terms | {"settled": False, "settled_level": 1, "changes": 0}}, {}]
     assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed", "--repeats", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "dynamic-elastic-fixed: 3 thread(s), queues of 1000 tuples"
-    assert lines[2] == "law fixed: from 1 to 8 threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
+    assert lines[1] == "dynamic-elastic-fixed: at most 3 threads (those of sources included), queues of 1000 tuples"
+    assert lines[2] == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
     assert lines[8:10] == [
-        "run 1: settled after 6.25 s, 4 thread(s), 1 change(s) of level while measured",
-        "run 2: had not settled after 6.25 s, 1 thread(s), 0 change(s) of level while measured",
+        "run 1: the law kept its level after 6.25 s: 4 scheduler threads, 1 change of level while measured",
+        "run 2: the law was still moving after 6.25 s: 1 scheduler thread, 0 changes of level while measured",
     ]
 
 
@@ -142,8 +143,8 @@ def test_the_table_has_a_line_a_run(runs, capsys):
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].startswith("pipeline operators=")
-    assert lines[1] == "dynamic-2: 3 thread(s), queues of 1000 tuples"
-    assert lines[3].split("  ")[0] == "run"
+    assert lines[1] == "dynamic-2: 3 threads (2 scheduler threads, 1 operator thread), queues of 1000 tuples"
+    assert lines[3].split()[0] == "run"
     assert lines[4].split() == ["1", "1,234,567", "12,345,670", "81", "740", "ns", "2.3", "ms", "yes", "yes"]
     assert len(lines) == 5
     assert err == "", "no progress where nobody sees it"
@@ -200,12 +201,57 @@ def test_a_failed_run_is_in_the_json_as_well(runs, capsys):
     assert json.loads(capsys.readouterr().out)["error"] == "a thread was stuck"
 
 
+def test_a_model_need_not_be_named(runs):
+    assert main(["run", "pipeline"]) == 0
+    assert (runs.specs[0].model, runs.specs[0].elastic) == ("dynamic", False)
+
+
+def test_each_run_is_told_when_it_ends(runs, capsys, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        block, "run_in_fresh_process", lambda spec, announce: told.append(capsys.readouterr().out) or runs(spec, announce)
+    )
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3"]) == 0
+    assert [text.splitlines()[-1].split()[0] for text in told[1:]] == ["1", "2"]
+    assert told[0] == "" and told[2].count("\n") == 1
+
+
+@pytest.mark.parametrize("json_to", [None, "-", "FILE"])
+def test_ctrl_c_keeps_the_runs_that_are_finished(runs, capsys, tmp_path, json_to):
+    path = tmp_path / "out.jsonl"
+    runs.interrupt_at = 5
+    words = [] if json_to is None else ["--json", "-" if json_to == "-" else str(path)]
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "30", *words]) == 130
+    out, err = capsys.readouterr()
+    assert err == "millrace run: interrupted after 5 of 30 run(s)\n"
+    if json_to == "-":
+        assert [json.loads(line)["repeat"] for line in out.splitlines()] == [0, 1, 2, 3, 4]
+    else:
+        assert [line.split()[0] for line in out.splitlines()[4:9]] == ["1", "2", "3", "4", "5"]
+        assert "of 5 runs" in out
+    if json_to == "FILE":
+        records, problems = read_records(path)
+        assert ([record["repeat"] for record in records], problems) == ([0, 1, 2, 3, 4], [])
+
+
+def raise_full(text):
+    raise RunFailed("cannot write to standard output: No space left on device")
+
+
+def test_whatever_ends_the_runs_those_that_are_finished_are_in_the_file(runs, capsys, tmp_path, monkeypatch):
+    path = tmp_path / "out.jsonl"
+    monkeypatch.setattr("harness.cli.run.say", raise_full)
+    assert main(["run", "pipeline", "--model", "manual", "--repeats", "3", "--json", str(path)]) == 1
+    assert "standard output" in capsys.readouterr().err
+    assert len(read_records(path)[0]) == 1
+
+
 def test_a_json_file_is_replaced_when_all_runs_are_done(runs, capsys, tmp_path):
     path = tmp_path / "out.jsonl"
     path.write_text("before")
-    runs.interrupt_at = 1
+    runs.interrupt_at = 0
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 130
-    assert path.read_text() == "before"
+    assert path.read_text() == "before", "nothing was finished"
     runs.interrupt_at = None
     assert main(["run", "pipeline", "--model", "manual", "--repeats", "2", "--json", str(path)]) == 0
     records, problems = read_records(path)
@@ -216,7 +262,7 @@ def test_a_json_file_is_replaced_when_all_runs_are_done(runs, capsys, tmp_path):
 def test_ctrl_c_is_one_line_and_130(runs, capsys):
     runs.interrupt_at = 0
     assert main(["run", "pipeline", "--model", "manual"]) == 130
-    assert capsys.readouterr().err == "millrace run: interrupted\n"
+    assert capsys.readouterr().err == "millrace run: interrupted after 0 of 1 run(s)\n"
 
 
 def test_a_terminal_sees_progress_which_is_taken_away_at_the_end(runs, capsys, monkeypatch):

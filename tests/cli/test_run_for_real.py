@@ -80,7 +80,7 @@ def test_ctrl_c_ends_at_once_with_one_line_and_no_orphan(tmp_path):
     finally:
         run.kill()
         run.wait()
-    assert (run.returncode, out, err) == (130, "", "millrace run: interrupted\n")
+    assert (run.returncode, out, err) == (130, "", "millrace run: interrupted after 0 of 1 run(s)\n")
     assert has_ended(measuring, within_s=10.0)
 
 

@@ -192,9 +192,8 @@ def test_a_file_s_graph_that_has_a_topology_s_name_is_not_taken_for_it(tmp_path:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("", "needed are TOPOLOGY and --model, or a --replay of a record"),
-        ("pipeline", "needed are TOPOLOGY and --model"),
-        ("--model manual", "needed are TOPOLOGY and --model"),
+        ("", "needed is a TOPOLOGY, or a --replay of a record"),
+        ("--model manual", "needed is a TOPOLOGY"),
         ("pipeline --model manual --line 3", "--line 3 needs a --replay"),
         ("pipeline --model manual --html /nowhere/run.html", "--html '/nowhere/run.html': there is no directory '/nowhere'"),
         ("pipeline --model manual --record .", "--record must name a file, not the directory '.'"),
