@@ -90,7 +90,7 @@ class _Call:
         self.control_series = Series(suite.program_of(suite.control), base, base, control=True)
         self.sides = {"base": base.side, "head": head.side}
         self.fitness = Fitness()
-        self.notes = [*side_notes(self.sides.items())]
+        self.notes = [*side_notes(self.sides.items()), *base.notes, *head.notes]
         if base.directory == head.directory:
             self.notes.append("base and head are the same directory: there is no difference to be found")
         self.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")

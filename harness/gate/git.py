@@ -10,10 +10,14 @@ from harness.errors import RunFailed
 from harness.gate.environment import clean_environment
 
 TIMEOUT_S = 600.0  # a checkout of a large repository on a slow disk
+NO_REPOSITORY = "not a git repository"  # in what git says
+REMEDY = "git config --global --add safe.directory"  # which it says some lines below "dubious ownership"
 
 
 class GitRefused(RunFailed):
-    """Git is missing, or said no. The message is its reason, in one line."""
+    """Git is missing, or said no. The message is its reason, in one line; `silent` if it gave none."""
+
+    silent = False
 
 
 def git(directory: Path, *words: str, settings: Mapping[str, str] | None = None) -> str:
@@ -28,7 +32,7 @@ def git(directory: Path, *words: str, settings: Mapping[str, str] | None = None)
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=TIMEOUT_S,
-            env=clean_environment(settings),
+            env=clean_environment({"LC_ALL": "C", **(settings or {})}),  # its reasons are looked at, so they are English
             check=False,
         )
     except FileNotFoundError as error:
@@ -36,9 +40,7 @@ def git(directory: Path, *words: str, settings: Mapping[str, str] | None = None)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitRefused(f"git {words[0]}: {error}") from error
     if done.returncode != 0:
-        said = [line.strip() for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-        fatal = [line for line in said if line.startswith(("fatal:", "error:"))]
-        raise GitRefused((fatal or said or [f"git {words[0]} ended with exit code {done.returncode}"])[0])
+        raise _refusal(words[0], done.returncode, done.stderr.decode(errors="replace"))
     return done.stdout.decode(errors="replace").strip()
 
 
@@ -48,3 +50,13 @@ def asked(directory: Path, *words: str) -> str | None:
         return git(directory, *words)
     except GitRefused:
         return None
+
+
+def _refusal(word: str, code: int, told: str) -> GitRefused:
+    said = [line.strip() for line in told.splitlines() if line.strip()]
+    fatal = [line for line in said if line.startswith(("fatal:", "error:"))]
+    reason = (fatal or said or [f"git {word} ended with exit code {code}"])[0]
+    remedy = next((line for line in said if line.startswith(REMEDY)), None)
+    refusal = GitRefused(reason if remedy is None else f"{reason}; if you trust it: {remedy}")
+    refusal.silent = not said
+    return refusal

@@ -52,7 +52,7 @@ def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
         if side.dirty:
             yield f"{role} {side.label!r} has changes that are not committed"
         elif side.commit is None:
-            yield f"{role} {side.label!r} is under no version control"
+            yield f"no commit is known of {role} {side.label!r}"
 
 
 def built_notes(base: Side, head: Side) -> Iterator[str]:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Literal
 
 from harness.errors import RunFailed, UserError
+from harness.gate import checkout
 from harness.gate.build import build
 from harness.gate.environment import clean_environment
 from harness.gate.errors import NoBase, NothingMeasured
-from harness.gate.git import asked, git
+from harness.gate.git import NO_REPOSITORY, GitRefused, asked, git
 from harness.gate.suite import Suite
 from harness.gate.tree_cache import TreeCache
 from harness.gate.verdict import Side
@@ -27,11 +28,13 @@ Role = Literal["base", "head"]
 
 @dataclass(frozen=True)
 class Tree:
-    """A built tree. Programs run in `directory`; `python` is the interpreter that `{python}` stands for in their argv."""
+    """A built tree. Programs run in `directory`; `python` is the interpreter that `{python}` stands for in their argv. `notes`:
+    what a reader of the verdict must know of it."""
 
     directory: Path
     python: str
     side: Side
+    notes: tuple[str, ...] = ()
 
 
 def prepare(words: Mapping[Role, str], suite: Suite, repository: Path, notify: Callable[[str], None]) -> dict[Role, Tree]:
@@ -45,7 +48,7 @@ def prepare(words: Mapping[Role, str], suite: Suite, repository: Path, notify: C
     """
     top = asked(repository, "rev-parse", "--show-toplevel")
     room = Path(top or repository, ".millrace", "gate")
-    found = {role: _find(text, repository, role, in_git=top is not None) for role, text in words.items()}
+    found = {role: _find(text, repository, role) for role, text in words.items()}
     cache = TreeCache(room, notify)
     trees: dict[Role, Tree] = {}
     with ExitStack() as held:
@@ -62,7 +65,7 @@ def prepare(words: Mapping[Role, str], suite: Suite, repository: Path, notify: C
 
 def check(text: str, repository: Path, role: Role) -> None:
     """Raises what `prepare` would for a word that means neither a directory nor a revision: builds nothing."""
-    _find(text, repository, role, in_git=asked(repository, "rev-parse", "--show-toplevel") is not None)
+    _find(text, repository, role)
 
 
 def _built(
@@ -70,22 +73,28 @@ def _built(
 ) -> Tree:
     """The tree of a directory or of a commit, under the lock of the cache. Raises RunFailed, BuildFailed among them."""
     if directory is not None:
-        side = _side_in_place(text, directory)
+        side = _side_in_place(text, directory, role, cache.notify)
         build(suite.build, directory, cache.room / f"{role}.log", cache.notify, f"{role} {text}")
     else:
         assert commit is not None
         prefix = git(repository, "rev-parse", "--show-prefix")
         side = Side(text, commit)
         directory = cache.tree(repository, commit, prefix, suite.build, f"{role} {text} ({commit[:12]})")
-    return Tree(directory, _python(suite, directory), side)
+    notes = () if side.commit is None else tuple(f"{role} {text!r}: {lack}" for lack in checkout.missing(directory))
+    return Tree(directory, _python(suite, directory), side, notes)
 
 
-def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path | None, str | None]:
+def _find(text: str, repository: Path, role: Role) -> tuple[Path | None, str | None]:
     """The directory or the commit that a word means. Raises NoBase or UserError if it is neither, UserError if it is both."""
     error = NoBase if role == "base" else UserError
     directory = repository / text
     is_directory = bool(text) and _is_directory(directory)
-    commit = _commit(text, repository) if in_git else None
+    commit, reason = None, ""
+    try:
+        git(repository, "rev-parse", "--show-toplevel")
+        commit = _commit(text, repository)
+    except GitRefused as refusal:
+        reason = "" if refusal.silent else str(refusal)
     if is_directory and commit is not None:
         raise UserError(f"--{role} {text!r} is a directory and a revision: write ./{text}, or the commit, {commit[:12]}")
     if is_directory:
@@ -93,11 +102,22 @@ def _find(text: str, repository: Path, role: Role, in_git: bool) -> tuple[Path |
     if commit is not None:
         return None, commit
     rule = f"--{role} must be a directory or a revision of this repository, not {text!r}"
-    if not in_git:
+    if NO_REPOSITORY in reason:
         raise error(f"{rule}: {repository} is in no git repository, so that only a directory can be meant")
+    if reason:
+        raise error(f"{rule}: {reason}")
+    remote = _remote(text, repository)
+    if remote is not None:
+        rule += f"; there is {remote}: --{role} {remote}"
     if asked(repository, "rev-parse", "--is-shallow-repository") == "true":
         rule += "; the clone is shallow, so it may have to be fetched first"
     raise error(rule)
+
+
+def _remote(text: str, repository: Path) -> str | None:
+    """The branch of that name that a remote has, as a CI's checkout knows it, which makes no branch of its own."""
+    branches = asked(repository, "for-each-ref", "--format=%(refname:short)", "refs/remotes") or ""
+    return next((branch for branch in branches.splitlines() if text and branch.partition("/")[2] == text), None)
 
 
 def _is_directory(path: Path) -> bool:
@@ -109,14 +129,21 @@ def _is_directory(path: Path) -> bool:
 
 
 def _commit(text: str, repository: Path) -> str | None:
+    """Raises GitRefused, which is silent if there is no such revision."""
     if not text or text.startswith("-") or "\0" in text:
         return None
-    return asked(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
+    return git(repository, "rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
 
 
-def _side_in_place(text: str, directory: Path) -> Side:
+def _side_in_place(text: str, directory: Path, role: Role, notify: Callable[[str], None]) -> Side:
     """A directory's commit, and whether files differ from it, or are there that it does not have. None, if it only lies in a
-    repository that ignores it."""
+    repository that ignores it, or if git refuses, whose reason `notify` is told."""
+    try:
+        git(directory, "rev-parse", "--show-toplevel")
+    except GitRefused as refusal:
+        if NO_REPOSITORY not in str(refusal):
+            notify(f"no commit of {role} {text}: {refusal}")
+        return Side(text, None)
     is_ignored = asked(directory, "check-ignore", "--quiet", ".") is not None
     commit = None if is_ignored else asked(directory, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     return Side(text, commit, dirty=bool(commit and asked(directory, "status", "--porcelain", "--untracked-files=normal")))

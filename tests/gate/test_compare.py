@@ -422,11 +422,12 @@ def test_wide_control_is_a_note() -> None:
 def test_dirty_and_unversioned_sides_are_told() -> None:
     machine = Machine(noisy())
     machine.base = Tree(Path("/same"), "", Side("old", None))
-    machine.head = Tree(Path("/same"), "", Side(".", "c0ffee", dirty=True))
+    machine.head = Tree(Path("/same"), "", Side(".", "c0ffee", dirty=True), notes=("head lacks a submodule",))
     notes = machine.compare(suite_of(program("a"))).notes
-    assert notes[:3] == (
-        "base 'old' is under no version control",
+    assert notes[:4] == (
+        "no commit is known of base 'old'",
         "head '.' has changes that are not committed",
+        "head lacks a submodule",
         "base and head are the same directory: there is no difference to be found",
     )
 

@@ -279,6 +279,55 @@ def test_shallow_clone_is_told_to_fetch(repository: Path, tmp_path: Path) -> Non
         made(tmp_path / "shallow", "one")
 
 
+def test_branch_that_only_a_remote_has_is_offered(repository: Path, tmp_path: Path) -> None:
+    """As after a CI's checkout, which makes no branch."""
+    git(tmp_path, "clone", str(repository), "clone")
+    git(tmp_path / "clone", "checkout", "--detach")
+    git(tmp_path / "clone", "branch", "-D", "main")
+    with pytest.raises(NoBase, match=r"not 'main'; there is origin/main: --base origin/main$"):
+        check("main", tmp_path / "clone", "base")
+    check("origin/main", tmp_path / "clone", "base")
+
+
+def test_owner_that_git_does_not_trust_is_told_with_the_remedy(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout by another user, as in many containers."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(NoBase, match=r"not 'one': fatal: detected dubious ownership in .*git config --global --add safe\.dir"):
+        check("one", repository, "base")
+    told: list[str] = []
+    assert made(repository, ".", "head", told=told).side.commit is None
+    assert told[0].startswith("no commit of head .: fatal: detected dubious ownership")
+
+
+def test_missing_git_and_a_bare_repository_are_told_as_such(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "clone", "--bare", str(repository), "bare")
+    with pytest.raises(NoBase, match=r"not 'one': fatal: this operation must be run in a work tree$"):
+        check("one", tmp_path / "bare", "base")
+    monkeypatch.setenv("LANGUAGE", "de")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"not 'one': git is not installed$"):
+        check("one", repository, "head")
+    (tmp_path / "number").write_text("1", encoding="utf-8")
+    assert made(tmp_path, ".", suite=suite_of(())).side.commit is None  # directories need no git
+
+
+def test_submodules_and_files_of_lfs_that_are_not_there_are_noted(repository: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", str(repository), "other")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", str(tmp_path / "other"), "deep/other")
+    (repository / ".gitattributes").write_text("*.bin filter=lfs\n", encoding="utf-8")
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+    for name, text in (("a.bin", pointer), ("b.bin", "really"), ("c.txt", pointer)):
+        (repository / name).write_text(text, encoding="utf-8")
+    git(repository, "config", "filter.lfs.clean", "cat")
+    sha = commit(repository, 3)
+    lfs = "files of Git LFS are pointers, not what they point to: a.bin"
+    assert made(repository, sha).notes == (f"base {sha!r}: submodules are not checked out: deep/other", f"base {sha!r}: {lfs}")
+    assert made(repository, ".", "head").notes == (f"head '.': {lfs}",)  # the submodule is there
+    assert made(repository, "one").notes == ()
+
+
 def test_tree_without_the_interpreter_that_programs_need_is_told(repository: Path) -> None:
     told = "there is no interpreter .venv/bin/python"
     with pytest.raises(NoBase, match=told):
