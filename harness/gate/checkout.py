@@ -1,4 +1,4 @@
-"""What a work tree lacks although git says that it is complete: submodules and files of Git LFS are fetched by other commands."""
+"""What a work tree lacks although git finds it complete: submodules and files of Git LFS are fetched by other commands."""
 
 from __future__ import annotations
 
