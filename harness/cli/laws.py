@@ -43,7 +43,7 @@ examples:
       the same on throughput curves of your own
 
   millrace laws bench --multilevel --every 10
-      the laws that place queues as well, on graphs: docs/laws.md
+      the laws that place queues as well, on graphs: docs/laws-bench.md
 
   millrace laws list
       every law with its settings

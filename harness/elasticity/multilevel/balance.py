@@ -4,7 +4,7 @@ Of the tuples that are submitted in a period a share arrives at the sinks: the s
 they held. Fewer arrive while queues fill, for what is done to fill them has led nowhere yet; more while they drain. So
 throughput over all operators and at the sinks, in the same unit, lie on either side of what the configuration will bring,
 mostly; while queues drain, upstream of which nobody works, both may lie below it. How far they are apart says how little is
-known (docs/laws.md has by how much).
+known (docs/laws-millrace.md has by how much).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from harness.saso.placement.scenario import Scenario
 PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
 LOOKS = 100  # of the profiler at a thread, a second: IBM Streams' (its PEImpl.cpp); M19 names no rate
 # Throughput more or less in the period after all queues were switched. The law `millrace` expects a surge of this form and size
-# (`multilevel/evidence.py`); what it makes of others stands in docs/laws.md.
+# (`multilevel/evidence.py`); what it makes of others stands in docs/laws-bench.md.
 SURGE = 0.15
 
 
