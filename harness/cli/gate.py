@@ -31,8 +31,8 @@ the other way round, by a coin) are a block, and blocks are what the statistics 
 decided or the time is up. Meanwhile base is compared with itself in the same way: if that finds a difference, the host is not
 to be trusted, and the call says so. Of head that is no worse, at most one call in a hundred (alpha 0.01) says that it is.
 
-A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or JSON files of
-pytest-benchmark, of which each counts as one process.
+A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or what
+pytest-benchmark, pyperf, hyperfine, Google Benchmark and `go test -bench` write, maybe packed by gzip.
 
 exit codes:
   0    ok: no cell is worse by more than the factor
@@ -72,6 +72,7 @@ MOST_FACTOR = 100.0
 MOST_PAIRS = 10_000
 MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0
+FILES = (".json", ".json.gz", ".txt", ".txt.gz")  # what ends so and is not there is no revision, but a file that is missed
 POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # what ends a job of a CI, or of a terminal that is closed
 INTERRUPTED = 130
@@ -234,7 +235,7 @@ def _are_files(args: argparse.Namespace) -> bool:
     kinds = {option: {_holds(Path.is_file, text) for text in texts} for option, texts in sides.items()}
     for option, texts in sides.items():
         for text in texts:
-            if text.endswith(".json") and not _holds(Path.exists, text):
+            if text.endswith(FILES) and not _holds(Path.exists, text):
                 kind = NoBase if option == "--base" else UserError
                 raise kind(f"{option} {shown(text)}: there is no such file")
         if kinds[option] == {True, False}:

@@ -206,13 +206,13 @@ def test_a_file_of_something_else_is_no_base_or_a_wrong_call(runs, tmp_path, tex
 
 @pytest.mark.parametrize("median", [0, -1.0, "fast", None, True, math.nan, 10**400])
 def test_a_time_that_is_none_is_refused(runs, median):
-    with pytest.raises(NothingMeasured, match="a: must be a number above 0"):
+    with pytest.raises(NothingMeasured, match="a: median must be a finite number above 0"):
         judged([runs.write({"a": 1.0})], [runs.write({"a": median})])
 
 
 def test_a_benchmark_that_is_there_twice_is_refused(runs):
     twice = [{"fullname": "a", "stats": {"median": 1.0}}] * 2
-    with pytest.raises(NoBase, match="a is there twice"):
+    with pytest.raises(NoBase, match="a: is there twice"):
         judged([runs.write({}, benchmarks=twice)], [runs.write({"a": 1.0})])
 
 

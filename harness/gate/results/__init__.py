@@ -1,13 +1,16 @@
-"""Files of results: the verdict of a call as JSON, and files of this or of pytest-benchmark as sides of a comparison.
+"""Files of results: the verdict of a call as JSON, and files of this and of other programs as sides of a comparison.
 
 verdict_file.py     a Comparison as JSON and back; the file is one of pytest-benchmark's as well
 pytest_format.py    the part of it that pytest-benchmark knows: statistics of head's samples, machine, commit
-read.py             what a file holds of one side: a number for each cell and process
+load.py             the text of a file, however it is encoded and packed
+read.py             what a file holds of a side: a number for each cell and process (`side.py`). Its content says what wrote it;
+                    formats of others are pyperf.py, hyperfine.py, google_benchmark.py and go_bench.py
 compare_files.py    two sides that were measured before: a Comparison that was not interleaved
 """
 
 from harness.gate.results.compare_files import compare_files
-from harness.gate.results.read import Results, read_results
+from harness.gate.results.read import read_results
+from harness.gate.results.side import Results
 from harness.gate.results.verdict_file import VerdictFile, read_verdict, write_json
 
 __all__ = ["Results", "VerdictFile", "compare_files", "read_results", "read_verdict", "write_json"]

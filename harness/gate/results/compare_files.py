@@ -4,9 +4,9 @@ Files of a side follow each other in the order given, and process i of base pair
 block. That they were measured at other times cannot be mended: whatever changed meanwhile is a difference, as a note says.
 
 How many samples a verdict of the gate has of a cell follows from these samples: a cell that is decided is measured no further.
-So their test is the sequential one, with its looks, which is valid wherever a row of blocks ends. Files of pytest-benchmark are
-as many as somebody made: their cells have one look, at all of their blocks; cells of equally many form a family, and of alpha
-it gets the share that it has of the cells.
+So their test is the sequential one, with its looks, which is valid wherever a row of blocks ends. Of other programs' samples
+there are as many as somebody asked for: their cells have one look, at all of their blocks; cells of equally many form a family,
+and of alpha it gets the share that it has of the cells.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from harness.gate.cell import Cell
 from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.host_key import UNKNOWN, differences, host_key
-from harness.gate.results.read import Answer, Results, read_results
+from harness.gate.results.read import read_results
+from harness.gate.results.side import Answer, Results
 from harness.gate.sequential import Looks, declare, fewest_blocks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
@@ -66,7 +67,7 @@ def compare_files(
     unequal = [name for name in paired if len(old.answers[name].values) != len(new.answers[name].values)]
     if unequal:
         notes.append(f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on")
-    stopped = any(not file.by_pytest for file in (*old.files, *new.files))
+    stopped = any(file.stopped for file in (*old.files, *new.files))
     decided = _decided(paired, factor, alpha, stopped)
     return Comparison(
         suite=SUITE,
@@ -122,9 +123,9 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
     """Notes about hosts that differ; raises NoBase if that is not `allowed`. All files are held against head's first."""
     first = new.files[0]
     for file in (*new.files[1:], *old.files):
-        facts = ("cpu_model", "kernel", "python") if file.by_pytest != first.by_pytest else None  # what both kinds tell alike
+        facts = None if file.tells == first.tells else _both(file.tells, first.tells)
         mine, other = (
-            {name: value for name, value in each.host.items() if not facts or name in facts} for each in (first, file)
+            {name: value for name, value in each.host.items() if facts is None or name in facts} for each in (first, file)
         )
         found = differences(mine, other)
         if found and not allowed:
@@ -135,6 +136,11 @@ def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
         if found:
             return [f"hosts differ, which --allow-other-host allows: {'; '.join(found)} ({file.path})"]
     return ["no file tells its host: that it is the same one is taken on trust"] if host_key(first.host) == UNKNOWN else []
+
+
+def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    """The facts that two kinds of files tell alike; None: all."""
+    return other if one is None else one if other is None else one & other
 
 
 def _broken(old: Answer | None, new: Answer | None) -> CellResult | None:

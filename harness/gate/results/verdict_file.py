@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from harness import __version__
@@ -18,6 +17,7 @@ from harness.checked_yaml import SCHEMAS, dotted
 from harness.errors import UserError
 from harness.gate.cell import Cell, Metric
 from harness.gate.errors import UnusableResults
+from harness.gate.results.load import load_json
 from harness.gate.results.pytest_format import pytest_document
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict, exit_code
 from harness.whole_file import write_whole
@@ -60,23 +60,6 @@ def as_json(verdict: VerdictFile) -> str:
 def read_verdict(path: str | os.PathLike[str]) -> VerdictFile:
     """Read such a file. Raises UserError in one line: it cannot be read, is cut short, or is of another version."""
     return verdict_of(load_json(path), path)
-
-
-def load_json(path: str | os.PathLike[str]) -> Any:
-    """The JSON in a file. Raises UserError if it cannot be read, UnusableResults if it is empty or cut short."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        if not text.strip():
-            raise UnusableResults(f"{path}: is empty")
-        return json.loads(text)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
-    except json.JSONDecodeError as error:
-        raise UnusableResults(f"{path}: not JSON, or cut short: {error.msg} in line {error.lineno}") from error
-    except (ValueError, RecursionError) as error:  # a number of too many digits; lists in lists in lists
-        raise UnusableResults(f"{path}: not JSON for us: {str(error).splitlines()[0]}") from error
 
 
 def verdict_of(document: Any, path: object) -> VerdictFile:

@@ -1,0 +1,44 @@
+"""Files of hyperfine: `hyperfine --command-name NAME --export-json FILE COMMAND`.
+
+Each of a command's times is of one fresh process, in seconds, and is one sample. A cell goes by the command's name: where the
+two sides' commands differ, `--command-name` gives them one name. Hosts are not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.gate.cell import Cell, Metric
+from harness.gate.errors import UnusableResults
+from harness.gate.results.side import Answer, Results, add, answer_of, fault, mapping, require_any, text
+
+TIME = Metric("time", "s")
+
+
+def is_hyperfine(document: Mapping[str, Any]) -> bool:
+    """Whether a document is an export of hyperfine."""
+    results = document.get("results")
+    return isinstance(results, list) and all("command" in mapping(result) for result in results)
+
+
+def of_hyperfine(document: Mapping[str, Any], path: str) -> Results:
+    """What it says. Raises UnusableResults."""
+    answers: dict[str, Answer] = {}
+    for position, result in enumerate(document["results"]):
+        name = text(result["command"])
+        if name is None:
+            raise UnusableResults(f"{path}: results[{position}].command: must be a text, not {repr(result['command'])[:60]}")
+        add(answers, name, _answer(result, name))
+    require_any(answers, path)
+    return Results(path, answers, {}, tells=frozenset())
+
+
+def _answer(result: Mapping[str, Any], name: str) -> Answer:
+    cell = Cell(name, TIME, key=name)
+    times, codes = result.get("times"), result.get("exit_codes")
+    bad = [code for code in codes if code != 0] if isinstance(codes, list) else []
+    if bad:
+        how = "was killed" if bad[0] is None else f"ended with exit code {bad[0]}"
+        return fault(cell, f"{len(bad)} of {len(codes)} processes failed, the first of them {how}")
+    return answer_of(cell, [[time] for time in times] if isinstance(times, list) else [])

@@ -1,0 +1,60 @@
+"""The text of a file of results: UTF-8 or UTF-16, with the mark that Windows puts first or without; maybe packed by gzip."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.gate.errors import UnusableResults
+
+GZIP = b"\x1f\x8b"
+MOST = 1 << 30  # bytes, unpacked: a few kilobytes could else fill the memory
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def load_text(path: str | os.PathLike[str]) -> str:
+    """The text in a file. Raises UserError if it cannot be read or is no text, UnusableResults if it is empty or cut short."""
+    try:
+        data = _unpacked(Path(path))
+        text = data.decode("utf-16" if data.startswith(UTF_16) else "utf-8-sig")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UnusableResults(f"{path}: is packed by gzip, and broken or cut short: {error}") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
+    if not text.strip():
+        raise UnusableResults(f"{path}: is empty")
+    return text
+
+
+def parse_json(text: str, path: object) -> Any:
+    """The JSON that a text is. Raises UnusableResults if it is none, or cut short."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UnusableResults(f"{path}: not JSON, or cut short: {error.msg} in line {error.lineno}") from error
+    except (ValueError, RecursionError) as error:  # a number of too many digits; lists in lists in lists
+        raise UnusableResults(f"{path}: not JSON for us: {str(error).splitlines()[0]}") from error
+
+
+def load_json(path: str | os.PathLike[str]) -> Any:
+    """The JSON in a file. Raises as `load_text` and `parse_json`."""
+    return parse_json(load_text(path), path)
+
+
+def _unpacked(path: Path) -> bytes:
+    with path.open("rb") as file:
+        packed = file.peek(len(GZIP)).startswith(GZIP)
+        source: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if packed else file
+        data = source.read(MOST + 1)
+    if len(data) > MOST:
+        raise UserError(f"{path}: holds more than {MOST >> 20} MiB")
+    return data

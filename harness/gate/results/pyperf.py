@@ -1,0 +1,58 @@
+"""Files of pyperf: `python -m pyperf timeit -o FILE`, or a runner's `-o FILE`.
+
+A suite of benchmarks, each with runs, and each run with values is one fresh process: so each gives one sample, the median of
+its values. Runs without values have calibrated the loops. Smaller is better, whatever the unit, as pyperf itself has it.
+Metadata of a benchmark and of a run are those of the suite and more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.gate.cell import Cell, Metric
+from harness.gate.errors import UnusableResults
+from harness.gate.results.side import Answer, Results, add, answer_of, mapping, require_any, text
+
+UNITS = {"second": "s", "byte": "bytes", "integer": ""}
+TELLS = frozenset({"cpu_model", "kernel", "python"})
+
+
+def is_pyperf(document: Mapping[str, Any]) -> bool:
+    """Whether a document is a suite of pyperf."""
+    benchmarks = document.get("benchmarks")
+    return isinstance(benchmarks, list) and isinstance(document.get("version"), str) and "metadata" in document
+
+
+def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
+    """What it says. Raises UnusableResults."""
+    shared = mapping(document.get("metadata"))
+    answers: dict[str, Answer] = {}
+    for position, benchmark in enumerate(document["benchmarks"]):
+        runs = mapping(benchmark).get("runs")
+        if not isinstance(runs, list):
+            raise UnusableResults(f"{path}: benchmarks[{position}].runs: missing, or no list")
+        told = {**shared, **mapping(benchmark.get("metadata"))}
+        name = text(told.get("name"))
+        if name is None:
+            raise UnusableResults(f"{path}: benchmarks[{position}]: has no name in its metadata")
+        unit = str(told.get("unit", "second"))
+        cell = Cell(name, Metric("value", UNITS.get(unit, unit)), key=name)
+        values = (mapping(run).get("values") for run in runs)
+        add(answers, name, answer_of(cell, [each for each in values if isinstance(each, list) and each]))
+    require_any(answers, path)
+    return Results(path, answers, _host(shared), tells=TELLS)
+
+
+def _host(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Under the names of a record's `host`. The platform is `Linux-6.1.0-13-amd64-...`, a version `3.11.2 (64-bit)`."""
+    system, _, release = str(told.get("platform", "")).partition("-")
+    version = str(told.get("python_version", "")).partition(" ")[0]
+    known = {
+        "cpu_model": text(told.get("cpu_model_name")),
+        "cpus_allowed": told.get("cpu_count"),
+        "kernel": f"{system} {release}" if release else None,
+        "python": f"{told.get('python_implementation', 'cpython')} {version}" if version else None,
+        "hostname_hash": text(told.get("hostname")),
+    }
+    return {name: value for name, value in known.items() if value is not None}

@@ -1,0 +1,278 @@
+"""Files of pyperf, hyperfine, Google Benchmark and `go test -bench` as sides, in any encoding; each kind's own faults."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import UserError
+from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
+from harness.gate.results import Results, compare_files, read_results, read_verdict, write_json
+from harness.gate.verdict import Exit, Verdict, exit_code
+from tests.gate.made_comparisons import comparison, result
+
+PYPERF: dict[str, Any] = {
+    "version": "1.0",
+    "metadata": {
+        "cpu_model_name": "Aligned 9000",
+        "cpu_count": 2,
+        "platform": "Linux-6.1.0-13-amd64-x86_64-with-glibc2.36",
+        "python_implementation": "cpython",
+        "python_version": "3.11.2 (64-bit)",
+        "unit": "second",
+    },
+    "benchmarks": [
+        {
+            "metadata": {"name": "parse"},
+            "runs": [
+                {"metadata": {"calibrate_loops": 8}, "warmups": [[8, 0.5]]},
+                {"values": [0.25, 0.125, 0.5], "warmups": [[1, 0.75]]},
+                {"values": [0.25, 0.75]},
+            ],
+        },
+        {"metadata": {"name": "peak", "unit": "byte"}, "runs": [{"values": [4096]}]},
+    ],
+}
+HYPERFINE: dict[str, Any] = {
+    "results": [
+        {"command": "sort", "mean": 0.5, "median": 0.5, "times": [0.25, 0.75], "exit_codes": [0, 0]},
+        {"command": "uniq", "mean": 0.125, "median": 0.125, "times": [0.125, 0.125]},
+    ]
+}
+GOOGLE: dict[str, Any] = {
+    "context": {"date": "2026-05-01T10:00:00+00:00", "host_name": "here", "num_cpus": 2, "library_build_type": "release"},
+    "benchmarks": [
+        {"name": "BM_push/8", "run_type": "iteration", "real_time": 1.5, "cpu_time": 1.25, "time_unit": "us"},
+        {"name": "BM_push/8", "run_type": "iteration", "real_time": 2.5, "cpu_time": 1.25, "time_unit": "us"},
+        {
+            "name": "BM_push/8_mean",
+            "run_name": "BM_push/8",
+            "run_type": "aggregate",
+            "aggregate_name": "mean",
+            "real_time": 9,
+            "time_unit": "us",
+        },
+        {
+            "name": "BM_pop_median",
+            "run_name": "BM_pop",
+            "run_type": "aggregate",
+            "aggregate_name": "median",
+            "real_time": 3,
+            "time_unit": "ms",
+        },
+        {"name": "BM_old", "real_time": 7},
+    ],
+}
+GO = """\
+goos: linux
+goarch: amd64
+pkg: example.org/queue
+cpu: Aligned 9000
+BenchmarkPush-2   \t    1000\t        50.5 ns/op\t 640.00 MB/s\t     112 B/op\t       2 allocs/op
+BenchmarkPush-2   \t    1000\t        51.5 ns/op\t 640.00 MB/s\t     114 B/op\t       2 allocs/op
+BenchmarkRate/size=1-2 \t 7\t 3.0 ns/op\t 12.5 tuples/s\t 4 swaps
+Unit swaps better=higher
+PASS
+ok  \texample.org/queue\t0.245s
+"""
+KINDS = {"pyperf": PYPERF, "hyperfine": HYPERFINE, "google": GOOGLE, "go": GO}
+
+
+def written(path: Path, content: Any) -> str:
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return str(path)
+
+
+def told(results: Results) -> dict[str, tuple[str, bool, tuple[float, ...]]]:
+    """Unit, whether lower is better, and the samples, by cell."""
+    return {
+        name: (answer.cell.metric.unit, answer.cell.metric.lower_is_better, answer.values)
+        for name, answer in results.answers.items()
+    }
+
+
+def test_each_run_of_pyperf_that_has_values_is_a_sample(tmp_path: Path) -> None:
+    results = read_results(written(tmp_path / "a", PYPERF))
+    assert told(results) == {"parse": ("s", True, (0.25, 0.5)), "peak": ("bytes", True, (4096.0,))}
+    assert results.host["cpu_model"] == "Aligned 9000"
+    assert results.host["python"] == "cpython 3.11.2"
+    assert results.host["kernel"].startswith("Linux 6.1.0-13")
+
+
+def test_each_time_of_hyperfine_is_a_sample(tmp_path: Path) -> None:
+    results = read_results(written(tmp_path / "a", HYPERFINE))
+    assert told(results) == {"sort": ("s", True, (0.25, 0.75)), "uniq": ("s", True, (0.125, 0.125))}
+
+
+def test_a_file_of_google_benchmark_is_one_process_in_nanoseconds(tmp_path: Path) -> None:
+    results = read_results(written(tmp_path / "a", GOOGLE))
+    assert told(results) == {
+        "BM_push/8": ("ns", True, (2000.0,)),
+        "BM_pop": ("ns", True, (3e6,)),
+        "BM_old": ("ns", True, (7.0,)),
+    }
+    debug = copy.deepcopy(GOOGLE)
+    debug["context"]["library_build_type"] = "debug"
+    assert "built for debugging" in read_results(written(tmp_path / "b", debug)).notes[0]
+
+
+def test_each_run_of_go_in_a_file_is_a_sample_and_each_unit_a_cell(tmp_path: Path) -> None:
+    results = read_results(written(tmp_path / "a", GO + GO.replace("50.5 ns", "70.5 ns")))
+    assert told(results) == {
+        "example.org/queue.BenchmarkPush-2": ("ns", True, (51.0, 61.0)),
+        "example.org/queue.BenchmarkPush-2:B/op": ("bytes", True, (113.0, 113.0)),
+        "example.org/queue.BenchmarkPush-2:allocs/op": ("allocs/op", True, (2.0, 2.0)),
+        "example.org/queue.BenchmarkRate/size=1-2": ("ns", True, (3.0, 3.0)),
+        "example.org/queue.BenchmarkRate/size=1-2:tuples/s": ("tuples/s", False, (12.5, 12.5)),
+        "example.org/queue.BenchmarkRate/size=1-2:swaps": ("swaps", False, (4.0, 4.0)),
+    }
+    assert results.host == {"cpu_model": "Aligned 9000"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(tmp_path: Path, kind: str) -> None:
+    file = written(tmp_path / "a", KINDS[kind])
+    made = compare_files([file] * 24, [file] * 24, factor=1.05, alpha=0.01)
+    assert len(made.cells[0].base) == 24 * len(read_results(file).answers[made.cells[0].cell.name].values)
+    write_json(made, tmp_path / "verdict.json")
+    again = compare_files([str(tmp_path / "verdict.json")], [file], factor=1.05, alpha=0.01, allow_other_host=True)
+    assert [each.cell for each in again.cells] == [each.cell for each in made.cells]
+    assert {each.verdict for each in again.cells} <= {Verdict.INCONCLUSIVE, Verdict.OK}
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bytes])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_file_may_be_packed_and_marked_as_windows_does(tmp_path: Path, pack: Any, encoding: str) -> None:
+    for kind, content in KINDS.items():
+        text = content if isinstance(content, str) else json.dumps(content)
+        (tmp_path / "made").write_bytes(pack(text.encode(encoding)))
+        assert told(read_results(tmp_path / "made")) == told(read_results(written(tmp_path / kind, content)))
+    write_json(comparison(result("a")), tmp_path / "verdict.json")
+    (tmp_path / "packed").write_bytes(pack((tmp_path / "verdict.json").read_text().encode(encoding)))
+    assert read_verdict(tmp_path / "packed") == read_verdict(tmp_path / "verdict.json")
+
+
+def test_a_packed_file_that_is_broken_or_endless_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = gzip.compress(json.dumps(PYPERF).encode())
+    for name, data in {"short": packed[:60], "harmed": packed[:30] + b"\0\0\0\0" + packed[34:], "head": packed[:2]}.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(UnusableResults, match=rf"{name}: is packed by gzip, and broken or cut short: [^\n]+$"):
+            read_results(tmp_path / name)
+    monkeypatch.setattr("harness.gate.results.load.MOST", 1 << 20)
+    (tmp_path / "bomb").write_bytes(gzip.compress(bytes(1 << 21)))
+    with pytest.raises(UserError, match="bomb: holds more than 1 MiB"):
+        read_results(tmp_path / "bomb")
+
+
+def changed(document: dict[str, Any], *place: Any, to: Any) -> dict[str, Any]:
+    made = copy.deepcopy(document)
+    inner: Any = made
+    for step in place[:-1]:
+        inner = inner[step]
+    if to is None:
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = to
+    return made
+
+
+ONE_FAULT = [
+    (changed(PYPERF, "benchmarks", 0, "runs", 1, "values", to=[0.0]), "parse", "value must be a finite number above 0, not"),
+    (changed(PYPERF, "benchmarks", 0, "runs", to=[]), "parse", "has no value"),
+    (changed(PYPERF, "benchmarks", to=PYPERF["benchmarks"][:1] + PYPERF["benchmarks"]), "parse", "is there twice"),
+    (changed(HYPERFINE, "results", 0, "exit_codes", to=[0, 3]), "sort", "1 of 2 processes failed, the first of them ended"),
+    (changed(HYPERFINE, "results", 0, "times", to=None), "sort", "has no time"),
+    (changed(HYPERFINE, "results", 0, "times", to=[1, "x"]), "sort", "time must be a finite number above 0, not 'x'"),
+    (changed(GOOGLE, "benchmarks", 0, "time_unit", to="h"), "BM_push/8", "time_unit must be one of ns, us, ms, s, not h, us"),
+    (changed(GOOGLE, "benchmarks", 3, "aggregate_name", to="cv"), "BM_pop", "has no real_time"),
+    (changed(GOOGLE, "benchmarks", 4, "real_time", to=None), "BM_old", "real_time must be a finite number above 0, not None"),
+    (changed(GOOGLE, "benchmarks", 4, "error_occurred", to=True), "BM_old", "failed: it gave no reason"),
+    (GO.replace("50.5", "-1"), "example.org/queue.BenchmarkPush-2", "ns/op must be a finite number above 0, not -1.0"),
+    (GO.replace("3.0", "x"), "example.org/queue.BenchmarkRate/size=1-2", "ns/op must be a finite number above 0, not 'x'"),
+    (GO.replace("PASS", "--- FAIL: BenchmarkPop\n    t.go:6: no luck\nFAIL"), "example.org/queue.BenchmarkPop-2", "it failed"),
+]
+
+
+@pytest.mark.parametrize(("content", "cell", "reason"), ONE_FAULT)
+def test_a_fault_of_one_benchmark_is_its_own(tmp_path: Path, content: Any, cell: str, reason: str) -> None:
+    answers = read_results(written(tmp_path / "a", content)).answers
+    assert [name for name, answer in answers.items() if answer.broken] == [cell]
+    assert answers[cell].reason.startswith(reason)
+
+
+def test_a_benchmark_that_fails_in_head_is_told_beside_the_others(tmp_path: Path) -> None:
+    base = written(tmp_path / "base", GO)
+    head = written(tmp_path / "head", GO.replace("PASS", "--- FAIL: BenchmarkPush\nFAIL"))
+    made = compare_files([base], [head], factor=1.05, alpha=0.01)
+    assert {each.cell.name for each in made.cells if each.verdict is Verdict.FAILED} == {"example.org/queue.BenchmarkPush-2"}
+    assert exit_code(made) == Exit.NOTHING_MEASURED
+
+
+USELESS = [
+    changed(PYPERF, "benchmarks", to=[]),
+    changed(PYPERF, "benchmarks", 0, "runs", to=7),
+    changed(PYPERF, "benchmarks", 0, "metadata", to={}),
+    {"results": []},
+    changed(HYPERFINE, "results", 0, "command", to=7),
+    changed(GOOGLE, "benchmarks", to=[]),
+    changed(GOOGLE, "benchmarks", 0, to={"real_time": 1}),
+    changed(GOOGLE, "benchmarks", to=[3]),
+    "goos: linux\npkg: a\nFAIL\n",
+    GO.replace("ns/op\t 640.00", "ns/op 640.00 7", 1),
+    GO[: GO.index("ns/op")],
+    GO + GO.replace("Aligned", "Other"),
+    "--- FAIL: BenchmarkA\n",
+]
+
+
+@pytest.mark.parametrize("content", USELESS)
+def test_a_file_without_results_of_any_kind_is_one_line(tmp_path: Path, content: Any) -> None:
+    good, bad = written(tmp_path / "good", PYPERF), written(tmp_path / "bad", content)
+    with pytest.raises(NoBase, match=r"^--base [^\n]*bad: [^\n]+$"):
+        compare_files([bad], [good], factor=1.05, alpha=0.01)
+    with pytest.raises(NothingMeasured, match=r"^--head [^\n]*bad: [^\n]+$"):
+        compare_files([good], [bad], factor=1.05, alpha=0.01)
+
+
+def test_what_was_skipped_is_a_note(tmp_path: Path) -> None:
+    go = GO.replace("PASS", "--- SKIP: BenchmarkPop\nPASS")
+    google = changed(GOOGLE, "benchmarks", 4, "skipped", to=True)
+    for content, name in ((go, "example.org/queue.BenchmarkPop-2"), (google, "BM_old")):
+        results = read_results(written(tmp_path / "a", content))
+        assert name not in results.answers
+        assert results.notes == (f"{tmp_path / 'a'}: skipped: {name}",)
+
+
+def test_other_hosts_are_refused_as_far_as_a_kind_tells_them(tmp_path: Path) -> None:
+    here = written(tmp_path / "here", GO)
+    there = written(tmp_path / "there", GO.replace("Aligned", "Other"))
+    with pytest.raises(NoBase, match="cpu_model Aligned 9000, there Other 9000"):
+        compare_files([there], [here], factor=1.05, alpha=0.01)
+    fast = written(tmp_path / "fast", HYPERFINE)
+    assert any("taken on trust" in note for note in compare_files([fast], [fast], factor=1.05, alpha=0.01).notes)
+
+
+def test_a_text_that_is_no_benchmark_is_no_file_of_results(tmp_path: Path) -> None:
+    for content in ("hello\n", {"results": [{"x": 1}]}, {"version": "1"}, [1]):
+        with pytest.raises(UserError, match=r"(not JSON|no results that can be read: must be a verdict of the gate, JSON of)"):
+            read_results(written(tmp_path / "a", content))
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
+def test_what_go_prints_today_can_be_read(tmp_path: Path) -> None:
+    code = 'package a\nimport "testing"\nfunc BenchmarkA(b *testing.B) { b.ReportMetric(2, "widgets/s") }\n'
+    written(tmp_path / "a_test.go", code)
+    written(tmp_path / "go.mod", "module example.org/a\n")
+    words = ["go", "test", "-bench", ".", "-benchtime", "10000x", "-cpu", "1"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = read_results(written(tmp_path / "out.txt", done.stdout))
+    assert told(results)["example.org/a.BenchmarkA:widgets/s"] == ("widgets/s", False, (2.0,))
