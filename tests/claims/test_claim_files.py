@@ -143,7 +143,7 @@ def test_the_schema_and_the_predicates_agree():
 
 
 def test_every_quantity_is_used_or_told_in_the_documentation():
-    text = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/claims-writing.md").read_text(encoding="utf-8")
     assert [name for name in QUANTITIES if f"`{name}`" not in text] == []
     assert [name for name in PREDICATES if f"`{name}`" not in text] == []
 
