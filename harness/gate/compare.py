@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
-from harness.gate.notes import Fitness, built_notes, control_notes, side_notes
+from harness.gate.notes import Fitness, built_notes, control_notes, crash_notes, side_notes
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -158,6 +158,8 @@ class _Call:
         """Notes on what the samples told."""
         yield from built_notes(self.sides["base"], self.sides["head"])
         yield from self.fitness.notes()
+        for series in (*self.series, self.control_series):
+            yield from crash_notes(series.program.name, series.control, series.crashes)
         if not self._control_failed(control):
             yield from control_notes(control, self.factor)
 

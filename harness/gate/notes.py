@@ -62,6 +62,15 @@ def built_notes(base: Side, head: Side) -> Iterator[str]:
         yield f"base and head were not built or executed alike: {'; '.join(found)}"
 
 
+def crash_notes(program: str, control: bool, crashes: Mapping[str, list[str]]) -> Iterator[str]:
+    """Of one program: processes that gave no answer and were started again, by side."""
+    for side, errors in crashes.items():
+        if errors:
+            where = f"base of {program}, compared with itself," if control else f"{side} of {program}"
+            count = f"{len(errors)} process{'es' if len(errors) > 1 else ''}"
+            yield f"{where} gave no answer in {count}, which ran again: {errors[0]}"
+
+
 def control_notes(control: CellResult, factor: float) -> Iterator[str]:
     """How much base may differ from itself, if that is more than the factor; and if the control has said too little."""
     low, high = control.decision.low, control.decision.high

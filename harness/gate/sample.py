@@ -44,10 +44,19 @@ class Sample:
     seconds: float = 0.0  # that the process took, all in all
     started_at: str = ""  # UTC, ISO 8601
     missing: Mapping[str, str] = field(default_factory=dict)
+    timed_out: bool = False  # the error is that it was killed after its time
 
 
 class NoAnswer(Exception):
     """A process gave no answer that can be read. The message is the reason."""
+
+    timed_out = False
+
+
+class TimedOut(NoAnswer):
+    """It was killed since its time was up."""
+
+    timed_out = True
 
 
 def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = None, pair: int = 0) -> Sample:
@@ -67,7 +76,7 @@ def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = N
         except OSError as error:
             found: dict[str, Any] = {"error": f"{argv[0]} could not be started: {error.strerror}"}
         except NoAnswer as error:
-            found = {"error": _one_line(str(error))}
+            found = {"error": _one_line(str(error)), "timed_out": error.timed_out}
         else:
             read = of_benchmarks if program.answers == BENCHMARKS else of_record
             found = read(document, program.cells)
@@ -140,7 +149,7 @@ def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
     last = _last_line(ended.words) or ("" if program.answers != BENCHMARKS else _last_line(ended.output))
     because = f" ({last})" if last else ""
     if ended.timed_out:
-        raise NoAnswer(f"killed after {program.timeout_s:g} s without an answer{because}")
+        raise TimedOut(f"killed after {program.timeout_s:g} s without an answer{because}")
     if ended.code < 0:
         raise NoAnswer(f"killed by {_signal_name(-ended.code)}{because}")
     if ended.code > 0:

@@ -25,6 +25,11 @@ and a program may be faster at some places than at others (Mytkowicz et al., ASP
 so a verdict, becomes noise of both."""
 
 
+REPEATS = 2
+"""Processes of a program and side that may end without an answer, in a whole call, and are started again. One crash says little
+of how fast a side is, and must not hide what is known of it; a side that crashes more often is broken."""
+
+
 @dataclass(frozen=True)
 class SampleRow:
     """A sample and where in the call it was taken."""
@@ -60,8 +65,10 @@ class Series:
     base: Tree
     head: Tree
     control: bool = False
+    repeats: int = REPEATS
     blocks: int = 0
     seconds: float = 0.0  # of all blocks
+    crashes: dict[Arm, list[str]] = field(default_factory=dict)  # by arm: the errors of processes that were started again
     trouble: dict[tuple[Arm, str], Trouble] = field(default_factory=dict)  # by arm and cell
     values: dict[tuple[Arm, str], list[float]] = field(default_factory=dict)  # likewise, in the order of the blocks
 
@@ -88,24 +95,34 @@ class Series:
         return None
 
     def block(self, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sequence[Pairs]:
-        """Four processes, or fewer if one fails; the sound cells' values of a whole block.
+        """Four processes, or fewer if a side fails; the sound cells' values of a whole block.
 
-        A side that has failed is not asked again; the other one is, if nobody knows yet whether it works.
+        A process that gave no answer is started again (`repeats` of each side at most), unless it hung. A side that has failed
+        is not asked again; the other one is, if nobody knows yet whether it works.
         """
         order, seen = block_order(draw), {arm: [] for arm in ARMS}  # type: dict[str, list[Sample]]
         for position, arm in enumerate(order):
             failed, other = self._failed(arm), self._failed("head" if arm == "base" else "base")
             if failed or (other and self._known(arm)):
                 continue
-            padding = {PADDING: "x" * draw.randrange(MOST_PADDING)}
-            tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks + position // 2
-            sample = take(tree, self.program, padding, pair)
-            self.seconds += sample.seconds
+            sample = self._sample(arm, position, draw, take, keep)
             self._learn(arm, sample)
             seen[arm].append(sample)
-            keep(SampleRow(self.program.name, self.control, self.blocks, position, arm, sample))
         self.blocks += 1
         return [Pairs(cell, *(_two(seen[arm], cell) for arm in ARMS)) for cell in self.sound()]
+
+    def _sample(self, arm: Arm, position: int, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sample:
+        """One process; another one in its place if it gave no answer and may be repeated."""
+        tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks + position // 2
+        crashes = self.crashes.setdefault(arm, [])
+        while True:
+            padding = {PADDING: "x" * draw.randrange(MOST_PADDING)}
+            sample = take(tree, self.program, padding, pair)
+            self.seconds += sample.seconds
+            keep(SampleRow(self.program.name, self.control, self.blocks, position, arm, sample))
+            if sample.error is None or sample.timed_out or len(crashes) >= self.repeats:
+                return sample
+            crashes.append(sample.error)
 
     def _learn(self, arm: Arm, sample: Sample) -> None:
         reason = sample.wrong or sample.error

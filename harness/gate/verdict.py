@@ -104,7 +104,9 @@ class Comparison:
     head: Side
     cells: tuple[CellResult, ...]
     control: CellResult | None
-    control_failed: bool  # base differs from itself, or failed beside itself: the host, or this gate, cannot be trusted
+    control_failed: (
+        bool  # base differs from itself, or gave no number beside itself: nothing shows that this gate can be trusted
+    )
     factor: float
     alpha: float
     seed: int
@@ -115,17 +117,18 @@ class Comparison:
 
 
 def exit_code(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE) -> Exit:
-    """The worst of what there is to say: broken before unmeasured before noisy before slow.
+    """The worst of what there is to say: wrong results, then a proven regression, which nothing that is missing or noisy may
+    hide, then cells without a number, then a control that failed.
 
     `inconclusive`: what cells that cannot be told amount to, if there is nothing worse.
     """
     verdicts = {result.verdict for result in comparison.cells}
     order: Iterable[tuple[bool, Exit]] = (
         (Verdict.WRONG in verdicts, Exit.WRONG_RESULTS),
+        (Verdict.REGRESSED in verdicts, Exit.REGRESSED),
         (not verdicts or bool(verdicts & {Verdict.FAILED, Verdict.UNMEASURED}), Exit.NOTHING_MEASURED),
         (Verdict.FIXED in verdicts, Exit.NO_BASE),
         (comparison.control_failed, Exit.HOST_UNSTABLE),
-        (Verdict.REGRESSED in verdicts, Exit.REGRESSED),
         (Verdict.INCONCLUSIVE in verdicts, inconclusive),
     )
     return next((code for holds, code in order if holds), Exit.OK)

@@ -31,7 +31,9 @@ CODES = [
     (4, [result("a", Verdict.FIXED)], {}),
     (5, [result("a", Verdict.FAILED)], {}),
     (5, [result("a", Verdict.UNMEASURED)], {}),
-    (6, [result("a", Verdict.REGRESSED)], {"control_failed": True}),
+    (6, [result("a")], {"control_failed": True}),
+    (1, [result("a", Verdict.REGRESSED)], {"control_failed": True}),
+    (1, [result("a", Verdict.REGRESSED), result("b", Verdict.FIXED), result("c", Verdict.FAILED)], {}),
     (7, [result("a", Verdict.WRONG)], {}),
 ]
 

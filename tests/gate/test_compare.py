@@ -20,8 +20,9 @@ from harness.gate.cell import Cell, Metric, Program
 from harness.gate.compare import compare
 from harness.gate.decide import Control
 from harness.gate.errors import Interrupted
+from harness.gate.report.words import conclusion
 from harness.gate.sample import Sample, take
-from harness.gate.series import SampleRow, Series
+from harness.gate.series import REPEATS, SampleRow, Series
 from harness.gate.suite import Suite, load_suite
 from harness.gate.tree import Tree, prepare
 from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
@@ -250,10 +251,14 @@ OUTCOMES = st.sampled_from(["good"] * 6 + ["crash", "wrong", "missing"])
 def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_again(
     scripts: list[list[str]], seed: int
 ) -> None:
-    """Script 2k is base's of program k, 2k + 1 head's: the outcomes of its processes, good ones after the last."""
+    """Script 2k is base's of program k, 2k + 1 head's: the outcomes of its processes, good ones after the last.
+
+    A crash is repeated, twice on each side.
+    """
     names = "abc"[: len(scripts) // 2]
     left = {(side, name): iter(scripts[2 * k + s]) for k, name in enumerate(names) for s, side in enumerate(("base", "head"))}
     bad: dict[tuple[str, str], str] = {}
+    crashes: Counter[tuple[str, str]] = Counter()
     good = noisy()
 
     def answer(side: str, asked: Program, pair: int) -> Sample:
@@ -263,7 +268,9 @@ def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_
         outcome = next(left[side, asked.name], "good")
         if outcome == "good":
             return good(side, asked, pair)
-        bad[side, asked.name] = outcome
+        crashes[side, asked.name] += outcome == "crash"
+        if outcome != "crash" or crashes[side, asked.name] > REPEATS:
+            bad[side, asked.name] = outcome
         return {"crash": CRASH, "wrong": WRONG, "missing": Sample({}, missing={asked.name: "gone"}, seconds=1.0)}[outcome]
 
     machine = Machine(answer)
@@ -311,7 +318,7 @@ def test_side_that_fails_ends_its_program_at_once_and_no_other(
     assert verdicts(comparison) == {"b": Verdict.OK, "a": verdict}
     assert comparison.cells[1].reason == reason
     calls = Counter(s for s, name, _ in machine.calls if name == "a")
-    assert calls[side] == 1
+    assert calls[side] == (1 + REPEATS if sample is CRASH else 1)
     assert calls["base" if side == "head" else "head"] in (1, 2)
     assert exit_code(comparison) == code
 
@@ -333,7 +340,59 @@ def test_cell_that_neither_side_answers_is_not_measured() -> None:
     machine = Machine(answer)
     (_, result) = machine.compare(suite_of(program("b"), program("a"))).cells
     assert (result.verdict, result.reason) == (Verdict.UNMEASURED, "base: no base; head: no head")
-    assert sum(name == "a" for _, name, _ in machine.calls) == 2
+    assert sum(name == "a" for _, name, _ in machine.calls) == 2 * (1 + REPEATS)
+
+
+@pytest.mark.parametrize("control", [False, True])
+def test_a_crash_of_one_process_is_repeated_told_and_changes_no_verdict(monkeypatch: pytest.MonkeyPatch, control: bool) -> None:
+    good, block, left = noisy(1.2), Series.block, [CRASH]
+
+    def watched(series: Series, *words: object) -> object:
+        machine.is_control = series.control
+        return block(series, *words)  # type: ignore[arg-type]
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        return left.pop() if left and pair == 5 and machine.is_control is control else good(side, asked, pair)
+
+    machine = Machine(answer)
+    monkeypatch.setattr(Series, "block", watched)
+    comparison = machine.compare(suite_of(program("a")))
+    assert not left
+    assert verdicts(comparison) == {"a": Verdict.REGRESSED}
+    assert (comparison.control_failed, exit_code(comparison)) == (False, Exit.REGRESSED)
+    (note,) = [note for note in comparison.notes if "SIGSEGV" in note]
+    assert "gave no answer in 1 process, which ran again: killed by SIGSEGV" in note
+    assert ("compared with itself" in note) is control
+
+
+def test_a_process_that_hung_is_not_started_again() -> None:
+    machine = Machine(failing("head", replace(CRASH, timed_out=True)))
+    comparison = machine.compare(suite_of(program("b"), program("a")))
+    assert verdicts(comparison)["a"] is Verdict.FAILED
+    assert sum((side, name) == ("head", "a") for side, name, _ in machine.calls) == 1
+
+
+@pytest.mark.parametrize("broken", ["head", "base", "control", "missing"])
+def test_a_proven_regression_outranks_whatever_else_has_no_number(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the last line names it, and says what else there is."""
+    slower = noisy(1.2)
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        if asked.name == "other" and side == broken:
+            return CRASH
+        if asked.name == "other" and side == "head" and broken == "missing":
+            return Sample({}, seconds=1.0, missing={"other": "ns_per_hop must be a finite number above 0, not 0"})
+        return slower(side, asked, pair)
+
+    if broken == "control":
+        monkeypatch.setattr(Control, "failed", True)
+    comparison = Machine(answer).compare(suite_of(program("a"), program("other")))
+    assert verdicts(comparison)["a"] is Verdict.REGRESSED
+    assert exit_code(comparison) == Exit.REGRESSED
+    last = conclusion(comparison)
+    assert last.startswith("REGRESSED: ") and "(a" in last
+    told = {"base": "base has no number of other", "control": "the control failed: base differs from itself"}
+    assert told.get(broken, "; no number of other") in last
 
 
 def test_missing_number_ends_its_cell_but_not_the_others_of_its_program() -> None:

@@ -210,10 +210,29 @@ def test_a_time_that_is_none_is_refused(runs, median):
         judged([runs.write({"a": 1.0})], [runs.write({"a": median})])
 
 
-def test_a_benchmark_that_is_there_twice_is_refused(runs):
+def test_a_benchmark_that_is_there_twice_has_no_number(runs):
     twice = [{"fullname": "a", "stats": {"median": 1.0}}] * 2
     with pytest.raises(NoBase, match="a: is there twice"):
         judged([runs.write({}, benchmarks=twice)], [runs.write({"a": 1.0})])
+
+
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        ({"fullname": "b", "stats": {"median": 0}}, "must be a finite number above 0, not 0 in"),
+        ({"fullname": "b", "stats": {"median": math.nan}}, "must be a finite number above 0, not nan in"),
+        ({"stats": {"median": 1.0}}, "fullname is missing, or no text in"),
+        ("nothing", "fullname is missing, or no text in"),
+    ],
+)
+def test_one_broken_benchmark_in_a_file_is_its_own_fault_and_the_others_are_judged(runs, broken, told):
+    base, head = runs.side(24), runs.side(23, 1.2, seed=2)
+    stats = [{"fullname": "a", "stats": {"median": 1.2e-3}}, broken]
+    made = judged(base, [*head, runs.write({}, benchmarks=stats)])
+    assert verdicts(made)["a"] is Verdict.REGRESSED
+    assert exit_code(made) == Exit.REGRESSED
+    alone = judged(base, [runs.write({}, benchmarks=stats)])
+    assert any(told in f"{each.reason} in" for each in alone.cells if each.cell.name != "a")
 
 
 def test_results_of_another_host_are_no_base_unless_allowed(runs):
@@ -245,18 +264,19 @@ def test_both_kinds_of_files_go_together_as_far_as_they_tell_their_hosts(runs, t
 
 def test_numbers_in_different_units_are_not_compared(runs, tmp_path):
     write_json(comparison(result("a")), tmp_path / "old.json")
-    with pytest.raises(NoBase, match=r"--base has a as ns_per_hop \[ns\], --head as median \[s\]"):
-        judged([str(tmp_path / "old.json")], [runs.write({"a": 1.0})])
+    made = judged([str(tmp_path / "old.json")], [runs.write({"a": 1.0})])
+    assert exit_code(made) == Exit.NO_BASE
+    assert made.cells[0].reason == "base has it as ns_per_hop [ns], head as median [s]"
 
 
 def test_the_least_time_is_not_compared_with_a_median(runs, tmp_path):
     """As of a suite that asks pytest-benchmark for `min`: the same benchmark in the same unit."""
     write_json(comparison(result("a", metric=Metric("min", "s"), key="a")), tmp_path / "verdict.json")
     verdict, run = str(tmp_path / "verdict.json"), runs.write({"a": 410.0})
-    with pytest.raises(NoBase, match=r"--base has a as min \[s\], --head as median \[s\]"):
-        judged([verdict], [run])
-    with pytest.raises(NothingMeasured, match=r"has a as median \[s\], a file before it as min \[s\]"):
-        judged([run], [verdict, run])
+    assert exit_code(judged([verdict], [run])) == Exit.NO_BASE
+    mixed = judged([run], [verdict, run])
+    assert exit_code(mixed) == Exit.NOTHING_MEASURED
+    assert "has it as median [s], a file before it as min [s]" in mixed.cells[0].reason
 
 
 def test_a_throughput_that_falls_is_worse(tmp_path):

@@ -132,9 +132,12 @@ def test_the_last_line_says_the_verdict_and_what_to_do(sentence):
     assert text(comparison(*SENTENCES[sentence])).splitlines()[-1] == sentence
 
 
-def test_an_unstable_host_is_told_before_a_regression():
+def test_an_unstable_host_is_told_beside_a_regression():
     made = comparison(result("a", Verdict.REGRESSED), control_failed=True)
-    assert conclusion(made).startswith("HOST UNSTABLE")
+    assert conclusion(made) == (
+        "REGRESSED: 1 of 1 cells (a) worse by more than 2 %; and the control failed: base differs from itself"
+    )
+    assert conclusion(comparison(result("a"), control_failed=True)).startswith("HOST UNSTABLE: base differs from itself")
     assert "control: FAILED: base differs from itself (1.001 [0.981, 1.021], 10 blocks of pipeline)" in text(made)
 
 
@@ -146,6 +149,8 @@ def test_a_control_without_blocks_or_bounds_proves_nothing_and_says_so():
     assert "control: there was no time to compare base with itself (pipeline)" in text(comparison(control=none))
     failed = comparison(control=result("pipeline", Verdict.UNMEASURED, reason="base: exit code 3"), control_failed=True)
     assert "control: FAILED: base, compared with itself, gave no number of pipeline: base: exit code 3" in text(failed)
+    told = conclusion(replace(failed, cells=(result("a"),)))
+    assert told.startswith("HOST UNSTABLE: base, compared with itself, gave no number")
     assert "control: none" in text(comparison(control=None))
 
 

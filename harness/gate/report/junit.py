@@ -10,7 +10,7 @@ import re
 from xml.etree import ElementTree
 
 from harness.gate.report.rows import between, middle, quantity, ratio, row, worst_first
-from harness.gate.report.words import conclusion
+from harness.gate.report.words import conclusion, control_failure
 from harness.gate.verdict import CellResult, Comparison, Exit, Verdict, exit_code
 
 KINDS = {
@@ -40,8 +40,7 @@ def junit(
         case = ElementTree.SubElement(suite, "testcase", classname=name, name="control: base against itself")
         _properties(case, _numbers(comparison.control))
         if comparison.control_failed:
-            message = "base differs from itself, or failed beside itself"
-            ElementTree.SubElement(case, "error", type="host unstable", message=message)
+            ElementTree.SubElement(case, "error", type="host unstable", message=control_failure(comparison))
     suite.set("tests", str(len(suite.findall("testcase"))))
     for kind, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from harness.config import clock
 from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
@@ -76,7 +76,9 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
     """The verdict, and what to do about it."""
     if not finished:
         open_cells = sum(result.verdict in (Verdict.INCONCLUSIVE, Verdict.UNMEASURED) for result in comparison.cells)
-        return f"INTERRUPTED: {open_cells} of {len(comparison.cells)} cells had no verdict yet"
+        slower = _named(comparison, Verdict.REGRESSED)
+        proven = f"; REGRESSED: {slower}" if slower else ""
+        return f"INTERRUPTED: {open_cells} of {len(comparison.cells)} cells had no verdict yet{proven}"
     code = exit_code(comparison)
     limit = f"{100 * (comparison.factor - 1):.3g} %"
     match code:
@@ -91,11 +93,9 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
             cells = _count(comparison, Verdict.FIXED)
             return f"NO BASE: base has no number of {cells}: take a base that has them, or leave them out"
         case Exit.HOST_UNSTABLE:
-            why = "base differs from itself, or failed beside itself"
-            return f"HOST UNSTABLE: {why}, so no other verdict counts: try again on a quieter host"
+            return f"HOST UNSTABLE: {control_failure(comparison)}, so no other verdict counts: try again on a quieter host"
         case Exit.REGRESSED:
-            open_cells = _named(comparison, Verdict.INCONCLUSIVE)
-            told = f"; cannot tell of {open_cells}" if open_cells else ""
+            told = "".join(f"; {each}" for each in _besides(comparison))
             return f"REGRESSED: {_count(comparison, Verdict.REGRESSED)} worse by more than {limit}{told}"
         case Exit.INCONCLUSIVE:
             more = "give more time (--time-budget)" if comparison.interleaved else "give more files a side"
@@ -104,6 +104,25 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
             return f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger --factor{policy.get(inconclusive, '')}"
         case _:
             return f"OK: none of {len(comparison.cells)} cells is worse by more than {limit}"
+
+
+def control_failure(comparison: Comparison) -> str:
+    """Why the control failed."""
+    crashed = comparison.control is not None and comparison.control.reason
+    return "base, compared with itself, gave no number" if crashed else "base differs from itself"
+
+
+def _besides(comparison: Comparison) -> Iterator[str]:
+    """What there is to say beside a regression."""
+    for told, verdicts in (
+        ("no number of", (Verdict.FAILED, Verdict.UNMEASURED)),
+        ("base has no number of", (Verdict.FIXED,)),
+        ("cannot tell of", (Verdict.INCONCLUSIVE,)),
+    ):
+        if names := _named(comparison, *verdicts):
+            yield f"{told} {names}"
+    if comparison.control_failed:
+        yield f"and the control failed: {control_failure(comparison)}"
 
 
 def _count(comparison: Comparison, *verdicts: Verdict) -> str:

@@ -63,7 +63,7 @@ def compare_files(
     notes += _hosts(old, new, allow_other_host)
     names = [*new.answers, *(name for name in old.answers if name not in new.answers)]
     broken = {name: _broken(old.answers.get(name), new.answers.get(name)) for name in names}
-    paired = {name: _paired(name, old.answers[name], new.answers[name]) for name in names if broken[name] is None}
+    paired = {name: _paired(old.answers[name], new.answers[name]) for name in names if broken[name] is None}
     unequal = [name for name in paired if len(old.answers[name].values) != len(new.answers[name].values)]
     if unequal:
         notes.append(f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on")
@@ -114,7 +114,8 @@ def _joined(name: str, files: Sequence[Results]) -> Answer:
         if answer.broken:
             return Answer(cell, broken=answer.broken, reason=f"{answer.reason or answer.broken} in {file.path}")
         if _kind(answer.cell) != _kind(cell):
-            raise UnusableResults(f"{file.path}: has {name} as {_shown(answer.cell)}, a file before it as {_shown(cell)}")
+            told = f"{file.path} has it as {_shown(answer.cell)}, a file before it as {_shown(cell)}"
+            return Answer(cell, broken=Verdict.UNMEASURED, reason=told)
         values += answer.values
     return Answer(cell, tuple(values))
 
@@ -154,6 +155,8 @@ def _broken(old: Answer | None, new: Answer | None) -> CellResult | None:
         return _without_decision(cell, Verdict.UNMEASURED, f"{no_base}, {no_head}")
     if no_head:
         return _without_decision(cell, Verdict.FAILED, no_head)
+    if not no_base and _kind(new.cell) != _kind(old.cell):
+        no_base = f"base has it as {_shown(old.cell)}, head as {_shown(new.cell)}"
     return _without_decision(cell, Verdict.FIXED, no_base) if no_base else None
 
 
@@ -172,10 +175,7 @@ class _Pairs:
         return len(self.base) // 2
 
 
-def _paired(name: str, old: Answer, new: Answer) -> _Pairs:
-    """Raises NoBase if the two are numbers of different kinds."""
-    if _kind(new.cell) != _kind(old.cell):
-        raise NoBase(f"--base has {name} as {_shown(old.cell)}, --head as {_shown(new.cell)}")
+def _paired(old: Answer, new: Answer) -> _Pairs:
     count = min(len(old.values), len(new.values))
     return _Pairs(new.cell, old.values[:count], new.values[:count])
 

@@ -20,7 +20,7 @@ from harness.gate.results.hyperfine import is_hyperfine, of_hyperfine
 from harness.gate.results.load import load_text, parse_json
 from harness.gate.results.pyperf import is_pyperf, of_pyperf
 from harness.gate.results.pytest_format import host_of
-from harness.gate.results.side import Answer, Results, add, answer_of, mapping, require_any, text
+from harness.gate.results.side import Answer, Results, add, answer_of, fault, mapping, require_any, text
 from harness.gate.results.verdict_file import verdict_of
 from harness.gate.verdict import Verdict
 
@@ -88,7 +88,9 @@ def _of_pytest(document: Mapping[str, Any], path: str) -> Results:
     for position, benchmark in enumerate(document["benchmarks"]):
         name = text(mapping(benchmark).get("fullname"))
         if name is None:
-            raise UnusableResults(f"{path}: benchmarks[{position}].fullname: missing, or no text")
+            name = f"benchmarks[{position}]"
+            answers[name] = fault(Cell(name, ROUNDS, key=name), "fullname is missing, or no text")
+            continue
         add(answers, name, answer_of(Cell(name, ROUNDS, key=name), [[mapping(benchmark.get("stats")).get("median")]]))
     require_any(answers, path)
     machine, commit = (mapping(document.get(key)) for key in ("machine_info", "commit_info"))

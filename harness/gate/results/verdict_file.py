@@ -58,14 +58,20 @@ def as_json(verdict: VerdictFile) -> str:
 
 
 def read_verdict(path: str | os.PathLike[str]) -> VerdictFile:
-    """Read such a file. Raises UserError in one line: it cannot be read, is cut short, or is of another version."""
-    return verdict_of(load_json(path), path)
+    """Read such a file.
+
+    Raises UserError in one line: it cannot be read, is cut short, is of another version, or has a sample that is not finite.
+    """
+    document = load_json(path)
+    verdict = verdict_of(document, path)
+    _require_finite(document["gate"], path)
+    return verdict
 
 
 def verdict_of(document: Any, path: object) -> VerdictFile:
-    """What a document says.
+    """What a document says, samples that are not finite included.
 
-    Raises UserError naming `path` if it does not fit the schema, UnusableResults for a sample that is not finite.
+    Raises UserError naming `path` if it does not fit the schema.
     """
     version = document.get("gate", {}).get("schema_version") if _is_verdict(document) else None
     if version is None:
@@ -75,7 +81,6 @@ def verdict_of(document: Any, path: object) -> VerdictFile:
     problem = schema_problem(document)
     if problem is not None:
         raise UserError(f"{path}: {problem}")
-    _require_finite(document["gate"], path)
     return _verdict(document["gate"])
 
 

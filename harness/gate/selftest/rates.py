@@ -117,7 +117,7 @@ def row(
 ) -> Row:
     """What the calls of a condition said. `cell` has the injected work, and so have all of its program's (`program_cells`).
 
-    A call that found its host unstable says nothing of the cell, whatever its numbers: it counts as unstable only.
+    A call that ended as unstable says nothing of the cell, whatever its numbers: it counts as unstable only.
     """
     injected = {one.name for one in program_cells}
     return Row(

@@ -41,7 +41,7 @@ def block_rows(
         injected = environment(arm.kind, arm.amount) if arm is not None and side is head else environment()
         return take(side, program, {**settings, **injected}, pair)
 
-    series = Series(program, tree, head, blocks=number)
+    series = Series(program, tree, head, repeats=0, blocks=number)
     series.block(draw, injecting, rows.append)
     if series.trouble:
         reason = next(iter(series.trouble.values())).reason

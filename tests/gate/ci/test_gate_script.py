@@ -146,7 +146,7 @@ def test_reports_are_kept_also_if_the_gate_says_no(job, tmp_path, code):
         (2, "wrong use"),
         (3, "INCONCLUSIVE"),
         (4, "NO BASE"),
-        (5, "NOTHING MEASURED"),
+        (5, "NOT MEASURED"),
         (6, "HOST UNSTABLE"),
         (7, "WRONG RESULTS"),
         (70, "the gate itself failed, with exit code 70"),
