@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 RECORD, BENCHMARKS = "record", "pytest-benchmark"
+OUTCOMES = ".xml"
+"""What is put behind the name of the answer of a pytest program for the file in which pytest tells how its tests ended."""
 
 
 @dataclass(frozen=True)

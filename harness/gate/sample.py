@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
+from types import MappingProxyType
 from typing import Any
 
 from harness.cgroup import quota_cpus
 from harness.cpu import allowed_cpu_numbers
-from harness.gate.cell import BENCHMARKS, Cell, Program, positive
+from harness.gate.cell import BENCHMARKS, OUTCOMES, Cell, Program, positive
 from harness.gate.environment import clean_environment
+from harness.gate.pytest_outcomes import troubles
 from harness.gate.results.pytest_format import host_of
 from harness.gate.runs import PAIR
 from harness.gate.session import Ended, run_session
@@ -27,6 +29,7 @@ from harness.measurement.host import cpu_model, governor
 PYTHON, ANSWER = "{python}", "{answer}"
 """Words in a program's argv: the tree's interpreter, and a file that it writes its answer to."""
 
+TESTS_FAILED = 1  # of pytest: it came to its end, and some tests have failed; the others' numbers count
 LONGEST = 200  # characters of a reason
 
 
@@ -78,8 +81,11 @@ def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = N
         except NoAnswer as error:
             found = {"error": _one_line(str(error)), "timed_out": error.timed_out}
         else:
-            read = of_benchmarks if program.answers == BENCHMARKS else of_record
-            found = read(document, program.cells)
+            if program.answers == BENCHMARKS:
+                keys = {cell.key for cell in program.cells}
+                found = of_benchmarks(document, program.cells, troubles(answer.with_name(answer.name + OUTCOMES), keys))
+            else:
+                found = of_record(document, program.cells)
     found["host"] = found.get("host") or this_host()
     return Sample(**{"values": {}, **found}, seconds=monotonic() - begin_s, started_at=started_at)
 
@@ -132,13 +138,23 @@ def _is_wrong(record: Mapping[str, Any], has_numbers: bool, failed: bool) -> boo
     return harmed or bool(record["order_violations"] or record.get("conservation"))
 
 
-def of_benchmarks(document: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, Any]:
-    """The same of pytest-benchmark's JSON: each benchmark's statistics of this process are one number."""
+def of_benchmarks(
+    document: Mapping[str, Any], cells: tuple[Cell, ...], failed: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The same of pytest-benchmark's JSON: each benchmark's statistics of this process are one number.
+
+    `failed`: why a test has no result, by its full name, also if there are times of it.
+    """
     listed = document.get("benchmarks")
     benchmarks = {each.get("fullname"): each for each in listed if isinstance(each, dict)} if isinstance(listed, list) else {}
+    benchmarks = {name: each for name, each in benchmarks.items() if name not in failed}
     found = {cell: _field(benchmarks.get(cell.key), f"stats.{cell.metric.name}") for cell in cells}
     values, missing = _numbers(found)
-    absent = {cell.name: f"there is no benchmark {cell.key!r}" for cell in cells if cell.key not in benchmarks}
+    absent = {
+        cell.name: _one_line(failed.get(cell.key, f"there is no benchmark {cell.key!r}"))
+        for cell in cells
+        if cell.key not in benchmarks
+    }
     info = document.get("machine_info")
     host = _tellable(host_of(info)) if isinstance(info, dict) else {}
     return {"values": values, "missing": missing | absent, "host": host}
@@ -152,7 +168,8 @@ def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
         raise TimedOut(f"killed after {program.timeout_s:g} s without an answer{because}")
     if ended.code < 0:
         raise NoAnswer(f"killed by {_signal_name(-ended.code)}{because}")
-    if ended.code > 0:
+    some_failed = program.answers == BENCHMARKS and ended.code == TESTS_FAILED and answer.exists()
+    if ended.code > 0 and not some_failed:
         raise NoAnswer(f"exit code {ended.code}{because}")
     if any(ANSWER in word for word in program.argv):
         try:

@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.checked_yaml import Place, dotted, read_checked, wrong
 from harness.errors import UserError
-from harness.gate.cell import BENCHMARKS, RECORD, Cell, Metric, Program
+from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, Cell, Metric, Program
 from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, spec_of
 from harness.gate.verdict import ALPHA, FACTOR
 
@@ -24,7 +24,11 @@ BUILD, PYTHON = (("make", "build"),), ".venv/bin/python"
 TIMEOUT_S = 120.0  # generous: a hung process should not cost the whole time budget
 
 MEASURE = ("{python}", "-m", "harness.measurement.child")
-PYTEST = ("{python}", "-m", "pytest", "--benchmark-only", "--benchmark-json={answer}", "-q", "-p", "no:cacheprovider")
+PYTEST = (
+    *("{python}", "-m", "pytest", "--benchmark-only", "--benchmark-json={answer}", f"--junitxml={{answer}}{OUTCOMES}"),
+    *("--maxfail=0", "-q", "-p", "no:cacheprovider"),
+)
+"""All tests are run, whatever the tree's settings say of the first that fails."""
 
 UNITS = {"_per_s": "/s", "_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "bytes"}
 """What a metric is measured in, by what its name ends in."""

@@ -218,6 +218,43 @@ def test_pytest_benchmark_is_run_and_read(tree: Tree) -> None:
     assert not list(tree.directory.glob("*.json"))
 
 
+TESTS = """
+import pytest
+@pytest.mark.parametrize("n", ["a", "::b", "c[d]", "skip"])
+def test_it(benchmark, n):
+    if n == "skip":
+        pytest.skip("not on this host")
+    benchmark.pedantic(sum, ([1, 2],), rounds=2)
+    assert n != "::b", "it is b"
+class TestMore:
+    @pytest.fixture
+    def broken(self):
+        raise ValueError("no luck")
+    def test_broken(self, benchmark, broken):
+        benchmark(sum, [1, 2])
+"""
+
+
+@pytest.mark.heavy
+def test_benchmark_whose_test_fails_or_is_skipped_is_named_and_the_others_are_used(tree: Tree) -> None:
+    from harness.gate.suite import PYTEST
+
+    (tree.directory / "deep").mkdir()
+    (tree.directory / "deep" / "test_it.py").write_text(TESTS, encoding="utf-8")
+    (tree.directory / "pytest.ini").write_text("[pytest]\naddopts = -x\n", encoding="utf-8")
+    own = ("test_it[a]", "test_it[::b]", "test_it[c[d]]", "test_it[skip]", "TestMore::test_broken", "test_gone")
+    cells = tuple(Cell(f"deep/test_it.py::{name}", Metric("median", "s"), f"deep/test_it.py::{name}") for name in own)
+    sample = take(tree, Program("b", (*PYTEST, "deep"), cells, BENCHMARKS))
+    assert sample.error is None
+    assert {name.partition("::")[2] for name in sample.values} == {"test_it[a]", "test_it[c[d]]"}
+    assert {name.partition("::")[2]: reason for name, reason in sample.missing.items()} == {
+        "test_it[::b]": "its test failed: AssertionError: it is b",
+        "test_it[skip]": "its test was skipped: not on this host",
+        "TestMore::test_broken": 'its test failed: failed on setup with "ValueError: no luck"',
+        "test_gone": "there is no benchmark 'deep/test_it.py::test_gone'",
+    }
+
+
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
