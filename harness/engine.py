@@ -7,6 +7,7 @@ never in what they report, so measurement and control laws are written once.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -91,7 +92,13 @@ class Totals:
 
 
 class Engine(Protocol):
-    """Runs one graph once."""
+    """Runs one graph once.
+
+    Any thread of the process that started it may call any method, at any time. Once the run is over, by itself or because
+    another thread stops it, `sample` returns at once what has passed, and `set_threads`, `set_queued` and `set_active_ports`
+    change nothing. A process that was forked while it ran has its memory and none of its threads: there every method raises
+    UserError, and to drop the engine does nothing.
+    """
 
     queue_capacity: int  # tuples a queue, as chosen; 0 if nothing is queued
     batch: int  # tuples that move at once, at most
@@ -99,7 +106,10 @@ class Engine(Protocol):
     minimum_threads: int  # the lowest level of the pool: one more than the most input ports of one that may block (FREE)
 
     def start(self) -> None:
-        """Start the threads. Raises RunFailed if the system refuses memory or a thread."""
+        """Start the threads, sources last. Raises RunFailed if the system refuses one, or another thread stops it meanwhile.
+
+        A start that is broken off, also by Ctrl-C, ends the threads that it has made before it raises.
+        """
 
     def sample(self, period_s: float) -> Sample:
         """Let one period pass, real or virtual, and read the counters. Returns early if the run ends by itself.
@@ -143,7 +153,17 @@ class Engine(Protocol):
         """End the run. With `drain` the sources stop and what is queued is processed first, for at most `timeout_s` seconds.
 
         Never hangs: threads that have not stopped after `timeout_s` more seconds (2 at least) are named in `Totals.stuck`.
+        However many threads stop it, there is one stop and one answer for all, on the strictest of their terms. Of a simulated
+        run these count from when the first stop begins.
         """
+
+
+def check_process(call: str, process: int) -> None:
+    """Raise UserError for a call of an engine that another process than this one has started; 0: none has."""
+    if process not in (0, os.getpid()):
+        raise UserError(
+            f"{call}: this engine runs in process {process}, which started it; process {os.getpid()} has a copy without threads"
+        )
 
 
 def machines() -> list[str]:

@@ -1,5 +1,7 @@
-# bodies.pxd - what a thread runs; see bodies.pyx.
+# bodies.pxd - how threads begin, and what they run; see bodies.pyx.
 
-from harness.runtime.native cimport Worker
+from libc.stdint cimport uint32_t
 
-cdef void* body(void* argument) noexcept nogil
+from harness.runtime.plan cimport Plan
+
+cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0

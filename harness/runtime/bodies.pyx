@@ -1,9 +1,46 @@
-# bodies.pyx - what a thread runs, by what it is for.
+# bodies.pyx - how threads begin, and what each runs, by what it is for.
+
+import os
+
+from libc.stdint cimport uint32_t
+from libc.string cimport strncpy
 
 from harness.runtime.dedicated cimport port_body
 from harness.runtime.dynamic cimport scheduler_body
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport Worker
+from harness.runtime.plan cimport Plan
+
+from harness.errors import RunFailed
+
+cdef enum:
+    AT_ONCE = 16  # threads that are made before anybody looks whether to go on: some milliseconds
+    NAME_BYTES = 16  # the kernel's limit
+
+
+cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0:
+    """Start the threads of some workers from `first` on, at most `count`, without the interpreter's lock; returns how many.
+
+    Raises RunFailed if the system refuses the first of them.
+    """
+    cdef char names[AT_ONCE][NAME_BYTES]
+    cdef size_t stacks[AT_ONCE]
+    cdef uint32_t i, made = 0
+    cdef int error = 0
+    cdef Worker* workers = &plan.run.workers[first]
+    count = min(count, <uint32_t> AT_ONCE)
+    for i in range(count):
+        name = plan.worker_name(first + i).encode()
+        strncpy(names[i], name, NAME_BYTES - 1)
+        names[i][NAME_BYTES - 1] = 0
+        stacks[i] = plan.stack_of(first + i)
+    with nogil:
+        while made < count and error == 0:
+            error = workers[made].thread.start(body, &workers[made], stacks[made], names[made])
+            made += error == 0
+    if made == 0:
+        raise RunFailed(f"the system refuses thread {first + 1}, {plan.worker_name(first)!r}: {os.strerror(error)}")
+    return made
 
 
 cdef void* body(void* argument) noexcept nogil:

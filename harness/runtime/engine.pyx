@@ -1,7 +1,8 @@
 """Python's face of the runtime: start the threads of a plan, read their counters, change it while it runs, end the run."""
 
-import os
+import math
 import resource
+import threading
 import time
 from contextlib import suppress
 
@@ -10,9 +11,10 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
+from posix.unistd cimport getpid
 
 from harness.runtime.balance cimport set_active
-from harness.runtime.bodies cimport body
+from harness.runtime.bodies cimport start_threads
 from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
@@ -23,7 +25,6 @@ from harness.runtime.native cimport (
     Run,
     SinkState,
     Tuple,
-    Worker,
     fill_payload,
     multiply,
     multiply_batch,
@@ -36,7 +37,7 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport end_run
 
 from harness.cpu import Reading, others_share, system_share
-from harness.engine import PROFILE_WINDOW_S, Balance, Sample
+from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, PortId
 from harness.runtime.account import account_of
@@ -67,10 +68,17 @@ INWARD = BALANCING | {"control"}
 SHORTEST_GRACE_S = 2.0
 """What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
 
+GRACE_S = 10.0
+"""The same of a run that nobody stops: its start was broken off, or its engine was dropped [s]."""
+
 
 @cython.no_gc_clear  # the collector of cycles must leave it whole while threads run: __dealloc__ ends them
 cdef class RuntimeEngine:
     """Runs `graph` once under `model`; see harness.engine.Engine for what each method promises.
+
+    Any thread of the process that started it may call any method. One at a time starts or stops the run (`turn`), and the pool has a lock
+    of its own; all else only reads, or stores single words. A stop ends by the strictest terms of all who ask for one (`_ask`). In a
+    process that was forked meanwhile there are no threads, and locks may be held for ever: there nothing is touched, and nothing is freed.
 
     Parameters
     ----------
@@ -92,11 +100,16 @@ cdef class RuntimeEngine:
     cdef object totals
     cdef dict queue_named  # by PortId: its queue
     cdef dict elastic  # by name: the indices of elastic_load_balance operators
-    cdef bint started
+    cdef bint starting, started
+    cdef int process  # that started it; 0: none has
     cdef int64_t started_ns
+    cdef object turn  # held by the thread that starts or stops the run; a signal's handler may stop it within either
+    cdef double drain_until, grace_s, end_by  # terms of the stop [s]: when it gives up draining, what threads are given then, and its end
     cdef dict before  # the counters at the end of the last sample
 
     def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S):
+        self.turn = threading.RLock()
+        self._forget()
         self.plan = Plan(graph, model, tuples, ns_per_flop)
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
@@ -116,34 +129,45 @@ cdef class RuntimeEngine:
         return self.plan.minimum_threads
 
     def start(self):
-        cdef Run* run = self.plan.run
-        cdef Worker* worker
-        cdef uint32_t i
-        cdef int error
-        if self.started:
-            raise UserError("an engine runs once: start was called a second time")
-        if self.totals is not None:
-            raise UserError("an engine runs once: start was called after stop")
-        self.started = True
-        self.started_ns = now_ns()
-        self.before = self._read()
-        try:
-            if self.plan.pool_threads > 0:
-                self.pool.set_level(self.plan.pool_threads)
-            if self.profiler is not None:
-                self.profiler.start()
-            for i in range(self.plan.first_scheduler):
-                worker = &run.workers[i]
-                name = self.plan.worker_name(i).encode()
-                error = worker.thread.start(body, worker, self.plan.worker_stacks[i], name)
-                if error != 0:
-                    raise RunFailed(f"the system refuses thread {i + 1} of {self.threads}: {os.strerror(error)}")
-        except (OSError, RunFailed) as refusal:
-            end_run(run)
-            self._join(10.0)
-            raise RunFailed(str(refusal)) from None
+        check_process("start", self.process)
+        with self.turn:
+            if self.started:
+                raise UserError("an engine runs once: start was called a second time")
+            if self.totals is not None:
+                raise UserError("an engine runs once: start was called after stop")
+            self.process = getpid()
+            self.started_ns = now_ns()
+            self.before = self._read()
+            self.started = self.starting = True
+            try:
+                self._start_threads()
+            except BaseException as broken:
+                end_run(self.plan.run)
+                self._join(GRACE_S)
+                if isinstance(broken, OSError):
+                    raise RunFailed(str(broken)) from None
+                raise
+            finally:
+                self.starting = False
+
+    cdef _start_threads(self):
+        """Sources last: until every other thread is there, no tuple is sent. Between threads it looks whether it shall end."""
+        cdef uint32_t sources = 0, begin, end
+        if self.plan.pool_threads > 0:
+            self.pool.set_level(self.plan.pool_threads)
+        if self.profiler is not None:
+            self.profiler.start()
+        while sources < self.plan.first_scheduler and self.plan.run.workers[sources].op != NULL:
+            sources += 1
+        for begin, end in ((sources, self.plan.first_scheduler), (0, sources)):
+            while begin < end and not self.pool.closed:
+                begin += start_threads(self.plan, begin, end - begin)
+                PyErr_CheckSignals()
+        if self.pool.closed:
+            raise RunFailed("start was broken off: the engine was stopped meanwhile")
 
     def set_active_ports(self, operator, active):
+        check_process("set_active_ports", self.process)
         index = self.elastic.get(operator) if isinstance(operator, str) else None
         if index is None:
             raise UserError(f"set_active_ports: no elastic_load_balance operator is named {operator!r}")
@@ -153,9 +177,11 @@ cdef class RuntimeEngine:
         set_active(<BalanceState*> self.plan.run.operators[<uint32_t> index].own, active)
 
     def finished(self):
+        check_process("finished", self.process)
         return bool(self.plan.run.over.load(memory_order_acquire))
 
     def set_threads(self, level):
+        check_process("set_threads", self.process)
         if self.plan.pool_threads == 0:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
@@ -165,6 +191,7 @@ cdef class RuntimeEngine:
 
     def set_queued(self, ports, bint queued):
         cdef Run* run = self.plan.run
+        check_process("set_queued", self.process)
         if self.queue_named is None:
             self.queue_named = dict(zip(self.plan.input_ports, self.plan.queue_of_port, strict=True))
         chosen = []
@@ -182,6 +209,7 @@ cdef class RuntimeEngine:
     def queued(self):
         """The scheduled ports whose queue is switched on, in the graph's order."""
         cdef Run* run = self.plan.run
+        check_process("queued", self.process)
         return [
             port
             for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
@@ -195,6 +223,7 @@ cdef class RuntimeEngine:
         cdef int64_t deadline = now_ns() + <int64_t> (_seconds("period_s", period_s) * 1e9)
         cdef int64_t left = deadline - now_ns()
         cdef uint32_t i
+        check_process("sample", self.process)
         if not self.started:
             raise UserError("sample was called before start")
         while left > 0 and not run.over.load(memory_order_acquire):
@@ -239,6 +268,7 @@ cdef class RuntimeEngine:
         )
 
     def since_sample(self):
+        check_process("since_sample", self.process)
         if not self.started:
             raise UserError("since_sample was called before start")
         seconds = (now_ns() - self.started_ns) / 1e9 - self.before["time_s"]
@@ -271,34 +301,66 @@ cdef class RuntimeEngine:
             run.ready.push(queue)
 
     def stop(self, bint drain, timeout_s):
-        cdef Run* run = self.plan.run
         timeout_s = _seconds("timeout_s", timeout_s)
         if self.totals is not None:
             return self.totals
+        check_process("stop", self.process)
+        self._ask(drain, timeout_s)
+        with self.turn:
+            if self.totals is None:
+                self._ask(drain, timeout_s)  # again: who had the turn before may have been interrupted, and its terms forgotten
+                try:
+                    totals = self._stop()
+                except BaseException:
+                    self._forget()
+                    raise
+                if self.totals is None:  # else a signal's handler has stopped it meanwhile
+                    self.totals = totals
+        return self.totals
+
+    cdef void _forget(self) noexcept:
+        self.drain_until = self.grace_s = self.end_by = math.inf
+
+    cdef _ask(self, bint drain, double timeout_s):
+        """Whoever stops the run now keeps to these terms too, so that all who ask have their answer within their own time."""
+        now = time.monotonic()
+        cdef double drain_until = now + timeout_s if drain else now, grace_s = max(timeout_s, SHORTEST_GRACE_S)
+        self.drain_until = min(self.drain_until, drain_until)
+        self.grace_s = min(self.grace_s, grace_s)
+        self.end_by = min(self.end_by, drain_until + grace_s)
+        if self.starting:
+            self.pool.closed = True  # the start is broken off
+
+    cdef _stop(self):
+        cdef Run* run = self.plan.run
         if self.started:
             run.finishing.store(True, memory_order_release)
-            deadline = time.monotonic() + timeout_s
-            while drain and not self.finished() and time.monotonic() < deadline:
+            while not run.over.load(memory_order_acquire) and time.monotonic() < self.drain_until:
                 with nogil:
                     run.ended.sleep_for(50_000_000, run.over)
-                if not self.finished():
+                PyErr_CheckSignals()
+                if not run.over.load(memory_order_acquire):
                     with suppress(RunFailed):  # that the system refuses one more thread now must not keep this run from its end
                         self.pool.review()
             end_run(run)
-        stuck = self._join(max(timeout_s, SHORTEST_GRACE_S))
-        self.totals = account_of(self.plan, self.started, stuck, self._read())
-        return self.totals
+        stuck = self._join(self.grace_s)
+        return account_of(self.plan, self.started, stuck, self._read())
 
     def __dealloc__(self):
-        if self.started and self.totals is None:
-            # the collector of cycles may have freed Python operators before it came here: none may be called once others get the GIL
-            self.plan.run.failed.store(True, memory_order_release)
-            end_run(self.plan.run)
-            try:
-                self._join(10.0)
-            except BaseException:  # as of a second Ctrl-C: what threads may still use must outlive them
-                Py_INCREF(self.plan)
-                raise
+        if not self.started or self.totals is not None:
+            return
+        if self.process != getpid():  # threads that are not here may hold locks, or seem to wait: what they use is never freed
+            Py_INCREF(self.plan)
+            Py_INCREF(self.profiler)
+            return
+        # the collector of cycles may have freed Python operators before it came here: none may be called once others get the GIL
+        self.plan.run.failed.store(True, memory_order_release)
+        end_run(self.plan.run)
+        try:
+            self._join(GRACE_S)
+        except BaseException:  # as of a second Ctrl-C: what threads may still use must outlive them
+            Py_INCREF(self.plan)
+            raise
 
     # -- reading ------------------------------------------------------------------------------------------------------------------
 
@@ -371,16 +433,17 @@ cdef class RuntimeEngine:
             "use": self.pool.use(),
         }
 
-    def _join(self, double timeout_s):
-        """Wait for the threads to end; the names of those that did not, with the operator that holds them."""
+    def _join(self, double grace_s):
+        """Wait for the threads to end, until `end_by` at most; the names of those that did not, with the operator that holds them."""
         cdef Run* run = self.plan.run
         cdef uint32_t i, at
-        cdef int64_t deadline = now_ns() + <int64_t> (timeout_s * 1e9)
         stuck = []
+        self.pool.close()
+        self.end_by = min(self.end_by, <double> time.monotonic() + grace_s)
         if self.profiler is not None:
             self.profiler.stop()
         for i in range(run.worker_count):
-            while not run.workers[i].thread.done() and now_ns() < deadline:
+            while not run.workers[i].thread.done() and time.monotonic() < self.end_by:
                 time.sleep(0.0005)  # gives the interpreter's lock to Python operators meanwhile
             if run.workers[i].thread.done():
                 with nogil:

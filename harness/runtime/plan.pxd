@@ -32,6 +32,7 @@ cdef class Plan:
     cdef list worker_stacks                 # bytes, of all but scheduler threads
     cdef size_t scheduler_stack             # bytes
     cdef void set_batches(self) noexcept
+    cdef size_t stack_of(self, uint32_t index) noexcept
     cdef _list_feeders(self)
     cdef _find_contexts(self, incoming)
     cdef void _join_buffers(self, Operator* op) noexcept

@@ -483,6 +483,10 @@ cdef class Plan:
                 waiting = <uint32_t> max(1.0, WAKE_FLOP_C / max(region, 1.0))
                 port.wake_at.store(min(waiting, port.wake_at.load(memory_order_relaxed)), memory_order_relaxed)
 
+    cdef size_t stack_of(self, uint32_t index) noexcept:
+        """Bytes of stack that thread `index` needs."""
+        return self.scheduler_stack if index >= self.first_scheduler else <size_t> self.worker_stacks[index]
+
     def worker_name(self, uint32_t index):
         """What thread `index` is for."""
         cdef Worker* worker = &self.run.workers[index]

@@ -8,6 +8,8 @@ from harness.runtime.plan cimport Plan
 
 cdef class Pool:
     cdef Plan plan
+    cdef object lock            # held by who changes the level
+    cdef public bint closed     # the run ends, or its start is broken off
     cdef readonly int requested
     cdef readonly int created
     cdef int review_number

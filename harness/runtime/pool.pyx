@@ -7,20 +7,22 @@ operator returns after all, it goes to sleep as asked, and the next review evens
 FREE: the level is never below one more than the most input ports of an operator that may block (a user's own); and when every thread that
 may run is held by such operators, or waits for one that is, while ports are ready, one more thread runs, until one of them comes back.
 
-Threads are made when the level first needs them and stay until the end of the run. One thread at a time may use a Pool.
+Threads are made when the level first needs them and stay until the end of the run. Any thread of the program may change the level: one at
+a time does (`lock`), and nobody once the pool is closed.
 """
 
-import os
+import threading
 import time
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
-from harness.runtime.bodies cimport body
+from harness.runtime.bodies cimport start_threads
 from harness.runtime.native cimport BLOCKED, IDLE, SUSPENDED, Worker, now_ns
 from harness.runtime.plan cimport Plan
 
-from harness.errors import RunFailed, UserError
+from harness.errors import UserError
 from harness.graph import MAX_THREADS, USERS
 
 
@@ -34,25 +36,38 @@ cdef class Pool:
 
     def __cinit__(self, Plan plan):
         self.plan = plan
+        self.lock = threading.RLock()
         self.told = {}
         self.born = []
         self.searches = []
         self.stubborn = set()
 
     def set_level(self, level):
-        """Let `level` threads run, or the lowest number that FREE allows. Raises UserError if that is no possible level, RunFailed if
-        the system refuses a thread."""
+        """Let `level` threads run, or the lowest number that FREE allows; nothing happens if the pool is closed, or closes meanwhile.
+
+        Raises UserError if that is no possible level, RunFailed if the system refuses a thread.
+        """
         if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= MAX_THREADS:
             raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
-        self.requested = max(<int> level, <int> self.plan.minimum_threads)
-        self._balance(self.requested + self.extra)
+        with self.lock:
+            if not self.closed:
+                self.requested = max(<int> level, <int> self.plan.minimum_threads)
+                self._balance(self.requested + self.extra)
+
+    def close(self):
+        """From now on no thread is made, told to suspend or to wake up; returns when nobody is at it any more."""
+        self.closed = True
+        with self.lock:
+            pass
 
     def review(self):
         """See who is unsuspendable, and let others run or sleep in their stead; PERIOD_S after the last time, sooner it does nothing."""
-        now = time.monotonic()
-        if self.requested == 0 or now - self.reviewed_s < PERIOD_S:
-            return
-        self.reviewed_s = now
+        with self.lock:
+            if self.requested > 0 and not self.closed and time.monotonic() - self.reviewed_s >= PERIOD_S:
+                self._review()
+
+    def _review(self):
+        self.reviewed_s = time.monotonic()
         self.review_number += 1
         self.stubborn = {thread for thread, told in self.told.items() if told < self.review_number - 1 and not self._asleep(thread)}
         runnable = [thread for thread in range(self.created) if thread not in self.told]
@@ -100,18 +115,17 @@ cdef class Pool:
                 self.worker(thread).suspended.store(0, memory_order_seq_cst)
                 self.worker(thread).pause.wake_all()
                 excess += 1
-        while excess < 0 and self.created < MAX_THREADS:  # the plan has room for no more
-            self._start(self.created)
-            self.created += 1
-            excess += 1
+        self._start(-excess)
 
-    def _start(self, int thread):
-        name = self.plan.worker_name(self.plan.first_scheduler + thread)
-        born = now_ns()
-        error = self.worker(thread).thread.start(body, self.worker(thread), self.plan.scheduler_stack, name.encode())
-        if error != 0:
-            raise RunFailed(f"the system refuses scheduler thread {thread + 1}: {os.strerror(error)}")
-        self.born.append(born)
+    def _start(self, int missing):
+        """Make so many threads, as far as the plan has room for them. Between some it looks whether it shall end."""
+        while missing > 0 and self.created < MAX_THREADS and not self.closed:
+            born = now_ns()
+            made = start_threads(self.plan, self.plan.first_scheduler + self.created, min(missing, MAX_THREADS - self.created))
+            self.born += [born] * made
+            self.created += made
+            missing -= made
+            PyErr_CheckSignals()
 
     cdef Worker* worker(self, int thread):
         return &self.plan.run.workers[self.plan.first_scheduler + thread]

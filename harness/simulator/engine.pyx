@@ -2,16 +2,24 @@
 
 Nothing happens between two calls: `sample` lets virtual time pass, and levels, queues and ports change at once, between two events.
 One seed gives the same run on any machine, bit for bit: times are whole numbers, ties are broken by order, and no clock is read.
+
+Calls of several threads take turns, and a stop breaks off a sample that another thread waits for. A process that was forked meanwhile leaves
+the engine alone, since the fork may have come in the middle of a call.
 """
 
+import math
+import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_relaxed
 from libcpp.vector cimport vector
+from posix.unistd cimport getpid
 
 from harness.runtime.native cimport BUCKETS, WANTED_CALLED
 from harness.runtime.plan cimport Plan
@@ -41,7 +49,7 @@ from harness.simulator.native cimport (
     take_over_sizes,
 )
 
-from harness.engine import Balance, Sample
+from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
 from harness.simulator.levels import levels_of
@@ -56,7 +64,7 @@ LONGEST_PERIOD_S = 1e6
 MOST_AT_THE_END = 64_000_000
 """Events that the threads of a run that was cut short may take to end; not counted among the run's."""
 
-STRETCH = 1_000_000  # events between two looks whether the user wants to stop
+STRETCH = 1_000_000  # events between two looks whether the user, or another thread, wants to stop
 PS = 1e-12  # seconds of a picosecond
 
 FILLED_PERCENT = 50
@@ -81,6 +89,11 @@ KINDS |= dict.fromkeys(BALANCING, BALANCE)
 
 INWARD = BALANCING | {"control"}
 """Kinds whose tuples are not submitted to anybody."""
+
+cdef enum Hurry:
+    CALM
+    STOPPING  # somebody stops the run: samples end
+    CUTTING  # and does not want it drained, or not any more
 
 
 @cython.final
@@ -112,6 +125,10 @@ cdef class SimulatorEngine:
     cdef dict elastic, queue_named, before, replaced
     cdef tuple windows  # looks when the profiler's older window began, and its younger one; samples since then
     cdef bint started, profiles, bounded
+    cdef int process  # that started it; 0: none has
+    cdef object turn  # held by whoever lets time pass or changes something; a signal's handler may do so meanwhile
+    cdef Hurry hurry
+    cdef double drain_s  # the least that those who stop the run give it to drain [virtual s]
     cdef uint64_t handled, most_events, stretch, origin
     cdef readonly int requested
     cdef int created
@@ -152,8 +169,13 @@ cdef class SimulatorEngine:
         balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
         self.told, self.told_before = set(), set()
+        self.turn = threading.RLock()
+        self.drain_s = math.inf
 
     def __dealloc__(self):
+        if self.process not in (0, getpid()):
+            Py_INCREF(self.plan)
+            return
         del self.core
 
     @property
@@ -185,19 +207,24 @@ cdef class SimulatorEngine:
 
     def start(self):
         cdef uint32_t i
-        if self.started:
-            raise UserError("an engine runs once: start was called a second time")
-        self.started = True
-        if not self.bounded:
-            self._fill()
-        for i in range(self.plan.first_scheduler):
-            self.core.start(i)
-        if self.plan.pool_threads > 0:
-            self.set_threads(self.plan.pool_threads)
-        if self.profiles:
-            self.core.profile(<uint64_t> (PROFILE_S / PS))
-        self.before = self._read()
-        self.windows = self.before["looks"], self.before["looks"], 0
+        check_process("start", self.process)
+        with self.turn:
+            if self.started:
+                raise UserError("an engine runs once: start was called a second time")
+            if self.totals is not None:
+                raise UserError("an engine runs once: start was called after stop")
+            self.process = getpid()
+            self.started = True
+            if not self.bounded:
+                self._fill()
+            for i in range(self.plan.first_scheduler):
+                self.core.start(i)
+            if self.plan.pool_threads > 0:
+                self.set_threads(self.plan.pool_threads)
+            if self.profiles:
+                self.core.profile(<uint64_t> (PROFILE_S / PS))
+            self.before = self._read()
+            self.windows = self.before["looks"], self.before["looks"], 0
 
     cdef _fill(self):
         """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge wants them in order."""
@@ -216,6 +243,7 @@ cdef class SimulatorEngine:
             self.core.fill(levels, FILLED_PERCENT)
 
     def set_threads(self, level):
+        check_process("set_threads", self.process)
         if self.plan.pool_threads == 0:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
@@ -223,8 +251,11 @@ cdef class SimulatorEngine:
         most = min(MAX_THREADS, self.machine.cpus)
         if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= most:
             raise UserError(f"threads must be from 1 to {most} on machine {self.machine.name!r}, not {level!r}")
-        if self.core.over:
-            return
+        with self.turn:
+            if not self.core.over:
+                self._set_level(level)
+
+    cdef _set_level(self, level):
         self.requested = max(level, self.plan.minimum_threads)
         running = [thread for thread in range(self.created) if thread not in self.told]
         for thread in sorted(running, key=self._reluctance)[: max(0, len(running) - self.requested)]:
@@ -244,15 +275,19 @@ cdef class SimulatorEngine:
         return self.core.workers[self.plan.first_scheduler + thread].rest != 1
 
     def set_active_ports(self, operator, active):
+        check_process("set_active_ports", self.process)
         index = self.elastic.get(operator) if isinstance(operator, str) else None
         if index is None:
             raise UserError(f"set_active_ports: no elastic_load_balance operator is named {operator!r}")
         ports = self.core.operators[<uint32_t> index].routes.size()
         if not isinstance(active, int) or isinstance(active, bool) or not 1 <= active <= ports:
             raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
-        self.core.set_active(self.core.operators[<uint32_t> index], active)
+        with self.turn:
+            if not self.core.over:
+                self.core.set_active(self.core.operators[<uint32_t> index], active)
 
     def set_queued(self, ports, bint queued):
+        check_process("set_queued", self.process)
         if self.queue_named is None:
             self.queue_named = dict(zip(self.plan.input_ports, self.plan.queue_of_port, strict=True))
         chosen = []
@@ -263,6 +298,11 @@ cdef class SimulatorEngine:
             if queue is None or not self.core.ports[<uint32_t> queue].scheduled:
                 raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
             chosen.append(queue)
+        with self.turn:
+            if not self.core.over:
+                self._want(chosen, queued)
+
+    cdef _want(self, list chosen, bint queued):
         for queue in chosen:
             self.core.want(self.core.ports[<uint32_t> queue], not queued)
             # the plan sizes batches by what is called behind an operator
@@ -275,23 +315,32 @@ cdef class SimulatorEngine:
 
     def queued(self):
         """The scheduled ports whose queue is switched on, in the graph's order."""
-        return [
-            port
-            for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
-            if queue is not None
-            and self.core.ports[<uint32_t> queue].scheduled
-            and not self.core.ports[<uint32_t> queue].mode & WANTED_CALLED
-        ]
+        check_process("queued", self.process)
+        with self.turn:
+            return [
+                port
+                for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
+                if queue is not None
+                and self.core.ports[<uint32_t> queue].scheduled
+                and not self.core.ports[<uint32_t> queue].mode & WANTED_CALLED
+            ]
 
     def finished(self):
-        return bool(self.core.over)
+        check_process("finished", self.process)
+        with self.turn:
+            return bool(self.core.over)
 
     def sample(self, period_s):
+        check_process("sample", self.process)
         if not self.started:
             raise UserError("sample was called before start")
         if isinstance(period_s, bool) or not isinstance(period_s, (int, float)) or not 0 <= period_s <= LONGEST_PERIOD_S:
             raise UserError(f"period_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {period_s!r}")
-        self._pass(period_s)
+        with self.turn:
+            self._pass(period_s, CALM)
+            return self._sample()
+
+    cdef _sample(self):
         before, now = self.before, self._read()
         self.before = now
         elapsed = now["time_s"] - before["time_s"]
@@ -321,6 +370,7 @@ cdef class SimulatorEngine:
 
     def since_sample(self):
         """No virtual time passes between samples."""
+        check_process("since_sample", self.process)
         return 0.0, 0
 
     def sample_events(self, events):
@@ -330,11 +380,13 @@ cdef class SimulatorEngine:
         """
         if not isinstance(events, int) or isinstance(events, bool) or events < 1:
             raise UserError(f"events must be a whole number above 0, not {events!r}")
-        self.stretch = events
-        try:
-            return self.sample(LONGEST_PERIOD_S)
-        finally:
-            self.stretch = 0
+        check_process("sample_events", self.process)
+        with self.turn:
+            self.stretch = events
+            try:
+                return self.sample(LONGEST_PERIOD_S)
+            finally:
+                self.stretch = 0
 
     @property
     def phased(self):
@@ -343,35 +395,55 @@ cdef class SimulatorEngine:
 
     def begin_here(self):
         """What has passed was for the run to settle: samples tell the time since now."""
-        self.origin = self.core.system.now
-        self.before = self._read()
+        check_process("begin_here", self.process)
+        with self.turn:
+            self.origin = self.core.system.now
+            self.before = self._read()
 
     def stop(self, bint drain, timeout_s):
+        if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)) or not 0 <= timeout_s <= LONGEST_PERIOD_S:
+            raise UserError(f"timeout_s must be from 0 to {LONGEST_PERIOD_S:,.0f} seconds, not {timeout_s!r}")
         if self.totals is not None:
             return self.totals
-        if self.started and drain:
+        check_process("stop", self.process)
+        self.drain_s = min(self.drain_s, <double> timeout_s)
+        self.hurry = max(self.hurry, STOPPING if drain else CUTTING)
+        with self.turn:
+            if self.totals is None:
+                self._stop()
+        return self.totals
+
+    cdef _stop(self):
+        if self.started and self.hurry == STOPPING:
             self.core.finishing = True
             with suppress(RunFailed):  # the bound on events: what is left is cut, and `bound` says so
-                self._pass(timeout_s)
+                self._pass(self.drain_s, STOPPING)
         drained = self.started and self.core.open_operators == 0
         if self.started:
             self._end()  # also of a run that is over: the last operator may close before the threads behind it have let go of their batch
         stuck = self._stuck() if self.started and not drained else []
-        self.totals = account_of(self.plan, self.core[0], drained, stuck, self._read())
-        return self.totals
+        totals = account_of(self.plan, self.core[0], drained, stuck, self._read())
+        if self.totals is None:  # else a signal's handler has stopped it meanwhile
+            self.totals = totals
 
     # -- inside ---------------------------------------------------------------------------------------------------------------------------
 
-    cdef _pass(self, double period_s):
-        """Let virtual time pass. Raises RunFailed if the run takes more events than it may."""
-        cdef uint64_t until = self.core.system.now + <uint64_t> round(period_s / PS)
+    cdef _pass(self, double period_s, Hurry patience):
+        """Let virtual time pass, until somebody is in more of a hurry than `patience` allows for.
+
+        Raises RunFailed if the run takes more events than it may.
+        """
+        cdef uint64_t began_ps = self.core.system.now, until = began_ps + <uint64_t> round(period_s / PS)
         cdef uint64_t handled, events, wanted = self.stretch or self.most_events
         began = time.monotonic()
-        while wanted > 0:
+        while wanted > 0 and self.hurry <= patience:
+            if patience == STOPPING:  # somebody may have less time since
+                until = began_ps + <uint64_t> round(self.drain_s / PS)
             events = min(min(<uint64_t> STRETCH, wanted), self.most_events - min(self.handled, self.most_events))
             with nogil:
                 handled = self.core.run(until, events)
             self.handled += handled
+            PyErr_CheckSignals()  # no line of Python is executed here, before which the interpreter would look
             wanted -= min(handled, wanted)  # the last turn may have taken several
             if handled < events:
                 break

@@ -1,0 +1,201 @@
+"""An engine is used by several threads of its process: one stop with one answer, and clear answers meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.engine import Engine, Totals, open_engine
+from harness.errors import RunFailed
+from harness.models import Dedicated, Dynamic, Manual, Model
+from tests.runtime.shapes import pipeline
+from tests.runtime.test_stop import with_python
+
+pytestmark = pytest.mark.timeout(60)
+
+MANY = 600  # operators with a thread each: enough that somebody can act while they start
+
+
+def opened(machine: str, model: Model | None = None) -> Engine:
+    engine = open_engine(pipeline(6), model or Dynamic(2), machine)
+    engine.start()
+    return engine
+
+
+def together(calls: list[Callable[[], object]]) -> list[object]:
+    """What the calls return, each in a thread of its own, begun at once."""
+    barrier = threading.Barrier(len(calls))
+
+    def one(call: Callable[[], object]) -> object:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return [future.result() for future in [threads.submit(one, call) for call in calls]]
+
+
+@pytest.mark.parametrize("machine", ["local", "xeon"])
+@pytest.mark.parametrize("drains", [(True, True), (True, False), (False, False), (False, True, True, False)])
+def test_all_who_stop_an_engine_get_one_answer(machine: str, drains: tuple[bool, ...]) -> None:
+    for _ in range(4):
+        engine = opened(machine)
+        engine.sample(0.002)
+        timeout_s = 5.0 if machine == "local" else 1e-4
+        answers = together([partial(engine.stop, drain, timeout_s) for drain in drains])
+        assert all(answer is answers[0] for answer in answers)
+        assert isinstance(answers[0], Totals) and answers[0].correct and not answers[0].stuck
+        assert answers[0].sent == answers[0].received + answers[0].in_flight
+
+
+def test_who_has_less_time_ends_the_drain_of_who_has_more() -> None:
+    gate = threading.Event()
+    engine = open_engine(with_python(lambda sequence, value: gate.wait(50) and value, preserves=True), Manual())
+    engine.start()
+    engine.sample(0.05)
+    with ThreadPoolExecutor(1) as threads:
+        patient = threads.submit(engine.stop, True, 1e6)  # it would wait for eleven days
+        totals = engine.stop(False, 0.1)
+        assert patient.result() is totals
+    assert len(totals.stuck) == 1 and totals.stuck[0].endswith("in operator 'user'")
+    gate.set()
+
+
+def test_a_stop_of_a_simulated_run_breaks_off_a_sample_of_another_thread() -> None:
+    engine = opened("xeon")
+    with ThreadPoolExecutor(1) as threads:
+        endless = threads.submit(engine.sample, 1e6)  # virtual seconds: hours
+        totals = engine.stop(False, 0.0)
+        assert endless.result().elapsed_s < 1e6
+    assert totals.correct and not totals.drained
+
+
+@pytest.mark.parametrize("machine", ["local", "xeon"])
+def test_calls_beside_a_stop_return_and_those_after_it_change_nothing(machine: str) -> None:
+    for attempt in range(6):
+        engine = open_engine(pipeline(12), Dynamic(1), machine)
+        engine.start()
+        ports = engine.queued()
+        period_s = 0.05 if machine == "local" else 1e-4
+        answers = together(
+            [
+                lambda engine=engine, drain=attempt % 2 == 0: engine.stop(drain, 5.0 if machine == "local" else 1e-5),
+                lambda engine=engine, period_s=period_s: [engine.sample(period_s) for _ in range(5)],
+                lambda engine=engine: [engine.set_threads(1 + level % 8) for level in range(40)],
+                lambda engine=engine, ports=ports: [engine.set_queued(ports, number % 2 == 0) for number in range(20)],
+            ]
+        )
+        assert answers[0].correct and not answers[0].stuck
+        engine.set_threads(8)
+        engine.sample(1e6)  # returns at once, what the end has brought
+        assert engine.sample(1e6).source_tuples == 0 and engine.finished()
+        assert engine.stop(True, 5.0) is answers[0]
+
+
+def test_no_thread_is_made_once_a_stop_has_counted_them() -> None:
+    for _ in range(10):
+        engine = opened("local", Dynamic(1))
+        together([lambda engine=engine: engine.stop(False, 5.0), *[lambda engine=engine: engine.set_threads(64)] * 2])
+        assert no_thread_is_left()
+
+
+@pytest.mark.parametrize("model", [Dedicated(), Dynamic(MANY)], ids=lambda model: model.name)
+def test_a_start_is_broken_off_by_a_stop_of_another_thread_and_leaves_no_thread(model: Model) -> None:
+    engine = open_engine(pipeline(MANY), model)
+    before = psutil.Process().num_threads()
+
+    def stop() -> Totals:
+        while psutil.Process().num_threads() < before + 20:  # it runs while threads are made: start() leaves it the interpreter
+            pass
+        return engine.stop(True, 20.0)
+
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(stop)
+        with pytest.raises(RunFailed, match="start was broken off: the engine was stopped meanwhile"):
+            engine.start()
+        totals = answer.result()
+    assert (totals.sent, totals.received, totals.drained, totals.stuck) == (0, 0, False, [])
+    assert no_thread_is_left()
+    assert engine.stop(True, 1.0) is totals
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.fixture
+def alarm():
+    """Raises Interrupted in the main thread a moment after it is called."""
+
+    def handler(number: int, frame: object) -> None:
+        raise Interrupted
+
+    usual = signal.signal(signal.SIGALRM, handler)
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.001)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, usual)
+
+
+@pytest.mark.parametrize("model", [Dedicated(), Dynamic(MANY)], ids=lambda model: model.name)
+def test_a_start_is_broken_off_by_a_signal_and_leaves_no_thread(alarm: Callable[[], None], model: Model) -> None:
+    engine = open_engine(pipeline(MANY), model)
+    with pytest.raises(Interrupted):
+        alarm()
+        engine.start()
+    assert no_thread_is_left()
+    totals = engine.stop(True, 1.0)
+    assert (totals.sent, totals.stuck) == (0, [])
+
+
+def test_a_signals_handler_may_stop_the_engine_that_its_thread_starts_or_stops() -> None:
+    answers: list[Totals] = []
+    engine = open_engine(pipeline(MANY), Dedicated())
+    usual = signal.signal(signal.SIGALRM, lambda number, frame: answers.append(engine.stop(False, 20.0)))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        with pytest.raises(RunFailed, match="start was broken off"):
+            engine.start()
+        assert engine.stop(True, 1.0) is answers[0]
+    finally:
+        signal.signal(signal.SIGALRM, usual)
+
+
+def test_a_simulated_sample_is_broken_off_by_a_signal(alarm: Callable[[], None]) -> None:
+    engine = opened("xeon")
+    with pytest.raises(Interrupted):
+        alarm()
+        engine.sample(1e6)
+    assert engine.stop(False, 0.0).correct
+
+
+def test_sources_start_when_all_other_threads_are_there() -> None:
+    engine = open_engine(pipeline(40), Dedicated())
+    engine.start()
+    names = threads_of_engines()
+    assert names[-1].startswith("source") and len(names) == 42
+    engine.stop(True, 5.0)
+
+
+def threads_of_engines() -> list[str]:
+    """The system's names of those of this process, in the order in which they were made."""
+    names = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):
+            names.append((task / "comm").read_text(encoding="utf-8").strip())
+    return [name for name in names if name.startswith(("source", "port thread", "scheduler"))]
+
+
+def no_thread_is_left() -> bool:
+    """The system may list a thread for a moment after it was joined."""
+    limit = time.monotonic() + 10.0
+    while threads_of_engines() and time.monotonic() < limit:
+        time.sleep(0.01)
+    return not threads_of_engines()
