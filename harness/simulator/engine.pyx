@@ -3,8 +3,8 @@
 Nothing happens between two calls: `sample` lets virtual time pass, and levels, queues and ports change at once, between two events.
 One seed gives the same run on any machine, bit for bit: times are whole numbers, ties are broken by order, and no clock is read.
 
-Calls of several threads take turns, and a stop breaks off a sample that another thread waits for. A process that was forked meanwhile leaves
-the engine alone, since the fork may have come in the middle of a call.
+Calls of several threads take turns, and a stop breaks off a sample that another thread waits for. A process that was forked meanwhile
+leaves the engine alone, since the fork may have come in the middle of a call.
 """
 
 import math
