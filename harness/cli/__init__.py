@@ -3,7 +3,7 @@
 One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches),
 `add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a measuring process must
 start fast and must not load what it does not use. A command with words of its own (`gate history`) names their modules in
-`WORDS`.
+`WORDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None if there is no `--`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, told in one line;
 130 interrupted. `gate` has more, and 1 means one thing only there.
@@ -88,7 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
-    args = parser.parse_args(rest)
+    command = None
+    if getattr(module, "TAKES_COMMAND", False) and "--" in rest:
+        rest, command = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
+    args = parser.parse_args(rest, argparse.Namespace(command=command))
     try:
         return module.run(args)
     except UserError as error:

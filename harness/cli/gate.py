@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import shlex
 import signal
 import traceback
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from harness.gate.errors import Interrupted, NoBase
 from harness.gate.verdict import ALPHA, FACTOR, Comparison, Exit, exit_code
 
 if TYPE_CHECKING:
+    from harness.gate.suite import Suite
     from harness.gate.tree import Role
 
 SUMMARY = "slower, fine, or cannot tell: compare two versions of a program, for CI"
@@ -56,6 +58,9 @@ examples:
   millrace gate --base main --suite my/suite.yaml --pairs 40
       cells of your own, 40 pairs of each, looked at once; docs/gate.md shows how to write a suite
 
+  millrace gate --base main --build make --time-budget 900 -- ./program --size 100
+      no suite: how long the command takes, from its start to its end, in both trees
+
   millrace gate --base old1.json --base old2.json --head new1.json --head new2.json
       files of pytest-benchmark; to decide anything at alpha 0.01 it takes 14 files a side, and more with several benchmarks
 
@@ -65,6 +70,7 @@ examples:
   millrace gate selftest        how often the gate is wrong on this machine
   millrace gate history show    verdicts over time, and when they changed"""
 
+TAKES_COMMAND = True
 WORDS = {"selftest": "harness.cli.gate_selftest", "history": "harness.cli.gate_history"}
 
 DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
@@ -77,7 +83,14 @@ POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # what ends a job of a CI, or of a terminal that is closed
 INTERRUPTED = 130
 FAILED = 70  # EX_SOFTWARE of sysexits.h: not 1, which says "regressed"
-OF_MEASURING = {"suite": "--suite", "pairs": "--pairs", "time_budget": "--time-budget", "seed": "--seed"}
+OF_MEASURING = {
+    "suite": "--suite",
+    "build": "--build",
+    "pairs": "--pairs",
+    "time_budget": "--time-budget",
+    "seed": "--seed",
+    "command": "-- COMMAND",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,6 +110,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is in question (default: the current directory); files if --base is files, and may be repeated then",
     )
     sides.add_argument("--suite", metavar="FILE", help="what to measure (default: the project's config/gate/default.yaml)")
+    sides.add_argument(
+        "--build",
+        action="append",
+        metavar="COMMAND",
+        help="before -- COMMAND, which is then timed in place of a suite: how to build a tree; may be repeated (default: not)",
+    )
     sides.add_argument(
         "--allow-other-host", action="store_true", help="compare files of different hosts; a note says how they differ"
     )
@@ -268,16 +287,39 @@ def _compare_files(args: argparse.Namespace) -> Comparison:
     return compare_files(args.base, args.head, **terms, allow_other_host=args.allow_other_host)
 
 
+def _suite(args: argparse.Namespace) -> Suite:
+    from harness.gate.suite import load_suite, suite_of_command
+
+    if args.command is None:
+        if args.build:
+            raise UserError("--build is for -- COMMAND: a suite says itself how to build (key build)")
+        return load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
+    if args.suite:
+        raise UserError("--suite and -- COMMAND do not go together: a suite can time a command (key time)")
+    if not args.command or not args.command[0]:
+        raise UserError("-- must be followed by a command")
+    return suite_of_command(args.command, [_split(text) for text in args.build or ()])
+
+
+def _split(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:  # a quotation that does not end
+        raise UserError(f"--build must be words as a shell would read them ({error}), not {shown(text)}") from error
+    if not words:
+        raise UserError("--build must not be empty")
+    return words
+
+
 def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     """Build both sides and measure them; `options` gets what was chosen."""
     from harness.cli.gate_progress import GateProgress
     from harness.gate.compare import compare
     from harness.gate.sequential import declare
-    from harness.gate.suite import load_suite
     from harness.gate.tree import check, prepare
     from harness.measurement.lock import measuring_lock
 
-    suite = load_suite(Path(args.suite) if args.suite else DEFAULT_SUITE)
+    suite = _suite(args)
     count = None if args.pairs == "auto" else args.pairs
     budget_s = args.time_budget or (suite.time_budget_s if count is None else math.inf)
     seed = random.SystemRandom().randrange(2**32) if args.seed is None else args.seed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-RECORD, BENCHMARKS = "record", "pytest-benchmark"
+RECORD, BENCHMARKS, WALL = "record", "pytest-benchmark", "wall time"
 OUTCOMES = ".xml"
 """What is put behind the name of the answer of a pytest program for the file in which pytest tells how its tests ended."""
 
@@ -40,7 +40,7 @@ class Program:
     name: str
     argv: tuple[str, ...]
     cells: tuple[Cell, ...]
-    answers: str = RECORD  # or BENCHMARKS: pytest-benchmark's JSON
+    answers: str = RECORD  # or BENCHMARKS: pytest-benchmark's JSON; or WALL: how long it took is the answer [s]
     stdin: str = ""
     timeout_s: float = 120.0
 

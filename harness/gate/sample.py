@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.cgroup import quota_cpus
 from harness.cpu import allowed_cpu_numbers
-from harness.gate.cell import BENCHMARKS, OUTCOMES, Cell, Program, positive
+from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Program, positive
 from harness.gate.environment import clean_environment
 from harness.gate.pytest_outcomes import troubles
 from harness.gate.results.pytest_format import host_of
@@ -75,13 +75,16 @@ def take(tree: Tree, program: Program, environment: Mapping[str, str] | None = N
         try:
             stdin = _filled(program.stdin, {PAIR: str(pair)})
             ended = run_session(argv, tree.directory, clean_environment(environment), program.timeout_s, stdin)
-            document = _document(program, ended, answer)
+            _require_ended(program, ended, answer)
+            document = _document(program, ended, answer) if program.answers != WALL else {}
         except OSError as error:
             found: dict[str, Any] = {"error": f"{argv[0]} could not be started: {error.strerror}"}
         except NoAnswer as error:
             found = {"error": _one_line(str(error)), "timed_out": error.timed_out}
         else:
-            if program.answers == BENCHMARKS:
+            if program.answers == WALL:
+                found = {"values": {cell.name: ended.seconds for cell in program.cells}}
+            elif program.answers == BENCHMARKS:
                 keys = {cell.key for cell in program.cells}
                 found = of_benchmarks(document, program.cells, troubles(answer.with_name(answer.name + OUTCOMES), keys))
             else:
@@ -160,10 +163,9 @@ def of_benchmarks(
     return {"values": values, "missing": missing | absent, "host": host}
 
 
-def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
-    """The JSON object that a process answered. Raises NoAnswer."""
-    last = _last_line(ended.words) or ("" if program.answers != BENCHMARKS else _last_line(ended.output))
-    because = f" ({last})" if last else ""
+def _require_ended(program: Program, ended: Ended, answer: Path) -> None:
+    """Raises NoAnswer for a process that did not come to a good end."""
+    because = _because(program, ended)
     if ended.timed_out:
         raise TimedOut(f"killed after {program.timeout_s:g} s without an answer{because}")
     if ended.code < 0:
@@ -171,6 +173,11 @@ def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
     some_failed = program.answers == BENCHMARKS and ended.code == TESTS_FAILED and answer.exists()
     if ended.code > 0 and not some_failed:
         raise NoAnswer(f"exit code {ended.code}{because}")
+
+
+def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
+    """The JSON object that a process answered. Raises NoAnswer."""
+    because = _because(program, ended)
     if any(ANSWER in word for word in program.argv):
         try:
             text = answer.read_text(encoding="utf-8", errors="replace")
@@ -185,6 +192,12 @@ def _document(program: Program, ended: Ended, answer: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise NoAnswer(f"no JSON object but {text[:60]!r}{because}")
     return document
+
+
+def _because(program: Program, ended: Ended) -> str:
+    """The last line of what a process said, as pytest does on stdout."""
+    last = _last_line(ended.words) or ("" if program.answers == RECORD else _last_line(ended.output))
+    return f" ({last})" if last else ""
 
 
 def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, str]]:

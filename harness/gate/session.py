@@ -29,6 +29,7 @@ class Ended:
     timed_out: bool
     output: bytes
     words: bytes  # what it wrote to stderr; nothing if that went to a file
+    seconds: float  # from before it was started until it had ended; what it left behind does not count
 
 
 def run_session(
@@ -60,6 +61,7 @@ def run_session(
 
         with ExitStack() as ending:
             with _interrupted_later():
+                begin_s = time.monotonic()
                 process = subprocess.Popen(
                     list(argv),
                     cwd=directory,
@@ -76,7 +78,9 @@ def run_session(
                 ending.callback(end)
                 timer.start()
             process.wait()
-        return Ended(process.returncode, timed_out.is_set() and process.returncode < 0, _tail(output), _tail(words))
+            seconds = time.monotonic() - begin_s
+        killed = timed_out.is_set() and process.returncode < 0
+        return Ended(process.returncode, killed, _tail(output), _tail(words), seconds)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""Suites: what is compared, from YAML (config/gate/*.yaml, schema gate-suite). A program is one of three kinds:
+"""Suites: what is compared, from YAML (config/gate/*.yaml, schema gate-suite). A program is one of four kinds:
 
 run       a topology under a model; the process is the tree's own measuring process
 command   any program that prints one JSON object as the last line of its output
+time      any program; how long it takes is the answer
 pytest    benchmarks of pytest-benchmark, all of them named, so that none can be missing in silence
 """
 
@@ -15,13 +16,15 @@ from typing import Any
 
 from harness.checked_yaml import Place, dotted, read_checked, wrong
 from harness.errors import UserError
-from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, Cell, Metric, Program
+from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Metric, Program
 from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, spec_of
 from harness.gate.verdict import ALPHA, FACTOR
 
 TIME_BUDGET_S = 540.0
 BUILD, PYTHON = (("make", "build"),), ".venv/bin/python"
 TIMEOUT_S = 120.0  # generous: a hung process should not cost the whole time budget
+TIMED_TIMEOUT_S = 3600.0  # of a command that nobody has written a suite for: it may be a whole build
+LONGEST_NAME = 200  # characters, as the schema has it
 
 MEASURE = ("{python}", "-m", "harness.measurement.child")
 PYTEST = (
@@ -29,6 +32,9 @@ PYTEST = (
     *("--maxfail=0", "-q", "-p", "no:cacheprovider"),
 )
 """All tests are run, whatever the tree's settings say of the first that fails."""
+
+WALL_S = "wall_s"
+"""The metric of a program that is timed: from before its process starts until it has ended, in seconds."""
 
 UNITS = {"_per_s": "/s", "_s": "s", "_ms": "ms", "_us": "µs", "_ns": "ns", "_bytes": "bytes"}
 """What a metric is measured in, by what its name ends in."""
@@ -89,10 +95,18 @@ def load_suite(path: Path) -> Suite:
     )
 
 
+def suite_of_command(words: Sequence[str], build: Sequence[Sequence[str]]) -> Suite:
+    """A suite of one program, which is timed; `build` as in a suite."""
+    name = shlex.join(words)
+    name = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    program = Program(name, tuple(words), (Cell(name, Metric(WALL_S, "s")),), WALL, timeout_s=TIMED_TIMEOUT_S)
+    return Suite("command", (program,), name, tuple(tuple(command) for command in build))
+
+
 def _program(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float) -> Program:
-    kinds = [kind for kind in ("run", "command", "pytest") if kind in entry]
+    kinds = [kind for kind in ("run", "command", "time", "pytest") if kind in entry]
     if len(kinds) != 1:
-        raise wrong(path, where, "must have one of run, command and pytest", kinds)
+        raise wrong(path, where, "must have one of run, command, time and pytest", kinds)
     if ("benchmarks" in entry) != (kinds == ["pytest"]):
         raise UserError(f"{path}: {dotted((*where, 'benchmarks'))}: must be given for pytest, and for nothing else")
     if kinds == ["run"]:
@@ -101,6 +115,13 @@ def _program(path: Path, where: Place, entry: Mapping[str, Any], warmup: float |
     name, timeout_s = entry.get("name", shlex.join(words)), float(entry.get("timeout_s", TIMEOUT_S))
     if kinds == ["command"]:
         return Program(name, words, _cells(entry, name, "ns_per_hop"), timeout_s=timeout_s)
+    if kinds == ["time"]:
+        for place, metric in enumerate(entry.get("metrics", ())):
+            if metric["name"] != WALL_S:
+                raise wrong(
+                    path, (*where, "metrics", place, "name"), f"must be {WALL_S} of a program that is timed", metric["name"]
+                )
+        return Program(name, words, _cells(entry, name, WALL_S), WALL, timeout_s=timeout_s)
     cells = tuple(cell for each in entry["benchmarks"] for cell in _cells(entry, each, "median", key=each))
     return Program(name, PYTEST + words, cells, BENCHMARKS, timeout_s=timeout_s)
 

@@ -40,6 +40,10 @@ class Stand:
         self.loaded.append(str(path))
         return self.suite
 
+    def suite_of_command(self, words, build):
+        self.loaded.append((list(words), build))
+        return self.suite
+
     def check(self, text, repository, role):
         if role in self.unknown:
             raise self.unknown[role]
@@ -72,7 +76,11 @@ class Stand:
 def gate_stand(monkeypatch, tmp_path):
     """Everything behind the command line; the current directory is empty."""
     made = Stand()
-    for place, names in {"suite": ["load_suite"], "tree": ["check", "prepare"], "compare": ["compare"]}.items():
+    for place, names in {
+        "suite": ["load_suite", "suite_of_command"],
+        "tree": ["check", "prepare"],
+        "compare": ["compare"],
+    }.items():
         module = ModuleType(place)
         for name in names:
             setattr(module, name, getattr(made, name))

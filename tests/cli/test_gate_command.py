@@ -81,6 +81,72 @@ def test_the_suites_terms_hold_unless_others_are_given(gate_stand, capsys):
     assert (gate_stand.asked["factor"], gate_stand.asked["alpha"], gate_stand.asked["time_budget_s"]) == (1.3, 0.02, 7.0)
 
 
+def test_a_command_stands_in_place_of_a_suite(gate_stand, capsys):
+    words = ["gate", "--base", "main", "--build", "make -s 'a b'", "--build", "make c"]
+    assert main([*words, "--", "./a", "--base", "x", "--"]) == 0
+    assert gate_stand.loaded == [(["./a", "--base", "x", "--"], [["make", "-s", "a b"], ["make", "c"]])]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--"], "-- must be followed by a command"),
+        (["--", ""], "-- must be followed by a command"),
+        (["--suite", "a.yaml", "--", "ls"], "--suite and -- COMMAND do not go together"),
+        (["--build", "make"], "--build is for -- COMMAND"),
+        (["--build", "make '", "--", "ls"], "--build must be words as a shell would read them"),
+        (["--build", " ", "--", "ls"], "--build must not be empty"),
+    ],
+)
+def test_a_command_that_is_asked_for_wrongly_is_told(gate_stand, error_line, words, told):
+    assert main(["gate", "--base", "main", *words]) == 2
+    assert told in error_line()
+    assert gate_stand.prepared == []
+
+
+def test_files_are_not_compared_by_a_command(gate_stand, error_line):
+    Path("a.json").touch()
+    assert main(["gate", "--base", "a.json", "--head", "a.json", "--", "ls"]) == 2
+    assert "-- COMMAND is for measuring" in error_line()
+
+
+@pytest.mark.heavy
+def test_a_whole_command_is_timed_in_both_trees(tmp_path):
+    """Head sleeps longer by a half."""
+    for side, seconds in (("base", 0.06), ("head", 0.09)):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "made").write_text(f"sleep {seconds}; sleep 100 &")
+    words = [
+        "--base",
+        "base",
+        "--head",
+        "head",
+        "--factor",
+        "1.1",
+        "--json",
+        "v.json",
+        "--build",
+        "cp made built",
+        "--seed",
+        "1",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "gate", *words, "--", "sh", "-c", ". ./built"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = json.loads((tmp_path / "v.json").read_text())["gate"]
+    (cell,) = found["cells"]
+    assert (found["suite"], cell["name"]) == ("command", "sh -c '. ./built'")
+    assert (cell["metric"]["name"], cell["metric"]["unit"], cell["metric"]["lower_is_better"]) == ("wall_s", "s", True)
+    assert 0.06 < min(cell["base"]) < 0.09 < min(cell["head"])
+
+
 def test_pairs_that_are_counted_have_no_time_limit_unless_one_is_given(gate_stand, capsys):
     main(["gate", "--base", "main", "--pairs", "40"])
     assert gate_stand.asked["pairs"] == 40 and gate_stand.asked["time_budget_s"] == math.inf

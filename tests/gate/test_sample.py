@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.gate import session
-from harness.gate.cell import BENCHMARKS, Cell, Metric, Program
+from harness.gate.cell import BENCHMARKS, WALL, Cell, Metric, Program
 from harness.gate.sample import Sample, of_benchmarks, of_record, take
 from harness.gate.tree import Tree
 from harness.gate.verdict import Side
@@ -75,6 +75,13 @@ def test_environment_is_clean_and_the_same_for_both_sides(tree: Tree, monkeypatc
     (tree.directory / "program.py").write_text(code, encoding="utf-8")
     sample = take(tree, Program("program", ("{python}", "program.py"), (CELL,)), {"MORE": "x"})
     assert sample.error is None
+
+
+def test_program_that_is_timed_answers_with_its_wall_time(tree: Tree) -> None:
+    cell = Cell("one", Metric("wall_s", "s"))
+    sample = run(tree, "import time; time.sleep(0.2); print('hello')", cells=(cell,), answers=WALL)
+    assert 0.2 < sample.values["one"] < sample.seconds
+    assert run(tree, "print('no luck'); raise SystemExit(3)", cells=(cell,), answers=WALL).error == "exit code 3 (no luck)"
 
 
 @pytest.mark.parametrize(
