@@ -1,30 +1,46 @@
-"""A process that ends when the one that started it is gone.
+"""A process that ends when the one that started it is gone, whatever has ended that.
 
-Without this, what is killed with -9 would leave its processes running, beside whatever is measured next.
+Without this, what is killed with -9 would leave its processes running, beside whatever is measured next. The system kills them
+(PR_SET_PDEATHSIG, prctl(2)): that takes no interpreter, and no turn on a CPU for which thousands of threads wait. It does so
+when the *thread* ends that started the process, so start one from a thread that waits for it. What a process starts itself has
+to ask for the same anew.
+
+This file is a program, too: it makes another one end likewise (`ending_with_us`).
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
-import threading
-import time
+from collections.abc import Sequence
 
-PERIOD_S = (
-    0.5  # between two looks; rare enough not to disturb a measurement, and a new workflow takes longer than that to start
-)
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+CANNOT_EXECUTE = 126  # exit code of shells for a command that is there and cannot be executed
 
 
 def end_with(parent: int, told: str = "") -> None:
-    """Return at once; from then on this process ends when its parent is not the process `parent` any more, with what is `told`
-    on stderr.
+    """From now on this process is killed when the thread of process `parent` that started it ends. If that has ended already,
+    this one ends here, with exit code 1 and what is `told` on stderr.
     """
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PERIOD_S)
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if os.getppid() != parent:  # it has ended before the call
         if told:
             print(told, file=sys.stderr, flush=True)
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+
+def ending_with_us(argv: Sequence[str]) -> list[str]:
+    """The words of a command that is executed as it is, by its process itself, but ends with the thread that starts it."""
+    return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *argv]
+
+
+if __name__ == "__main__":
+    end_with(int(sys.argv[1]))
+    try:
+        os.execvp(sys.argv[2], sys.argv[2:])
+    except OSError as error:
+        print(f"{sys.argv[2]}: {error.strerror}", file=sys.stderr)
+        sys.exit(CANNOT_EXECUTE)

@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from harness.errors import UserError
+from harness.parent import end_with
 
 
 def main(words: Sequence[str]) -> int:
-    """Do the run that stdin asks for; returns the exit code."""
+    """Do the run that stdin asks for; returns the exit code. With the words `--parent PID FD` it ends with process PID, and
+    tells its phases on FD.
+    """
+    phases = -1
+    if words[:1] == ["--parent"]:
+        end_with(int(words[1]))
+        phases = int(words[2])
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what an operator prints must not mix with the record
     # A law's matrices are small, and a numerical library's threads spin on the CPUs of those that are measured. Snakemake
     # exports as many as the job has CPUs; the library reads it when it is loaded, later than here.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    announce = _attach(int(words[1])) if words[:1] == ["--parent"] else lambda phase: None
     from harness.measurement.run import RunSpec, measure
 
     try:
-        record = measure(RunSpec.from_json(sys.stdin.read()), announce)
+        record = measure(RunSpec.from_json(sys.stdin.read()), lambda phase: _tell(phases, phase))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
@@ -34,17 +40,9 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def _attach(parent: int) -> Callable[[str], None]:
-    """End this process when the parent's end of the socket closes; returns how to tell it the phase."""
-    import _thread
-
-    def outlive_nobody() -> None:
-        while os.read(parent, 64):
-            pass
-        os._exit(1)
-
-    _thread.start_new_thread(outlive_nobody, ())
-    return lambda phase: os.write(parent, f"{phase}\n".encode()) and None
+def _tell(phases: int, phase: str) -> None:
+    if phases >= 0:
+        os.write(phases, f"{phase}\n".encode())
 
 
 if __name__ == "__main__":

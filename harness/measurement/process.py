@@ -1,8 +1,8 @@
 """A run in a fresh process, so that no run inherits another's heap, threads or caches.
 
-The child is `python -m harness.measurement.child --parent FD`: spec as JSON on stdin, record as one line of JSON on stdout.
-FD is its end of a socket: the child writes its phases there, and ends at once when our end closes, so that it never outlives
-us. It is in a session of its own: Ctrl-C reaches us alone, and we kill it.
+The child is `python -m harness.measurement.child --parent PID FD`: spec as JSON on stdin, record as one line of JSON on stdout.
+PID is our process: the child ends with it (`harness.parent`). FD is its end of a pipe: it writes its phases there. It is in a
+session of its own: Ctrl-C reaches us alone, and we kill it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from harness.measurement.spec import RunSpec
 
@@ -34,7 +34,6 @@ def run_in_fresh_process(
     *failed* record whose `error` says so in its first line; the child's last words follow. What a good child wrote to stderr is
     passed on. `announce` is told the phases of the run, from another thread.
     """
-    import socket
     import subprocess
     import threading
 
@@ -42,22 +41,23 @@ def run_in_fresh_process(
 
     limit_s = spec.timeout_s if timeout_s is None else timeout_s
     timed_out = False
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            try:
-                child = subprocess.Popen(
-                    [*command, "--parent", str(theirs.fileno())],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    pass_fds=(theirs.fileno(),),
-                    env=_environment(),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                return failed_record(spec, f"the measuring process could not be started: {error.strerror}")
-        listener = threading.Thread(target=_listen, args=(ours, announce), daemon=True)
+    ours, theirs = os.pipe()
+    with os.fdopen(ours, encoding="utf-8", errors="replace") as phases:
+        try:
+            child = subprocess.Popen(
+                [*command, "--parent", str(os.getpid()), str(theirs)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(theirs,),
+                env=_environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            return failed_record(spec, f"the measuring process could not be started: {error.strerror}")
+        finally:
+            os.close(theirs)
+        listener = threading.Thread(target=_listen, args=(phases, announce), daemon=True)
         with child:
             try:
                 listener.start()
@@ -116,12 +116,11 @@ def _environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": root + (os.pathsep + inherited if inherited else "")}
 
 
-def _listen(socket: Any, announce: Callable[[str], None] | None) -> None:
+def _listen(phases: TextIO, announce: Callable[[str], None] | None) -> None:
     """Pass on the child's phases, one a line, until it ends."""
-    with socket.makefile(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if announce is not None:
-                announce(line.strip())
+    for line in phases:
+        if announce is not None:
+            announce(line.strip())
 
 
 def _parse(output: bytes) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ THREADS = "OPENBLAS_NUM_THREADS"
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait.
 
-    They end with this process, whatever ends it.
+    They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here.
     """
     before = os.environ.get(THREADS)
     os.environ[THREADS] = "1"

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.heavy
 
 
 def child(code: str) -> list[str]:
-    """A command that plays the measuring process; `parent` is the descriptor of its end of the socket."""
-    return [sys.executable, "-c", "import os, sys, time, signal, json\nparent = int(sys.argv[2])\n" + textwrap.dedent(code)]
+    """A command that plays the measuring process; `phases` is the descriptor of its end of the pipe."""
+    return [sys.executable, "-c", "import os, sys, time, signal, json\nphases = int(sys.argv[3])\n" + textwrap.dedent(code)]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_time_allowed_is_generous_and_bounded_runs_have_no_end():
 def test_phases_are_announced_and_the_spec_arrives_whole():
     phases: list[str] = []
     code = """
-        os.write(parent, b"warming up\\nmeasuring\\n")
+        os.write(phases, b"warming up\\nmeasuring\\n")
         print("got", sys.stdin.read(), file=sys.stderr)
         sys.exit(3)
     """
@@ -103,29 +103,46 @@ code = '''
 import os, sys, time
 print(os.getpid(), file=open({pid_file!r} + "~", "w"), flush=True)
 os.rename({pid_file!r} + "~", {pid_file!r})
-from harness.measurement.child import _attach
-_attach(int(sys.argv[2]))
-time.sleep(100)
+from harness.measurement.child import main
+main(sys.argv[1:])
 '''
-run_in_fresh_process(RunSpec("pipeline", {{}}, "manual"), command=[sys.executable, "-c", code])
+run_in_fresh_process(RunSpec("pipeline", {parameters}, {model!r}, tuples=10**12), command=[sys.executable, "-c", code])
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.usefixtures("signals_heeded")
 def test_no_measuring_process_outlives_the_one_that_started_it(tmp_path, how):
-    pid_file = tmp_path / "pid"
-    code = PARENT.format(root=str(ROOT), pid_file=str(pid_file))
-    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, cwd=ROOT)
+    parent, measuring = started(tmp_path, {"operators": 3}, "manual")
     try:
-        assert wait_for(pid_file.exists), "the child has started"
-        measuring = int(pid_file.read_text())
         parent.send_signal(how)
         parent.wait(20)
         assert wait_for(lambda: not is_alive(measuring))
     finally:
         parent.kill()
         parent.wait()
+
+
+def test_it_ends_with_the_one_that_started_it_while_it_still_makes_thousands_of_threads(tmp_path):
+    parent, measuring = started(tmp_path, {"operators": 3000}, "dedicated")
+    try:
+        assert wait_for(lambda: len(list(Path(f"/proc/{measuring}/task").iterdir())) > 300)
+        os.kill(measuring, signal.SIGSTOP)  # as on a CPU for which thousands wait: it gets no turn in which it could end itself
+        parent.kill()
+        parent.wait(20)
+        assert wait_for(lambda: not is_alive(measuring), 60.0)
+    finally:
+        parent.kill()
+        parent.wait()
+
+
+def started(tmp_path, parameters, model):
+    """A process that has one run measured, for ever, and the number of the measuring process."""
+    pid_file = tmp_path / "pid"
+    code = PARENT.format(root=str(ROOT), pid_file=str(pid_file), parameters=parameters, model=model)
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL, cwd=ROOT)
+    assert wait_for(pid_file.exists), "the child has started"
+    return parent, int(pid_file.read_text())
 
 
 def wait_for(condition, limit_s: float = 20.0) -> bool:

@@ -1,12 +1,12 @@
 """A disturbing load: a process that keeps one CPU busy for 5 s, rests for 5 s, and so on: `python -m harness.gate.selftest.busy
-SECONDS`.
+SECONDS PID`.
 
-It ends after SECONDS, or as soon as its stdin closes: it cannot outlive who started it.
+It ends after SECONDS, or with process PID, which has started it.
 """
 
 from __future__ import annotations
 
-import select
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import RunFailed
+from harness.parent import end_with
 
 ON_S = OFF_S = 5.0
 LOOK_S = 0.02  # between two looks whether to end
@@ -28,7 +29,7 @@ def one_cpu_half_of_the_time(lifetime_s: float = LIFETIME_S) -> Iterator[subproc
     """Such a process, as long as the context is open. Raises RunFailed if it cannot be started."""
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", MODULE, f"{lifetime_s:g}"], stdin=subprocess.PIPE, cwd=PROJECT, start_new_session=True
+            [sys.executable, "-m", MODULE, f"{lifetime_s:g}", str(os.getpid())], cwd=PROJECT, start_new_session=True
         )
     except OSError as error:
         raise RunFailed(f"the disturbing process could not be started: {error.strerror}") from error
@@ -36,25 +37,17 @@ def one_cpu_half_of_the_time(lifetime_s: float = LIFETIME_S) -> Iterator[subproc
         yield process
     finally:
         process.kill()
-        process.stdin.close()
         process.wait()
 
 
 def alternate(lifetime_s: float) -> None:
-    """Busy, then not, until the time is over or stdin is closed."""
+    """Busy, then not, until the time is over."""
     began_s = time.monotonic()
     while (passed_s := time.monotonic() - began_s) < lifetime_s:
-        works = passed_s % (ON_S + OFF_S) < ON_S
-        if _closed(0.0 if works else LOOK_S):
-            return
-        until_s = time.monotonic() + (LOOK_S if works else 0.0)
-        while time.monotonic() < until_s:
-            pass
-
-
-def _closed(wait_s: float) -> bool:
-    return bool(select.select([sys.stdin], [], [], wait_s)[0])
+        if passed_s % (ON_S + OFF_S) >= ON_S:
+            time.sleep(LOOK_S)
 
 
 if __name__ == "__main__":
+    end_with(int(sys.argv[2]))
     alternate(float(sys.argv[1]))

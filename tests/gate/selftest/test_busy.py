@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -25,14 +27,24 @@ def test_it_takes_cpu_time_and_ends_with_the_context() -> None:
     assert process.poll() is not None
 
 
-def test_it_ends_when_who_started_it_is_gone() -> None:
-    """Which closes its stdin."""
-    with busy.one_cpu_half_of_the_time() as process:
-        process.stdin.close()
-        assert process.wait(timeout=30) == 0
+STARTER = """
+from harness.gate.selftest import busy
+with busy.one_cpu_half_of_the_time() as process:
+    print(process.pid, flush=True)
+    process.wait()
+"""
+
+
+def test_it_ends_when_who_started_it_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, cwd=busy.PROJECT) as starter:
+        process = psutil.Process(int(starter.stdout.readline()))
+        starter.kill()
+        assert starter.communicate(timeout=30) == (b"", None)  # returns when the process has closed its end of the pipe
+    with suppress(psutil.NoSuchProcess):
+        process.wait(timeout=30)
 
 
 def test_its_life_is_bounded() -> None:
-    command = [sys.executable, "-m", busy.MODULE, "0.2"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, cwd=busy.PROJECT) as process:
+    command = [sys.executable, "-m", busy.MODULE, "0.2", str(os.getpid())]
+    with subprocess.Popen(command, cwd=busy.PROJECT) as process:
         assert process.wait(timeout=30) == 0
