@@ -18,7 +18,7 @@ UV_SYSTEM_CERTS ?= $(if $(wildcard $(or $(SSL_CERT_FILE),/etc/ssl/certs/*.pem /e
 export UV_SYSTEM_CERTS
 
 .DELETE_ON_ERROR:
-.PHONY: help figures report claims gate test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
+.PHONY: help figures report claims gate peers test test-fast bench ratios limits sim-bench switch-bench stress model-check test-tsan lint format lock build clean
 
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
@@ -26,6 +26,7 @@ help:
 	@echo "make report      the figures with captions as one HTML page, results/report.html"
 	@echo "make claims      what the papers claim, checked: figures/claims.md and .html; measures what is missing"
 	@echo "make gate        is this tree slower than another one? make gate ARGS='--base main'"
+	@echo "make peers       builds the other runtimes that this machine has the tools for (docs/peers.md): make peers ARGS='go java'"
 	@echo "make test-fast   the deterministic tests only"
 	@echo "make bench       speed of the runtime beside plain C++, with pytest-benchmark"
 	@echo "make ratios      steady rates beside plain C++ and other runtimes: medians of ratios, all arms interleaved"
@@ -51,6 +52,10 @@ claims: build
 # Make ends with 2 whatever the gate ends with: who needs its exit code calls $(BIN)/millrace gate
 gate: build
 	@$(BIN)/python -m harness gate $(ARGS)
+
+# A tool that is missing is one line, and nothing else needs what is built here
+peers: build
+	@$(BIN)/python -m harness.peers.build $(ARGS)
 
 # Files are shared out among the CPUs; no test asserts a time, and those that measure for real wait for each other.
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --benchmark-disable

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
 from harness.cli.output import say
+from harness.cli.peer_run import add_peer_argument, peer_spec
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import conclusion, heading, row
@@ -71,6 +72,9 @@ examples:
   millrace run pipeline --model multilevel --log -
       a law decides where queues stand as well
 
+  millrace run pipeline --set operators=10 --peer go
+      the same graph in Go, a goroutine an operator; docs/peers.md lists what else there is
+
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 
 DEFAULT_MODEL = Dynamic.name
@@ -84,6 +88,7 @@ MAX_TUPLES = 10**15
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options of `millrace run`."""
     add_run_arguments(parser)
+    add_peer_argument(parser)
     parser.add_argument(
         "--log",
         metavar="PATH|-",
@@ -191,7 +196,7 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, report; raises RunFailed if a run was not correct."""
-    spec = spec_of(args)
+    spec = spec_of(args) if args.peer is None else _peer_spec(args)
     for option in ("json", "log"):
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
@@ -286,6 +291,13 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
     if args.period is not None:
         _check_period(subject.graph or build_subject(spec)[0], model, args.period)
     return spec
+
+
+def _peer_spec(args: argparse.Namespace) -> RunSpec:
+    """The same of a peer."""
+    unset = argparse.ArgumentParser()
+    add_run_arguments(unset)
+    return peer_spec(args, unset.parse_args([args.topology]), _lengths(args, Place())[0])
 
 
 def _check_period(graph: Graph, model: Model, period_s: float) -> None:

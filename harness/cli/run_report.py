@@ -25,7 +25,7 @@ def heading(first: dict[str, Any]) -> list[str]:
     settings = " ".join(f"{name}={value}" for name, value in first["parameters"].items())
     return [
         f"{first['topology']} {settings}".rstrip(),
-        f"{first['arm']}: {_threads(first)}",
+        f"{first.get('peer') or first['arm']}: {_threads(first)}",
         *_simulation_lines(first),
         *_law_lines(first),
         "",

@@ -12,9 +12,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from harness.descendants import end_descendants
 from harness.measurement.spec import RunSpec
 
 CHILD = (sys.executable, "-P", "-m", "harness.measurement.child")  # -P: not whatever is called harness where the user is
@@ -64,10 +66,12 @@ def run_in_fresh_process(
                 output, words = child.communicate(spec.to_json().encode(), limit_s)
             except subprocess.TimeoutExpired:
                 timed_out = True
+                end_descendants(child.pid)
                 child.kill()
                 output, words = child.communicate()
             finally:
                 child.kill()  # does nothing to a child that has ended
+                _end_session(child.pid)
         listener.join()
     if timed_out:
         return failed_record(spec, f"the measuring process was killed after {limit_s:g} s without an answer", words)
@@ -99,7 +103,8 @@ def failed_record(spec: RunSpec, error: str, words: bytes = b"") -> dict[str, An
     if text:
         error += f" ({text.splitlines()[-1].strip()[:200]})\n{text[-MAX_STDERR:]}"
     where = host.describe(simulates=spec.simulated)
-    record = blank_record(spec, parameters_of(spec), level_of(spec.made_model()), where, error)
+    level = None if spec.peer else level_of(spec.made_model())
+    record = blank_record(spec, parameters_of(spec), level, where, error)
     return record | {"commit": _commit()}
 
 
@@ -114,6 +119,12 @@ def _environment() -> dict[str, str]:
     root = str(Path(__file__).resolve().parents[2])
     inherited = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": root + (os.pathsep + inherited if inherited else "")}
+
+
+def _end_session(leader: int) -> None:
+    """End what a measuring process may have left behind: the program of a peer has processes of its own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _listen(phases: TextIO, announce: Callable[[str], None] | None) -> None:

@@ -40,6 +40,10 @@ def run_once(spec: RunSpec) -> dict[str, Any]:
 
 def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
     """As `run_once`, telling its phases, and with `commit` null: whoever starts measuring processes asks for it once."""
+    if spec.peer:
+        from harness.peers.measure import measure_peer  # late: that room stands on this one
+
+        return measure_peer(spec, announce)
     graph, parameters = build_subject(spec)
     model = spec.made_model()
     raised = with_level(graph, model)

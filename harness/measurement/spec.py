@@ -69,6 +69,7 @@ class RunSpec:
     constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
     queued: str = ""  # of dynamic only: which scheduled ports have queues, as `models.Chosen` has it; "": all
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
+    peer: str = ""  # NAME VERSION of the runtime that is measured in place of ours (`harness.peers`); `model` is then its name
 
     def __post_init__(self) -> None:
         if self.machine != LOCAL:
@@ -80,7 +81,7 @@ class RunSpec:
     def asked(self) -> str:
         """A digest of what runs of one arm have in common: records that have it answer the same question."""
         of_run = ("repeat", "order_in_block", "constants", "graph_file", "live")
-        common = {name: value for name, value in asdict(self).items() if name not in of_run}
+        common = {name: value for name, value in asdict(self).items() if name not in of_run and (name != "peer" or value)}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
@@ -136,7 +137,10 @@ class RunSpec:
         return max(self.warmup_limit_s, self.adaptation_limit_s) + self.elastic_window_s + START_AND_STOP_S
 
     def made_model(self) -> Model:
-        """The threading model asked for, with the level of a pool that is not elastic. Raises UserError if it cannot be."""
+        """The threading model asked for, with the level of a pool that is not elastic; a peer has none.
+
+        Raises UserError if it cannot be.
+        """
         model = make_model(
             self.model,
             threads=self.threads,

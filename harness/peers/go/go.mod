@@ -1,0 +1,3 @@
+module millrace/peer
+
+go 1.19

@@ -1,0 +1,41 @@
+"""One run of a peer and its record: `measurement.run.measure`, with a peer's program in the place of an engine of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.errors import RunFailed, UserError
+from harness.measurement import host
+from harness.measurement.assemble import blank_record, fill_record
+from harness.measurement.observe import observe
+from harness.measurement.spec import RunSpec
+from harness.measurement.subject import build_subject
+from harness.peers import find_peer
+from harness.peers.engine import PeerEngine
+
+
+def measure_peer(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
+    """Do the run in a program of its own; returns its record, failed if the run did.
+
+    Raises UserError for a peer that is not there or not the one asked for, and for a graph that peers do not run.
+    """
+    from harness.runtime.engine import latency_bounds_ns
+
+    graph, parameters = build_subject(spec)
+    graph.check()
+    peer = find_peer(spec.model)
+    if peer.label != spec.peer:
+        raise UserError(f"peer {spec.model} is {peer.label} now, not {spec.peer}, as the run was asked for")
+    record = blank_record(spec, parameters, None, {})
+    engine = PeerEngine(graph, peer, peer.filled(peer.command), spec.tuples, spec.queue_capacity)
+    try:
+        seen = observe(engine, spec, graph.flow().copies, announce)
+    except RunFailed as error:
+        return record | {"error": str(error), "host": host.describe()}
+    seen.disturbance = engine.disturbance(len(seen.samples))
+    seen.warmup_s += engine.settling_s
+    record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
+    fill_record(record, spec, seen, graph.flow(), latency_bounds_ns())
+    told = host.describe(seen.disturbance) | {"ns_per_flop": engine.ns_per_flop}
+    return record | {"order_violations": engine.out_of_order, "host": told}

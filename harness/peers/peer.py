@@ -1,0 +1,141 @@
+"""What a peer is: how its program is built and started, and what its runtime promises."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from harness.errors import RunFailed, UserError
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILT = ROOT / "build" / "peers"
+SHARED = ROOT / "harness" / "peers" / "jvm"
+"""What the programs on the Java virtual machine have in common."""
+
+STAMP = "built.json"
+LONGEST_BUILD_S = 1800.0  # a first build downloads what the lock files name
+KEPT_WORDS = 3  # lines of a failed build that are told
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program that a build or a run needs, and the Debian package that has it."""
+
+    command: str
+    package: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is on the path."""
+        return shutil.which(self.command) is not None
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One peer. In commands `{here}` is its folder, `{out}` where it is built, `{jvm}` the shared Java code, `{python}` ours.
+
+    `version`: the file in its folder, or the command, whose text says the version, and the pattern that finds it there.
+    """
+
+    name: str
+    title: str  # what it is, and what executes an operator
+    folder: Path
+    command: Sequence[str]  # that starts its program
+    version: tuple[str | Sequence[str], str]
+    tools: Sequence[Tool] = ()
+    build: Sequence[Sequence[str]] = ()  # commands, one after the other, in its folder
+    ordered: bool = True  # whether it promises that a path's tuples arrive in order
+    warmup_s: float = 0.0  # before anybody looks whether it is stationary: compilers at run time need it [s]
+
+    @property
+    def out(self) -> Path:
+        """Where its folder is built."""
+        return BUILT / self.folder.name
+
+    @property
+    def missing(self) -> Tool | None:
+        """The first tool that this machine lacks."""
+        return next((tool for tool in self.tools if not tool.is_here), None)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of all files that it is built from."""
+        shared = sorted(SHARED.rglob("*.java")) if any("{jvm}" in word for step in self.build for word in step) else []
+        files = [path for path in sorted(self.folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+        said = b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in [*files, *shared])
+        return sha256(said).hexdigest()[:16]
+
+    @property
+    def built_version(self) -> str | None:
+        """The version that was built from the files as they are now; None if none was."""
+        if not self.build:
+            return self._find_version() if self.missing is None else None
+        try:
+            stamp = json.loads((self.out / STAMP).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return str(stamp["version"]) if stamp.get("digest") == self.digest and self.missing is None else None
+
+    @property
+    def label(self) -> str:
+        """`NAME VERSION`, as records have it. Raises UserError if it is not built."""
+        version = self.built_version
+        if version is None:
+            tool = self.missing
+            why = (
+                "is not built; `make peers` builds it" if tool is None else f"needs {tool.command}: apt install {tool.package}"
+            )
+            raise UserError(f"peer {self.name} {why}")
+        return f"{self.name} {version}"
+
+    def make(self) -> str:
+        """Build it, unless that is done; returns its version. Raises RunFailed if a command of the recipe fails."""
+        done = self.built_version
+        if done is not None:
+            return done
+        self.out.mkdir(parents=True, exist_ok=True)
+        (self.out / STAMP).unlink(missing_ok=True)
+        for step in self.build:
+            _run(self.filled(step), self.folder)
+        version = self._find_version()
+        (self.out / STAMP).write_text(json.dumps({"version": version, "digest": self.digest}) + "\n", encoding="utf-8")
+        return version
+
+    def filled(self, words: Sequence[str]) -> list[str]:
+        """A command with its folders filled in."""
+        folders = {"here": str(self.folder), "out": str(self.out), "jvm": str(SHARED), "python": sys.executable}
+        return [word.format(**folders) for word in words]
+
+    def _find_version(self) -> str:
+        where, pattern = self.version
+        text = (self.folder / where).read_text(encoding="utf-8") if isinstance(where, str) else _run(self.filled(where), ROOT)
+        found = re.search(pattern, text)
+        if found is None:
+            raise RunFailed(f"peer {self.name}: no version in {text[:80]!r}")
+        return found[1]
+
+
+def _run(words: Sequence[str], folder: Path) -> str:
+    """What a command prints. Raises RunFailed with its last words if it fails."""
+    try:
+        done = subprocess.run(
+            words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=LONGEST_BUILD_S, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise RunFailed(f"{words[0]}: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise RunFailed(f"{words[0]}: not done after {LONGEST_BUILD_S:g} s") from error
+    said = done.stdout + done.stderr
+    if done.returncode != 0:
+        last = " / ".join(line.strip() for line in said.strip().splitlines()[-KEPT_WORDS:])
+        raise RunFailed(f"{Path(words[0]).name} ended with exit code {done.returncode}: {last[:400]}")
+    return said

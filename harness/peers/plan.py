@@ -1,0 +1,104 @@
+"""A graph as a peer's program is told it: operators by number, and the streams between them. Lines of words:
+
+    payload BYTES
+    capacity TUPLES                          that a queue holds
+    tuples N                                 that each source sends; -1: until it is told to stop
+    operator KIND COST BUSY PORTS            one a line, numbered from 0; KIND is source, work or sink; COST in dependent
+                                             floating-point operations, BUSY in ns: one of them is 0; PORTS output ports
+    stream OPERATOR PORT OPERATOR STEP       from an output port to the next operator; STEP is added to the tuple's path
+
+A tuple goes to the next output port in turn, and there to every stream. A split is no operator of its own where one operator
+alone feeds it: that one gets its output ports, as a split of ours runs on the thread that submits to it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.conservation import Stream
+from harness.errors import UserError
+from harness.graph import Graph, Operator
+from harness.runtime.analysis import paths_of
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`places`: the place in the graph of each operator of the program; `folded`: by the place of a split that is none of
+    them, the place of the operator that does its work. `streams` and `order` are the graph's own; `ordered`: whether each path
+    can be told apart.
+    """
+
+    text: str
+    places: Sequence[int]
+    folded: dict[int, int]
+    streams: Sequence[Stream]
+    ordered: bool
+
+    def by_place(self, counts: Sequence[int]) -> list[int]:
+        """Counts by operator of the program as counts by operator of the graph."""
+        of = dict(zip(self.places, counts, strict=True))
+        return [of[self._executed_by(place)] for place in range(len(self.places) + len(self.folded))]
+
+    def _executed_by(self, place: int) -> int:
+        while place in self.folded:
+            place = self.folded[place]
+        return place
+
+
+def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
+    """The plan of a checked graph. Raises UserError for an operator that peers do not run."""
+    operators = list(graph.operators.values())
+    for operator in operators:
+        _check(operator)
+    if graph.threaded:
+        raise UserError(f"peers have no threaded ports; graph {graph.name!r} has {len(graph.threaded)}")
+    place_of = {operator.name: place for place, operator in enumerate(operators)}
+    streams = [(place_of[a.operator], a.port, place_of[b.operator], b.port) for a, b in graph.streams]
+    arriving: dict[int, list[Stream]] = defaultdict(list)
+    leaving: dict[int, list[Stream]] = defaultdict(list)
+    for stream in streams:
+        leaving[stream[0]].append(stream)
+        arriving[stream[2]].append(stream)
+    paths, steps = paths_of(operators, graph.numbered().order, [arriving[place] for place in range(len(operators))])
+    folded = {
+        place: arriving[place][0][0]
+        for place, operator in enumerate(operators)
+        if operator.kind == "split" and len(arriving[place]) == 1 and len(leaving[arriving[place][0][0]]) == 1
+        and operators[arriving[place][0][0]].outputs == 1
+    }  # fmt: skip
+    places = [place for place in range(len(operators)) if place not in folded]
+    number = {place: index for index, place in enumerate(places)}
+    ways = {place: place for place in places} | {by: split for split, by in sorted(folded.items(), reverse=True)}
+    lines = [f"payload {graph.payload}", f"capacity {capacity}", f"tuples {-1 if tuples is None else tuples}"]
+    for place in places:
+        operator, last = operators[place], _last(place, ways)
+        kind = "work" if operator.kind == "split" else operator.kind
+        lines.append(f"operator {kind} {operator.cost} {round(operator.busy_us * 1000)} {operators[last].outputs}")
+    for place in places:
+        for stream in leaving[_last(place, ways)]:
+            lines.append(f"stream {number[place]} {stream[1]} {number[stream[2]]} {steps.get(stream, 0)}")
+    ordered = all(paths[place] is not None for place in range(len(operators)))
+    return Plan("\n".join(lines) + "\n", places, folded, streams, ordered)
+
+
+def _last(place: int, ways: dict[int, int]) -> int:
+    """Whose output ports an operator of the program has: its own, or those of the splits that it does the work of."""
+    while ways.get(place, place) != place:
+        place = ways[place]
+    return place
+
+
+def _check(operator: Operator) -> None:
+    """Raises UserError for what peers do not run."""
+    odd = {
+        "a source with a rate": operator.rate is not None or bool(operator.rates),
+        "a source with window punctuations": operator.window > 0,
+        "work in bursts of costs": bool(operator.costs),
+        "a split by keys": operator.keys > 0,
+        f"an operator of kind {operator.kind}": operator.kind not in ("source", "work", "split", "sink"),
+    }
+    for what, is_so in odd.items():
+        if is_so:
+            raise UserError(f"peers run sources at full speed, work, splits in turn and sinks, not {what}: {operator.name!r}")

@@ -1,0 +1,67 @@
+"""Each peer that is built here runs the same graphs to the same counts. `make peers` builds them; the others are skipped."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from harness.measurement.records import validate_record
+from harness.measurement.spec import RunSpec
+from harness.peers import all_peers, find_peer
+from harness.peers.measure import measure_peer
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]
+
+SHAPES = {
+    "pipeline": {"operators": 4, "cost": 40, "payload": 128},
+    "data-parallel": {"width": 5, "cost": 3, "payload": 13},
+    "mix": {"width": 3, "depth": 2, "cost": 0, "payload": 300},
+}
+TUPLES = 1234  # no multiple of a batch, of a width, or of the samples of latency
+
+
+@pytest.fixture(params=list(all_peers()))
+def peer(request):
+    found = find_peer(request.param)
+    if found.built_version is None:
+        pytest.skip(f"peer {found.name} is not built here (make peers)")
+    return found
+
+
+def spec(peer, topology, parameters, **options) -> RunSpec:
+    return RunSpec(topology, parameters, peer.name, peer=peer.label, **options)
+
+
+@pytest.mark.parametrize("topology", list(SHAPES))
+def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
+    before = set(psutil.Process().children(recursive=True))
+    record = measure_peer(spec(peer, topology, SHAPES[topology], tuples=TUPLES)) | {"commit": None}
+    validate_record(record)
+    assert record["error"] is None and record["correct"] and record["drained"] and record["settled"]
+    assert record["tuples_sent"] == record["tuples_received"] == TUPLES
+    assert record["tuples_in_flight"] == 0 and record["conservation"] == [] and record["checksum_ok"]
+    assert record["order_checked"] == peer.ordered
+    assert record["order_violations"] == 0 or not peer.ordered
+    assert record["latency_ns"]["count"] == -(-TUPLES // 32), "every 32nd tuple is a sample"
+    assert 0 < record["latency_ns"]["p50"] <= record["latency_ns"]["p99"] <= record["latency_ns"]["max"]
+    assert record["host"]["ns_per_flop"] > 0 and record["threads_total"] > 0 and record["duration_s"] > 0
+    assert set(psutil.Process().children(recursive=True)) <= before
+
+
+def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer):
+    parameters = {"operators": 6, "cost": 3_000_000, "payload": 128}  # milliseconds a tuple: its queues cannot drain in time
+    record = measure_peer(spec(peer, "pipeline", parameters, duration_s=0.2, warmup=0.0, queue_capacity=256)) | {"commit": None}
+    validate_record(record)
+    assert record["error"] is None and record["correct"]
+    assert record["tuples_sent"] == record["tuples_received"] + record["tuples_in_flight"]
+    assert record["drained"] == (record["tuples_in_flight"] == 0)
+    assert record["tuples_sent"] > record["tuples_received"]
+    assert record["peer"] == peer.label and record["model"] == peer.name and record["threads"] is None
+
+
+def test_busy_operators_take_their_time(peer, tmp_path):
+    file = tmp_path / "busy.yaml"
+    file.write_text("operators: [{source: in}, {work: a, busy_us: 2000}, {sink: out}]\nstreams: [in -> a, a -> out]\n")
+    record = measure_peer(RunSpec("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100))
+    assert record["correct"] and record["tuples_received"] == 100
+    assert record["duration_s"] >= 0.2, "100 tuples of 2 ms each, one after the other"

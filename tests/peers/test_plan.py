@@ -1,0 +1,86 @@
+"""What a peer's program is told of a graph, and what it is not told because peers do not run it."""
+
+from __future__ import annotations
+
+import pytest
+
+import topologies
+from harness.errors import UserError
+from harness.graph import Graph
+from harness.peers.plan import plan_of
+
+
+def lines_of(graph: Graph, word: str) -> list[str]:
+    return [line.removeprefix(f"{word} ") for line in plan_of(graph, 7, 5).text.splitlines() if line.startswith(f"{word} ")]
+
+
+def test_the_operator_before_a_split_gets_its_output_ports():
+    graph, _ = topologies.build("mix", {"width": 2, "depth": 2, "cost": 30, "payload": 9}, seed=0)
+    plan = plan_of(graph, 7, None)
+    assert plan.text.splitlines() == [
+        "payload 9", "capacity 7", "tuples -1",
+        "operator source 0 0 2",
+        *["operator work 30 0 1"] * 4,
+        "operator sink 0 0 0",
+        "stream 0 0 1 0", "stream 0 1 3 0", "stream 1 0 2 0", "stream 2 0 5 0", "stream 3 0 4 0", "stream 4 0 5 1",
+    ]  # fmt: skip
+    assert plan.places == [0, 2, 3, 4, 5, 6] and plan.folded == {1: 0}
+    assert plan.by_place([10, 1, 2, 3, 4, 5]) == [10, 10, 1, 2, 3, 4, 5]
+    assert lines_of(graph, "tuples") == ["5"]
+
+
+def test_a_split_behind_a_fan_out_and_a_split_of_a_split_keep_their_meaning():
+    graph = Graph("nested", 8)
+    source, first, second = graph.source("in"), graph.split("first", 2), graph.split("second", 2)
+    sinks = [graph.sink(f"out{number}") for number in range(3)]
+    graph.connect(source, first)
+    graph.connect(first.output(0), second)
+    graph.connect(first.output(1), sinks[0])
+    graph.connect(second.output(0), sinks[1])
+    graph.connect(second.output(1), sinks[2])
+    assert lines_of(graph, "operator") == ["source 0 0 2", "work 0 0 2", *["sink 0 0 0"] * 3]
+    fan = Graph("fan", 8)
+    source, split, out = fan.source("in"), fan.split("split", 1), fan.sink("out", inputs=2)
+    fan.connect(source, split)
+    fan.connect(source, out.input(0))
+    fan.connect(split.output(0), out.input(1))
+    assert lines_of(fan, "operator") == ["source 0 0 1", "work 0 0 1", "sink 0 0 0"], "it is executed by whoever has its queue"
+    assert lines_of(fan, "stream") == ["0 0 1 0", "0 0 2 0", "1 0 2 1"]
+
+
+def test_a_chain_of_splits_is_folded_as_a_whole():
+    graph = Graph("chain", 8)
+    source, first, second, out = graph.source("in"), graph.split("first", 1), graph.split("second", 2), graph.sink("out", 2)
+    graph.connect(source, first)
+    graph.connect(first.output(0), second)
+    for port in range(2):
+        graph.connect(second.output(port), out.input(port))
+    plan = plan_of(graph, 7, None)
+    assert lines_of(graph, "operator") == ["source 0 0 2", "sink 0 0 0"]
+    assert lines_of(graph, "stream") == ["0 0 1 0", "0 1 1 1"]
+    assert plan.by_place([8, 6]) == [8, 8, 8, 6]
+
+
+@pytest.mark.parametrize(
+    ("add", "words"),
+    [
+        (lambda graph: graph.filter("odd", 0.5), "an operator of kind filter: 'odd'"),
+        (lambda graph: graph.work("odd", costs=[(5, 10)]), "work in bursts of costs: 'odd'"),
+        (lambda graph: graph.python("odd", lambda sequence, value: value), "an operator of kind python: 'odd'"),
+    ],
+)
+def test_what_peers_do_not_run_is_told_with_its_name(add, words):
+    graph = Graph("odd", 8)
+    source, odd, out = graph.source("in"), add(graph), graph.sink("out")
+    graph.connect(source, odd)
+    graph.connect(odd, out)
+    with pytest.raises(UserError, match=words):
+        plan_of(graph, 7, None)
+
+
+def test_sources_that_keep_a_time_or_mark_windows_are_told_too():
+    for options, words in (({"rate": 10.0}, "a rate"), ({"window": 10}, "window punctuations")):
+        graph = Graph("odd", 8)
+        graph.connect(graph.source("in", **options), graph.sink("out"))
+        with pytest.raises(UserError, match=words):
+            plan_of(graph, 7, None)
