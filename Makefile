@@ -23,7 +23,7 @@ export UV_SYSTEM_CERTS
 help:
 	@echo "make figures     measure on this machine, aggregate with Spark, draw figures/ (quick profile)"
 	@echo "make test        all tests but those that take minutes each (pytest -m slow)"
-	@echo "make report      the figures with captions as one HTML page, results/report.html"
+	@echo "make report      the figures with captions as one HTML page, report.html in the profile's results"
 	@echo "make claims      what the papers claim, checked: figures/claims.md and .html; measures what is missing"
 	@echo "make gate        is this tree slower than another one? make gate ARGS='--base main'"
 	@echo "make peers       builds the other runtimes that this machine has the tools for (docs/peers.md): make peers ARGS='go java'"
@@ -44,7 +44,7 @@ figures: build
 	@$(BIN)/python -m harness figures $(ARGS)
 
 report: build
-	@$(BIN)/python -m harness figures --report results/report.html $(ARGS)
+	@$(BIN)/python -m harness figures $(ARGS) --report
 
 claims: build
 	@$(BIN)/python -m harness figures claims $(ARGS)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
+from harness.given_file import read_given_text
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -90,11 +91,7 @@ def _read(path: Path, numbered: bool) -> Any:
     import yaml
 
     try:
-        return load_yaml(path.read_text(encoding="utf-8"), numbered)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
+        return load_yaml(read_given_text(path), numbered)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""

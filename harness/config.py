@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from harness.checked_yaml import did_you_mean, read_checked, wrong
 from harness.engine import LOCAL, machines
@@ -78,6 +78,11 @@ class Config:
         """The table that a bench writes."""
         return f"{self.tables(name)}/{name}.parquet"
 
+    @property
+    def report(self) -> str:
+        """The page with all figures and captions, unless it is asked for elsewhere."""
+        return f"{self.results}/report.html"
+
     def figure(self, name: str, kind: str) -> str:
         """The file of a figure; `kind` is png or svg."""
         return f"{self.figures}/{name}.{kind}"
@@ -98,8 +103,10 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
         if values.get(key, least) < least:
             raise wrong(path, (key,), f"must be {least:g} or more", values[key])
     for key in ("results", "figures"):
-        if ".." in str(values.get(key, "")).split("/"):
-            raise wrong(path, (key,), "must not leave the working directory", values[key])
+        folder = PurePosixPath(values.get(key, key))
+        if ".." in folder.parts or not folder.parts:
+            raise wrong(path, (key,), "must be a folder below the working directory", values[key])
+        values[key] = str(folder)  # ./results is results
     profile = values["profile"]
     benches = values.get("benches", [])
     for index, name in enumerate(benches):
@@ -120,8 +127,8 @@ def load_config(path: str | Path, place: Place | None = None, sensitivity: bool 
         experiments=tuple(experiments),
         benches=benches,
         bench_every=dict.fromkeys(BENCHES, 1) | values.get("bench_every", {}),
-        results=values.get("results", "results"),
-        figures=values.get("figures", "figures"),
+        results=values["results"],
+        figures=values["figures"],
         spark={"spark.master": "local[*]"} | {key: _spark_text(value) for key, value in values.get("spark", {}).items()},
         machine=machine,
         **measuring(values),

@@ -57,7 +57,7 @@ class Sample:
         float  # busy share, 0 .. 1, by all processes: of the CPUs that this one may use, or of its cgroup's quota, if more
     )
     context_switches: int  # of this process, voluntary and not
-    latency_counts: Sequence[int]  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
+    latency_counts: Sequence[int] = field(repr=False)  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
     operator_cost: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
     others_cpu: float = 0.0  # as `system_cpu`, of other processes alone
     utilisation: float | None = None  # share of their time that active scheduler threads executed operators; None without any
@@ -77,7 +77,7 @@ class Totals:
     order_checked: bool  # False if somewhere there are too many paths, or no order on them
     checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
     conservation: Sequence[str] = field(default_factory=tuple)  # operators that got too many or too few tuples, or lost some
-    latency_counts: Sequence[int] = field(default_factory=tuple)  # sink latency histogram
+    latency_counts: Sequence[int] = field(default_factory=tuple, repr=False)  # sink latency histogram
     latency_max_ns: int = 0  # the longest at a sink
     stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
     error: str | None = None  # the exception of an operator that raised

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.given_file import read_given
 from harness.graph import BALANCING, Graph, GraphError, Operator, PortId
 from harness.graph_balance import SETTINGS, outer_port
 from harness.graph_function import Value, graph_of_function
@@ -142,8 +143,5 @@ def _digest(files: list[Path]) -> str:
     """12 characters that change with the files' content."""
     total = sha256()
     for file in files:
-        try:
-            total.update(sha256(file.read_bytes()).digest())
-        except OSError as error:
-            raise UserError(f"{file}: cannot be read: {error.strerror}") from error
+        total.update(sha256(read_given(file)).digest())
     return total.hexdigest()[:12]

@@ -20,9 +20,10 @@ from typing import Any
 
 from harness.checked_yaml import did_you_mean
 from harness.errors import UserError
+from harness.given_file import read_given
 from harness.graph import Graph
 
-Value = int | str
+Value = int | float | str
 
 PLAIN = (bool, int, float, str)
 """Types of defaults that a record can have."""
@@ -51,10 +52,7 @@ def load_attribute(reference: str, folder: Path) -> tuple[Any, Path | None]:
 
 def load_file(path: Path) -> ModuleType:
     """The module in a .py file, executed once a process for each content; its folder is searched for what it imports."""
-    try:
-        source = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    source = read_given(path)
     name = f"millrace_file_{sha256(str(path.resolve()).encode() + source).hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -172,10 +170,10 @@ def _value(where: str, parameter: inspect.Parameter, value: Value) -> object:
 
 
 def _recorded(value: object) -> Value:
-    """A parameter's value as records have it."""
+    """A parameter's value as records have it: a number or a text."""
     if isinstance(value, bool):
         return str(value).lower()
-    return value if isinstance(value, int | str) else str(value)
+    return value if isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value)) else str(value)
 
 
 def _import(name: str) -> ModuleType:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.given_file import load_strict_json, read_given_text
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 32  # of values inside values
@@ -40,41 +41,18 @@ class Text:
 
 def read_text(path: Path) -> Text:
     """The values of a .json, .yaml or .yml file. Raises UserError, in one line, for a file that cannot be read or is none."""
-    try:
-        if path.is_file() and path.stat().st_size > MAX_BYTES:
-            raise UserError(f"{path}: must have at most {MAX_BYTES} bytes, not {path.stat().st_size}")
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if len(data) > MAX_BYTES:
-        raise UserError(f"{path}: must have at most {MAX_BYTES} bytes")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
+    text = read_given_text(path, MAX_BYTES)
     return Text(_read_json(path, text)) if path.suffix == ".json" else _read_yaml(path, text)
 
 
 def _read_json(path: Path, text: str) -> Any:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        values = dict(pairs)
-        if len(values) < len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-            raise UserError(f"{path}: key {_short(twice)} is given twice")
-        return values
-
-    def no_number(word: str) -> None:
-        raise UserError(f"{path}: must hold finite numbers, not {word}")
-
     if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:  # at most a few too many: those inside texts
         raise UserError(f"{path}: must hold at most {MAX_VALUES} values")
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=no_number)
+        return load_strict_json(text)
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not JSON: {error.msg}") from error
-    except ValueError as error:  # a whole number too long for Python
+    except ValueError as error:  # a key that is given twice, a number that is not finite or too long for Python
         raise UserError(f"{path}: not JSON for us: {error}") from error
     except RecursionError as error:
         raise UserError(f"{path}: not JSON for us: nested too deeply") from error

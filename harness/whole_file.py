@@ -6,6 +6,7 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from harness.errors import RunFailed
 
@@ -14,17 +15,27 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file, all or nothing: to a temporary name beside `path`, flushed to the disk, then renamed.
 
     An existing file is replaced; a link is followed; a device or pipe is written to as it is. Missing directories are made.
-    Raises RunFailed naming `path` if the system refuses (full disk, no permission).
+    Raises RunFailed naming `path` if the system refuses (full disk, no permission), or if nobody reads from the pipe.
     """
     target = Path(path).resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if _is_special(target):
-            _write(target, data, os.O_WRONLY)
+            _write(target, data, 0)
         else:
             _replace(target, data)
     except OSError as error:
         raise RunFailed(f"cannot write {path}: {error.strerror}") from error
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder, with those above it, and see that files can be made in it. Raises RunFailed naming it if not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise RunFailed(f"cannot write into {folder}: {error.strerror}") from error
 
 
 def _is_special(path: Path) -> bool:
@@ -39,7 +50,7 @@ def _is_special(path: Path) -> bool:
 def _replace(target: Path, data: bytes) -> None:
     temporary = target.with_name(f".{target.name[:100]}.{os.urandom(6).hex()}.tmp")
     try:
-        _write(temporary, data, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        _write(temporary, data, os.O_CREAT | os.O_EXCL)
         temporary.replace(target)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -52,8 +63,15 @@ def _replace(target: Path, data: bytes) -> None:
         os.close(directory)
 
 
+def open_for_writing(path: str | os.PathLike[str], flags: int) -> int:
+    """A handle of a file; `flags` as of `os.open`. A pipe that nobody reads from, which would wait for ever, is an OSError."""
+    handle = os.open(path, flags | os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    os.set_blocking(handle, True)
+    return handle
+
+
 def _write(path: Path, data: bytes, flags: int) -> None:
-    handle = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    handle = open_for_writing(path, flags)
     try:
         view = memoryview(data)
         while view:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -52,9 +53,8 @@ def html(results: Sequence[Result]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A paragraph; *words* between stars are stressed."""
-    pieces = escape(text).split("*")
-    return "<p>" + "".join(f"<em>{piece}</em>" if place % 2 else piece for place, piece in enumerate(pieces)) + "</p>"
+    """A paragraph; *words* between stars are stressed. Other stars, as in `claims/*.yaml` or 3 * 4, are themselves."""
+    return "<p>" + re.sub(r"(?<![\w/])\*(?=\w)([^*]*\w)\*(?!\w)", r"<em>\1</em>", escape(text)) + "</p>"
 
 
 def _summary(results: Sequence[Result]) -> str:

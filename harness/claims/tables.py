@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.errors import UserError
+from harness.given_file import is_table
 from harness.machine import for_people
 
 NAMES = ("throughput", "timeline", "latency")
@@ -96,7 +97,7 @@ NEEDED = ("experiment", "cell", "arm", "machine", "simulated")
 
 
 def _read(path: Path) -> pd.DataFrame | None:
-    if not path.exists():
+    if not is_table(path):
         return None
     try:
         table = pd.read_parquet(path)

@@ -27,11 +27,13 @@ examples:
   millrace figures                                 all figures of the quick profile, in a few minutes
   millrace figures pldi17_fig9                     one figure; only its experiment is measured
   millrace figures --config config/paper.yaml      the sizes of the papers, in hours
-  millrace figures --report results/report.html    one HTML file with figures and captions
+  millrace figures --report                        the figures with captions as one page, results/report.html
 """
 
 
 CLAIMS = "claims"
+IN_RESULTS = ""
+"""What --report without a file stands for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", default="config/config.yaml", metavar="FILE", help="the profile (default: %(default)s)")
     parser.add_argument("--cores", default="all", metavar="N", help="cores for jobs other than measuring (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="count what would be done, and say why")
-    parser.add_argument("--report", metavar="FILE", help="write a report, .html or .zip, when the figures are made")
+    parser.add_argument(
+        "--report",
+        nargs="?",
+        const=IN_RESULTS,
+        metavar="FILE",
+        help="write a report, .html or .zip, when the figures are made (without FILE: report.html in the profile's results)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,11 +56,12 @@ def run(args: argparse.Namespace) -> int:
     from harness.config import ROOT, load_config
 
     config = load_config(args.config)
+    report = config.report if args.report == IN_RESULTS else args.report
     targets = [file for word in args.target for file in _files(config, word)]
     if args.cores != "all" and not (args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0):
         raise UserError(f"--cores must be a whole number of 1 or more, or all, not {args.cores!r}")
-    if args.report is not None and Path(args.report).suffix not in (".html", ".zip"):
-        raise UserError(f"--report must name a file ending in .html or .zip, not {args.report!r}")
+    if report is not None and Path(report).suffix not in (".html", ".zip"):
+        raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
     common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
     common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default says why
     if args.dry_run:
@@ -71,10 +80,10 @@ def run(args: argparse.Namespace) -> int:
         raise KeyboardInterrupt
     if code == 0 and not progress.had_work:
         print("everything is up to date", file=sys.stderr)
-    if code == 0 and args.report is not None:
-        code = _report(args.report, [*common, "--report", args.report, "--", *targets])
+    if code == 0 and report is not None:
+        code = _report(report, [*common, "--report", report, "--", *targets])
     if code == 0:
-        say("\n".join(_made(config, targets) + ([args.report] if args.report else [])))
+        say("\n".join(_made(config, targets) + ([report] if report is not None else [])))
     return code
 
 

@@ -19,7 +19,7 @@ from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
 from harness.gate.results.verdict_file import VerdictFile, as_json
 from harness.gate.verdict import Comparison, Exit
-from harness.whole_file import write_whole
+from harness.whole_file import open_for_writing, write_whole
 
 FORMS = {"json": "--json", "markdown": "--markdown", "csv": "--csv", "junitxml": "--junitxml"}
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -91,7 +91,7 @@ def _summarised(form: Callable[[], str]) -> Iterator[str]:
     path = os.environ.get(STEP_SUMMARY)
     if path:
         try:
-            with Path(path).open("a", encoding="utf-8") as file:
+            with os.fdopen(open_for_writing(path, os.O_CREAT | os.O_APPEND), "a", encoding="utf-8") as file:
                 file.write(form() + "\n")
         except OSError as error:
             yield f"cannot write {path} (${STEP_SUMMARY}): {error.strerror}"

@@ -7,7 +7,6 @@ import functools
 import io
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.checked_yaml import load_yaml
@@ -16,6 +15,7 @@ from harness.cli.countdown import Countdown
 from harness.cli.output import say
 from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class, multilevel
 from harness.errors import UserError
+from harness.given_file import load_strict_json, read_given, text_of
 from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -289,20 +289,11 @@ def _own(args: argparse.Namespace, option: str, parse: Callable[[object], list[S
 def _json_or_none(text: str) -> object:
     """JSON is not quite YAML: it may be indented by tabs, and has numbers without a point, as 1e-05.
 
-    Raises UserError for a key that is given twice.
+    Raises ValueError for JSON with a key that is given twice or a number that is not finite.
     """
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in values:
-                raise UserError(f"key {key!r} is given twice")
-            values[key] = value
-        return values
-
     try:
-        return json.loads(text, object_pairs_hook=unique)
-    except (ValueError, RecursionError):
+        return load_strict_json(text)
+    except (json.JSONDecodeError, RecursionError):
         return None
 
 
@@ -367,13 +358,7 @@ def _cut(text: str) -> str:
 
 
 def _text_of(path: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path[:MAX_PATH]}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path[:MAX_PATH]}: must be UTF-8 text: {error.reason} at byte {error.start}") from None
+    return text_of(sys.stdin.buffer.read() if path == "-" else read_given(path), path[:MAX_PATH])
 
 
 def _table(rows: list[tuple[str, ...]], right: int = 0) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
+from harness.given_file import is_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +78,7 @@ def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
     from harness.config import BENCHES
 
     path = folder / f"{name}.parquet"
-    if not path.exists():
+    if not is_table(path):
         raise UserError(f"--tables: no table {path}; `millrace aggregate` makes it")
     try:
         table = pd.read_parquet(path)

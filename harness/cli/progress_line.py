@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
 from harness.errors import RunFailed
+from harness.whole_file import open_for_writing
 
 
 class ProgressLine:
@@ -29,7 +30,7 @@ class ProgressLine:
     def __enter__(self) -> ProgressLine:
         if self._log not in (None, "-"):
             try:
-                self._file = Path(self._log).open("w", encoding="utf-8")  # closed in __exit__
+                self._file = os.fdopen(open_for_writing(self._log, os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8")
             except OSError as error:
                 raise RunFailed(f"cannot write {self._log}: {error.strerror}") from error
         return self

@@ -17,6 +17,7 @@ from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.place import Place, find_place
 from harness.up_to_date import is_measured
+from harness.whole_file import check_folder
 
 if TYPE_CHECKING:
     from harness.config import Config
@@ -89,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("the runtime is not built; `make build` builds it")
     if args.cell is None and not args.set_constant:
         plan = list(_missing(plan))
+    for folder in dict.fromkeys(path.parent for _, path in plan):
+        check_folder(folder)
     progress = SweepProgress([block for block, _ in plan])
     try:
         for block, path in plan:

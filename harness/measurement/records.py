@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.errors import RunFailed, UserError
+from harness.errors import RunFailed
+from harness.given_file import load_strict_json, read_given
 from harness.measurement.assemble import SCHEMA_VERSION
 from harness.measurement.source import CHECKOUT
 from harness.whole_file import write_whole
@@ -58,12 +58,9 @@ def write_records(path: str | os.PathLike[str], records: Sequence[dict[str, Any]
 def read_records(path: str | os.PathLike[str], only: int | None = None) -> tuple[list[dict[str, Any]], list[Problem]]:
     """The good records of a file, and the lines that hold none, each with the reason. Empty lines are passed over.
 
-    `only`: the one line, from 1, that is of interest. Raises UserError if the file cannot be read.
+    `only`: the one line, from 1, that is of interest. Raises UserError as `read_given`.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise UserError(f"cannot read records from {path}: {error.strerror}") from error
+    data = read_given(path)
     records: list[dict[str, Any]] = []
     problems: list[Problem] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -80,11 +77,8 @@ def read_records(path: str | os.PathLike[str], only: int | None = None) -> tuple
 
 
 def _parse(line: bytes) -> Any:
-    def refuse(word: str) -> float:
-        raise ValueError(f"{word} is not JSON")
-
     try:
-        return json.loads(line.decode(), parse_constant=refuse)
+        return load_strict_json(line.decode())
     except (ValueError, RecursionError) as error:
         raise RecordError(f"not JSON: {error}") from error
 

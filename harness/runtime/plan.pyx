@@ -158,9 +158,11 @@ cdef class Plan:
             self.capacity = min(scheduled_capacity(scheduled, stride, all(map(_is_cheap, self.operators))), most)
         if self.capacity == 0:
             self.capacity = self.threaded_capacity
-        self.memory_bytes = (given + threaded * self.threaded_capacity + scheduled * self.capacity) * stride
+        chosen = threaded * self.threaded_capacity + scheduled * self.capacity
+        self.memory_bytes = (given + chosen) * stride
         slots = f" for {self.run.port_count} queues of {stride}-byte slots"
-        self._check_memory(f"queue_capacity {self.capacity}", self.memory_bytes, slots)
+        cause = f"payload {self.run.payload}" if chosen > given else f"queue_capacity {self.capacity}"
+        self._check_memory(cause, self.memory_bytes, slots)
         self.memory = reserve_memory(self.memory_bytes)
         if self.memory == NULL:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {self.run.port_count} queues")

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import active_children
+from multiprocessing.context import SpawnContext, SpawnProcess
 
 from harness.parent import end_with
 
 THREADS = "OPENBLAS_NUM_THREADS"
 
 
+class _Uninterrupted(SpawnContext):
+    """Starts processes that Ctrl-C does not reach, from their first instruction on: they inherit that it is blocked."""
+
+    class Process(SpawnProcess):
+        def start(self) -> None:
+            """See `multiprocessing.Process`."""
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                super().start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @contextmanager
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait.
 
-    They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here.
+    They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here. They
+    are killed if an exception, such as that of Ctrl-C, leaves the block.
     """
+    others = set(active_children())
     before = os.environ.get(THREADS)
     os.environ[THREADS] = "1"
     try:
-        with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), end_with, (os.getpid(),)) as pool:
-            yield pool
+        with ProcessPoolExecutor(count, _Uninterrupted(), end_with, (os.getpid(),)) as pool:
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for child in set(active_children()) - others:
+                    child.kill()
+                raise
     finally:
         if before is None:
             del os.environ[THREADS]

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from harness.errors import RunFailed, UserError
+from harness.given_file import read_given
 from harness.measurement.lock import measuring_lock
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import read_records, record_line, write_records
@@ -97,7 +98,7 @@ def read_measured(path: Path, option: str) -> list[Record]:
     Raises UserError, naming `option`, if the file cannot be read or holds anything else than records.
     """
     records, problems = read_records(path)
-    lines = path.read_bytes().split(b"\n")
+    lines = read_given(path).split(b"\n")
     problems = [problem for problem in problems if problem.line < len(lines)]  # what follows the last end is torn
     if problems:
         more = f" (and {len(problems) - 1} more such lines)" if len(problems) > 1 else ""

@@ -231,3 +231,15 @@ def test_a_listing_has_a_line_a_claim():
     lines = report.listing(CLAIMS).splitlines()
     assert re.sub(" +", " ", lines[0]) == "p17-5.1-x P17 §5.1 16-core Dedicated is <best> of all."
     assert lines[2] == "2 claims, 1 of them not testable"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("of harness/claims/*.yaml, and *this* is stressed", "of harness/claims/*.yaml, and <em>this</em> is stressed"),
+        ("3 * 4 is not 3*4 but *two words*: here", "3 * 4 is not 3*4 but <em>two words</em>: here"),
+        ("*Begin* a * and *end*", "<em>Begin</em> a * and <em>end</em>"),
+    ],
+)
+def test_only_words_between_stars_are_stressed(text, shown):
+    assert page._prose(text) == f"<p>{shown}</p>"

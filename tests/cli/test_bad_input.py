@@ -65,7 +65,6 @@ CASES = {
     "show TMP/none.json -o TMP/a.svg": "TMP/none.json: cannot be read",
     "show CONFIG[payload: 1] -o TMP/a.svg": "operators: missing key",
     # run: which model
-    "run pipeline": "--model",
     "run pipeline --model magic": "magic",
     "run pipeline --model dynamic --threads 0": "--threads",
     "run pipeline --model dynamic --threads -1": "--threads",
@@ -145,7 +144,6 @@ CASES = {
     "machines CONFIG[fence: 5]": "config.yaml: fence: unknown key",
     "watch": "TOPOLOGY",
     "watch circle --model manual": "circle",
-    "watch pipeline": "--model",
     "watch pipeline --model manual --duration 0": "--duration",
     "watch pipeline --model manual --html TMP/none/a.html": "--html",
     "watch pipeline --model manual --repeats 2": "--repeats",
@@ -183,7 +181,7 @@ CASES = {
     "laws bench --curves": "--curves",
     "laws bench --curves TMP/none.yaml": "TMP/none.yaml: cannot be read: No such file or directory",
     "laws bench --curves TMP": "TMP: cannot be read: Is a directory",
-    "laws bench --curves ''": "cannot be read: Is a directory",
+    "laws bench --curves ''": "cannot be read: No such file or directory",
     "laws bench --curves CONFIG[: :]": "must be YAML or JSON",
     "laws bench --curves CONFIG[name: one]": "curves must be a list of 1 to 10000 scenarios, not {'name': 'one'}",
     "laws bench extra": "extra",
@@ -227,7 +225,7 @@ CASES = {
     # validate
     "validate --cells circle": "'circle'",
     "validate --cells cost=2": "cost must be one of 1, 100, 10000, not '2'",
-    "validate --measured TMP/none.jsonl --output TMP/a.parquet": "TMP/none.jsonl: No such file or directory",
+    "validate --measured TMP/none.jsonl --output TMP/a.parquet": "TMP/none.jsonl: cannot be read: No such file or directory",
     "validate --output TMP": "--output must name a file",
     "validate --repeats none": "--repeats",
     "validate --patience -1": "--patience: must be from 0 to",

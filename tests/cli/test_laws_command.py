@@ -74,4 +74,4 @@ def test_a_trace_that_is_no_text_is_refused_in_one_line(tmp_path, capsys):
     path = tmp_path / "trace.json"
     path.write_bytes(b'{"max": \xff}')
     assert main(["laws", "replay", "--law", "fixed", str(path)]) == 2
-    assert capsys.readouterr().err.endswith("trace.json: must be UTF-8 text: invalid start byte at byte 8\n")
+    assert capsys.readouterr().err.endswith("trace.json: must be UTF-8 text (invalid start byte at byte 8)\n")

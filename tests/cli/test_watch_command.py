@@ -199,7 +199,7 @@ def test_a_file_s_graph_that_has_a_topology_s_name_is_not_taken_for_it(tmp_path:
         ("pipeline --model manual --record .", "--record must name a file, not the directory '.'"),
         ("pipelin --model manual", "topology 'pipelin' is unknown (did you mean pipeline?)"),
         ("pipeline --model manual --threads 2", "threads applies to dynamic and multilevel only, not to the model manual"),
-        ("--replay nowhere.jsonl", "cannot read records from nowhere.jsonl: No such file or directory"),
+        ("--replay nowhere.jsonl", "nowhere.jsonl: cannot be read: No such file or directory in "),
         ("--replay FILE --model manual", "--model is for a run; with --replay the record says what was run"),
         ("--replay FILE --set cost=1", "--set is for a run"),
         ("--replay FILE --record x.jsonl", "--record is for a run"),

@@ -363,8 +363,8 @@ BAD_JSON = {
     "{": ", line 1: not JSON",
     '{"a": 1, "a": 2}': "key 'a' is given twice",
     '{"payload": NaN}': "must hold finite numbers, not NaN",
-    '{"payload": 1e400, "operators": []}': "payload must be a whole number from 0 to 67108864 bytes, not inf",
-    '{"operators": [{"source": "a", "rate": 1e400}]}': "not inf",
+    '{"payload": 1e400, "operators": []}': "must hold finite numbers, not 1e400",
+    '{"operators": [{"source": "a", "rate": 1e400}]}': "must hold finite numbers, not 1e400",
     '{"payload": ' + "9" * 5000 + "}": "not JSON for us: Exceeds the limit",
     "[" * 100_000: "not JSON for us: nested too deeply",
     "[]": "must hold keys and values, as in KEY: VALUE; found list",
@@ -466,7 +466,7 @@ def test_a_function_makes_the_graph_with_the_values_given(tmp_path):
     loaded = load_graph_file(str(path), {"length": "3", "rate": "2.5", "name": "7", "wide": "true"}, seed=9)
     assert loaded.graph.operators["source"].rate == 2.5 and loaded.graph.operators["source"].window == 9
     assert len(loaded.graph.operators) == 5 and loaded.graph.operators["w0"].outputs == 2
-    assert loaded.parameters == {"length": 3, "rate": "2.5", "name": "7", "wide": "true"}
+    assert loaded.parameters == {"length": 3, "rate": 2.5, "name": "7", "wide": "true"}, "numbers are numbers in a record"
     assert load_graph_file(str(path)).parameters == {"length": 2, "rate": 10, "name": "chain", "wide": "false"}
     assert load_graph_file(f"{path}:needy", {"cost": 4}).parameters == {"cost": 4}
     of_its_own = load_graph_file(str(path), {"seed": "5"}, seed=9)
@@ -489,7 +489,7 @@ def graph(rate=None, window: int | None = None, share: float | None = 2.5, name:
 def test_the_recorded_parameters_of_a_function_make_the_same_graph_again(tmp_path, given):
     path = str(written(tmp_path, FREE, "free.py"))
     loaded = load_graph_file(path, given)
-    defaults = {"share": "2.5", "name": "7", "wide": "true"}
+    defaults = {"share": 2.5, "name": "7", "wide": "true"}
     assert loaded.parameters == {name: int(value) for name, value in given.items()} | defaults
     again = load_graph_file(path, loaded.parameters)
     assert again.graph == loaded.graph and again.parameters == loaded.parameters

@@ -193,7 +193,7 @@ def test_bad_lines_are_returned_with_their_number_and_the_reason(record, tmp_pat
 
 def test_a_file_that_cannot_be_read_is_the_users_mistake(tmp_path):
     for path in (tmp_path / "none.jsonl", tmp_path):
-        with pytest.raises(UserError, match=f"cannot read records from {path}"):
+        with pytest.raises(UserError, match=f"{path}: cannot be read"):
             read_records(path)
 
 
@@ -250,3 +250,12 @@ def test_an_invalid_record_keeps_the_others_from_being_written(record, tmp_path)
     with pytest.raises(RecordError):
         write_records(tmp_path / "records.jsonl", [record, record | {"seed": -1}])
     assert names(tmp_path) == []
+
+
+def test_a_number_too_large_for_a_float_is_no_record(tmp_path):
+    """Python reads it as infinity, which the schema takes for a number."""
+    path = tmp_path / "huge.jsonl"
+    path.write_text('{"schema_version": 1, "duration_s": 1e400}\n')
+    records, problems = read_records(path)
+    assert (records, [problem.line for problem in problems]) == ([], [1])
+    assert "must hold finite numbers, not 1e400" in problems[0].reason

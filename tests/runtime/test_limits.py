@@ -90,6 +90,11 @@ def test_queues_that_cannot_fit_in_memory_are_refused_by_name() -> None:
         open_engine(pipeline(1000, payload=2**20), Dynamic(1, queue_capacity=2**20))
 
 
+def test_tuples_too_large_for_the_memory_are_what_is_refused_if_nobody_chose_a_capacity() -> None:
+    with pytest.raises(UserError, match=r"^payload 67108864 needs [\d,]+ MiB for 20001 queues"):
+        open_engine(pipeline(20_000, payload=2**26), Dynamic(1))
+
+
 def test_memory_is_taken_only_as_queues_fill_and_never_beyond_them() -> None:
     """BOUND: the queues of 2,000 ports hold 1,024 slots of 128 bytes each, 250 MiB in all."""
     process = psutil.Process()

@@ -116,3 +116,13 @@ def test_sampling_before_the_start_is_refused() -> None:
 def test_the_build_says_how_it_was_made_and_a_flop_takes_time() -> None:
     assert "-O" in build_info()["flags"] and build_info()["compiler"]
     assert 0.05 < ns_per_flop() < 100
+
+
+def test_samples_and_totals_are_printed_without_their_histograms() -> None:
+    engine = open_engine(pipeline(2), Manual(), tuples=100)
+    engine.start()
+    sample = engine.sample(0.01)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert len(totals.latency_counts) > 100
+    for told in (str(sample), str(totals)):
+        assert len(told) < 1000 and "latency_counts" not in told

@@ -45,6 +45,36 @@ if __name__ == "__main__":
 """
 
 
+INTERRUPTED = """
+import time
+from harness.saso.side_by_side import processes
+if __name__ == "__main__":
+    try:
+        with processes(2) as pool:
+            for _ in pool.map(abs, range(4)):
+                pass
+            print("busy", flush=True)
+            for _ in pool.map(time.sleep, [50] * 4):
+                pass
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_at_the_terminal_ends_them_at_once_and_without_a_word(tmp_path):
+    """A terminal sends it to all processes of its foreground group."""
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    bench = subprocess.Popen(
+        [sys.executable, tmp_path / "interrupted.py"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert bench.stdout.readline() == "busy\n"
+    os.killpg(bench.pid, signal.SIGINT)
+    out, err = bench.communicate(timeout=40)  # sleeps of 50 s are not waited for
+    assert (bench.returncode, out, err) == (0, "interrupted\n", "")
+
+
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 def test_they_end_with_the_bench_whatever_ends_that(ending, tmp_path):
     (tmp_path / "busy.py").write_text(BUSY, encoding="utf-8")

@@ -193,7 +193,7 @@ def test_a_failed_prediction_is_a_missed_target(runs, capsys):
     [
         (["--cells", "cost=7"], "--cells: cost must be one of 1, 100, 10000, not '7'"),
         (["--cells", "shape=mix"], "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'shape=mix'"),
-        (["--measured", "none.jsonl"], "cannot read records from none.jsonl: No such file or directory"),
+        (["--measured", "none.jsonl"], "none.jsonl: cannot be read: No such file or directory"),
         (["--measured", "bad.jsonl"], "--measured: line 1 of bad.jsonl holds no record: not JSON: "),
         (["--measured", "empty.jsonl"], "--measured: empty.jsonl holds no measured run of the cases asked for"),
         (["--resume", "--output", "bad.parquet"], "--resume: line 1 of bad.measured.jsonl holds no record: not JSON: "),

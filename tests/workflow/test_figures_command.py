@@ -51,3 +51,20 @@ def test_bad_input_is_told_in_one_line(config, capsys, words, answer):
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert answer in error
+
+
+@pytest.mark.parametrize(
+    ("words", "file"),
+    [
+        (["--report"], "mine/report.html"),
+        (["one", "--report"], "mine/report.html"),
+        (["--report", "mine.zip", "one"], "mine.zip"),
+    ],
+)
+def test_a_report_is_written_among_the_results_of_the_profile_unless_it_is_told_where(here, monkeypatch, capsys, words, file):
+    write_profile(here, {"one": [sweep("bushy")]}, results="mine")
+    asked = []
+    monkeypatch.setattr(figures, "_snakemake", lambda options: asked.append(options) or 0)
+    assert main(["figures", *words]) == 0
+    assert asked[1][asked[1].index("--report") + 1] == file
+    assert capsys.readouterr().out.splitlines()[-1] == file

@@ -51,6 +51,24 @@ def test_all_blocks_of_an_experiment_go_to_its_folder(here, measured_by_fake):
     assert {(record["experiment"], record["cell"]) for record in records} == {("one", CELLS[1])}
 
 
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_measured(here, measured_by_fake, capsys):
+    write_profile(here, ONE)
+    (here / "taken").write_text("a file")
+    assert main(["sweep", "one", "-o", "taken"]) == 1
+    assert capsys.readouterr().err == "millrace sweep: cannot write into taken: File exists\n"
+    assert not measured_by_fake
+
+
+def test_a_folder_is_left_as_it_was_by_the_question_whether_it_can_be_written_to(here, measured_by_fake):
+    write_profile(here, ONE)
+    before = {"check": "mine", "x.txt": "mine too"}
+    (here / "deep").mkdir()
+    for name, text in before.items():
+        (here / "deep" / name).write_text(text)
+    assert main(["sweep", "one", "--cell", CELLS[0], "-o", "deep/block.jsonl"]) == 0
+    assert {path.name: path.read_text() for path in (here / "deep").iterdir() if path.suffix != ".jsonl"} == before
+
+
 def test_one_cell_goes_to_the_file_asked_for(here, measured_by_fake):
     write_profile(here, ONE)
     assert main(["sweep", "one", "--cell", CELLS[0], "-o", "deep/block.jsonl"]) == 0

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from harness.errors import UserError
 from harness.gate.history.row import SCHEMA, SCHEMA_VERSION, entry_of
 from harness.gate.verdict import Comparison
+from harness.given_file import read_given
 from harness.measurement.lock import say_on_stderr
 from harness.whole_file import write_whole
 
@@ -56,7 +57,7 @@ def read(folder: Path, notify: Callable[[str], None] = say_on_stderr) -> pd.Data
 
 def _read(path: Path) -> pa.Table:
     try:
-        table = pq.ParquetFile(path).read()
+        table = pq.ParquetFile(io.BytesIO(read_given(path))).read()
     except (OSError, pa.ArrowException) as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(f"--history: {path} cannot be read as Parquet: {said[0]}") from error

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.gate.errors import UnusableResults
+from harness.given_file import read_given
 
 GZIP = b"\x1f\x8b"
 MOST = 1 << 30  # bytes, unpacked: a few kilobytes could else fill the memory
@@ -26,8 +27,6 @@ def load_text(path: str | os.PathLike[str]) -> str:
         text = data.decode("utf-16" if data.startswith(UTF_16) else "utf-8-sig")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UnusableResults(f"{path}: is packed by gzip, and broken or cut short: {error}") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: must be UTF-8 text ({error.reason} at byte {error.start})") from error
     if not text.strip():
@@ -51,10 +50,9 @@ def load_json(path: str | os.PathLike[str]) -> Any:
 
 
 def _unpacked(path: Path) -> bytes:
-    with path.open("rb") as file:
-        packed = file.peek(len(GZIP)).startswith(GZIP)
-        source: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if packed else file
-        data = source.read(MOST + 1)
+    data = read_given(path, MOST)
+    if data.startswith(GZIP):
+        data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST + 1)
     if len(data) > MOST:
         raise UserError(f"{path}: holds more than {MOST >> 20} MiB")
     return data

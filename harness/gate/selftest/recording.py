@@ -24,6 +24,7 @@ from typing import Any
 
 from harness.errors import RunFailed, UserError
 from harness.gate.notes import disturbances
+from harness.given_file import read_given
 
 VERSION = 1
 SAMPLES = "samples.jsonl"
@@ -82,12 +83,8 @@ class Recording:
 
 
 def read(path: Path) -> Recording:
-    """Raises UserError naming the line that is not what it should be; RunFailed if the system refuses."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RunFailed(f"cannot read {path}: {error.strerror}") from error
-    lines = data.splitlines(keepends=True)
+    """Raises UserError naming the line that is not what it should be, or as `read_given`."""
+    lines = read_given(path).splitlines(keepends=True)
     if lines and not lines[-1].endswith(b"\n"):
         del lines[-1]  # a write that was cut short
     if not lines:
