@@ -18,7 +18,8 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport AWAKE, BLOCKED, HANDLED, BalanceState, Operator, Route, Tuple, Worker, pause_core, slot
+from harness.runtime.native cimport HANDLED, BalanceState, Operator, Route, Tuple, Worker, pause_core, slot
+from harness.runtime.protocol cimport AWAKE, BLOCKED
 from harness.runtime.submit cimport hand_over, push
 
 

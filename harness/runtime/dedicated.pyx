@@ -20,8 +20,9 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_acq_rel, memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.dynamic cimport BATCHES_IN_SILENCE, CHEAP_BATCH, announce, wait_a_little
-from harness.runtime.native cimport AWAKE, BLOCKED, Port, Run, Target, Tuple, Worker, pause_core
+from harness.runtime.dynamic cimport announce, wait_a_little
+from harness.runtime.native cimport Port, Run, Target, Tuple, Worker, pause_core
+from harness.runtime.protocol cimport AWAKE, BATCHES_IN_SILENCE, BLOCKED, CHEAP_BATCH
 from harness.runtime.submit cimport hand_over, take
 
 

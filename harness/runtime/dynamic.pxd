@@ -4,10 +4,6 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from harness.runtime.native cimport Port, Worker
 
-cdef enum:
-    BATCHES_IN_SILENCE = 64  # at most, before a thread does what it has put off
-    CHEAP_BATCH = 32  # in a region with batches as large as they come a drain is over soon
-
 cdef void* scheduler_body(void* argument) noexcept nogil
 cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) noexcept nogil
 cdef void release(Worker* worker, Port* port) noexcept nogil

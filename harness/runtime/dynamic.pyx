@@ -43,30 +43,21 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport (
+from harness.runtime.native cimport NO_PORT, Port, Run, Tuple, Worker, now_ns, pause_core, spin, yield_thread
+from harness.runtime.protocol cimport (
     AWAKE,
     BLOCKED,
+    CHEAP_BATCH,
     IDLE,
-    NO_PORT,
+    LIST_YIELDS,
+    REST_NS,
+    SLOW_BATCH,
     SPINS,
     SUSPENDED,
-    Port,
-    Run,
-    Tuple,
-    Worker,
-    now_ns,
-    pause_core,
-    spin,
-    yield_thread,
+    lingers,
+    rescheduled,
 )
 from harness.runtime.submit cimport hand_over, take
-
-cdef enum:
-    LEAST_RESCHEDULED = 64  # tuples: a quarter of a short queue would not be worth the while
-    SLOW_BATCH = 4  # in a region with batches that small a tuple takes longer than to wake a thread
-    WARY = 16  # times that a port leaves the list at once, after it stayed for nothing
-    REST_NS = 400  # some transfers of a line between cores, far apart as they may be
-    YIELDS = 4  # looks for a port before it sleeps: two switches of a thread cost about as much
 
 
 cdef void* scheduler_body(void* argument) noexcept nogil:
@@ -79,7 +70,7 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
     while port != NULL:
         worker.drains.add(1)
         done = drain(worker, port, port.most.load(memory_order_relaxed), True)
-        stays = lingers(port, done > 0)
+        stays = lingers(port.wary, done > 0)
         cheap = port.batch.load(memory_order_relaxed) >= CHEAP_BATCH
         announce(worker)
         worker.at.store(0, memory_order_relaxed)
@@ -94,17 +85,6 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
         port = next_port(worker)
     worker.thread.finish()
     return NULL
-
-
-cdef bint lingers(Port* port, bint had_tuples) noexcept nogil:
-    """Whether the port, which may be empty now, is to stay on the list for a turn. The caller holds the consumer flag."""
-    if not had_tuples:
-        port.wary = WARY
-    elif port.wary > 0:
-        port.wary -= 1
-    else:
-        return True
-    return False
 
 
 cdef void rest() noexcept nogil:
@@ -180,7 +160,7 @@ cdef Port* next_port(Worker* worker) noexcept nogil:
         if not idle:
             worker.idle.start()
             idle = True
-        if misses <= YIELDS:
+        if misses <= LIST_YIELDS:
             yield_thread()
             continue
         worker.waits.add(1)
@@ -209,7 +189,7 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
     # The flag of an empty queue is left alone: who waits for it, to switch the queue off, could miss it for ever.
     if port.ring.size_guess() > 0 and port.consuming.try_lock():
         worker.reschedules.add(1)
-        drain(worker, port, rescheduled(port), False)
+        drain(worker, port, rescheduled(port.ring.capacity(), port.most.load(memory_order_relaxed)), False)
         announce(worker)
         round_[0] = 0
         release(worker, port)
@@ -217,11 +197,6 @@ cdef void reschedule(Worker* worker, Port* port, uint32_t* round_) noexcept nogi
     else:
         wait_a_little(worker, round_)
     worker.at.store(at, memory_order_relaxed)
-
-
-cdef uint64_t rescheduled(Port* port) noexcept nogil:
-    """How many tuples a blocked producer executes before it tries again."""
-    return min(max(<uint64_t> port.ring.capacity() // 4, <uint64_t> LEAST_RESCHEDULED), <uint64_t> port.most.load(memory_order_relaxed))
 
 
 cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:

@@ -18,7 +18,6 @@ from harness.runtime.bodies cimport start_threads
 from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
-    WANTED_CALLED,
     BalanceState,
     Histogram,
     Operator,
@@ -34,6 +33,7 @@ from harness.runtime.native cimport (
     value_for,
 )
 from harness.runtime.plan cimport Plan
+from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
 from harness.runtime.submit cimport end_run
 
 from harness.cpu import Reading, others_share, system_share
@@ -43,7 +43,6 @@ from harness.graph import BALANCING, DROPPING, PortId
 from harness.runtime.account import account_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
-from harness.runtime.states import MAX_BATCH
 
 cdef extern from *:
     """
@@ -485,19 +484,19 @@ def build_info():
 
 def kernel_ns(unsigned int cost, int rounds=9, unsigned int tuples=20_000):
     """Nanoseconds that an operator of `cost` FLOP takes for a tuple, in batches as large as they come: the median of `rounds`."""
-    cdef char[32 * 64] memory
+    cdef char[MAX_BATCH * 64] memory
     cdef Tuple* first = <Tuple*> memory
     cdef unsigned int i
     cdef int64_t begin
     cdef double factor = opaque_one()
-    for i in range(32):
+    for i in range(MAX_BATCH):
         slot(first, 64, i).value = 1.5
     times = []
     for _ in range(rounds):
         begin = now_ns()
-        for _ in range(max(1, tuples // 32)):
-            multiply_batch(first, 64, 32, factor, cost)
-        times.append(<double> (now_ns() - begin) / (max(1, tuples // 32) * 32))
+        for _ in range(max(1, tuples // MAX_BATCH)):
+            multiply_batch(first, 64, MAX_BATCH, factor, cost)
+        times.append(<double> (now_ns() - begin) / (max(1, tuples // MAX_BATCH) * MAX_BATCH))
     return sorted(times)[rounds // 2]
 
 

@@ -7,10 +7,11 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
-from harness.runtime.dynamic cimport BATCHES_IN_SILENCE, announce
+from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport WINDOW, Operator, Run, SourceState, Tuple, Worker, now_ns, slot
 from harness.runtime.operators cimport make_tuple
 from harness.runtime.pacing cimport due
+from harness.runtime.protocol cimport BATCHES_IN_SILENCE
 from harness.runtime.submit cimport close_operator, deliver, hand_over, pass_mark
 
 

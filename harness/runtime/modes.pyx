@@ -53,14 +53,9 @@ from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_or
 
 from harness.runtime.dynamic cimport drain, release, wait_a_little
 from harness.runtime.native cimport (
-    CLOSING,
     DATA,
     FINAL,
     NO_QUEUE,
-    NOW_CALLED,
-    OPENING,
-    QUEUED,
-    WANTED_CALLED,
     Port,
     Run,
     Target,
@@ -70,6 +65,7 @@ from harness.runtime.native cimport (
     remove_shortcut,
     set_shortcut,
 )
+from harness.runtime.protocol cimport CLOSING, NOW_CALLED, OPENING, QUEUED, WANTED_CALLED
 from harness.runtime.submit cimport acquire, call, take_mark
 
 

@@ -106,7 +106,6 @@ cdef extern from "histogram.hpp" namespace "millrace" nogil:
 
 
 cdef extern from "thread.hpp" namespace "millrace" nogil:
-    enum: SPINS "millrace::SPINS"
     int64_t now_ns() noexcept
     void pause_core() noexcept
     void yield_thread() noexcept
@@ -126,7 +125,7 @@ cdef extern from "memory.hpp" namespace "millrace" nogil:
 
 
 cdef extern from "state.hpp" namespace "millrace" nogil:
-    enum: HANDLED, WANTED_CALLED, NOW_CALLED, QUEUED, CLOSING, CALLED, OPENING, AWAKE, IDLE, SUSPENDED, BLOCKED
+    enum: HANDLED
     ctypedef int32_t (*Kernel)(Operator*, Worker*, Tuple*, uint32_t) noexcept nogil
     ctypedef bool (*MarkKernel)(Operator*, Worker*, Tuple*) noexcept nogil
     ctypedef int32_t (*NativeFunction)(uint64_t, double*, char*, uint64_t, double, void*) noexcept nogil

@@ -36,6 +36,7 @@ from harness.runtime.native cimport (
     value_for,
     way_of,
 )
+from harness.runtime.protocol cimport MAX_BATCH, passes
 from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
 from harness.runtime.users cimport native, python
 
@@ -91,7 +92,7 @@ cdef int32_t filter_(Operator* op, Worker* worker, Tuple* first, uint32_t count)
     cdef uint64_t mixed
     for i in range(count):
         mixed = fingerprint(slot(first, stride, i).sequence)
-        if state.all or mixed * <uint64_t> 0xD6E8FEB86659FD93 < state.threshold:
+        if state.all or passes(mixed, state.threshold):
             continue
         op.dropped += mixed * op.copies
         if i > start:
@@ -250,7 +251,7 @@ cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexc
             state.mark[0] = state.waiting.front()
             state.waiting.pop_front()
             pass_mark(worker, op, state.mark)
-        most = 32 if state.waiting.empty() else min(<uint32_t> 32, state.waiting.front().order - next_)
+        most = <uint32_t> MAX_BATCH if state.waiting.empty() else min(<uint32_t> MAX_BATCH, state.waiting.front().order - next_)
         place = next_ & <uint32_t> state.mask
         ready = 0  # tuples that lie side by side and are next, up to the end of the slots or a punctuation
         while ready < most and place + ready <= state.mask and state.present[place + ready]:

@@ -8,10 +8,8 @@ from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
-    CALLED,
     FINAL,
     NO_QUEUE,
-    WANTED_CALLED,
     BalanceState,
     Contexts,
     MergeState,
@@ -36,6 +34,16 @@ from harness.runtime.native cimport (
     slot_stride,
 )
 from harness.runtime.operators cimport kernel_for, mark_kernel_for
+from harness.runtime.protocol cimport (
+    CALLED,
+    MAX_BATCH,
+    PATIENCE_LOOKS,
+    WAKE_FLOP,
+    WANTED_CALLED,
+    batch_for,
+    drain_for,
+    most_at_once,
+)
 from harness.runtime.states cimport States
 
 from harness.errors import RunFailed, UserError
@@ -53,27 +61,14 @@ from harness.models import (
     threaded_capacity,
 )
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
-from harness.runtime.states import MAX_BATCH, most_at_once
 
 ctypedef Target* TargetPointer
-
-BATCH_FLOP = 16384
-"""Work in a batch, about: an expensive operator passes its tuples on one by one, so that others can start (a guess, not tuned)."""
-
-DRAIN_FLOP = 64 * BATCH_FLOP
-"""Work of a drain, at most, but for one batch: about a millisecond, so that no port waits for long behind an expensive one (a guess)."""
-
-WAKE_FLOP = 8 * BATCH_FLOP
-"""Threaded ports: work of a sender, about, after which it wakes the thread that it sends to (a guess: 0.1 ms, many times a wake-up)."""
 
 USER_FLOP = {"python": 1000, "native": 100}
 """What users' functions are taken to cost, for the size of batches: unknown (a guess)."""
 
 MERGE_AHEAD = 4096 - 8 * MAX_BATCH
 """Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches for each."""
-
-PATIENCE = 2000
-"""Looks of a thread at what it waits for before it sleeps, where it has a CPU to itself: about 20 us, as long as to sleep and wake."""
 
 FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
@@ -390,7 +385,7 @@ cdef class Plan:
         threaded = [i for i in range(run.port_count) if not run.ports[i].scheduled]
         self.first_scheduler = <uint32_t> (len(sources) + len(threaded))
         if self.first_scheduler + self.pool_threads <= allowed_cpus():
-            run.patience = PATIENCE
+            run.patience = PATIENCE_LOOKS
         run.worker_count = self.first_scheduler + (MAX_THREADS if self.pool_threads > 0 else 0)
         run.workers = make_array[Worker](run.worker_count)
         self.owed = make_array[TargetPointer](len(self.streams) + 1 if threaded else 0)
@@ -456,12 +451,12 @@ cdef class Plan:
             self.region_cost[op.index] = op.cost + (behind / op.outputs if op.outputs > 0 else 0.0)
             self.region_room[op.index] = room
             if op.kernel == NULL:  # a source
-                (<SourceState*> op.own).batch.store(_batch(self.region_cost[op.index], room), memory_order_relaxed)
+                (<SourceState*> op.own).batch.store(batch_for(self.region_cost[op.index], room), memory_order_relaxed)
         for i in range(run.port_count):
             port = &run.ports[i]
             region = max(self.region_cost[port.op.index], 1.0)
-            port.batch.store(_batch(region, self.region_room[port.op.index]), memory_order_relaxed)
-            port.most.store(<uint32_t> max(1.0, min(port.ring.capacity() + 1.0, DRAIN_FLOP_C / region)), memory_order_relaxed)
+            port.batch.store(batch_for(region, self.region_room[port.op.index]), memory_order_relaxed)
+            port.most.store(drain_for(port.ring.capacity(), region), memory_order_relaxed)
             port.wake_at.store(<uint32_t> max(1, port.ring.capacity() // 4), memory_order_relaxed)
         # A threaded port is woken the sooner the longer the region takes that sends to it, all of it: from here on, of the region
         # that an operator is called in.
@@ -473,7 +468,7 @@ cdef class Plan:
                     if is_called(target):
                         self.region_cost[target.op.index] = max(self.region_cost[target.op.index], self.region_cost[op.index])
                     elif not target.port.scheduled:
-                        waiting = <uint32_t> max(1.0, WAKE_FLOP_C / max(self.region_cost[op.index], 1.0))
+                        waiting = <uint32_t> max(1.0, <double> WAKE_FLOP / max(self.region_cost[op.index], 1.0))
                         target.port.wake_at.store(min(waiting, target.port.wake_at.load(memory_order_relaxed)), memory_order_relaxed)
 
         # A buffer gets a share of what its sender sends, and its thread is there to work while others do: it is woken the sooner.
@@ -482,7 +477,7 @@ cdef class Plan:
             for route in range(op.outputs):
                 port = op.routes[route].targets.port
                 region = max(self.region_cost[op.index] * op.outputs, self.region_cost[port.op.index])
-                waiting = <uint32_t> max(1.0, WAKE_FLOP_C / max(region, 1.0))
+                waiting = <uint32_t> max(1.0, <double> WAKE_FLOP / max(region, 1.0))
                 port.wake_at.store(min(waiting, port.wake_at.load(memory_order_relaxed)), memory_order_relaxed)
 
     cdef size_t stack_of(self, uint32_t index) noexcept:
@@ -529,14 +524,6 @@ cdef class Plan:
 
 cdef bint is_called(Target* target) noexcept:
     return target.port == NULL or target.port.mode.load(memory_order_relaxed) & WANTED_CALLED
-
-
-cdef uint32_t _batch(double cost, uint32_t most) noexcept:
-    """Tuples handed over at once for a region of `cost` FLOP a tuple."""
-    return <uint32_t> max(1.0, min(<double> most, BATCH_FLOP_C / max(cost, 1.0)))
-
-
-cdef double BATCH_FLOP_C = BATCH_FLOP, DRAIN_FLOP_C = DRAIN_FLOP, WAKE_FLOP_C = WAKE_FLOP
 
 
 def _is_cheap(operator):

@@ -19,8 +19,9 @@ from cpython.exc cimport PyErr_CheckSignals
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
 from harness.runtime.bodies cimport start_threads
-from harness.runtime.native cimport BLOCKED, IDLE, SUSPENDED, Worker, now_ns
+from harness.runtime.native cimport Worker, now_ns
 from harness.runtime.plan cimport Plan
+from harness.runtime.protocol cimport BLOCKED, IDLE, SUSPENDED
 
 from harness.errors import UserError
 from harness.graph import MAX_THREADS, USERS

@@ -22,21 +22,11 @@ from harness.runtime.native cimport (
     make_array,
     reserve_memory,
 )
+from harness.runtime.protocol cimport most_at_once
 from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
 from harness.graph import BALANCING
-
-MAX_BATCH = 32
-"""Tuples an operator is handed at once, at most: enough that publishing costs little a tuple (docs/design.md)."""
-
-BATCH_BYTES = 256 * 1024
-"""Memory of a batch, at most: half of a usual second-level cache."""
-
-
-def most_at_once(stride):
-    """Tuples of a batch, at most, in slots of `stride` bytes."""
-    return max(1, min(MAX_BATCH, BATCH_BYTES // stride))
 
 
 @cython.no_gc_clear

@@ -21,11 +21,7 @@ from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_or
 
 from harness.runtime cimport dedicated, dynamic, modes
 from harness.runtime.native cimport (
-    AWAKE,
-    BLOCKED,
     DATA,
-    NOW_CALLED,
-    QUEUED,
     WINDOW,
     Operator,
     Port,
@@ -38,6 +34,7 @@ from harness.runtime.native cimport (
     mutex,
     slot,
 )
+from harness.runtime.protocol cimport AWAKE, BLOCKED, NOW_CALLED, QUEUED
 
 
 cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) noexcept nogil:

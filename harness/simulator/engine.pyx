@@ -21,8 +21,9 @@ from libcpp.atomic cimport memory_order_relaxed
 from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
-from harness.runtime.native cimport BUCKETS, WANTED_CALLED
+from harness.runtime.native cimport BUCKETS
 from harness.runtime.plan cimport Plan
+from harness.runtime.protocol cimport AWAKE, BLOCKED, IDLE, PATIENCE_NS, QUEUED, SUSPENDED, WANTED_CALLED
 from harness.simulator.account cimport account_of
 from harness.simulator.costs cimport fill_machine, fill_software
 from harness.simulator.native cimport (
@@ -72,9 +73,6 @@ FILLED_PERCENT = 50
 
 MAX_FILLING = 2e9
 """Hops that filling the queues may take [tuples through operators], about; above, a run begins with empty queues. Seconds."""
-
-PATIENCE_US = 20
-"""How long a thread looks for what it waits for before it sleeps, where threads have CPUs to themselves: as the runtime."""
 
 PROFILE_S = 1e-4
 """Virtual time between two looks of the profiler [s]. The runtime looks every millisecond, but virtual periods are short."""
@@ -165,7 +163,7 @@ cdef class SimulatorEngine:
         )
         adopt(self.core[0], run[0], kinds, self.plan.first_scheduler)
         if self.plan.first_scheduler + self.plan.pool_threads <= machine.cpus:
-            self.core.patience = PATIENCE_US * 1_000_000
+            self.core.patience = <uint64_t> PATIENCE_NS * 1000
         balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
         self.told, self.told_before = set(), set()
@@ -234,7 +232,8 @@ cdef class SimulatorEngine:
         if self.plan.run.port_count == 0 or self.plan.balancing or timed or ordered:
             return
         levels = [
-            [queue for queue in level if self.core.ports[<uint32_t> queue].mode == 0]  # a port that is called has nothing waiting (ORDER)
+            # a port that is called has nothing waiting (ORDER)
+            [queue for queue in level if self.core.ports[<uint32_t> queue].mode == QUEUED]
             for level in levels_of(self.plan.streams, self.plan.queue_of_port, len(operators))
         ]
         levels = [level for level in levels if level]
@@ -272,7 +271,7 @@ cdef class SimulatorEngine:
 
     def _reluctance(self, uint32_t thread):
         """Idle threads are suspended first, then the oldest."""
-        return self.core.workers[self.plan.first_scheduler + thread].rest != 1
+        return self.core.workers[self.plan.first_scheduler + thread].rest != IDLE
 
     def set_active_ports(self, operator, active):
         check_process("set_active_ports", self.process)
@@ -473,7 +472,7 @@ cdef class SimulatorEngine:
         """Threads that were told to suspend before the last sample and still execute, or wait for another thread (P17 §4.2.3)."""
         stubborn = 0
         for thread in self.told_before & self.told:
-            stubborn += self.core.workers[self.plan.first_scheduler + <uint32_t> thread].rest in (0, 3)
+            stubborn += self.core.workers[self.plan.first_scheduler + <uint32_t> thread].rest in (AWAKE, BLOCKED)
         self.told_before = set(self.told)
         return stubborn
 
@@ -481,7 +480,7 @@ cdef class SimulatorEngine:
         cdef uint32_t thread
         active = 0
         for thread in range(self.created):
-            active += self.core.workers[self.plan.first_scheduler + thread].rest != 2
+            active += self.core.workers[self.plan.first_scheduler + thread].rest != SUSPENDED
         return active
 
     cdef list _operator_cost(self, list looks):

@@ -6,6 +6,7 @@ import math
 import time
 
 import pytest
+from harness.runtime.protocol import CHEAP_BATCH, REST_NS, WARY
 
 from harness.engine import open_engine
 from harness.graph import Graph
@@ -13,8 +14,6 @@ from harness.models import Dynamic
 from tests.runtime.shapes import chain, run_to_end
 
 PORTS, TUPLES = 4, 115
-WARY = 16  # times that a port leaves at once, after it stayed for nothing
-BATCH, REST_S = 32, 400e-9  # a drain of fewer cheap tuples is followed by a rest
 
 
 def drains(simulated: bool) -> int:
@@ -62,6 +61,6 @@ def test_a_thread_on_a_real_core_rests_after_drains_of_a_few_tuples() -> None:
     engine.sample(0.5)
     totals = engine.stop(drain=False, timeout_s=10.0)
     ended = time.monotonic()
-    in_batches = 2 * totals.sent / BATCH  # through two queues
+    in_batches = 2 * totals.sent / CHEAP_BATCH  # through two queues
     assert totals.correct
-    assert totals.scheduling["drains"] <= (ended - began) / REST_S + in_batches
+    assert totals.scheduling["drains"] <= (ended - began) / (REST_NS * 1e-9) + in_batches

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from harness.runtime.engine import latency_bounds_ns
+from harness.runtime.protocol import MAX_BATCH
 
 from harness.graph import Graph
 from harness.models import Manual
 from tests.simulator.runs import simulated
-
-BATCH = 32
 
 
 def pipelines(count: int, operators: int = 20) -> Graph:
@@ -32,7 +31,7 @@ def test_tuples_that_are_called_through_are_as_late_as_their_batch_takes(machine
     engine.start()
     engine.sample(5e-4)
     sample = engine.sample(2e-3)
-    batch_ns = BATCH * count * sample.elapsed_s / sample.sink_tuples * 1e9
+    batch_ns = MAX_BATCH * count * sample.elapsed_s / sample.sink_tuples * 1e9
     bounds = latency_bounds_ns()
     mean_ns = sum(n * bound for n, bound in zip(sample.latency_counts, bounds, strict=True)) / sum(sample.latency_counts)
     assert mean_ns == pytest.approx(batch_ns, rel=0.1)

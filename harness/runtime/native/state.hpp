@@ -20,6 +20,7 @@
 #include "counter.hpp"
 #include "histogram.hpp"
 #include "parking.hpp"
+#include "protocol.hpp"
 #include "ready_ports.hpp"
 #include "spsc_ring.hpp"
 #include "stopwatch.hpp"
@@ -106,17 +107,6 @@ inline void remove_shortcut(Target* target) noexcept {
     target->direct.store(false, std::memory_order_seq_cst);
   }
 }
-
-// Of a scheduled port. WANTED_CALLED is the controlling thread's wish, NOW_CALLED the truth, which the producer side alone changes; the two make
-// four states (modes.pyx).
-enum Mode : uint32_t {
-  WANTED_CALLED = 1,
-  NOW_CALLED = 2,
-  QUEUED = 0,
-  CLOSING = WANTED_CALLED,
-  CALLED = WANTED_CALLED | NOW_CALLED,
-  OPENING = NOW_CALLED,
-};
 
 struct Port {
   alignas(CACHE_LINE) SpscRing ring;
@@ -232,13 +222,6 @@ struct MergeState {
   uint64_t given_up;           // tuples that came when the run had been cut short, and for which there was no slot
   double last_mark;            // the number of the last punctuation seen: the split sends each one every way
   bool overrun;                // a tuple came earlier than the bound allows: a bug, told as an error
-};
-
-enum Rest : uint32_t {
-  AWAKE = 0,
-  IDLE = 1,       // asleep until a port is ready
-  SUSPENDED = 2,  // asleep until its level comes back
-  BLOCKED = 3,    // waits for room, a flag or a lock that another thread has
 };
 
 struct alignas(CACHE_LINE) Worker {

@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "protocol.hpp"
+
 namespace millrace {
 
 inline int64_t now_ns() noexcept {
@@ -43,9 +45,7 @@ inline void sharpen_timer() noexcept {
 inline void yield_thread() noexcept { sched_yield(); }
 
 // One round of waiting for what another thread is about to do, ever longer: first it is spinning, then giving the core away, in the
-// end sleeping (ASLEEP). `round` counts, from 0. The steps are guesses, not tuned: a flag is handed on within about SPINS pauses.
-inline constexpr uint32_t SPINS = 32, YIELDS = 64, SHORT_NAPS = 20, NAPS = 1000;
-
+// end sleeping (ASLEEP). `round` counts, from 0.
 inline void spin(uint32_t* round) noexcept {
   const uint32_t now = (*round)++;
   if (now % SPINS != SPINS - 1) {
@@ -53,8 +53,7 @@ inline void spin(uint32_t* round) noexcept {
   } else if (now < SPINS * YIELDS) {
     yield_thread();
   } else {
-    const uint32_t naps = now / SPINS - YIELDS;
-    const timespec nap{0, naps < SHORT_NAPS ? 50'000 : naps < NAPS ? 1'000'000 : 10'000'000};
+    const timespec nap{0, nap_ns(now / SPINS - YIELDS)};
     nanosleep(&nap, nullptr);
   }
 }

@@ -6,16 +6,12 @@
 
 #include <array>
 
-#include "../../runtime/native/thread.hpp"
 #include "simulation.hpp"
 #include "submit.hpp"
 
 namespace millrace::sim {
 
 inline constexpr uint32_t NO_PORT = UINT32_MAX;
-inline constexpr uint64_t LEAST_RESCHEDULED = 64;
-inline constexpr uint32_t SLOW_BATCH = 4, WARY = 16, LIST_YIELDS = 4, CHEAP_BATCH = 32, BATCHES_IN_SILENCE = 64;
-inline constexpr Time REST = 400 * NANOSECOND;
 inline constexpr uint32_t SPIN_STEP = 8;  // rounds of spinning that are one event here, where nobody tells who waits
 
 // -- flags and the list -------------------------------------------------------------------------------------------------------------------
@@ -107,7 +103,7 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
     w.mixed += software.drain;
     touch(w, port->emptied, CONSUMER_BYTES);
     const uint64_t done = co_await drain(w, *port, software.whole_queue ? UINT64_MAX : port->most, true);
-    const bool lingering = !software.printed && lingers(*port, done > 0), cheap = port->batch >= CHEAP_BATCH;
+    const bool lingering = !software.printed && lingers(port->wary, done > 0), cheap = port->batch >= CHEAP_BATCH;
     announce(w);
     co_await pass(w);
     w.at = 0;
@@ -119,20 +115,9 @@ inline Task<> Simulation::scheduler_body(Worker& w) {
       port->ready = false;
       look_again(w, *port);
     }
-    if (lingering && cheap && done < CHEAP_BATCH) w.waiting += REST;
+    if (lingering && cheap && done < CHEAP_BATCH) w.waiting += REST_NS * NANOSECOND;
   }
   system.end(w);
-}
-
-inline bool Simulation::lingers(Port& port, bool had_tuples) {
-  if (!had_tuples) {
-    port.wary = WARY;
-  } else if (port.wary > 0) {
-    --port.wary;
-  } else {
-    return true;
-  }
-  return false;
 }
 
 inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bool yielding) {
@@ -292,8 +277,7 @@ inline Task<> Simulation::reschedule(Worker& w, Port& port, uint32_t& round) {
   if ((software.printed || port.ring.size() > 0) && try_flag(w, port.consuming)) {
     if (port.ring.size() > 0) {
       ++w.reschedules;
-      const uint64_t quarter = port.ring.capacity() / 4 + (software.printed ? 1 : 0);
-      const uint64_t most = software.printed ? quarter : std::min<uint64_t>(std::max(quarter, LEAST_RESCHEDULED), port.most);
+      const uint64_t most = software.printed ? port.ring.capacity() / 4 + 1 : rescheduled(port.ring.capacity(), port.most);
       co_await drain(w, port, most, software.printed);  // P17 Figure 6 asks after each tuple whether the thread is suspended
       announce(w);
       round = 0;
@@ -341,10 +325,9 @@ inline Task<> Simulation::wait_a_little(Worker& w, uint32_t& round, Port* port) 
     }
     co_await pass(w);
   } else {
-    const uint32_t naps = round / SPINS - YIELDS;
+    const Time nap = nap_ns(round / SPINS - YIELDS) * NANOSECOND;
     round += SPINS;
     co_await pass(w);
-    const Time nap = naps < SHORT_NAPS ? 50 * MICROSECOND : naps < NAPS ? MILLISECOND : 10 * MILLISECOND;
     co_await system.sleep(w, system.now + nap + machine.timer_slack);
   }
   idle(w, false);

@@ -19,7 +19,7 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
   std::vector<uint8_t> holds(ports.size(), 0);
   uint64_t least = UINT64_MAX;
   for (const Port& port : ports) least = std::min(least, port.ring.capacity());
-  const Count at_once = static_cast<Count>(std::min<uint64_t>(32, least));
+  const Count at_once = static_cast<Count>(std::min<uint64_t>(MAX_BATCH, least));
   std::vector<Tuple> batch(at_once);
   for (const std::vector<uint32_t>& level : levels) {
     for (const uint32_t port : level) holds[port] = 1;
@@ -96,7 +96,7 @@ inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tu
         Route* route = &op->routes[0];
         if (op->kind == FILTER) {
           const uint64_t mixed = fingerprint(tuple.sequence);
-          if (!op->all && mixed * 0xD6E8FEB86659FD93 >= op->threshold) {
+          if (!op->all && !passes(mixed, op->threshold)) {
             op->dropped += mixed * op->copies;
             continue;
           }

@@ -121,7 +121,7 @@ inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count co
   w.mixed += software.filter_tuple * count;
   for (Count i = 0; i < count; ++i) {
     const uint64_t mixed = fingerprint(first[i].sequence);
-    if (op.all || mixed * 0xD6E8FEB86659FD93 < op.threshold) continue;
+    if (op.all || passes(mixed, op.threshold)) continue;
     op.dropped += mixed * op.copies;
     if (i > start) {
       w.mixed += software.filter_cut;

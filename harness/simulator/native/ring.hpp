@@ -15,8 +15,6 @@
 
 namespace millrace::sim {
 
-inline constexpr uint32_t MAX_BATCH = 32;  // tuples that are taken at once (states.pyx)
-
 enum TupleKind : uint8_t { DATA, FINAL, WINDOW };
 
 struct Tuple {

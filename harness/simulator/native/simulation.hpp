@@ -124,7 +124,6 @@ class Simulation {
   Task<> scheduler_body(Worker& w);
   Task<Port*> next_port(Worker& w);
   Task<Port*> walk(Worker& w);
-  bool lingers(Port& port, bool had_tuples);
   Task<uint64_t> drain(Worker& w, Port& port, uint64_t most, bool yielding);
   Task<> reschedule(Worker& w, Port& port, uint32_t& round);
   Task<> wait_a_little(Worker& w, uint32_t& round, Port* port = nullptr);

@@ -10,6 +10,7 @@
 #include "footprint.hpp"
 #include "histogram.hpp"
 #include "line.hpp"
+#include "protocol.hpp"
 #include "ring.hpp"
 #include "system.hpp"
 
@@ -99,16 +100,6 @@ struct Operator {
   Histogram* latency = nullptr;
 };
 
-// As in the runtime (harness/runtime/native/state.hpp): the wish, the truth, and the four states that they make.
-enum Mode : uint32_t {
-  WANTED_CALLED = 1,
-  NOW_CALLED = 2,
-  QUEUED = 0,
-  CLOSING = WANTED_CALLED,
-  CALLED = WANTED_CALLED | NOW_CALLED,
-  OPENING = NOW_CALLED,
-};
-
 struct Port {
   Ring ring;
   Operator* op = nullptr;
@@ -131,8 +122,6 @@ struct Port {
   std::vector<Worker*> patient_producers;
   std::vector<Worker*> spinning;  // who waits for the port's flags, or for room, and has not given its CPU away yet
 };
-
-enum Rest : uint8_t { AWAKE, IDLE, SUSPENDED, BLOCKED };
 
 // Where the slots that a thread works on came from.
 struct Slots {
