@@ -119,6 +119,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sides.add_argument(
         "--allow-other-host", action="store_true", help="compare files of different hosts; a note says how they differ"
     )
+    sides.add_argument(
+        "--allow-shared-code",
+        action="store_true",
+        help="measure although both sides load code of one tree, as by an editable install; a note says which",
+    )
     terms = parser.add_argument_group("when a cell has regressed")
     terms.add_argument(
         "--factor",
@@ -315,6 +320,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     """Build both sides and measure them; `options` gets what was chosen."""
     from harness.cli.gate_progress import GateProgress
     from harness.gate.compare import compare
+    from harness.gate.loaded import rehearsed
     from harness.gate.sequential import declare
     from harness.gate.tree import check, prepare
     from harness.measurement.lock import measuring_lock
@@ -334,6 +340,7 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
     # would wait for us, until its time is up, as a program of the suite would that did.
     with GateProgress() as progress, measuring_lock(progress.notify):
         trees = prepare(words, suite, Path.cwd(), progress.notify)
+        trees, options["loaded"] = rehearsed(trees, suite, args.allow_shared_code, progress.notify)
         return compare(
             trees["base"],
             trees["head"],

@@ -25,6 +25,7 @@ def test_all_reports_of_one_call_tell_the_same(gate_stand, capsys):
         "allow_other_host": False,
         "pairs": "auto",
         "time_budget_s": 540.0,
+        "loaded": {"allowed": False},
     }
 
 

@@ -1,0 +1,46 @@
+"""Writes down what a Python process loads, from its start on: Python's `site` imports this, as `PYTHONPATH` names its folder.
+
+Only in the rehearsal of a program (`harness/gate/loaded.py`), never in a measured process.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = str(Path(__file__).parent.absolute())
+WHERE = "MILLRACE_LOADED"  # a variable: what the files begin with that take the paths, each ended by a zero byte
+
+
+def _record(prefix: str) -> None:
+    handle = os.open(f"{prefix}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    seen = set()
+
+    def hook(event: str, told: tuple[Any, ...]) -> None:
+        if event == "open":
+            path = told[0] if isinstance(told[0], str) and told[0].endswith((".py", ".pyc")) else None
+        else:
+            path = told[1] if event == "import" else None  # of extension modules only; of others it is None
+        if path and path not in seen:
+            seen.add(path)
+            os.write(handle, bytes(Path(path).absolute()) + b"\0")
+
+    sys.addaudithook(hook)
+
+
+def _go_on() -> None:
+    """Import the module that we stand before, if there is one."""
+    sys.path[:] = [each for each in sys.path if each != HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+if __name__ == "sitecustomize":
+    if WHERE in os.environ:
+        _record(os.environ[WHERE])
+    _go_on()
