@@ -32,8 +32,8 @@ class _Uninterrupted(SpawnContext):
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait.
 
-    They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here. They
-    are killed if an exception, such as that of Ctrl-C, leaves the block.
+    They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here.
+    They are killed if an exception, such as that of Ctrl-C, leaves the block.
     """
     others = set(active_children())
     before = os.environ.get(THREADS)
