@@ -104,7 +104,7 @@ class Cell:
         row["failed"] = rows["failed"].sum()
         if pd.isna(row["mean"]):
             raise Missing(f"{row['arm']} has no throughput in {self.wanted.name}: {int(row['failed'])} runs failed")
-        if row["mean"] == 0 and row["unsettled_used"]:
+        if row["mean"] == 0 and row["unsettled"] == row["n"]:
             raise Missing(f"{row['arm']} {NEVER_SETTLED} in {self.wanted.name}, and no tuple arrived while it was measured")
         return row
 
@@ -152,9 +152,9 @@ class Cell:
 
 def label(name: str, rows: pd.DataFrame) -> str:
     """The name of an arm, or of the best of several, and what the means of their throughput rows keep quiet about."""
-    unsettled, failed = int(rows["unsettled_used"].sum()), int(rows["failed"].sum())
-    told = [NEVER_SETTLED if len(rows) == 1 else f"{unsettled} of {len(rows)} arms {NEVER_SETTLED}"] if unsettled else []
-    told += [f"{failed} of {int(rows['n'].sum()) + failed} runs failed"] if failed else []
+    unsettled, failed, runs = (int(rows[column].sum()) for column in ("unsettled", "failed", "n"))
+    told = [NEVER_SETTLED if unsettled == runs else f"{unsettled} of {runs} runs {NEVER_SETTLED}"] if unsettled else []
+    told += [f"{failed} of {runs + failed} runs failed"] if failed else []
     return name + (f" ({', '.join(told)})" if told else "")
 
 

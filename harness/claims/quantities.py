@@ -56,7 +56,7 @@ def _of_row(row: pd.Series, reading: Reading) -> Found:
 
 
 def _of_rows(name: str, rows: pd.DataFrame, reading: Reading) -> Found:
-    return Found(label(name, rows), reading, not rows["unsettled_used"].any())
+    return Found(label(name, rows), reading, not rows["unsettled"].any())
 
 
 def _mean(cell: Cell, row: pd.Series) -> Reading:
@@ -192,7 +192,7 @@ def failed(cell: Cell, arm: str) -> Found:
     if rows.empty:
         raise Missing(f"no arm {arm} in {cell.wanted.name}")
     count = float(rows["failed"].sum())
-    runs = int((rows["n"] + rows["failed"] + rows["unsettled"].where(~rows["unsettled_used"].astype(bool), 0)).sum())
+    runs = int((rows["n"] + rows["failed"] + rows["no_rate"]).sum())
     name = "all arms" if arm == "every" else rows["arm"].iloc[0]
     return Found(name, Reading(count, count, count, runs, is_varied=not cell.venue.simulated))
 

@@ -20,11 +20,11 @@ DESCRIPTION = """\
 Turn the records of runs into tables, with Spark.
 
 Reads every *.jsonl file under --records, however deep, and writes into --tables, as Parquet:
-  throughput   mean, deviation and 95 % interval of each arm of each cell, with failed and unsettled runs counted apart
+  throughput   mean, deviation and 95 % interval of each arm of each cell, over all correct runs, with how many of them settled
   samples      every run as a time series
   timeline     the runs whose number of threads or active ports changes: samples with the levels and the reasons for them
   latency      medians of the latency quantiles of each arm
-  speedup      each arm against the manual model and against the best arm of its cell, repeats paired
+  speedup      each arm against manual, the best of the others and the best of another model, repeats paired
   quarantine   lines that are not usable records, each with its file, line number and reason
 
 Spark runs on this machine unless --master, or spark.master in the configuration, says otherwise:

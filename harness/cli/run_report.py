@@ -126,16 +126,17 @@ def _mean_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     if len(records) < 2:
         return []
     correct = [record for record in records if record["correct"] and record["sink_tuples_per_s"] is not None]
-    used = [record for record in correct if record["settled"]] or correct
-    note = "" if used and used[0]["settled"] else ", none of them settled"
-    if len(used) < 2:
-        return [f"mean: an interval needs two correct, settled runs; here: {len(used)}"]
+    if len(correct) < 2:
+        return [f"mean: an interval needs two correct runs; here: {len(correct)}"]
     from harness.measurement.interval import mean_interval
 
-    mean, low, high = mean_interval([record["sink_tuples_per_s"] for record in used])
-    half = f" (± {100 * (high - mean) / mean:.1f} %)" if mean > 0 else ""
-    interval = f"95 % interval {_quantity(low)} .. {_quantity(high)}{half}"
-    return [f"mean: {_quantity(mean)} tuples/s, {interval}, of {len(used)} runs{note}"]
+    mean, low, high = mean_interval([record["sink_tuples_per_s"] for record in correct])
+    ends = f" ({100 * (low / mean - 1):+.1f} %, {100 * (high / mean - 1):+.1f} %)" if mean > 0 else ""
+    interval = f"95 % interval {_quantity(low)} .. {_quantity(high)}{ends}"
+    settled = sum(record["settled"] for record in correct)
+    return [
+        f"mean: {_quantity(mean)} tuples/s, {interval}, of {len(correct)} correct runs, {settled or 'none'} of them settled"
+    ]
 
 
 def _quantity(value: float | None) -> str:

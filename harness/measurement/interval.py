@@ -1,5 +1,10 @@
-"""Mean of repeats with its 95 % interval (Student's t), without a statistics package: repeats are few, t is closed for whole
-degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+"""95 % intervals of means of repeats, everywhere but in the gate: of throughputs, levels, ratios.
+
+What is measured here is never negative, and repeats are few and skewed to the right: so the interval is Student's t of the
+*logarithm* of the mean (delta method), from mean / q to mean * q with q = exp(t * sd / (mean * sqrt(n))). It ends above zero,
+is that of the plain mean where the runs are close to each other, and takes a run of 0. Of exponential data it covers the mean
+in 93 to 95 % at n = 2 to 5, where the plain one has 88 to 91 % (tests/measurement/test_mean_interval.py).
+"""
 
 from __future__ import annotations
 
@@ -10,29 +15,21 @@ from functools import lru_cache
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean, lower and upper end of the 95 % interval. Needs at least two values."""
+    """Mean, lower and upper end of its 95 % interval. Needs at least two values, none of them negative."""
     mean = statistics.fmean(values)
-    half = t_975(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
-    return mean, mean - half, mean + half
+    if mean == 0:
+        return 0.0, 0.0, 0.0
+    half = t_quantile(len(values) - 1) * statistics.stdev(values) / (mean * math.sqrt(len(values)))
+    return mean, mean * math.exp(-half), mean * math.exp(half)
 
 
 @lru_cache
-def t_975(freedom: int) -> float:
-    """The 0.975 quantile of Student's t with `freedom` >= 1 degrees of freedom."""
-    low, high = 1.9, 13.0  # the quantile falls from 12.71 (1 degree) to 1.96
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _inside(middle, freedom) < 0.95 else (low, middle)
-    return (low + high) / 2
+def t_quantile(freedom: int, events: int = 2) -> float:
+    """The quantile of Student's t at 1 - 0.05 / `events`, with `freedom` >= 1 degrees of freedom.
 
+    A statement that is wrong if one at least of so many one-sided events happens is then wrong in at most 5 % (Bonferroni). A
+    two-sided interval has two.
+    """
+    from scipy.special import stdtrit
 
-def _inside(t: float, freedom: int) -> float:
-    """P(-t < T < t)."""
-    theta = math.atan(t / math.sqrt(freedom))
-    sine, cosine = math.sin(theta), math.cos(theta)
-    odd = freedom % 2
-    term = total = (cosine if odd else 1.0) if freedom > 1 else 0.0
-    for k in range(3 if odd else 2, freedom - 1, 2):
-        term *= (k - 1) / k * cosine * cosine
-        total += term
-    return 2 / math.pi * (theta + sine * total) if odd else sine * total
+    return float(stdtrit(freedom, 1 - 0.05 / events))

@@ -1,10 +1,12 @@
 """Crossover maps: which threading model wins over cost x payload, a map a topology, with its margin over the runner-up.
 
 Reads   throughput.parquet   experiment, cell, topology, cost, payload, model, arm, mean [tuples/s], failed
-        speedup.parquet      the same, against = best: ratio to the cell's best arm with its 95 % interval, paired by repeat
+        speedup.parquet      the same, against = other models: ratio of an arm to `rival`, the best of another model, and its
+                             95 % interval, paired by repeat
 Draws   a tile a cell: winner's colour, winner, margin and interval; hatched where the interval includes 1 (a tie)
 
 A misreading to avoid: a margin is between the two best *models*, each by its best arm; the third may be far behind or close.
+The interval allows for the choice: of equal models one "wins" a tile in at most 5 % of them (spark.speedup).
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from harness.plots import places, provenance, style
+from harness.plots import places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name, without_mean
 
 TABLES = ("throughput", "speedup")
 TITLE = "Which threading model wins, over tuple cost and payload"
-INTERVAL = "in brackets: 95 % Student-t interval of the ratio winner / runner-up, paired by repeat"
+INTERVAL = "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it allows for the number of arms"
 TILE_INCHES = (1.4, 0.75)
 TINT = 0.42  # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
 
@@ -54,13 +56,12 @@ def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
     others = ranked[ranked["model"] != best["model"]]
     if others.empty:
         return Verdict(best["arm"], best["model"])
-    second = others.iloc[0]
-    pairs = speedup[(speedup["against"] == "best") & (speedup["arm"] == second["arm"])]
-    if pairs.empty or not pairs.iloc[0]["ratio"] > 0:
-        return Verdict(best["arm"], best["model"], second["arm"])
+    pairs = speedup[(speedup["against"] == "other models") & (speedup["arm"] == best["arm"])]
+    if pairs.empty:
+        return Verdict(best["arm"], best["model"], others.iloc[0]["arm"])
     pair = pairs.iloc[0]
-    lo, hi = (None, None) if pd.isna(pair["lo"]) else (1 / float(pair["hi"]), 1 / float(pair["lo"]))
-    return Verdict(best["arm"], best["model"], second["arm"], 1 / float(pair["ratio"]), lo, hi)
+    lo, hi = (None, None) if pd.isna(pair["lo"]) else (float(pair["lo"]), float(pair["hi"]))
+    return Verdict(best["arm"], best["model"], pair["rival"], float(pair["ratio"]), lo, hi)
 
 
 def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> None:
@@ -132,10 +133,10 @@ def _words(said: Verdict) -> list[str]:
 
 
 def _reservations(throughput: pd.DataFrame) -> list[str]:
-    """Arms of the cell that failed, or whose runs never settled."""
+    """Arms of the cell that failed, or of whose runs some never settled."""
     without = [f"{row['arm']} {without_mean(row)}" for _, row in throughput[throughput["mean"].isna()].iterrows()]
-    unsettled = throughput[throughput["unsettled_used"].astype(bool)]["arm"]
-    return [*without, *(f"{arm} unsettled" for arm in unsettled)]
+    unsettled = throughput[throughput["settled_share"] < 1]
+    return [*without, *(f"{row['arm']}: {settled.words(row)}" for _, row in unsettled.iterrows())]
 
 
 def _factor(ratio: float) -> str:

@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from harness.plots import places, provenance, queue_arms, style
+from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.thread_panels import cost_key, without_mean
 
-INTERVAL = "error bars: 95 % Student-t interval of the ratio to manual, paired by repeat; arrow: beyond four times the ratio"
+INTERVAL = "error bars: 95 % interval of the ratio to manual, paired by repeat; arrow: beyond four times the ratio"
 PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
@@ -48,12 +48,12 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
         cell = rows[rows[along] == value]
         share = queue_arms.shares(cell)
         arms = [row for row in queue_arms.in_order(cell) if row["model"] != "manual"]
-        over_unsettled = bool(cell[cell["model"] == "manual"]["unsettled_used"].any())
+        over = cell[cell["model"] == "manual"]["settled_share"].min()
         threads_alone = queue_arms.thread_elasticity(cell)
         width = GROUP / max(1, len(arms))
         for number, row in enumerate(arms):
             x = place + (number - (len(arms) - 1) / 2) * width
-            _gain(gains, x, 0.9 * width, row, known, over_unsettled)
+            _gain(gains, x, 0.9 * width, row, known, over)
             _share(shares, x, 0.9 * width, row, share[row.name])
             if row["model"] == queue_arms.MULTILEVEL and threads_alone is not None:
                 _over_threads_alone(gains, x, row, threads_alone, known)
@@ -140,8 +140,8 @@ def _short(value: object) -> str:
     return style.whole(int(text)) if text.isdigit() else text
 
 
-def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, over_unsettled: bool) -> None:
-    """A bar, hollow if either side of its ratio never settled."""
+def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, over: float) -> None:
+    """A bar, hatched if on either side of its ratio a run never settled, the paler the more; `over`: manual's settled share."""
     look = queue_arms.look(row)
     key = (row["cell"], row["arm"])
     if pd.isna(row["mean"]) or key not in known.index:
@@ -149,8 +149,9 @@ def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame,
         ax.text(x, 1.05, why, rotation=90, fontsize=6.5, ha="center", va="bottom", zorder=5)
         return
     ratio = known.loc[key]
-    is_hollow = row["unsettled_used"] or over_unsettled
-    face = {"facecolor": "white", "edgecolor": look.color, "hatch": "////"} if is_hollow else {"color": look.color}
+    share = min(row["settled_share"], over if pd.notna(over) else 1.0)
+    pale = {"facecolor": settled.shade(look.color, share), "edgecolor": look.color, "hatch": "////"}
+    face = pale if share < 1 else {"color": look.color}
     ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **face)
     left, right = x - width / 2, x + width / 2
     ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)  # as fast as manual: a bar without height
@@ -167,9 +168,9 @@ def _interval(ax: Axes, x: float, lo: float, ratio: float, hi: float) -> None:
 
 
 def _over_threads_alone(ax: Axes, x: float, row: pd.Series, threads_alone: pd.Series, known: pd.DataFrame) -> None:
-    """On a bar, as in the paper: multilevel over thread elasticity alone. Nothing where either has no throughput to rely on."""
+    """On a bar, as in the paper: multilevel over thread elasticity alone. Nothing where a run of either never settled."""
     key = (row["cell"], row["arm"])
-    if key not in known.index or any(pd.isna(each["mean"]) or each["unsettled_used"] for each in (row, threads_alone)):
+    if key not in known.index or any(each["settled_share"] != 1 for each in (row, threads_alone)):
         return
     ratio = known.loc[key, "ratio"]
     top = min(known.loc[key, ["ratio", "hi"]].max(), CUT * ratio)

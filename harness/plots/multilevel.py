@@ -1,8 +1,8 @@
 """Multi-level elastic against every other arm: how near the law comes to the best queues and threads.
 
 Reads   throughput.parquet   topology, cost, payload, model, arm, mean, lo, hi [tuples/s at the sinks], elastic, queued, level
-Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval, open if
-        none of its runs settled; at the end of the line the ratio of multi-level with its queues and threads
+Draws   a line a cell; an arm's rate over the highest mean of the *other* arms to the right, with its 95 % interval, the paler
+        the fewer of its runs settled; at the end of the line the ratio of multi-level with its queues and threads
 
 A misreading to avoid: the best of several arms is also the luckiest one, so that a law which is as good as it can be is a
 little below 100 % wherever arms are alike.
@@ -18,12 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from harness.plots import places, provenance, style
+from harness.plots import places, provenance, settled, style
 from harness.plots.thread_panels import cost_key, shape_name
 
 TABLES = ("throughput",)
 TITLE = "Multi-level elastic against the best of all other arms"
-INTERVAL = "bars are 95 % Student-t intervals of the mean"
+INTERVAL = "bars are 95 % intervals of the mean"
 TARGET = 0.95
 LINE_INCHES = 0.42
 
@@ -88,7 +88,7 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
             xerr=spread,
             marker=look.marker,
             color=look.color,
-            markerfacecolor="white" if row["unsettled_used"] else look.color,
+            markerfacecolor=settled.fill(look.color, row),
             markersize=7,
             linestyle="none",
             zorder=above,
@@ -96,7 +96,7 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
         if row["model"] == "multilevel":
             queues = "" if pd.isna(row["queued"]) else f"{row['queued']:.0f} queue{'' if round(row['queued']) == 1 else 's'}"
             where = f", {queues}, {row['level']:.0f} thr." if queues else ""
-            unsettled = ", unsettled" if row["unsettled_used"] else ""
+            unsettled = "" if settled.all_settled(row) else f", {settled.words(row)}"
             ax.annotate(
                 f"{ratio:.0%}{where}{unsettled}",
                 (1.01, y),

@@ -16,11 +16,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.plots import places, provenance, queue_arms, style
+from harness.plots import places, provenance, queue_arms, settled, style
 from harness.plots.queue_arms import MULTILEVEL
 from harness.plots.thread_panels import INTERVAL, without_mean
 
 TABLES = ("throughput",)
+LEGEND_INCHES = 1.6  # that an entry takes; names of arms are long
 TITLE = "Throughput against the share of ports with queues, and what multi-level elasticity finds (M19 Figure 1)"
 PANEL_INCHES = (4.0, 2.4)  # a place's name needs the width
 MIN_WIDTH = 8.6  # inches; the title needs them
@@ -71,7 +72,9 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
                 ax.set_xlabel("ports with a queue [%]")
                 if column == 0:
                     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
-        style.title_with_legend(drawing, TITLE, [*queue_arms.legend(table), *places.legend(table)])
+        style.title_with_legend(
+            drawing, TITLE, [*queue_arms.legend(table), *settled.legend(table), *places.legend(table)], LEGEND_INCHES
+        )
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -82,7 +85,7 @@ def _line(ax: Axes, rows: pd.DataFrame) -> None:
     spread = [(rows["mean"] - rows["lo"]).to_numpy(float), (rows["hi"] - rows["mean"]).to_numpy(float)]
     ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, zorder=3)
     for _, row in rows.iterrows():
-        face = "white" if row["unsettled_used"] else look.color
+        face = settled.fill(look.color, row)
         ax.plot(row["share"], row["mean"], ls="", marker=look.marker, ms=4.5, color=look.color, mfc=face, zorder=4)
 
 
@@ -95,7 +98,7 @@ def _found(ax: Axes, row: pd.Series) -> None:
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
     if pd.isna(row["share"]):
         return
-    face = "white" if row["unsettled_used"] else look.color
+    face = settled.fill(look.color, row)
     ax.plot(row["share"], row["mean"], ls="", marker=look.marker, color=look.color, mfc=face, ms=8, zorder=5, clip_on=False)
 
 

@@ -36,16 +36,21 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
         )
     if interval is not None and (wrong := int(table["variants_failed"].sum())):
         parts.append(f"No fill where one of those runs failed ({wrong} in all).")
-    lost = [f"{int(table[kind].sum())} {kind}" for kind in ("failed", "unsettled") if table[kind].sum()]
-    if lost and interval is not None:
-        parts.append(f"Runs not in the means unless marked: {', '.join(lost)}.")
+    if interval is not None:
+        lost = {"failed": "failed", "no_rate": "too short to have a rate"}
+        told = [f"{int(table[kind].sum())} {words}" for kind, words in lost.items() if table[kind].sum()]
+        parts += [f"Runs not in the means: {', '.join(told)}."] if told else []
+        if unsettled := int(table["unsettled"].sum()):
+            parts.append(f"{unsettled} of {int(table['n'].sum())} runs in the means never settled.")
     measured = table[~simulated]
     if disturbed := int(measured["unfit"].sum()):
         parts.append(f"{disturbed} of {int(measured['n'].sum())} measured runs were disturbed, as their records say.")
     if (hosts := measured["hosts"].max()) > 1:
         parts.append(f"Means are over runs of up to {int(hosts)} hosts.")
-    if interval is not None and (simulated & table["unsettled_used"].astype(bool)).any():
-        parts.append("Simulated runs that never settled: hops executed over those of a tuple, not tuples at the sinks.")
+    if interval is not None and table["mean_of"].isin(["hops executed", "both"]).any():
+        parts.append(
+            "Simulated arms with a run that never settled: hops executed over those of a tuple, not tuples at the sinks."
+        )
     queues = sorted({int(capacity) for capacity in table["queue_capacity"].dropna() if capacity > 0})
     if queues:
         parts.append(f"Queues of {' or '.join(style.whole(capacity) for capacity in queues)} tuples.")

@@ -20,9 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from harness.plots import places, provenance, style
+from harness.plots import places, provenance, settled, style
 
-INTERVAL = "bars and bands: 95 % Student-t interval over the runs; arrow: it goes on above"
+INTERVAL = "bars and bands: 95 % interval over the runs; arrow: it goes on above"
 CUT = 1.5  # times the highest mean the axis reaches at most: the interval of two runs may be twelve times as long as it is high
 PANEL_INCHES = (3.0, 2.5)
 MIN_WIDTH = 7.8  # inches; the title needs them
@@ -44,9 +44,9 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     diamonds with error bars both ways.
 
     `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], elastic, law, level, level_lo, level_hi [threads],
-    failed, unsettled_used, and where a machine's constants were varied from band_lo to band_hi [tuples/s]: a light fill with
+    failed, settled_share, and where a machine's constants were varied from band_lo to band_hi [tuples/s]: a light fill with
     dashed edges. Intervals that would press all the rest to the axis are cut. An arm without a mean (`without_mean`) is a cross
-    on the axis; one whose runs never settled has an open marker.
+    on the axis; the fewer of its runs settled, the paler is its marker.
     """
     is_elastic = table["elastic"].astype(bool)
     fixed, elastic = table[~is_elastic], table[is_elastic]
@@ -112,7 +112,7 @@ def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
         ends = varied["band_lo"].astype(float), varied["band_hi"].astype(float)
         ax.fill_between(varied["threads"].astype(int), *ends, **_band(look))
     for _, row in good.iterrows():
-        ax.plot(row["threads"], row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
+        ax.plot(row["threads"], row["mean"], ls="", zorder=4, **_marker(look, row))
     bad = rows[rows["mean"].isna()]
     if len(bad):
         ax.plot(bad["threads"].astype(int), [0] * len(bad), ls="", marker="x", color=look.color, clip_on=False, zorder=5)
@@ -127,7 +127,7 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
     if pd.notna(row["band_lo"]):
         ax.axhspan(row["band_lo"], row["band_hi"], **_band(look))
-    ax.plot(levels[-1] * ASIDE, row["mean"], ls="", zorder=4, **_marker(look, bool(row["unsettled_used"])))
+    ax.plot(levels[-1] * ASIDE, row["mean"], ls="", zorder=4, **_marker(look, row))
 
 
 def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
@@ -155,7 +155,7 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
     if pd.notna(row["band_lo"]):
         ax.vlines([x], row["band_lo"], row["band_hi"], color=look.color, lw=7, alpha=BAND_ALPHA, zorder=1)
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
-    ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **_marker(look, bool(row["unsettled_used"])))
+    ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **_marker(look, row))
     aside, side = (6, "left") if x**2 < left * right else (-6, "right")
     told = {
         "xytext": (aside, 5 if place == 0 else -4 - 7 * place),
@@ -180,12 +180,12 @@ def _band(look: style.ModelStyle) -> dict:
 
 def _whole_levels(elastic: pd.DataFrame) -> list[int]:
     """The levels to name on the axis where no arm has a fixed one: those around the elastic arms'."""
-    settled = elastic["level"].dropna()
-    return sorted({max(1, math.floor(level)) for level in settled} | {math.ceil(level) for level in settled}) or [1]
+    found = elastic["level"].dropna()
+    return sorted({max(1, math.floor(level)) for level in found} | {math.ceil(level) for level in found}) or [1]
 
 
-def _marker(look: style.ModelStyle, is_open: bool) -> dict:
-    return {"marker": look.marker, "color": look.color, "markerfacecolor": "white" if is_open else look.color}
+def _marker(look: style.ModelStyle, row: pd.Series) -> dict:
+    return {"marker": look.marker, "color": look.color, "markerfacecolor": settled.fill(look.color, row)}
 
 
 def _name_failures(ax: Axes, table: pd.DataFrame) -> None:
@@ -205,8 +205,7 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
     for name in style.in_order(names, list(style.MODELS)):
         look = style.of_model(name)
         handles.append(Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=name))
-    if table["unsettled_used"].any():
-        handles.append(Line2D([], [], color=style.INK, ls="", marker="o", markerfacecolor="white", label="never settled"))
+    handles += settled.legend(table)
     if table["mean"].isna().any():
         handles.append(Line2D([], [], color=style.INK, ls="", marker="x", label="no mean"))
     if table["band_lo"].notna().any():
@@ -219,12 +218,12 @@ def without_mean(row: pd.Series) -> str:
     """Why an arm of the throughput table has no mean, in a word or two."""
     if row["failed"]:
         return "failed"
-    return "no rate" if row["unsettled"] else "other constants only"
+    return "no rate" if row["no_rate"] else "other constants only"
 
 
 def runs_of(row: pd.Series) -> int:
     """How many runs an arm has, variants not counted."""
-    return int(row["failed"] + row["n"] + (0 if row["unsettled_used"] else row["unsettled"]))
+    return int(row["failed"] + row["n"] + row["no_rate"])
 
 
 def by_cost(table: pd.DataFrame) -> list[pd.DataFrame]:

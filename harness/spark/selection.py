@@ -1,11 +1,14 @@
-"""Which runs of an arm count in its mean: the correct ones that became stationary, of the machine as its profile describes it.
+"""Which runs of an arm its means are over, and what the rate of a run is.
 
-A run that never settled is not averaged in silence. Only if no correct run of an arm settled are the unsettled ones used, and
-the table then says so (`unsettled_used`). Runs with other constants, the variants of a sensitivity study, are compared with the
-mean and never enter it.
+Means are over *all* correct runs that have a rate. Whether a run became stationary depends on how fast it went: an arm whose
+fast runs settle and whose slow ones do not would be the fast ones' if unsettled runs were left out. How many of them settled is
+told beside each mean (`unsettled`, `settled_share`), and figures mark it. Runs with other constants, the variants of a
+sensitivity study, are compared with the mean and never enter it.
 
-The rate of a run is that at its sinks; of a simulated one that never settled, what the graph got through: in the short windows
-that can be simulated a deep pipeline may not have brought a single lump of tuples to its end, which is no throughput of 0.
+The rate of a run is that of the tuples at its sinks. In the short windows that can be simulated a deep pipeline may not bring a
+single lump of tuples to its end, which is no throughput of 0. So the rate of *all* runs of a simulated arm of which one never
+settled is what the graph got through: hops executed over those of a tuple. The two are the same in a stationary run, and are
+never averaged with each other, unless a record does not know the second. `mean_of` says which it is.
 """
 
 from __future__ import annotations
@@ -15,27 +18,30 @@ from pyspark.sql import functions as F
 
 from harness.spark.schemas import ARM
 
+SINKS, HOPS, BOTH = "tuples at the sinks", "hops executed", "both"
+"""What a mean can be of; `BOTH`: some of its runs know only the first."""
+
 
 def mark_used(runs: DataFrame) -> DataFrame:
-    """`runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `unsettled` (correct, but not stationary or too short
-    to have a rate), `used` (counts in the means of its arm), and `variant_mean` [tuples/s], the mean over the runs of the same
-    arm and the same constants that would. A failed run that never got to say how long its queues are has those of its arm.
+    """`runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `by_hops` (whether the rate is of hops executed),
+    `unsettled` (correct, but not stationary), `no_rate` (correct, but too short to have one), `used` (counts in the means of
+    its arm), and `variant_mean` [tuples/s], the mean over the runs of the same arm and the same constants that would. A failed
+    run that never got to say how long its queues are has those of its arm.
     """
     of_arm = F.max("queue_capacity").over(Window.partitionBy(*[name for name in ARM if name != "queue_capacity"]))
     unsaid = F.col("failed") & (F.col("queue_capacity") == 0)
-    got_through = F.when(~F.col("settled"), F.col("simulation.passed_tuples_per_s"))
-    rate = F.coalesce(got_through, "sink_tuples_per_s")
-    steady = ~F.col("failed") & F.col("settled") & rate.isNotNull()
-    alike = Window.partitionBy(*ARM, "variant")
-    usable = F.col("steady") | (F.col("unsettled") & rate.isNotNull() & ~F.max("steady").over(alike))
+    passed, correct = F.col("simulation.passed_tuples_per_s"), ~F.col("failed")
+    of_hops = F.max(F.col("unsettled") & passed.isNotNull()).over(Window.partitionBy(*ARM)) & passed.isNotNull()
+    rate = F.when(F.col("by_hops"), passed).otherwise(F.col("sink_tuples_per_s"))
+    by_rate = F.when(F.col("by_hops"), 1e9 / F.nullif(passed * F.col("hops"), F.lit(0.0))).otherwise(F.col("ns_per_hop"))
+    counts = correct & F.col("rate").isNotNull()
     return (
         runs.withColumn("queue_capacity", F.when(unsaid, of_arm).otherwise(F.col("queue_capacity")))
+        .withColumn("unsettled", correct & ~F.col("settled"))
+        .withColumn("by_hops", of_hops)
         .withColumn("rate", rate)
-        .withColumn("ns_per_hop", F.coalesce(1e9 / F.nullif(got_through * F.col("hops"), F.lit(0.0)), "ns_per_hop"))
-        .withColumn("steady", steady)
-        .withColumn("unsettled", ~F.col("failed") & ~F.col("steady"))
-        .withColumn("usable", usable)
-        .withColumn("variant_mean", F.avg(F.when(F.col("usable"), rate)).over(alike))
-        .withColumn("used", F.col("usable") & F.col("variant").isNull())
-        .drop("steady", "usable")
+        .withColumn("ns_per_hop", by_rate)
+        .withColumn("no_rate", correct & F.col("rate").isNull())
+        .withColumn("variant_mean", F.avg(F.when(counts, F.col("rate"))).over(Window.partitionBy(*ARM, "variant")))
+        .withColumn("used", counts & F.col("variant").isNull())
     )

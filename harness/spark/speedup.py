@@ -1,55 +1,97 @@
-"""Runs -> speedup: each arm against the manual one and against the best one of its cell.
+"""Runs -> speedup: each arm against the manual one, against the best of the others, and against the best of another model.
 
 Repeat k of every arm ran in the same block, interleaved, so repeats are paired: a drift of the host that slows a whole block
 falls out of its ratio. Ratios are averaged as logarithms, so that "twice as fast" and "half as fast" cancel.
+
+**Comparisons with the best** (Hsu, The Annals of Statistics 9(5), 1981, and 12(3), 1984). The arm that looks best of eleven
+equal ones is the luckiest, and a paired interval against it finds one of the others "slower" in most cells. So an arm is
+compared with *every* rival, each pair with its own standard deviation (models differ in their noise by a factor of ten, so it
+is not pooled), and with quantiles for as many one-sided events as can make the statement wrong (Bonferroni), of k arms:
+
+  ratio   the least over the rivals j of the mean ratio to j: that to the best rival
+  lo      the least over j of the lower ends; k events
+  hi      the least over j of the upper ends; k (k - 1) events, one for each ordered pair
+
+"No slower than lo" is wrong only if the lower end against the truly best rival is; "the best of all" (lo > 1) only if an arm is
+wrongly above all its rivals, so above one that is named beforehand. "Slower than the best" (hi < 1) is wrong if any upper end
+is, be all arms equal. So each interval covers in 95 % at least, and in at most 5 % of cells *any* arm is said to be slower than
+the best that is not, and likewise for the best of all. tests/spark/test_multiple_comparisons.py simulates it. With two repeats
+hardly anything can be told of many arms, and that is how it is.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from harness.spark.interval import half_width
 from harness.spark.schemas import ARM, CELL, conform
 
+MOST_ARMS = 40
+"""Of a cell, beyond which there are no intervals against the best."""
+
+ONE_PAIR = (2, 2)  # events of lo and hi
+EVENTS = [ONE_PAIR, *((arms, arms * (arms - 1)) for arms in range(2, MOST_ARMS + 1))]  # by the number of arms, less 1
+
 
 def speedup(runs: DataFrame) -> DataFrame:
-    """One row per arm and what it is compared with (`against`): ratio (geometric mean over n repeats), lo, hi (95 % Student-t
-    interval of the mean logarithm; null for one repeat).
+    """One row per arm and what it is compared with (`against`): ratio (geometric mean over n repeats), lo, hi (its 95 %
+    interval), and rival, the arm that the ratio is to.
 
-    "manual": the arms of the manual model. "best": the arm with the highest mean throughput of the cell (of equals the first by
-    name). An arm against itself is 1; a repeat that one of the two lacks, or in which one stood still, does not count. `runs`
-    as from `selection.mark_used`.
+    "manual": the arms of the manual model, themselves among them. "best": the best of the other arms of the cell.
+    "other models": the best arm of the cell that is of another model. Where several arms are rivals, the interval allows for
+    that (see above). A repeat that one of two arms lacks, or in which one stood still, does not count for them. lo and hi are
+    null where fewer than two are left: lo of any pair, hi of all. `runs` as from `selection.mark_used`.
     """
-    rate = F.col("rate")
     arm = F.struct(*[name for name in ARM if name not in CELL])
-    by_rank = Window.partitionBy(*CELL).orderBy(F.desc("arm_mean"), "arm", "arm_key")
-    rates = (
-        runs.where("used")
+    own = F.map_from_entries(F.collect_list(F.struct("repeat", "log_rate")))
+    in_cell = F.collect_list(F.struct("arm_key", "own")).over(Window.partitionBy(*CELL))
+    arms = (
+        runs.where(F.col("used") & (F.col("rate") > 0))
+        .groupBy(*ARM, "repeat")
+        .agg(F.avg(F.log("rate")).alias("log_rate"))
+        .groupBy(*ARM)
+        .agg(own.alias("own"))
         .withColumn("arm_key", arm)
-        .withColumn("arm_mean", F.avg(rate).over(Window.partitionBy(*ARM)))
-        .withColumn("best", F.col("arm_key").eqNullSafe(F.first("arm_key").over(by_rank)))
+        .withColumn("in_cell", in_cell)
+        .withColumn("arms", F.size("in_cell"))
     )
-    log_rates = rates.where(rate > 0).groupBy(*ARM, "best", "repeat").agg(F.avg(F.log(rate)).alias("log_rate"))
-    same_block = Window.partitionBy(*CELL, "repeat")
-    references = F.array(
-        *[
-            F.struct(F.lit(name).alias("against"), F.avg(F.when(chosen, F.col("log_rate"))).over(same_block).alias("log_rate"))
-            for name, chosen in {"manual": F.col("model") == "manual", "best": F.col("best")}.items()
-        ]
+    pairs = arms.withColumn("rival", F.explode("in_cell")).withColumn(
+        "gain", F.explode_outer(F.expr("map_values(map_zip_with(own, rival.own, (repeat, mine, its) -> mine - its))"))
     )
-    gains = (
-        log_rates.withColumn("references", references)
-        .withColumn("reference", F.explode("references"))
-        .where(F.col("reference.log_rate").isNotNull())
-        .withColumn("against", F.col("reference.against"))
-        .withColumn("gain", F.col("log_rate") - F.col("reference.log_rate"))
-    )
-    table = gains.groupBy(*ARM, "against").agg(
+    versus = pairs.groupBy(*ARM, "arm_key", "arms", F.col("rival.arm_key").alias("rival")).agg(
         F.count("gain").alias("n"), F.avg("gain").alias("mean"), F.stddev_samp("gain").alias("sd")
     )
-    half = half_width(F.col("n"), F.col("sd"))
-    return conform(
-        table.withColumns({"ratio": F.exp("mean"), "lo": F.exp(F.col("mean") - half), "hi": F.exp(F.col("mean") + half)}),
-        "speedup",
+    rival, other = F.col("rival"), ~F.col("rival").eqNullSafe(F.col("arm_key"))
+    kinds = {
+        "manual": (rival["model"] == "manual", F.lit(1)),
+        "best": (other, F.col("arms")),
+        "other models": (rival["model"] != F.col("model"), F.col("arms")),
+    }
+    compared = F.array(
+        *[F.when(of, F.struct(F.lit(name).alias("against"), arms.alias("arms"))) for name, (of, arms) in kinds.items()]
     )
+    below, above = (
+        half_width(F.col("n"), F.col("sd"), events, F.col("compared.arms") - 1) for events in zip(*EVENTS, strict=True)
+    )
+    table = (
+        versus.withColumn("compared", F.explode(F.filter(compared, lambda kind: kind.isNotNull())))
+        .withColumn("against", F.col("compared.against"))
+        .withColumns({"low": F.col("mean") - below, "high": F.col("mean") + above})
+        .groupBy(*ARM, "against")
+        .agg(*_of_the_best_rival())
+        .where("ratio IS NOT NULL")
+    )
+    return conform(table, "speedup")
+
+
+def _of_the_best_rival() -> list[Column]:
+    """Over the rivals of an arm; null sorts as unknown, so that the rival is one with a ratio."""
+    known = F.when(F.col("n") > 0, F.col("mean"))
+    return [
+        F.exp(F.min(known)).alias("ratio"),
+        F.exp(F.when(F.min("n") >= 2, F.min("low"))).alias("lo"),
+        F.exp(F.min("high")).alias("hi"),
+        F.min_by("n", known).alias("n"),
+        F.min_by(F.col("rival.arm"), known).alias("rival"),
+    ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from harness.spark.interval import half_width
+from harness.spark.interval import mean_interval
 from harness.spark.schemas import ARM, CELL, conform
+from harness.spark.selection import BOTH, HOPS, SINKS
 
 ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel') AND threads IS NULL)"
 """Whether a law chose the level of a run; one that failed before it could say so has no fixed one either."""
@@ -15,11 +16,13 @@ ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel') AND thread
 def throughput(runs: DataFrame) -> DataFrame:
     """One row per arm of a cell, over its repeats.
 
-    mean, sd, lo, hi [tuples/s at the sinks, or what `selection` takes for it] and submitted_* [tuples/s over all operators]
-    with 95 % Student-t intervals (null for fewer than two runs); ns_per_hop_mean [ns]; of the measured window its length
-    duration_mean [s], context_switches_mean, cpu_seconds_mean [s]; runnable_mean, threads that ran or waited for a CPU
-    (simulated runs only). n runs used, failed (wrong or raised) and unsettled ones apart; unsettled_used: the n are unsettled,
-    because no run of the arm settled; unfit: of the n, those that something disturbed (`host_fit`); hosts: machines that the n
+    mean, sd, lo, hi [tuples/s of what `mean_of` says: "tuples at the sinks", "hops executed" over those of a tuple, or "both"]
+    and submitted_* [tuples/s over all operators] with 95 % intervals (null for fewer than two runs); ns_per_hop_mean [ns]; of
+    the measured window its length duration_mean [s], context_switches_mean, cpu_seconds_mean [s]; runnable_mean, threads that
+    ran or waited for a CPU (simulated runs only). All means are over the same n runs, the correct ones that have a rate;
+    unsettled: of the n, those that never became stationary, and settled_share the share of the others (null without a run).
+    failed (wrong or raised) and no_rate (correct, but too short to have one) are not among the n. unfit: of the n, those that
+    something disturbed (`host_fit`); hosts: machines that the n
     ran on, as far as records say. variants: how many sets of other constants of a simulated machine were tried, and
     variants_failed those without a mean; from band_lo to band_hi are the means with them and without [tuples/s], null where
     there are none or one has failed: half a band would pass for a whole one. elastic: a control law chose
@@ -37,8 +40,9 @@ def throughput(runs: DataFrame) -> DataFrame:
     table = runs.groupBy(*ARM).agg(
         F.count_if(used).alias("n"),
         F.count_if(nominal & F.col("failed")).alias("failed"),
-        F.count_if(nominal & F.col("unsettled")).alias("unsettled"),
-        F.coalesce(F.bool_or(used & F.col("unsettled")), F.lit(False)).alias("unsettled_used"),
+        F.count_if(nominal & F.col("no_rate")).alias("no_rate"),
+        F.count_if(used & F.col("unsettled")).alias("unsettled"),
+        F.count_if(used & F.col("by_hops")).alias("by_hops"),
         F.count_if(used & ~F.coalesce("host.host_fit", F.lit(True))).alias("unfit"),
         F.count_distinct(of_used("host.hostname_hash")).alias("hosts"),
         *_moments(of_used("rate"), ""),
@@ -62,11 +66,16 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.min_by("commit", started).alias("commit"),
     )
     for prefix in ("", "submitted_", "level_", "queued_"):
-        mean, half = F.col(f"{prefix}mean"), half_width(F.col(f"{prefix}count"), F.col(f"{prefix}sd"))
-        table = table.withColumns({f"{prefix}lo": mean - half, f"{prefix}hi": mean + half})
+        low, high = mean_interval(F.col(f"{prefix}count"), F.col(f"{prefix}mean"), F.col(f"{prefix}sd"))
+        table = table.withColumns({f"{prefix}lo": low, f"{prefix}hi": high})
     of_cell = Window.partitionBy(*CELL)
     most = [F.max(name).over(of_cell) for name in ("places", "queued_mean")]
     table = table.withColumn("places", F.nullif(F.coalesce(*most), F.lit(0)))
+    beyond = F.col("queued_hi") > F.col("places")
+    table = table.withColumn("queued_hi", F.when(beyond, F.col("places")).otherwise(F.col("queued_hi")))
+    table = table.withColumn("settled_share", F.when(F.col("n") > 0, 1 - F.col("unsettled") / F.col("n")))
+    of_hops = F.when(F.col("by_hops") == F.col("n"), HOPS).when(F.col("by_hops") > 0, BOTH).otherwise(SINKS)
+    table = table.withColumn("mean_of", F.when(F.col("n") > 0, of_hops))
     varied = (F.col("variants") > 0) & (F.col("variants_failed") == 0)
     table = table.withColumns({"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))})
     return conform(table.withColumnsRenamed({"level_mean": "level", "queued_mean": "queued"}), "throughput")

@@ -163,14 +163,14 @@ def test_failed_runs_are_counted_over_one_arm_or_all():
     assert cell.read("failed_runs", "manual").value == 0
 
 
-def test_runs_that_stand_in_for_settled_ones_count_once():
-    arms = [{**arm("manual", 1), "unsettled": 3, "unsettled_used": True}, {**arm("dedicated", 2), "unsettled": 2}]
+def test_runs_that_never_settled_count_once_and_those_without_a_rate_too():
+    arms = [arm("manual", 1, unsettled=3), arm("dedicated", 2, no_rate=2)]
     assert one_cell(*arms).read("failed_runs", "every").runs == 3 + (3 + 2)
 
 
 def test_an_arm_that_never_settled_and_let_no_tuple_through_says_nothing():
     with pytest.raises(Missing, match="manual never settled in pipeline, cost 1, and no tuple arrived"):
-        one_cell(arm("manual", 0, unsettled_used=True)).read("throughput", "manual")
+        one_cell(arm("manual", 0, unsettled=3)).read("throughput", "manual")
     assert one_cell(arm("manual", 0, half=0)).read("throughput", "manual").value == 0
 
 
@@ -183,26 +183,26 @@ def test_a_lost_run_that_has_a_row_of_its_own_hides_no_mean_and_counts_as_failed
 
 
 def test_an_arm_says_what_its_mean_keeps_quiet_about():
-    cell = one_cell(arm("manual", 1, unsettled_used=True), arm("dedicated", 2, failed=1))
+    cell = one_cell(arm("manual", 1, unsettled=3), arm("dedicated", 2, failed=1))
     for word in ("manual", "dedicated"):
         cell.read("throughput", word)
     assert [shown.arm for shown in cell.shown] == ["manual (never settled)", "dedicated (1 of 4 runs failed)"]
 
 
 def test_a_number_of_several_arms_rests_on_runs_that_never_settled_if_one_of_them_has_such():
-    levels = [arm("dynamic-1", 5, unsettled_used=True), arm("dynamic-2", 9)]
-    shares = [placed(0, 5.0, unsettled_used=True), placed(20, 9.0)]
+    levels = [arm("dynamic-1", 5, unsettled=3), arm("dynamic-2", 9)]
+    shares = [placed(0, 5.0, unsettled=3), placed(20, 9.0)]
     row = {"experiment": FIG9, "cell": cell_name(cost="1"), "arm": "manual", "machine": "local", "simulated": False}
     times = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
-    cell = one_cell(*levels, *shares, arm("manual", 1, unsettled_used=True), latency=times)
+    cell = one_cell(*levels, *shares, arm("manual", 1, unsettled=3), latency=times)
     read = [("best_level", "static"), ("best_share", "shares"), ("throughput", "static"), ("latency", "manual")]
     for quantity, word in read:
         cell.read(quantity, word)
     assert [shown.is_settled for shown in cell.shown] == [False] * 4
     assert [shown.arm for shown in cell.shown] == [
-        "dynamic (1 of 2 arms never settled)",
-        "dynamic elastic by share (1 of 2 arms never settled)",
-        "dynamic-2 (1 of 2 arms never settled)",
+        "dynamic (3 of 6 runs never settled)",
+        "dynamic elastic by share (3 of 6 runs never settled)",
+        "dynamic-2 (3 of 6 runs never settled)",
         "manual (never settled)",
     ]
     calm = one_cell(arm("dynamic-1", 5), arm("dynamic-2", 9))

@@ -194,7 +194,7 @@ def test_a_summary_counts_what_flips_on_simulated_machines_only(results):
 
 
 def test_a_verdict_on_runs_that_never_settled_says_so(monkeypatch):
-    arms = [arm("dedicated", 20, half=1, unsettled_used=True), arm("manual", 10, half=1)]
+    arms = [arm("dedicated", 20, half=1, unsettled=3), arm("manual", 10, half=1)]
     held = tables(throughput({cell_name(operators=10, cost="1"): arms}, LOCAL))
     [_, beside] = evaluate(CLAIMS[:1], held)
     assert not beside.is_settled

@@ -1,10 +1,15 @@
-"""The 95 % interval against printed tables of Student's t."""
+"""The 95 % interval of a mean: its quantiles, its ends, and how often it covers."""
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
-from harness.measurement.interval import mean_interval, t_975
+from harness.measurement.interval import mean_interval, t_quantile
+
+SAMPLES = 4000
 
 
 @pytest.mark.parametrize(
@@ -12,15 +17,46 @@ from harness.measurement.interval import mean_interval, t_975
     [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (120, 1.980), (999, 1.962)],
 )
 def test_the_quantile_is_that_of_the_tables(freedom, quantile):
-    assert t_975(freedom) == pytest.approx(quantile, abs=6e-4)
+    assert t_quantile(freedom) == pytest.approx(quantile, abs=6e-4)
 
 
-def test_the_interval_of_five_values():
-    mean, low, high = mean_interval([10.0, 11.0, 12.0, 13.0, 14.0])
-    assert mean == 12.0
-    assert high - mean == pytest.approx(2.776 * 1.5811 / 5**0.5, rel=1e-3)
-    assert mean - low == pytest.approx(high - mean)
+def test_more_events_that_may_go_wrong_have_a_larger_quantile():
+    assert t_quantile(2, events=10) == pytest.approx(9.925, abs=1e-3)  # one-sided 0.5 % in a printed table
 
 
-def test_equal_values_have_an_interval_of_no_width():
+def test_the_interval_of_values_that_are_close_is_that_of_the_plain_mean():
+    mean, low, high = mean_interval([1000.0, 1001.0, 1002.0, 1003.0, 1004.0])
+    half = 2.776 * 1.5811 / 5**0.5
+    assert (mean, low, high) == pytest.approx((1002.0, 1002 - half, 1002 + half), abs=0.01)
+
+
+def test_the_interval_of_equal_values_has_no_width():
     assert mean_interval([5.0, 5.0, 5.0]) == (5.0, 5.0, 5.0)
+    assert mean_interval([0.0, 0.0]) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("values", [[8127.0, 10632.0], [1.0, 100.0], [0.0, 7.0], [1e-3, 1e-3, 5.0]])
+def test_no_interval_begins_at_zero_or_below(values):
+    mean, low, high = mean_interval(values)
+    assert 0 < low < mean < high < math.inf
+
+
+WORLDS = {  # of mean 1, and how often the interval covers it at the least
+    "close to each other": (lambda rng, size: rng.normal(1, 0.02, size), 0.945),
+    "normal, 20 %": (lambda rng, size: np.abs(rng.normal(1, 0.2, size)), 0.945),
+    "skewed, 20 %": (lambda rng, size: rng.lognormal(-0.02, 0.2, size), 0.94),
+    "skewed, 50 %": (lambda rng, size: rng.lognormal(-0.125, 0.5, size), 0.93),
+    "exponential": (lambda rng, size: rng.exponential(1, size), 0.93),
+    "skewed to the other side": (lambda rng, size: 1.2 - rng.gamma(4, 0.05, size), 0.925),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_the_interval_covers_the_mean_in_95_percent(world, n):
+    draw, promised = WORLDS[world]
+    samples = draw(np.random.default_rng(n), (SAMPLES, n))
+    ends = np.array([mean_interval(sample)[1:] for sample in samples.tolist()])
+    covered = np.mean((ends[:, 0] <= 1) & (ends[:, 1] >= 1))
+    assert covered >= promised - 3 * (promised * (1 - promised) / SAMPLES) ** 0.5
+    assert covered <= 0.97, "and is no wider than that"

@@ -21,7 +21,7 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
     threads = other.pop("threads", None)
     half = other.pop("half", None if mean is None else 0.1 * mean)
     payload = other.pop("payload", 128)
-    return {
+    row = {
         "experiment": experiment,
         "cell": f"{topology},cost={cost},payload={payload}",
         "topology": topology,
@@ -52,7 +52,8 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "n": 0 if mean is None else 3,
         "failed": 3 if mean is None else 0,
         "unsettled": 0,
-        "unsettled_used": False,
+        "no_rate": 0,
+        "mean_of": None if mean is None else "tuples at the sinks",
         "unfit": 0,
         "hosts": 1,
         "mean": mean,
@@ -63,9 +64,15 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "commit": "0123456789abcdef0123456789abcdef01234567+dirty",
         **other,
     }
+    return row | {"settled_share": 1 - row["unsettled"] / row["n"] if row["n"] else None}
 
 
-def ratio_row(row: dict, ratio: float, lo: float | None, hi: float | None, against: str = "best") -> dict:
+NEVER_SETTLED = {"unsettled": 3, "settled_share": 0.0}
+
+
+def ratio_row(
+    row: dict, ratio: float, lo: float | None, hi: float | None, against: str = "best", rival: str = "another"
+) -> dict:
     """One row of the speedup table, for the arm of a throughput row."""
     kept = (
         "experiment",
@@ -82,6 +89,7 @@ def ratio_row(row: dict, ratio: float, lo: float | None, hi: float | None, again
     )
     return {name: row[name] for name in (*kept, "arm", "model", "threads")} | {
         "against": against,
+        "rival": "another",
         "ratio": ratio,
         "lo": lo,
         "hi": hi,
@@ -142,11 +150,11 @@ def contest(cells: dict[str, tuple[list[int], list[int]]]) -> tuple[pd.DataFrame
                     arm_row("crossover", topology, cost, "dynamic", dynamic, payload=payload, threads=2),
                     arm_row("crossover", topology, cost, "dedicated", dedicated, payload=payload),
                 ]
-                best = max(row["mean"] for row in rows)
                 for row in rows:
-                    ratio = row["mean"] / best
-                    spread = 1.0 if ratio == 1 else 1.2
-                    ratios.append(ratio_row(row, ratio, ratio / spread, ratio * spread))
+                    rival = max((other for other in rows if other is not row), key=lambda other: other["mean"])
+                    ratio = row["mean"] / rival["mean"]
+                    for against in ("best", "other models"):
+                        ratios.append(ratio_row(row, ratio, ratio / 1.2, ratio * 1.2, against) | {"rival": rival["arm"]})
                 rates += rows
     return frame(rates), frame(ratios)
 

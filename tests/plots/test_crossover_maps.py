@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from harness.plots import crossover, style
-from tests.plots.made_tables import arm_row, contest, frame, ratio_row
+from tests.plots.made_tables import NEVER_SETTLED, arm_row, contest, frame, ratio_row
 
 CELLS = {"pipeline": ([1, 100, 10000], [128, 4096]), "bushy": ([1, 100, 10000], [128, 4096])}
 
@@ -20,39 +20,38 @@ def closed_figures():
 
 
 def cell(*arms, ratios=()):
-    """Both tables for one cell: `arms` are (arm, mean), `ratios` are (arm, ratio to the best, lo, hi)."""
+    """Both tables for one cell: `arms` are (arm, mean), `ratios` are (rival, ratio of the best arm to it, lo, hi)."""
     rows = {}
     for arm, mean in arms:
         model, _, threads = arm.partition("-")
         rows[arm] = arm_row("crossover", "pipeline", 1, model, mean, threads=int(threads) if threads else None)
     best = max((row for row in rows.values() if row["mean"] is not None), key=lambda row: row["mean"], default=None)
-    pairs = [ratio_row(rows[arm], ratio, lo, hi) for arm, ratio, lo, hi in ratios]
-    own = [ratio_row(best, 1.0, 1.0, 1.0)] if best else []
-    columns = ratio_row(next(iter(rows.values())), 9.0, 9.0, 9.0, against="manual")  # must not be mistaken for the best
-    return frame(list(rows.values())), frame([columns, *own, *pairs])
+    pairs = [ratio_row(best, ratio, lo, hi, against="other models") | {"rival": rival} for rival, ratio, lo, hi in ratios]
+    columns = ratio_row(best or next(iter(rows.values())), 9.0, 9.0, 9.0)  # must not be mistaken for it
+    return frame(list(rows.values())), frame([columns, *pairs])
 
 
 def test_the_fastest_model_wins_by_its_margin_over_the_next_best_model():
-    said = crossover.verdict(*cell(("manual", 50.0), ("dynamic-2", 100.0), ratios=[("manual", 0.5, 0.4, 0.625)]))
+    said = crossover.verdict(*cell(("manual", 50.0), ("dynamic-2", 100.0), ratios=[("manual", 2.0, 1.6, 2.5)]))
     assert (said.winner, said.model, said.runner_up) == ("dynamic-2", "dynamic", "manual")
     assert (said.margin, said.lo, said.hi) == pytest.approx((2.0, 1.6, 2.5))
     assert not said.is_tie
 
 
 def test_another_arm_of_the_same_model_is_no_runner_up():
-    tables = cell(("manual", 50.0), ("dynamic-2", 100.0), ("dynamic-4", 99.0), ratios=[("manual", 0.5, 0.4, 0.6)])
+    tables = cell(("manual", 50.0), ("dynamic-2", 100.0), ("dynamic-4", 99.0), ratios=[("manual", 2.0, 1.6, 2.5)])
     assert crossover.verdict(*tables).runner_up == "manual"
 
 
-@pytest.mark.parametrize(("lo", "hi", "is_tie"), [(0.8, 0.99, False), (0.8, 1.0, True), (0.8, 1.2, True)])
+@pytest.mark.parametrize(("lo", "hi", "is_tie"), [(1.01, 1.2, False), (1.0, 1.2, True), (0.8, 1.2, True)])
 def test_it_is_a_tie_if_the_interval_includes_1(lo, hi, is_tie):
-    assert crossover.verdict(*cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 0.9, lo, hi)])).is_tie is is_tie
+    assert crossover.verdict(*cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, lo, hi)])).is_tie is is_tie
 
 
 def test_without_an_interval_nobody_has_won():
-    said = crossover.verdict(*cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 0.9, None, None)]))
+    said = crossover.verdict(*cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, None, None)]))
     assert said.is_tie
-    assert said.margin == pytest.approx(1 / 0.9)
+    assert said.margin == pytest.approx(1.1)
 
 
 def test_arms_that_share_no_repeat_are_not_compared():
@@ -121,10 +120,10 @@ def test_cells_that_are_missing_or_failed_say_so_and_have_no_colour():
 
 
 def test_an_arm_that_failed_or_never_settled_is_named_on_its_tile():
-    throughput, speedup = cell(("manual", 50.0), ("dedicated", 100.0), ("dynamic-2", None), ratios=[("manual", 0.5, 0.4, 0.6)])
-    throughput.loc[throughput["arm"] == "dedicated", "unsettled_used"] = True
+    throughput, speedup = cell(("manual", 50.0), ("dedicated", 100.0), ("dynamic-2", None), ratios=[("manual", 2.0, 1.6, 2.5)])
+    throughput.loc[throughput["arm"] == "dedicated", list(NEVER_SETTLED)] = list(NEVER_SETTLED.values())
     _, words = tile_at(drawn(throughput, speedup), 0, 0)
-    assert words.splitlines()[-2:] == ["dynamic-2 failed", "dedicated unsettled"]
+    assert words.splitlines()[-2:] == ["dynamic-2 failed", "dedicated: never settled"]
 
 
 def test_the_figure_has_a_map_a_topology_with_a_legend_of_the_models():

@@ -35,9 +35,5 @@ def test_each_machine_has_its_own_ratio_and_each_law_its_own():
     assert measured[-2:] == ["elastic 90%", "elastic-streams 80%"]
 
 
-def test_where_the_law_is_best_there_is_no_ratio():
-    assert titles(1.0, 1.0, 1.0)[0].endswith("\nelastic is the best arm")
-
-
 def test_a_single_repeat_has_no_interval():
     assert titles(0.9, None, None)[0].endswith("\nelastic 90%")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.image import imread
 
 from harness.plots import multilevel, style
-from tests.plots.made_tables import arm_row, frame
+from tests.plots.made_tables import NEVER_SETTLED, arm_row, frame
 
 
 def drawn(*rows: dict) -> list[str]:
@@ -34,8 +35,8 @@ def test_a_law_may_be_above_all_others():
 
 
 def test_a_run_that_never_settled_says_so_and_so_does_an_arm_that_failed():
-    told = drawn(law(90.0, unsettled_used=True), other("manual", 100.0), other("dedicated", None))
-    assert told == ["90%, 3 queues, 1 thr., unsettled", "failed: dedicated"]
+    told = drawn(law(90.0, **NEVER_SETTLED), other("manual", 100.0), other("dedicated", None))
+    assert told == ["90%, 3 queues, 1 thr., never settled", "failed: dedicated"]
 
 
 @pytest.mark.parametrize("mean", [10.0, 1e7])
@@ -53,12 +54,12 @@ def test_each_machine_has_lines_of_its_own():
 
 
 def test_an_arm_none_of_whose_runs_settled_is_open():
-    table = frame([law(90.0), other("manual", 100.0), other("dedicated", 50.0, unsettled_used=True)]).assign(queued=None)
+    table = frame([law(90.0), other("manual", 100.0), other("dedicated", 50.0, **NEVER_SETTLED)]).assign(queued=None)
     bars = multilevel.figure({"throughput": table}).axes[0].containers
-    assert [bar.lines[0].get_markerfacecolor() == "white" for bar in bars] == [False, False, True]
+    assert [to_hex(bar.lines[0].get_markerfacecolor()) == "#ffffff" for bar in bars] == [False, False, True]
 
 
 def test_what_stands_at_the_end_of_a_line_is_not_cut(tmp_path):
-    rows = [law(112.0, "mix", queued=14.0, unsettled_used=True), other("manual", 100.0, "mix")]
+    rows = [law(112.0, "mix", queued=14.0, **NEVER_SETTLED), other("manual", 100.0, "mix")]
     style.save(multilevel.figure({"throughput": frame(rows)}), [tmp_path / "figure.png"])
     assert imread(tmp_path / "figure.png")[:, -3:, :3].min() == 1.0

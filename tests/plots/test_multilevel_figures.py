@@ -22,9 +22,10 @@ from harness.plots import (
     mw19_fig12,
     mw19_fig13,
     queue_arms,
+    settled,
     style,
 )
-from tests.plots.made_tables import arm_row, elastic_row, frame, period_rows, ratio_row
+from tests.plots.made_tables import NEVER_SETTLED, arm_row, elastic_row, frame, period_rows, ratio_row
 
 OURS, THEIRS = style.of_model("multilevel").color, queue_arms.LAWS["middleware19"].color
 PINK = style.of_model("elastic").color
@@ -106,18 +107,18 @@ def test_what_multilevel_finds_is_a_line_across_with_a_marker_at_its_share(ax):
 
 
 def test_an_arm_that_failed_is_named_and_one_that_never_settled_is_open(ax):
-    rows = [multilevel_row("e", "pipeline", 1, 5.0, 2.0, 10.0, unsettled_used=True), shared_row(50, None)]
+    rows = [multilevel_row("e", "pipeline", 1, 5.0, 2.0, 10.0, **NEVER_SETTLED), shared_row(50, None)]
     mw19_fig1.draw(ax, table(rows))
     assert ax.texts[-1].get_text() == "dynamic-elastic-queued-50pct: failed"
-    assert lines_of(ax, OURS)[-1].get_markerfacecolor() == "white"
+    assert to_hex(lines_of(ax, OURS)[-1].get_markerfacecolor()) == "#ffffff"
 
 
-def test_a_point_of_the_line_that_never_settled_is_open(ax):
-    rows = [shared_row(share, 10.0, unsettled_used=share == 50) for share in (0, 50, 100)]
+def test_a_point_of_the_line_is_the_paler_the_fewer_of_its_runs_settled(ax):
+    rows = [shared_row(share, 10.0, unsettled=unsettled) for share, unsettled in ((0, 0), (50, 3), (100, 1))]
     mw19_fig1.draw(ax, table(rows))
-    faces = {line.get_xdata()[0]: line.get_markerfacecolor() for line in ax.lines if len(line.get_xdata()) == 1}
-    assert faces[50] == "white"
-    assert "white" not in (faces[0], faces[100])
+    faces = {line.get_xdata()[0]: to_hex(line.get_markerfacecolor()) for line in ax.lines if len(line.get_xdata()) == 1}
+    assert (faces[0], faces[50]) == (PINK, "#ffffff")
+    assert faces[100] == to_hex(settled.shade(PINK, 2 / 3)), "two of three runs settled"
 
 
 def test_figure_1_has_a_row_a_machine_fewer_cpus_first_and_a_panel_a_payload():
@@ -201,8 +202,9 @@ def test_cells_lie_along_the_axis_by_their_value_costs_that_are_words_last():
 
 def test_an_arm_that_failed_or_has_no_pair_says_so():
     rows = cell_rows()
-    rows[1] |= {"mean": None, "lo": None, "hi": None, "unsettled": 3}
-    rows[2] |= {"mean": None, "lo": None, "hi": None, "failed": 3}
+    nothing = {"mean": None, "lo": None, "hi": None, "n": 0, "settled_share": None}
+    rows[1] |= {**nothing, "no_rate": 3}
+    rows[2] |= {**nothing, "failed": 3}
     gains, _ = drawn(rows)
     assert sorted(text.get_text() for text in gains.texts) == ["failed", "no rate"]
     figure = plt.figure()
@@ -232,9 +234,9 @@ def test_on_bars_of_multilevel_stands_what_they_are_over_thread_elasticity_alone
 
 def test_no_number_stands_there_where_either_side_never_settled_or_is_not_there():
     rows = cell_rows()
-    rows[2] |= {"unsettled_used": True}
+    rows[2] |= NEVER_SETTLED
     assert numbers(rows) == ["0.25×"]
-    assert numbers(with_streams(rows, unsettled_used=True)) == []
+    assert numbers(with_streams(rows, **NEVER_SETTLED)) == []
     assert numbers([row for row in cell_rows() if not row["elastic"] or row["model"] == "multilevel"]) == []
 
 
@@ -251,7 +253,7 @@ def test_thread_elasticity_has_a_look_and_a_name_for_each_law():
 def test_bars_over_a_manual_arm_that_never_settled_are_hollow():
     rows = cell_rows()
     assert not any(bar.get_hatch() for bar in drawn(rows)[0].patches)
-    rows[0] |= {"unsettled_used": True}
+    rows[0] |= NEVER_SETTLED
     assert all(bar.get_hatch() for bar in drawn(rows)[0].patches)
 
 

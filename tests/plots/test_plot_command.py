@@ -106,11 +106,11 @@ def test_a_bench_table_that_lacks_columns_is_told_which(tables, capsys, tmp_path
 
 def test_a_table_of_another_version_is_told_with_what_it_lacks(tables, capsys, tmp_path):
     path = tmp_path / "throughput.parquet"
-    pd.read_parquet(path).drop(columns="unsettled_used").to_parquet(tmp_path / "old.parquet")
+    pd.read_parquet(path).drop(columns="settled_share").to_parquet(tmp_path / "old.parquet")
     shutil.rmtree(path)
     (tmp_path / "old.parquet").rename(path)
     assert main(["plot", "pldi17_fig9", "--tables", str(tmp_path), "-o", str(tmp_path / "a.png")]) != 0
-    assert "has no column 'unsettled_used'; `millrace aggregate` makes it anew" in capsys.readouterr().err
+    assert "has no column 'settled_share'; `millrace aggregate` makes it anew" in capsys.readouterr().err
 
 
 def test_a_missing_table_is_named(tmp_path, capsys):

@@ -15,6 +15,7 @@ from harness.errors import RunFailed
 from harness.models import MODELS
 from harness.plots import FIGURES, crossover, provenance, style, thread_panels
 from tests.plots.made_tables import (
+    NEVER_SETTLED,
     arm_row,
     balanced_rows,
     bench,
@@ -69,7 +70,9 @@ def narrowest(name):
         periods = period_rows(row, [1, 2], parameters='{"phase": "1000"}')
     throughput, speedup = contest({"mix": ([1], [128])})
     if name != "crossover":
-        throughput = frame([row, *scaling(name, {topology: [1]}, [1, 2]).assign(unsettled_used=True).to_dict("records")])
+        throughput = frame(
+            [row, *scaling(name, {topology: [1]}, [1, 2]).assign(**NEVER_SETTLED, mean_of="hops executed").to_dict("records")]
+        )
     tables = {"throughput": throughput, "speedup": speedup, "timeline": pd.DataFrame(periods), "saso": bench({"fixed": 1.0})}
     tables["saso_placement"] = placement_bench({"manual": 1.0})
     return module.figure({table: tables[table] for table in module.TABLES})
@@ -112,10 +115,11 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_the_foot_counts_what_is_not_in_the_means():
     table = scaling("e", {"mix": [1]}, [1, 2])
     table.loc[0, ["failed", "n"]] = [1, 2]
-    table.loc[1, ["unsettled", "n"]] = [2, 1]
+    table.loc[1, ["unsettled", "no_rate", "n"]] = [1, 2, 1]
     foot = provenance.sentence(table, "bars: an interval")
     assert "Mean of n = 1 to 3 runs, each in a fresh process; bars: an interval, where n is above 1." in foot
-    assert "Runs not in the means unless marked: 1 failed, 2 unsettled." in foot
+    assert "Runs not in the means: 1 failed, 2 too short to have a rate." in foot
+    assert f"1 of {table['n'].sum()} runs in the means never settled." in foot
 
 
 def test_the_foot_says_that_runs_were_disturbed_and_that_they_are_of_several_hosts():
@@ -139,11 +143,11 @@ def test_the_foot_says_where_a_band_is_missing_because_a_run_failed():
 
 
 def test_the_foot_says_what_the_throughput_of_simulated_runs_is_that_never_settled():
-    table = scaling("e", {"mix": [1]}, [1, 2])
-    table.loc[1, "unsettled_used"] = True
-    said = "Simulated runs that never settled: hops executed over those of a tuple, not tuples at the sinks."
+    table = scaling("e", {"mix": [1]}, [1, 2]).assign(simulated=True, machine="xeon")
+    said = "Simulated arms with a run that never settled: hops executed over those of a tuple, not tuples at the sinks."
     assert said not in provenance.sentence(table, "bars: an interval")
-    assert said in provenance.sentence(table.assign(simulated=True, machine="xeon"), "bars: an interval")
+    table.loc[1, "mean_of"] = "hops executed"
+    assert said in provenance.sentence(table, "bars: an interval")
 
 
 def test_the_foot_speaks_of_processes_and_intervals_only_where_there_are_some():

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from harness.plots import pldi17_fig9, pldi17_fig10, style, thread_panels
-from tests.plots.made_tables import arm_row, elastic_row, frame, scaling
+from tests.plots.made_tables import NEVER_SETTLED, arm_row, elastic_row, frame, scaling
 
 LEVELS = [1, 2, 4]
 ARMS = ("manual", "dedicated", "dynamic_1", "dynamic_2", "dynamic_4")
@@ -108,7 +108,7 @@ def test_many_levels_are_not_all_named_but_the_ends_are(ax):
 
 
 def test_a_point_that_never_settled_is_open(ax):
-    thread_panels.draw(ax, one_cell(dynamic_2={"unsettled_used": True, "unsettled": 3}, manual={"unsettled_used": True}))
+    thread_panels.draw(ax, one_cell(dynamic_2=NEVER_SETTLED, manual=NEVER_SETTLED))
     faces = {tuple(line.get_xdata()): to_hex(line.get_markerfacecolor()) for line in markers_of(ax, "dynamic")}
     assert faces[(2.0,)] == "#ffffff"
     assert faces[(1.0,)] == faces[(4.0,)] == style.of_model("dynamic").color
@@ -130,14 +130,14 @@ def test_a_reference_that_failed_is_named_and_has_no_line(ax):
     assert "dedicated: failed" in [text.get_text() for text in ax.texts]
 
 
-@pytest.mark.parametrize(("why", "said"), [({"unsettled": 3}, "no rate"), ({"variants": 2}, "other constants only")])
+@pytest.mark.parametrize(("why", "said"), [({"no_rate": 3}, "no rate"), ({"variants": 2}, "other constants only")])
 def test_an_arm_without_a_mean_that_did_not_fail_says_why(ax, why, said):
     thread_panels.draw(ax, one_cell(manual={"mean": None, "n": 0, "failed": 0, **why}))
     assert f"manual: {said}" in [text.get_text() for text in ax.texts]
 
 
 def test_some_failed_runs_are_counted(ax):
-    thread_panels.draw(ax, one_cell(manual={"failed": 1, "n": 1, "unsettled": 1}))
+    thread_panels.draw(ax, one_cell(manual={"failed": 1, "n": 1, "no_rate": 1}))
     assert "manual: 1 of 3 failed" in [text.get_text() for text in ax.texts]
 
 
@@ -190,7 +190,7 @@ def test_an_interval_of_levels_that_reaches_below_1_ends_at_the_edge_and_one_abo
 
 
 def test_elastic_without_intervals_or_never_settled_is_drawn_and_failed_is_named(ax):
-    thread_panels.draw(ax, with_elastic(spread=None, half=None, lo=None, hi=None, unsettled_used=True))
+    thread_panels.draw(ax, with_elastic(spread=None, half=None, lo=None, hi=None, **NEVER_SETTLED))
     assert diamonds(ax) == [(2.5, 390.0)]
     assert to_hex(markers_of(ax, "elastic")[0].get_markerfacecolor()) == "#ffffff"
     other = plt.figure().subplots()
@@ -248,7 +248,7 @@ def test_figure_10_says_what_it_is_made_of():
     figure = pldi17_fig10.figure({"throughput": table})
     foot = " ".join(figure.get_supxlabel().split())
     assert foot.startswith("Measured on Invented CPU @ 1 GHz, 6 CPUs allowed. Mean of n = 3 runs, each in a fresh process;")
-    assert "95 % Student-t interval" in foot
+    assert "95 % interval" in foot
     assert "Queues of 128 tuples." in foot
     assert "Commit 0123456789+dirty." in foot
     assert len(figure.axes) == 2

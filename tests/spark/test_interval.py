@@ -1,25 +1,47 @@
-"""The Student-t quantiles that Spark is given."""
+"""The intervals that Spark makes are those of `measurement.interval`."""
 
 from __future__ import annotations
 
 import pytest
 
-from harness.measurement.interval import t_975
+from harness.measurement.interval import mean_interval, t_quantile
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
 
 
-def test_t_quantiles_are_those_of_the_books_and_of_the_closed_form(spark):
+def test_quantiles_are_those_of_the_table_and_beyond_it_larger_by_little(spark):
     from pyspark.sql import functions as F
 
-    from harness.spark.interval import t_quantile
+    from harness.spark import interval
 
-    rows = spark.range(0, 400).select("id", t_quantile(F.col("id")).alias("t")).collect()
-    quantile = {row.id: row.t for row in rows}
-    assert quantile[0] is None
-    assert quantile[1] == pytest.approx(12.7062, abs=1e-4)
-    assert quantile[4] == pytest.approx(2.77645, abs=1e-5)
-    assert quantile[30] == pytest.approx(2.04227, abs=1e-5)
-    assert quantile[120] == pytest.approx(1.97993, abs=1e-5)
-    for freedom in range(1, 400):
-        assert quantile[freedom] == pytest.approx(t_975(freedom), abs=1e-5), freedom
+    events = (2, 11, 110)
+    columns = [interval.t_quantile(F.col("id"), events, F.lit(which)).alias(str(of)) for which, of in enumerate(events)]
+    none = interval.t_quantile(F.col("id"), events, F.lit(len(events))).alias("none")
+    for row in spark.range(0, 400, 1, 2).select("id", *columns, none).collect():
+        assert row["none"] is None
+        for of in events:
+            if row.id == 0:
+                assert row[str(of)] is None
+            else:
+                known = row.id <= 30
+                assert 1 - 1e-9 <= row[str(of)] / t_quantile(row.id, of) <= (1 + 1e-9 if known else 1.045), (row.id, of)
+
+
+def test_the_interval_of_a_mean_is_the_same_in_both_places(spark):
+    from pyspark.sql import functions as F
+
+    from harness.spark import interval
+
+    groups = {0: [5.0, 7.0], 1: [1.0, 9.0, 2.0], 2: [0.0, 3.0], 3: [4.0] * 4, 4: [0.0, 0.0], 5: [6.0]}
+    rows = [(group, value) for group, values in groups.items() for value in values]
+    moments = (
+        spark.createDataFrame(rows, "g int, v double")
+        .groupBy("g")
+        .agg(F.count("v").alias("n"), F.avg("v").alias("mean"), F.stddev_samp("v").alias("sd"))
+    )
+    low, high = interval.mean_interval(F.col("n"), F.col("mean"), F.col("sd"))
+    for row in moments.select("g", "mean", low.alias("lo"), high.alias("hi")).collect():
+        if row.g == 5:
+            assert (row.mean, row.lo, row.hi) == (6.0, None, None)
+        else:
+            assert (row.mean, row.lo, row.hi) == pytest.approx(mean_interval(groups[row.g]), rel=1e-9)

@@ -27,7 +27,7 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
     }
     means = {"ns_per_hop_mean": 2.5e7, "context_switches_mean": 3.0, "cpu_seconds_mean": 0.9}
     host = {"cpu_model": "a CPU", "cpus_allowed": 6}
-    all_used = {"failed": 0, "unsettled": 0, "unsettled_used": False, "unfit": 0, "hosts": 1}
+    all_used = {"failed": 0, "no_rate": 0, "unsettled": 0, "settled_share": 1.0, "unfit": 0, "hosts": 1}
     manual = {"model": "manual", "arm": "manual", "threads": None, "queue_capacity": 0, "commit": "y"}
     dynamic = {"model": "dynamic", "arm": "dynamic-2", "threads": 2, "queue_capacity": 8, "commit": None}
     assert_rows(
@@ -36,8 +36,8 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
             {
                 **shared, **means, **host, **all_used, **manual,
                 "operators": 4, "width": None, "depth": None, "cost": "100", "payload": 128, "n": 3,
-                "mean": 12.0, "sd": 2.0, "lo": 7.031724, "hi": 16.968276,
-                "submitted_mean": 120.0, "submitted_sd": 20.0, "submitted_lo": 70.31724, "submitted_hi": 169.68276,
+                "mean": 12.0, "sd": 2.0, "lo": 7.931829, "hi": 18.154703,
+                "submitted_mean": 120.0, "submitted_sd": 20.0, "submitted_lo": 79.318292, "submitted_hi": 181.547027,
             },
             {
                 **shared, **means, **host, **all_used, **dynamic,
@@ -49,7 +49,7 @@ def test_throughput_is_a_mean_with_its_interval_over_the_runs_of_an_arm(runs_of,
     )  # fmt: skip
 
 
-def test_failed_and_unsettled_runs_are_counted_apart_and_not_averaged(runs_of, make_record, assert_rows):
+def test_means_are_over_all_correct_runs_with_the_share_of_them_that_settled(runs_of, make_record, assert_rows):
     from harness.spark.throughput import throughput
 
     def repeats(arm, *runs):
@@ -58,6 +58,7 @@ def test_failed_and_unsettled_runs_are_counted_apart_and_not_averaged(runs_of, m
     good, wrong = {"sink_tuples_per_s": 10.0}, {"sink_tuples_per_s": 1e6, "correct": False}
     raised = {"sink_tuples_per_s": None, "submitted_tuples_per_s": None, "ns_per_hop": None, "settled": False, "error": "boom"}
     unsettled = {"sink_tuples_per_s": 30.0, "settled": False}
+    sinks, none = {"mean_of": "tuples at the sinks"}, {"mean_of": None}
     too_short = {"sink_tuples_per_s": None}
     runs = runs_of(
         *repeats("mixed", good, wrong, raised, unsettled, too_short),
@@ -67,9 +68,27 @@ def test_failed_and_unsettled_runs_are_counted_apart_and_not_averaged(runs_of, m
     assert_rows(
         throughput(runs),
         [
-            {"arm": "mixed", "n": 1, "failed": 2, "unsettled": 2, "unsettled_used": False, "mean": 10.0},
-            {"arm": "never settled", "n": 2, "failed": 1, "unsettled": 2, "unsettled_used": True, "mean": 30.0},
-            {"arm": "all failed", "n": 0, "failed": 2, "unsettled": 0, "unsettled_used": False, "mean": None},
+            {**sinks, "arm": "mixed", "n": 2, "failed": 2, "no_rate": 1, "unsettled": 1, "settled_share": 0.5, "mean": 20.0},
+            {
+                **sinks,
+                "arm": "never settled",
+                "n": 2,
+                "failed": 1,
+                "no_rate": 0,
+                "unsettled": 2,
+                "settled_share": 0.0,
+                "mean": 30.0,
+            },
+            {
+                **none,
+                "arm": "all failed",
+                "n": 0,
+                "failed": 2,
+                "no_rate": 0,
+                "unsettled": 0,
+                "settled_share": None,
+                "mean": None,
+            },
         ],
     )
 
@@ -101,16 +120,22 @@ def test_of_a_simulated_run_that_never_settled_counts_what_the_graph_got_through
         make_record(**fields),
         make_record(arm="deep", sink_tuples_per_s=0.0, ns_per_hop=None, settled=False, **fields),
         make_record(arm="unknown", sink_tuples_per_s=7.0, settled=False, **simulated()),
+        make_record(arm="mixed", sink_tuples_per_s=6.0, **fields),  # the two are not averaged with each other
+        make_record(arm="mixed", sink_tuples_per_s=0.0, settled=False, repeat=1, **fields),
+        make_record(arm="old", sink_tuples_per_s=0.0, settled=False, **fields),
+        make_record(arm="old", sink_tuples_per_s=8.0, repeat=1, **simulated()),
     )
     assert_rows(
         throughput(runs),
         [
-            {"arm": "manual", "mean": 10.0, "ns_per_hop_mean": 2.5e7},
-            {"arm": "deep", "mean": 5.0, "ns_per_hop_mean": 5e7},
-            {"arm": "unknown", "mean": 7.0, "ns_per_hop_mean": 2.5e7},
+            {"arm": "manual", "n": 1, "mean_of": "tuples at the sinks", "mean": 10.0, "ns_per_hop_mean": 2.5e7},
+            {"arm": "deep", "n": 1, "mean_of": "hops executed", "mean": 5.0, "ns_per_hop_mean": 5e7},
+            {"arm": "unknown", "n": 1, "mean_of": "tuples at the sinks", "mean": 7.0, "ns_per_hop_mean": 2.5e7},
+            {"arm": "mixed", "n": 2, "mean_of": "hops executed", "mean": 5.0, "ns_per_hop_mean": 5e7},
+            {"arm": "old", "n": 2, "mean_of": "both", "mean": 6.5, "ns_per_hop_mean": 3.75e7},
         ],
     )
-    assert [row.ratio for row in speedup(runs).where("arm = 'deep' AND against = 'best'").collect()] == [pytest.approx(0.5)]
+    assert [row.ratio for row in speedup(runs).where("arm = 'deep' AND against = 'manual'").collect()] == [pytest.approx(0.5)]
 
 
 def test_samples_are_rows_in_their_order_of_failed_runs_too(runs_of, make_record, sample, assert_rows, parse_lines):
@@ -162,8 +187,8 @@ def test_an_elastic_arm_has_the_mean_of_the_levels_it_settled_on_with_its_interv
                 "elastic": True,
                 "law": "a law",
                 "level": 3.0,
-                "level_lo": 0.515862,
-                "level_hi": 5.484138,
+                "level_lo": 1.310707,
+                "level_hi": 6.866526,
             },
             {"arm": "dynamic-elastic-other", "elastic": True, "law": "other", "level": 2.0, "level_lo": None, "level_hi": None},
             {"arm": "dynamic-elastic-broken", "elastic": True, "law": None, "level": None, "level_lo": None, "level_hi": None},
@@ -194,13 +219,13 @@ def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(runs_of
     assert_rows(
         throughput(runs),
         [
-            {"machine": "local", "arm": "multilevel", "queued": 3.0, "queued_lo": -9.706205, "places": 5},
-            {"machine": "local", "arm": "all", "queued": 5.0, "queued_lo": None, "places": 5},
-            {"machine": "local", "arm": "none", "queued": 0.0, "queued_lo": None, "places": 5},
-            {"machine": "local", "arm": "old", "queued": None, "queued_lo": None, "places": 5},
-            {"machine": "local", "arm": "empty", "queued": None, "queued_lo": None, "places": 5},
-            {"machine": "other", "arm": "all", "queued": 7.0, "queued_lo": None, "places": 7},
-            {"machine": "alone", "arm": "none", "queued": 0.0, "queued_lo": None, "places": None},
+            {"machine": "local", "arm": "multilevel", "queued": 3.0, "queued_lo": 0.043422, "queued_hi": 5.0, "places": 5},
+            {"machine": "local", "arm": "all", "queued": 5.0, "queued_lo": None, "queued_hi": None, "places": 5},
+            {"machine": "local", "arm": "none", "queued": 0.0, "queued_lo": None, "queued_hi": None, "places": 5},
+            {"machine": "local", "arm": "old", "queued": None, "queued_lo": None, "queued_hi": None, "places": 5},
+            {"machine": "local", "arm": "empty", "queued": None, "queued_lo": None, "queued_hi": None, "places": 5},
+            {"machine": "other", "arm": "all", "queued": 7.0, "queued_lo": None, "queued_hi": None, "places": 7},
+            {"machine": "alone", "arm": "none", "queued": 0.0, "queued_lo": None, "queued_hi": None, "places": None},
         ],
     )
 
@@ -304,39 +329,25 @@ def test_speedup_pairs_repeats_and_averages_logarithms(runs_of, make_record, ass
         *arm("manual", [1.0], cell="no other arm"),
         *arm("dynamic", [3.0], 1, cell="no manual arm"),
     )
-    one = {"ratio": 1.0, "lo": 1.0, "hi": 1.0}
+    one = {"ratio": 1.0, "lo": 1.0, "hi": 1.0, "n": 3}
     single = {"n": 1, "lo": None, "hi": None}
+    over = {"ratio": 2.519842, "lo": 0.932461, "hi": 6.809510, "n": 3}  # dynamic over manual, one pair
+    wide = {"ratio": 2.519842, "lo": None, "hi": 14.752982, "n": 3}  # of three arms, and dedicated has one repeat only
     here = {"cell": "pipeline,operators=4"}
+    manual, dynamic, dedicated = ({**here, "arm": arm} for arm in ("manual", "dynamic-2", "dedicated"))
     assert_rows(
         speedup(runs),
         [
-            {**here, "arm": "manual", "threads": None, "against": "manual", **one, "n": 3},
-            {
-                **here,
-                "arm": "manual",
-                "threads": None,
-                "against": "best",
-                "ratio": 0.396850,
-                "lo": 0.146853,
-                "hi": 1.072431,
-                "n": 3,
-            },
-            {
-                **here,
-                "arm": "dynamic-2",
-                "threads": 2,
-                "against": "manual",
-                "ratio": 2.519842,
-                "lo": 0.932461,
-                "hi": 6.809510,
-                "n": 3,
-            },
-            {**here, "arm": "dynamic-2", "threads": 2, "against": "best", **one, "n": 4},
-            {**here, "arm": "dedicated", "threads": None, "against": "manual", "ratio": 0.5, **single},
-            {**here, "arm": "dedicated", "threads": None, "against": "best", "ratio": 0.125, **single},
-            {"cell": "no other arm", "arm": "manual", "threads": None, "against": "manual", "ratio": 1.0, **single},
-            {"cell": "no other arm", "arm": "manual", "threads": None, "against": "best", "ratio": 1.0, **single},
-            {"cell": "no manual arm", "arm": "dynamic-1", "threads": 1, "against": "best", "ratio": 1.0, **single},
+            {**manual, "against": "manual", "rival": "manual", **one},
+            {**dynamic, "against": "manual", "rival": "manual", **over},
+            {**dynamic, "against": "best", "rival": "manual", **wide},
+            {**dynamic, "against": "other models", "rival": "manual", **wide},
+            {**manual, "against": "best", "rival": "dynamic-2", **wide, "ratio": 0.396850, "hi": 2.323449},
+            {**manual, "against": "other models", "rival": "dynamic-2", **wide, "ratio": 0.396850, "hi": 2.323449},
+            {**dedicated, "against": "manual", "rival": "manual", "ratio": 0.5, **single},
+            {**dedicated, "against": "best", "rival": "dynamic-2", "ratio": 0.125, **single},
+            {**dedicated, "against": "other models", "rival": "dynamic-2", "ratio": 0.125, **single},
+            {"cell": "no other arm", "arm": "manual", "against": "manual", "rival": "manual", "ratio": 1.0, **single},
         ],
     )
 
@@ -381,14 +392,11 @@ def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, a
             },
         ],
     )
-    best = speedup(runs).where("against = 'best'")
     assert_rows(
-        best,
+        speedup(runs).where("against = 'best'"),
         [
-            {"machine": "local", "software": None, "arm": "manual", "ratio": 1.0},
-            {"machine": "xeon", "software": "millrace", "arm": "manual", "ratio": 1.0},
             {"machine": "xeon", "software": "streams-4.2", "arm": "manual", "ratio": 50 / 60},
-            {"machine": "xeon", "software": "streams-4.2", "arm": "dedicated", "ratio": 1.0},
+            {"machine": "xeon", "software": "streams-4.2", "arm": "dedicated", "ratio": 60 / 50},
         ],
     )
 
@@ -412,7 +420,7 @@ def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, ass
     (row,) = [{"n": 2, "failed": 0, "unsettled": 0, "mean": 105.0, "variants": 3, "band_lo": 1.0, "band_hi": 120.0}]
     assert_rows(throughput(runs), [row])
     assert_rows(latency(runs), [{"n": 2}])
-    assert_rows(speedup(runs).where("against = 'best'"), [{"n": 2, "ratio": 1.0}])
+    assert_rows(speedup(runs).where("against = 'manual'"), [{"n": 2, "ratio": 1.0}])
 
 
 def test_without_one_of_its_variants_there_is_no_band(runs_of, make_record, simulated, assert_rows):
