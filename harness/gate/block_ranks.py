@@ -30,18 +30,23 @@ from harness.gate.order import Block
 from harness.gate.pair_counts import pair_counts
 from harness.gate.signed_rank import chance
 
-RESOLUTION = 1e-6  # of a bound's log ratio
+RESOLUTION = 1e-6  # of a bound's log ratio; of differences, this share of the largest value
 FIRST_STEP = 0.01  # away from the middle, likewise: where a bound is looked for first
 
 
 class Blocks:
-    """At least one block, and what all of them say of head over base; shifts are logs of ratios, positive being worse."""
+    """At least one block, and what all of them say of head over base.
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    Shifts are on the blocks' scale (`scale`): logs of ratios, or, `by_difference`, differences; positive is worse.
+    """
+
+    def __init__(self, blocks: Sequence[Block], by_difference: bool = False) -> None:
         self.n = len(blocks)
         self._base: NDArray[np.float64] = np.array([block.base for block in blocks], dtype=np.float64)
         self._head: NDArray[np.float64] = np.array([block.head for block in blocks], dtype=np.float64)
         self._middle = float(np.median((self._head - self._base).mean(axis=1)))
+        largest = max(float(np.abs(side).max()) for side in (self._base, self._head))
+        self._unit = (largest or 1.0) if by_difference else 1.0
 
     def p_greater(self, shift: float) -> float:
         """How likely so many pairs of blocks above 0 are, at most, if head is slower by at most `shift`."""
@@ -79,20 +84,21 @@ class Blocks:
 
     def _last(self, holds: Callable[[float], bool]) -> float:
         """The greatest shift at which `holds`, which does up to some shift; -inf if it never does."""
-        return _greatest(holds, self._middle, float(self._head.min() - self._base.max()) - FIRST_STEP)
+        least = float(self._head.min() - self._base.max()) - FIRST_STEP * self._unit
+        return _greatest(holds, self._middle, least, self._unit)
 
     def _first(self, holds: Callable[[float], bool]) -> float:
         """The least shift at which `holds`, which does from some shift on; inf if it never does."""
-        greatest = float(self._head.max() - self._base.min()) + FIRST_STEP
-        return -_greatest(lambda shift: holds(-shift), -self._middle, -greatest)
+        greatest = float(self._head.max() - self._base.min()) + FIRST_STEP * self._unit
+        return -_greatest(lambda shift: holds(-shift), -self._middle, -greatest, self._unit)
 
 
-def _greatest(holds: Callable[[float], bool], near: float, least: float) -> float:
+def _greatest(holds: Callable[[float], bool], near: float, least: float, unit: float) -> float:
     """To `RESOLUTION`, the greatest shift at which `holds`: if it does not at `least`, then nowhere. It is looked for from
     `near` on, in steps that double."""
     if not holds(least):
         return -math.inf
-    step = FIRST_STEP
+    step = FIRST_STEP * unit
     if holds(near):
         yes, no = near, near + step
         while holds(no):
@@ -104,6 +110,6 @@ def _greatest(holds: Callable[[float], bool], near: float, least: float) -> floa
             step *= 2
             yes, no = yes - step, yes
         yes = max(yes, least)
-    while no - yes > RESOLUTION and yes < (middle := (yes + no) / 2) < no:
+    while no - yes > RESOLUTION * unit and yes < (middle := (yes + no) / 2) < no:
         yes, no = (middle, no) if holds(middle) else (yes, middle)
     return yes

@@ -15,27 +15,15 @@ come after are not counted, and nothing changes it. A cell that never gives a nu
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Sequence
 
-from harness.gate.cell import Cell, Metric
+from harness.gate.cell import Cell
+from harness.gate.course import HYPOTHESES, Course, Row
 from harness.gate.holm import holm
-from harness.gate.order import Pair, logs
-from harness.gate.sequential import Evidence, Looks
+from harness.gate.order import Pair
+from harness.gate.scale import limits, middle_of
+from harness.gate.sequential import Looks
 from harness.gate.verdict import CellResult, Decision, Verdict
-
-
-def limits(metric: Metric, factor: float, base: float) -> tuple[float, float]:
-    """The log ratios, positive being worse, that head must be beyond to have improved and to have regressed.
-
-    They are those of `factor` > 1, but at least those that a difference of the metric's floor makes at `base` [its unit]: a
-    metric of 10 with a floor of 5 has regressed above 15 and improved below 5.
-    """
-    share = metric.floor / base
-    up, down = math.log1p(share), -math.log1p(-share) if share < 1 else math.inf
-    worse, better = (up, down) if metric.lower_is_better else (down, up)
-    return -max(math.log(factor), better), max(math.log(factor), worse)
 
 
 class Family:
@@ -45,7 +33,7 @@ class Family:
         """`factor` > 1; 0 < `alpha` < 1 is the family's; `looks` are `sequential.declare`d for so many cells."""
         self.alpha = alpha
         self.looks = looks
-        self._courses = {cell.name: _Course(cell, factor, looks, alpha / len(cells)) for cell in cells}
+        self._courses = {cell.name: Course(cell, factor, looks, alpha / len(cells)) for cell in cells}
 
     def add(self, cell_name: str, base_pair: Pair, head_pair: Pair) -> None:
         """One block of a cell: the values of its two pairs, in the metric's unit.
@@ -78,7 +66,7 @@ class Family:
     def _judge(self) -> None:
         """Hold all cells' p-values against Holm's levels, and close those that they decide."""
         courses = list(self._courses.values())
-        for hypothesis in ("regressed", "ok", "improved"):
+        for hypothesis in HYPOTHESES:
             levels = holm([course.p[hypothesis] for course in courses], self.alpha)
             for course, level in zip(courses, levels, strict=True):
                 course.level[hypothesis] = level
@@ -86,112 +74,45 @@ class Family:
             course.close_if_decided()
 
 
-class _Course:
-    """One cell's values, p-values, the levels that they are held against, and the decision once there is one."""
-
-    def __init__(self, cell: Cell, factor: float, looks: Looks, level: float) -> None:
-        self.cell = cell
-        self.factor = factor
-        self.evidence = Evidence(looks)
-        self.base: list[float] = []
-        self.head: list[float] = []
-        self.p = dict.fromkeys(("regressed", "ok", "improved"), 1.0)
-        self.level = dict.fromkeys(self.p, level)
-        self.decided: Decision | None = None
-        self.leans = False
-
-    def add(self, base_pair: Pair, head_pair: Pair) -> bool:
-        """True if the p-values are new."""
-        if self.decided:
-            return False
-        (block,) = logs(self.cell, base_pair, head_pair)
-        self.base += base_pair
-        self.head += head_pair
-        if not self.evidence.add(block):
-            return False
-        better, worse = limits(self.cell.metric, self.factor, statistics.median(self.base))
-        self.leans = self.evidence.leans(worse)
-        self.p["regressed"] = self.evidence.p_greater(worse)
-        self.p["ok"] = self.evidence.p_less(worse)
-        self.p["improved"] = self.evidence.p_less(better)
-        return True
-
-    def is_open(self) -> bool:
-        return self.decided is None and self.evidence.looks.next(len(self.evidence.blocks)) is not None
-
-    def verdict(self) -> Verdict:
-        """Of the p-values and levels as they are now. Regressed and ok can hardly both be proven; then the bad news is told."""
-        rejected = {hypothesis for hypothesis, p in self.p.items() if p <= self.level[hypothesis]}
-        if not self.evidence.blocks:
-            return Verdict.UNMEASURED
-        if "regressed" in rejected:
-            return Verdict.REGRESSED
-        if "ok" in rejected:
-            return Verdict.IMPROVED if "improved" in rejected else Verdict.OK
-        return Verdict.INCONCLUSIVE
-
-    def standing(self) -> Verdict:
-        return self.decided.verdict if self.decided else self.verdict()
-
-    def close_if_decided(self) -> None:
-        if self.decided is None and self.verdict() not in (Verdict.UNMEASURED, Verdict.INCONCLUSIVE):
-            self.decided = self.decision()
-
-    def decision(self) -> Decision:
-        if self.decided:
-            return self.decided
-        verdict = self.verdict()
-        upper = "improved" if verdict is Verdict.IMPROVED else "ok"  # the bound that the verdict rests on
-        low, high = self.evidence.low(self.level["regressed"]), self.evidence.high(self.level[upper])
-        return _decision(verdict, self.evidence, low, high)
-
-    def result(self) -> CellResult:
-        return CellResult(self.cell, self.decision(), tuple(self.base), tuple(self.head))
-
-
-class Control:
+class Control(Row):
     """The test of base against itself, alone in its family and two-sided: ratio = 1, alpha / 2 to each side.
+
+    A metric that is the same in every process needs no test: it must be.
 
     Its bounds' distance from 1 says how well this host can tell anything: a slowdown within it could be the host's.
     """
 
     def __init__(self, cell: Cell, factor: float, alpha: float, looks: Looks) -> None:
         """As of `Family`."""
-        self.cell = cell
-        self.factor = factor
+        super().__init__(cell, looks)
+        self.factor = cell.metric.factor or factor
         self.level = alpha / 2
-        self._evidence = Evidence(looks)
-        self._base: list[float] = []
-        self._again: list[float] = []
 
     def add(self, base_pair: Pair, again_pair: Pair) -> None:
         """One block: the values of its two pairs, both sides being base. UserError as of `Family.add`."""
-        self._evidence.add(*logs(self.cell, base_pair, again_pair))
-        self._base += base_pair
-        self._again += again_pair
+        self.take_in(base_pair, again_pair)
 
     @property
     def failed(self) -> bool:
         """Whether base was found to differ from itself. Once true it stays true."""
+        if self.cell.metric.deterministic:
+            return len({*self.base, *self.head}) > 1
         low, high = self._bounds()
         return low > 0 or high < 0
 
     def result(self) -> CellResult:
         """Ok if the bounds are within the factor on both sides, else inconclusive; regressed or improved if it failed."""
         low, high = self._bounds()
-        limit = math.log(self.factor)
-        if not self._evidence.blocks:
+        better, worse = limits(self.cell.metric, self.factor, middle_of(self.base)) if self.base else (0.0, 0.0)
+        if not self.evidence.blocks:
             verdict = Verdict.UNMEASURED
         elif self.failed:
             verdict = Verdict.REGRESSED if low > 0 else Verdict.IMPROVED
         else:
-            verdict = Verdict.OK if -limit < low and high < limit else Verdict.INCONCLUSIVE
-        return CellResult(self.cell, _decision(verdict, self._evidence, low, high), tuple(self._base), tuple(self._again))
+            verdict = Verdict.OK if better < low and high < worse else Verdict.INCONCLUSIVE
+        return CellResult(self.cell, self.told(verdict, low, high), tuple(self.base), tuple(self.head))
 
     def _bounds(self) -> tuple[float, float]:
-        return self._evidence.low(self.level), self._evidence.high(self.level)
-
-
-def _decision(verdict: Verdict, evidence: Evidence, low: float, high: float) -> Decision:
-    """In ratios; unknown bounds are 0 and inf, an unknown ratio is nan."""
-    return Decision(verdict, math.exp(evidence.estimate()), math.exp(low), math.exp(high), len(evidence.blocks))
+        if self.cell.metric.deterministic and self.evidence.blocks and not self.failed:
+            return 0.0, 0.0
+        return self.evidence.low(self.level), self.evidence.high(self.level)

@@ -1,4 +1,4 @@
-"""How the four processes of a block are ordered, and their logs.
+"""How the four processes of a block are ordered, and their values on the scale on which they are compared.
 
 A block is two pairs of fresh processes in mirrored order: base head head base, or head base base head, by a coin.
 
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from harness.errors import UserError
-from harness.gate.cell import Cell
+from harness.gate.cell import Cell, comparable, rule
 
 BASE, HEAD = "base", "head"
 PAIRS = 2  # of a block
@@ -25,7 +25,7 @@ Pair = tuple[float, float]
 
 
 class Block(NamedTuple):
-    """The logs of what a block's processes measured, positive differences being worse."""
+    """What a block's processes measured, on the metric's scale (`scale`): positive differences are worse."""
 
     base: Pair
     head: Pair
@@ -43,15 +43,17 @@ def sides(order: Order, values: Sequence[float]) -> tuple[Pair, Pair]:
     return (base[0], base[1]), (head[0], head[1])
 
 
-def logs(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[Block]:
-    """The logs of each whole block's values, turned so that more is worse.
+def on_scale(cell: Cell, base: Sequence[float], head: Sequence[float]) -> list[Block]:
+    """Each whole block's values, turned so that more is worse: their logs, or themselves if the metric may be 0.
 
-    `base[i]` and `head[i]` are pair i, in the metric's unit. UserError if a value has no logarithm.
+    `base[i]` and `head[i]` are pair i, in the metric's unit. UserError if a value cannot be compared.
     """
+    metric = cell.metric
     for value in (*base, *head):
-        if not (value > 0 and math.isfinite(value)):
-            raise UserError(f"cell {cell.name}: {cell.metric.name} must be a finite number above 0 to be compared, not {value}")
-    sign = 1.0 if cell.metric.lower_is_better else -1.0
-    before, after = ([sign * math.log(value) for value in side] for side in (base, head))
+        if comparable(value, metric) is None:
+            raise UserError(f"cell {cell.name}: {metric.name} must be {rule(metric)} to be compared, not {value}")
+    sign = 1.0 if metric.lower_is_better else -1.0
+    place = float if metric.may_be_zero else math.log
+    before, after = ([sign * place(value) for value in side] for side in (base, head))
     pairs = list(zip(before, after, strict=True))
     return [Block(*zip(*pairs[i : i + PAIRS], strict=True)) for i in range(0, len(pairs) - PAIRS + 1, PAIRS)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.cgroup import quota_cpus
 from harness.cpu import allowed_cpu_numbers
-from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Program, positive
+from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Program, comparable, rule
 from harness.gate.environment import clean_environment
 from harness.gate.pytest_outcomes import troubles
 from harness.gate.results.pytest_format import host_of
@@ -40,7 +40,7 @@ class Sample:
     A cell that is in neither `values` nor covered by an error is in `missing`, with the reason.
     """
 
-    values: Mapping[str, float]  # finite and above 0, in each metric's unit
+    values: Mapping[str, float]  # `cell.comparable`, in each metric's unit
     wrong: str | None = None
     error: str | None = None
     host: Mapping[str, Any] = field(default_factory=dict)  # a record's `host` object, or what we know ourselves
@@ -205,11 +205,12 @@ def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, 
     values: dict[str, float] = {}
     missing: dict[str, str] = {}
     for cell, value in found.items():
-        number = positive(value)
+        number = comparable(value, cell.metric)
         if value is None:
             missing[cell.name] = f"the answer has no {cell.metric.name}"
         elif number is None:
-            missing[cell.name] = f"{cell.metric.name} must be a finite number above 0, not {json.dumps(value)[:60]}"
+            hint = ": may_be_zero says of a metric that it may be" if value == 0 else ""
+            missing[cell.name] = f"{cell.metric.name} must be {rule(cell.metric)}, not {json.dumps(value)[:60]}{hint}"
         else:
             values[cell.name] = number
     return values, missing

@@ -18,11 +18,13 @@ suppose a model of it, or a largest number of blocks.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.errors import UserError
 from harness.gate.block_ranks import Blocks
 from harness.gate.order import Block
+from harness.gate.step import EXACT, Slack
 
 GROWTH = 1.2  # closer looks stop sooner, but each spends of the same alpha; of 1.1, 1.2 and 1.41 the best on a recording
 LATE = 2  # looks by which the shares fall off later than from the first on, likewise
@@ -89,50 +91,93 @@ def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
     return Looks.fixed(pairs // 2)
 
 
-class Evidence:
-    """What a growing row of blocks has shown at the looks so far."""
+@dataclass(frozen=True)
+class _Seen:
+    """A look: what it multiplies p-values by, the blocks at it, and how coarse their values were."""
 
-    def __init__(self, looks: Looks) -> None:
+    weight: float
+    blocks: Blocks
+    slack: Slack
+
+    def p_greater(self, shift: float) -> float:
+        return (
+            self.weight * self.blocks.p_greater(shift + self.slack.differs)
+            if math.isfinite(self.slack.differs)
+            else self.weight
+        )
+
+    def p_less(self, shift: float, faster: bool) -> float:
+        moved = self.moved(faster)
+        return self.weight * self.blocks.p_less(shift - moved) if math.isfinite(moved) else self.weight
+
+    def moved(self, faster: bool) -> float:
+        """How far the upper bound is moved: to prove that head is faster, or not slower."""
+        return self.slack.differs if faster else self.slack.same
+
+
+class Evidence:
+    """What a growing row of blocks has shown at the looks so far. `slack`: how far bounds are moved at a look, as the values
+    until then have it; asked for at looks only."""
+
+    def __init__(self, looks: Looks, slack: Callable[[], Slack] = lambda: EXACT, by_difference: bool = False) -> None:
         self.looks = looks
         self.blocks: list[Block] = []
-        self._seen: list[tuple[float, Blocks]] = []  # of each look: its weight, and the blocks at it
+        self._slack, self._by_difference = slack, by_difference
+        self._seen: list[_Seen] = []
 
     def add(self, block: Block) -> bool:
         """Take in the next block. True if this is a look: what is proven may have changed."""
         self.blocks.append(block)
         if not self.looks.is_look(len(self.blocks)):
             return False
-        self._seen.append((self.looks.weight(len(self._seen) + 1), Blocks(self.blocks)))
+        blocks = Blocks(self.blocks, self._by_difference)
+        self._seen.append(_Seen(self.looks.weight(len(self._seen) + 1), blocks, self._slack()))
         return True
 
     def p_greater(self, shift: float) -> float:
         """Always-valid p-value of "head is slower by at most `shift`"."""
-        return min([1.0, *(weight * blocks.p_greater(shift) for weight, blocks in self._seen)])
+        return min([1.0, *(seen.p_greater(shift) for seen in self._seen)])
 
-    def p_less(self, shift: float) -> float:
-        """Always-valid p-value of "head is slower by at least `shift`"."""
-        return min([1.0, *(weight * blocks.p_less(shift) for weight, blocks in self._seen)])
+    def p_less(self, shift: float, faster: bool = False) -> float:
+        """Always-valid p-value of "head is slower by at least `shift`"; `faster`: to prove that head differs, not that it is no
+        slower."""
+        return min([1.0, *(seen.p_less(shift, faster) for seen in self._seen)])
 
     def low(self, level: float) -> float:
         """Lower confidence bound, valid at any stop; -inf before the first look."""
         best = -math.inf
-        for weight, blocks in reversed(self._seen):
-            if math.isinf(best) or blocks.p_greater(best) <= level / weight:  # else this look's bound is no better
-                best = max(best, blocks.low(level / weight))
+        for seen in reversed(self._seen):
+            if math.isfinite(seen.slack.differs) and (
+                math.isinf(best) or seen.p_greater(best) <= level
+            ):  # else this look's bound is no better
+                best = max(best, seen.blocks.low(level / seen.weight) - seen.slack.differs)
         return best
 
-    def high(self, level: float) -> float:
-        """Upper confidence bound, valid at any stop; inf before the first look."""
+    def high(self, level: float, faster: bool = False) -> float:
+        """Upper confidence bound, valid at any stop; inf before the first look. `faster` as of `p_less`."""
         best = math.inf
-        for weight, blocks in reversed(self._seen):
-            if math.isinf(best) or blocks.p_less(best) <= level / weight:
-                best = min(best, blocks.high(level / weight))
+        for seen in reversed(self._seen):
+            moved = seen.moved(faster)
+            if math.isfinite(moved) and (math.isinf(best) or seen.p_less(best, faster) <= level):
+                best = min(best, seen.blocks.high(level / seen.weight) + moved)
         return best
+
+    def steps_hide(self, shift: float, level: float) -> bool:
+        """Whether at the last look values were too coarse to reject "head is slower by at least `shift`" ever, or just now: it
+        would be rejected if they were exact."""
+        if not self._seen or self.p_less(shift) <= level:
+            return False
+        last = self._seen[-1]
+        return last.slack.same >= shift or (last.slack.same > 0.0 and last.weight * last.blocks.p_less(shift) <= level)
+
+    def least_p(self) -> float:
+        """The least p-value that the last look could have had: as if all its blocks said the same; 1 before the first look."""
+        return self._seen[-1].weight * 2.0 ** -self._seen[-1].blocks.n if self._seen else 1.0
 
     def leans(self, shift: float) -> bool:
         """Whether the estimate at the last look is above `shift`; not before the first one."""
-        return bool(self._seen) and self._seen[-1][1].leans(shift)
+        return bool(self._seen) and self._seen[-1].blocks.leans(shift)
 
     def estimate(self) -> float:
         """Of all blocks so far, also those after the last look; nan if there are none."""
-        return Blocks(self.blocks).estimate() if self.blocks else math.nan
+        return Blocks(self.blocks, self._by_difference).estimate() if self.blocks else math.nan

@@ -17,7 +17,8 @@ Arm = Literal["base", "head"]
 ARMS: tuple[Arm, Arm] = ("base", "head")
 
 Take = Callable[[Tree, Program, Mapping[str, str], int], Sample]
-"""As `sample.take`: tree, program, more environment, number of the pair."""
+"""As `sample.take`: tree, program, more environment, number of the pair. If a cell is deterministic both pairs of a block have
+the number of the first."""
 
 PADDING, MOST_PADDING = "MILLRACE_PADDING", 4096
 """A variable of random length [bytes], drawn for each process. Where the stack begins depends on the size of the environment,
@@ -113,7 +114,9 @@ class Series:
 
     def _sample(self, arm: Arm, position: int, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sample:
         """One process; another one in its place if it gave no answer and may be repeated."""
-        tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks + position // 2
+        tree, pair = (self.base if arm == "base" else self.head), 2 * self.blocks
+        if not any(cell.metric.deterministic for cell in self.program.cells):
+            pair += position // 2
         crashes = self.crashes.setdefault(arm, [])
         while True:
             padding = {PADDING: "x" * draw.randrange(MOST_PADDING)}

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 EXACT = 1000  # numbers
+LARGE = 1e307
 
 
 @lru_cache(maxsize=256)
@@ -70,7 +71,9 @@ class Walsh:
         """`values`: at least one, finite."""
         given = np.asarray(values, dtype=np.float64)
         self.n = len(given)
-        self.averages = np.sort(((given[:, None] + given) / 2)[np.triu_indices(self.n)])
+        whole = 1.0 if np.abs(given).max() < LARGE else 0.25  # a sum that a float cannot hold
+        scaled = given * whole
+        self.averages = np.sort(((scaled[:, None] + scaled) / 2)[np.triu_indices(self.n)]) / whole
 
     def p_greater(self, shift: float) -> float:
         """How likely so many averages above `shift` are, at most, if the middle is at most `shift`."""
@@ -98,7 +101,8 @@ class Walsh:
     def estimate(self) -> float:
         """The median of the averages."""
         middle = len(self.averages) // 2
-        return float(self.averages[middle] + self.averages[~middle]) / 2
+        low, high = float(self.averages[~middle]), float(self.averages[middle])
+        return low + (high - low) / 2
 
 
 def p_greater(values: Sequence[float], shift: float) -> float:

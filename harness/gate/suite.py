@@ -139,7 +139,8 @@ def _run(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str
 
 def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> tuple[Cell, ...]:
     """One for each metric, called as the program or benchmark; if there are several, after the metric as well."""
-    metrics = [_metric(values, bool(key)) for values in entry.get("metrics", [{"name": default}])]
+    common = {name: entry[name] for name in ("factor",) if name in entry}
+    metrics = [_metric(common | values, bool(key)) for values in entry.get("metrics", [{"name": default}])]
     if len(metrics) == 1:
         return (Cell(name, metrics[0], key),)
     return tuple(Cell(f"{name}:{metric.name}", metric, key) for metric in metrics)
@@ -151,7 +152,10 @@ def _metric(values: Mapping[str, Any], of_benchmark: bool) -> Metric:
     rate = name.endswith("_per_s") or (of_benchmark and name == "ops")
     default = ("/s" if rate else "s") if of_benchmark else _unit(name)
     better = values.get("better", "higher" if rate else "lower")
-    return Metric(name, values.get("unit", default), better == "lower", float(values.get("floor", 0.0)))
+    floor, factor = float(values.get("floor", 0.0)), values.get("factor")
+    flags = {flag: values.get(flag, False) for flag in ("may_be_zero", "deterministic")}
+    unit = values.get("unit", default)
+    return Metric(name, unit, better == "lower", floor, **flags, factor=None if factor is None else float(factor))
 
 
 def _unit(name: str) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.errors import UserError
 from harness.gate.cell import Cell, Metric
 from harness.gate.decide import Control, Family, limits
-from harness.gate.order import logs
+from harness.gate.order import on_scale
 from harness.gate.sequential import Evidence, Looks, declare
 from harness.gate.verdict import Verdict
 
@@ -143,7 +143,7 @@ def test_bounds_are_at_the_level_that_holm_held_the_verdict_against():
         measure(family, name, 0.9 if name == "d" else 1.0, 20, seed=seed)
     improved = family.results()[3]
     for pair in range(0, 40, 2):
-        alone.add(*logs(cells[3], improved.base[pair : pair + 2], improved.head[pair : pair + 2]))
+        alone.add(*on_scale(cells[3], improved.base[pair : pair + 2], improved.head[pair : pair + 2]))
     assert [result.verdict for result in family.results()] == [Verdict.OK] * 3 + [Verdict.IMPROVED]
     assert math.log(improved.decision.high) == pytest.approx(alone.high(ALPHA / 4)) != pytest.approx(alone.high(ALPHA))
     assert math.log(improved.decision.low) == pytest.approx(alone.low(ALPHA / 4))

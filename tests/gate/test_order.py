@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UserError
 from harness.gate.cell import Cell, Metric
-from harness.gate.order import Block, block_order, logs, sides
+from harness.gate.order import Block, block_order, on_scale, sides
 
 TIME = Cell("pipeline", Metric())
 THROUGHPUT = Cell("pipeline", Metric("tuples_per_s", "tuples/s", lower_is_better=False))
@@ -46,19 +46,19 @@ def difference(block: Block) -> float:
 
 
 def test_a_block_has_the_logs_of_its_two_pairs():
-    (block,) = logs(TIME, [100, 101], [110, 120])
+    (block,) = on_scale(TIME, [100, 101], [110, 120])
     assert block.base == pytest.approx((math.log(100), math.log(101)))
     assert block.head == pytest.approx((math.log(110), math.log(120)))
 
 
 def test_worse_is_more_whatever_the_metrics_direction():
-    assert difference(*logs(TIME, [100, 100], [110, 110])) > 0
-    assert difference(*logs(THROUGHPUT, [100, 100], [110, 110])) < 0
+    assert difference(*on_scale(TIME, [100, 100], [110, 110])) > 0
+    assert difference(*on_scale(THROUGHPUT, [100, 100], [110, 110])) < 0
 
 
 def test_pairs_of_half_a_block_are_left_out():
-    assert len(logs(TIME, [1.0] * 7, [2.0] * 7)) == 3
-    assert logs(TIME, [1.0], [2.0]) == []
+    assert len(on_scale(TIME, [1.0] * 7, [2.0] * 7)) == 3
+    assert on_scale(TIME, [1.0], [2.0]) == []
 
 
 @given(st.sampled_from(sorted(MIRRORED)), st.floats(-0.1, 0.1), st.floats(-0.1, 0.1), st.floats(-0.5, 0.5))
@@ -66,12 +66,12 @@ def test_drift_and_a_slower_second_process_cancel(order, drift, second, effect):
     """What is left is the effect alone."""
     times = [drift * t + second * (t % 2) + effect * (side == "head") for t, side in enumerate(order)]
     base, head = sides(order, [math.exp(time) for time in times])
-    assert difference(*logs(TIME, base, head)) == pytest.approx(effect, abs=1e-9)
+    assert difference(*on_scale(TIME, base, head)) == pytest.approx(effect, abs=1e-9)
 
 
 @given(st.lists(times, min_size=4, max_size=4))
 def test_had_the_coin_fallen_otherwise_the_sides_would_have_each_others_times(values):
-    (one,), (other,) = (logs(TIME, *sides(order, values)) for order in sorted(MIRRORED))
+    (one,), (other,) = (on_scale(TIME, *sides(order, values)) for order in sorted(MIRRORED))
     assert (one.base, one.head) == (other.head, other.base)
 
 
@@ -80,5 +80,5 @@ def test_a_value_without_a_logarithm_is_told_in_one_line(value, side):
     pairs = [[1.0, 1.0], [1.0, 1.0]]
     pairs[side][1] = value
     with pytest.raises(UserError, match=r"^cell pipeline: ns_per_hop must be a finite number above 0 .*, not ") as raised:
-        logs(TIME, *pairs)
+        on_scale(TIME, *pairs)
     assert "\n" not in str(raised.value)

@@ -147,20 +147,20 @@ def test_pytest_benchmark_compares_our_files(tmp_path):
 
 @CALM
 @given(COMPARISONS)
-def test_broken_comes_before_unstable_before_slow_before_open(made):
+def test_wrong_comes_before_slow_before_missing_before_unstable_before_open(made):
     """The order of exit codes, told once more in other words."""
     verdicts = [each.verdict for each in made.cells]
     code = exit_code(made)
     if Verdict.WRONG in verdicts:
         assert code == 7
+    elif Verdict.REGRESSED in verdicts:
+        assert code == 1
     elif not verdicts or Verdict.FAILED in verdicts or Verdict.UNMEASURED in verdicts:
         assert code == 5
     elif Verdict.FIXED in verdicts:
         assert code == 4
     elif made.control_failed:
         assert code == 6
-    elif Verdict.REGRESSED in verdicts:
-        assert code == 1
     else:
         assert code == (3 if Verdict.INCONCLUSIVE in verdicts else 0)
     assert exit_code(made, Exit.OK) == (0 if code == 3 else code)

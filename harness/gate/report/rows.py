@@ -77,7 +77,7 @@ def side(values: Sequence[float], unit: str) -> str:
         return UNKNOWN
     found, low, high = middle(values)
     half = max(found - low, high - found)
-    spread = f" ± {100 * half / found:.1f} %" if found > 0 and math.isfinite(half) else ""
+    spread = f" ± {100 * (half / found):.1f} %" if found > 0 and math.isfinite(half) else ""
     return quantity(found, unit) + spread
 
 

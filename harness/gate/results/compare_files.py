@@ -21,8 +21,10 @@ from harness.gate.cell import Cell
 from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.host_key import UNKNOWN, differences, host_key
+from harness.gate.order import on_scale
 from harness.gate.results.read import read_results
 from harness.gate.results.side import Answer, Results
+from harness.gate.scale import as_ratio
 from harness.gate.sequential import Looks, declare, fewest_blocks
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
@@ -230,5 +232,5 @@ def _undecided(pairs: _Pairs) -> Decision:
 
 def _ratio(pairs: _Pairs) -> float:
     """Of a single pair, in the bad direction."""
-    ratio = pairs.head[0] / pairs.base[0]
-    return ratio if pairs.cell.metric.lower_is_better else 1 / ratio
+    ((before, _), (after, _)) = on_scale(pairs.cell, pairs.base[:1] * 2, pairs.head[:1] * 2)[0]
+    return as_ratio(pairs.cell.metric, after - before, pairs.base[0])

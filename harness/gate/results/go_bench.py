@@ -26,6 +26,7 @@ BETTER = re.compile(r"^Unit\s+(\S+)\s.*\bbetter=(higher|lower)\b")
 CUT = re.compile(r"^Benchmark\S*\s+\d")
 CPUS = re.compile(r"-\d+$")
 UNITS = {"ns/op": "ns", "B/op": "bytes"}
+COUNTED = ("B/op", "allocs/op")  # may be 0
 THE_TIME_ONCE_MORE = "MB/s"
 TIME = "ns/op"
 TELLS = frozenset({"cpu_model"})
@@ -53,7 +54,8 @@ def of_go_bench(text: str, path: str) -> Results:
     answers = {}
     for (benchmark, unit), processes in told.items():
         name = benchmark if unit == TIME else f"{benchmark}:{unit}"
-        metric = Metric(unit, UNITS.get(unit, unit), not higher.get(unit, unit.endswith("/s")))
+        lower_is_better = not higher.get(unit, unit.endswith("/s"))
+        metric = Metric(unit, UNITS.get(unit, unit), lower_is_better, may_be_zero=unit in COUNTED)
         answers[name] = answer_of(Cell(name, metric, key=name), processes.values())
     failed, skipped = _without_results(lines, {benchmark for benchmark, _ in told})
     for name in failed:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.gate.cell import Cell, positive
+from harness.gate.cell import Cell, comparable, rule
 from harness.gate.errors import UnusableResults
 from harness.gate.verdict import Verdict
 
@@ -41,10 +41,10 @@ def answer_of(cell: Cell, processes: Iterable[Sequence[Any]]) -> Answer:
     """What a file says of a cell: of each process the median of its rounds. A round that is no number to compare breaks it."""
     values = []
     for rounds in processes:
-        numbers = [positive(each) for each in rounds]
+        numbers = [comparable(each, cell.metric) for each in rounds]
         if None in numbers:
             bad = repr(rounds[numbers.index(None)])[:60]
-            return fault(cell, f"{cell.metric.name} must be a finite number above 0, not {bad}")
+            return fault(cell, f"{cell.metric.name} must be {rule(cell.metric)}, not {bad}")
         values.append(_middle([number for number in numbers if number is not None]))
     return Answer(cell, tuple(values)) if values else fault(cell, f"has no {cell.metric.name}")
 

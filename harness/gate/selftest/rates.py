@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from harness.gate.block_ranks import Blocks
 from harness.gate.cell import Cell
-from harness.gate.order import BASE, HEAD, logs
+from harness.gate.order import BASE, HEAD, on_scale
 from harness.gate.selftest.recording import Block
 from harness.gate.selftest.replay import Call
 from harness.gate.verdict import Exit, Verdict
@@ -172,6 +172,6 @@ def effect_of(cell: Cell, blocks: Iterable[Block]) -> Effect | None:
         head += block.of(cell.name, HEAD)
     if not base:
         return None
-    measured = Blocks(logs(cell, base, head))
+    measured = Blocks(on_scale(cell, base, head))
     low, high = measured.low((1 - LEVEL) / 2), measured.high((1 - LEVEL) / 2)
     return Effect(math.exp(measured.estimate()), math.exp(low), math.exp(high) if high < 700 else math.inf, measured.n)

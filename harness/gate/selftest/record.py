@@ -16,7 +16,7 @@ from harness.errors import RunFailed
 from harness.gate.block_ranks import Blocks
 from harness.gate.cell import Cell, Program
 from harness.gate.notes import LIMITS
-from harness.gate.order import HEAD, logs
+from harness.gate.order import HEAD, on_scale
 from harness.gate.sample import Sample
 from harness.gate.selftest.calibrate import LARGE, amounts
 from harness.gate.selftest.inject import ABOUT_NS, environment
@@ -149,7 +149,7 @@ def _ratio(take: Take, tree: Tree, program: Program, cell: Cell, arm: Arm, close
     for count in range(1, MOST_BLOCKS + 1):
         for row in block_rows(take, tree, program, draw, arm):
             values[row["side"]].append(row["values"][cell.name])
-        blocks = Blocks(logs(cell, values[BASE], values[HEAD]))
+        blocks = Blocks(on_scale(cell, values[BASE], values[HEAD]))
         if count >= FEWEST_BLOCKS and blocks.high(CALIBRATION_LEVEL) - blocks.low(CALIBRATION_LEVEL) <= 2.0 * close:
             break
     return math.exp(blocks.estimate())

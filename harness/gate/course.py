@@ -1,0 +1,169 @@
+"""What the blocks of one cell have shown so far: its values, p-values, the levels that they are held against, and the decision
+once there is one.
+
+Of a metric that is the same in every process of a tree one block says all: there is no chance in it, so nothing is tested. If
+two processes of a side differ, it is not such a metric, and nothing is decided.
+"""
+
+from __future__ import annotations
+
+import math
+
+from harness.gate.block_ranks import RESOLUTION
+from harness.gate.cell import Cell
+from harness.gate.order import Pair, on_scale
+from harness.gate.scale import as_ratio, limits, middle_of
+from harness.gate.sequential import Evidence, Looks
+from harness.gate.step import DUST, are_copies, slack, step
+from harness.gate.verdict import CellResult, Decision, Verdict
+
+HYPOTHESES = ("regressed", "ok", "improved")
+
+
+class Row:
+    """A cell's values, block by block, and what they prove."""
+
+    def __init__(self, cell: Cell, looks: Looks) -> None:
+        self.cell = cell
+        self.base: list[float] = []
+        self.head: list[float] = []
+        by_difference = cell.metric.may_be_zero
+        self.evidence = Evidence(looks, lambda: slack(self.base, self.head, by_difference), by_difference)
+
+    def take_in(self, base_pair: Pair, head_pair: Pair) -> bool:
+        """One block: the values of its two pairs. True if what is proven may have changed.
+
+        UserError for a value that cannot be compared.
+        """
+        (block,) = on_scale(self.cell, base_pair, head_pair)
+        self.base += base_pair
+        self.head += head_pair
+        return self.evidence.add(block)
+
+    def agrees(self) -> bool:
+        """Whether each side has said the same in all of its processes."""
+        return all(max(side) - min(side) <= DUST * max(side) for side in (self.base, self.head) if side)
+
+    def estimate(self) -> float:
+        """Of the shift, on the metric's scale; exact if neither side scatters; nan without a block."""
+        if not self.evidence.blocks:
+            return math.nan
+        if self.agrees():
+            block = self.evidence.blocks[0]
+            return block.head[0] - block.base[0]
+        found = self.evidence.estimate()
+        near = RESOLUTION * max(*self.base, *self.head)  # what was looked for is 0 where no difference is told from it
+        return 0.0 if self.cell.metric.may_be_zero and abs(found) <= near else found
+
+    def told(self, verdict: Verdict, low: float, high: float) -> Decision:
+        """In ratios, of bounds on the metric's scale; unknown bounds are 0 and inf, an unknown ratio is nan."""
+        metric, base = self.cell.metric, middle_of(self.base) if self.base else 1.0
+        ratio, low, high = (as_ratio(metric, shift, base) for shift in (self.estimate(), low, high))
+        return Decision(verdict, ratio, low, high, len(self.evidence.blocks))
+
+
+class Course(Row):
+    """One cell's, and the decision. A cell that is decided is closed: nothing that comes after counts."""
+
+    def __init__(self, cell: Cell, factor: float, looks: Looks, level: float) -> None:
+        """`factor` is the call's, `level` that of each hypothesis until Holm's rule gives another one."""
+        super().__init__(cell, looks)
+        self.factor = cell.metric.factor or factor
+        self.p = dict.fromkeys(HYPOTHESES, 1.0)
+        self.level = dict.fromkeys(HYPOTHESES, level)
+        self.decided: Decision | None = None
+        self.leans = False
+
+    def add(self, base_pair: Pair, head_pair: Pair) -> bool:
+        """True if the p-values are new."""
+        if self.decided or not (self.take_in(base_pair, head_pair) or self.cell.metric.deterministic):
+            return False
+        better, worse = self._limits()
+        if self.cell.metric.deterministic:
+            shift = self.estimate()
+            proven = {"regressed": shift > worse + DUST, "ok": shift <= worse + DUST, "improved": shift < better - DUST}
+            self.p = {name: 0.0 if holds and self.agrees() else 1.0 for name, holds in proven.items()}
+            return True
+        self.leans = self.evidence.leans(worse)
+        self.p["regressed"] = self.evidence.p_greater(worse)
+        self.p["ok"] = self.evidence.p_less(worse)
+        self.p["improved"] = self.evidence.p_less(better, faster=True)
+        if self.cell.metric.may_be_zero and min(*self.base, *self.head) == max(*self.base, *self.head):
+            self.p["ok"] = min(self.p["ok"], self.evidence.least_p())  # a count has no clock: the same is the same
+        return True
+
+    def is_open(self) -> bool:
+        """Whether more blocks may decide it."""
+        if self.cell.metric.deterministic and self.evidence.blocks:
+            return False
+        return self.decided is None and self.evidence.looks.next(len(self.evidence.blocks)) is not None
+
+    def verdict(self) -> Verdict:
+        """Of the p-values and levels as they are now. Regressed and ok can hardly both be proven; then the bad news is told."""
+        rejected = {hypothesis for hypothesis, p in self.p.items() if p <= self.level[hypothesis]}
+        if not self.evidence.blocks:
+            return Verdict.UNMEASURED
+        if "regressed" in rejected:
+            return Verdict.REGRESSED
+        if "improved" in rejected:
+            return Verdict.IMPROVED
+        return Verdict.OK if "ok" in rejected else Verdict.INCONCLUSIVE
+
+    def standing(self) -> Verdict:
+        """That of the decision, if there is one."""
+        return self.decided.verdict if self.decided else self.verdict()
+
+    def close_if_decided(self) -> None:
+        """Make the decision, if there is one to be made."""
+        if self.decided is None and self.verdict() not in (Verdict.UNMEASURED, Verdict.INCONCLUSIVE):
+            self.decided = self.decision()
+
+    def decision(self) -> Decision:
+        """As things stand."""
+        if self.decided:
+            return self.decided
+        verdict = self.verdict()
+        if self.cell.metric.deterministic and self.evidence.blocks:
+            shift = self.estimate()
+            return self.told(verdict, *((shift, shift) if self.agrees() else (-math.inf, math.inf)))
+        faster = verdict is Verdict.IMPROVED
+        high = self.evidence.high(self.level["improved" if faster else "ok"], faster)  # the bound that the verdict rests on
+        return self.told(verdict, self.evidence.low(self.level["regressed"]), high)
+
+    def result(self) -> CellResult:
+        """With all values that count."""
+        return CellResult(self.cell, self.decision(), tuple(self.base), tuple(self.head), self._reason())
+
+    def _limits(self) -> tuple[float, float]:
+        return limits(self.cell.metric, self.factor, middle_of(self.base))
+
+    def _reason(self) -> str:
+        """Why a cell cannot be told, if it is not the noise."""
+        if self.standing() is not Verdict.INCONCLUSIVE:
+            return ""
+        metric = self.cell.metric
+        if metric.deterministic:
+            return f"said to be deterministic, but {self._differing()}"
+        if self.evidence.looks.number(len(self.evidence.blocks)) == 0:
+            return ""
+        if are_copies(self.base, self.head):
+            return "most values of head are base's too, digit for digit: results of the same processes prove nothing"
+        if len({*self.base, *self.head}) == 1:
+            return (
+                f"all processes gave {self.base[0]:.6g} {metric.unit}".rstrip() + ": a clock that is too coarse does that; "
+                "if the metric is exact, say deterministic: true"
+            )
+        _, worse = self._limits()
+        if worse == 0.0:
+            return "base is mostly 0, so every difference counts: give the metric a floor"
+        if self.evidence.steps_hide(worse, self.level["ok"]):
+            found = step([*self.base, *self.head])
+            return (
+                f"its values come in steps of about {found:.3g} {metric.unit}".rstrip() + f", the least is "
+                f"{min(*self.base, *self.head):.6g}: a slowdown of less than a step may not show, so it cannot be called ok"
+            )
+        return ""
+
+    def _differing(self) -> str:
+        name, side = next((name, side) for name, side in (("base", self.base), ("head", self.head)) if len(set(side)) > 1)
+        return f"{name} gave {min(side):.6g} and {max(side):.6g}"
