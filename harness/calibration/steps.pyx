@@ -195,7 +195,7 @@ cdef class Steps:
         cdef int64_t begin
         cdef uint32_t _, left
         best = None
-        port.ready.store(1, memory_order_relaxed)  # on the list: as it is where tuples keep coming
+        port.ready.set()  # on the list: as it is where tuples keep coming
         self.worker.unannounced = port
         for _try in range(TRIES):
             begin = now_ns()
@@ -206,7 +206,7 @@ cdef class Steps:
                     left -= <uint32_t> _take(port, left, &first)
             best = shortest(best, now_ns() - begin, times)
         self.worker.unannounced = NULL
-        port.ready.store(0, memory_order_relaxed)
+        port.ready.clear(port.ring, port.consuming)
         return best
 
     def release(self, str name, uint32_t count):
@@ -287,7 +287,7 @@ cdef class Steps:
                 if self.late:  # it was said before it was taken back
                     break
                 op.copies = op.processed.read() + port.ring.capacity()
-                port.ready.store(1, memory_order_relaxed)
+                port.ready.set()
                 self.plan.run.ready.push(port.index)
                 begin = now_ns()
                 with nogil:

@@ -6,12 +6,11 @@
 # Suspended   a scheduler thread whose level was taken away sleeps as soon as it is done with a batch (P17 s4.1.2, s4.2.3).
 #
 # READY: a port with tuples is on the list, or in the hands of somebody who will look at it again. Port::ready is 1 from the push that made
-# it so until the thread that took it from the list has found it empty and does not put it back. Edge READY: the producer publishes, then
-# exchanges 1; that thread exchanges 0, then looks at the queue. Both are read-modify-writes of one word, so the later one sees what came
-# before the earlier one: either the thread sees the tuples, or the producer sees 0 and puts the port on the list. A port that is taken from
-# the list while a blocked producer drains it is left to that producer, who looks again when it lets go (release), by the same argument.
+# it so until the thread that took it from the list has found it empty and does not put it back. A port that is taken from the list while
+# another thread drains it is left to that thread, which looks again when it lets go (release). Why no tuple is left lying is said in
+# ready_flag.hpp.
 #
-# A push has to make that exchange, but need not at once: while the port seems to be on the list anyway it is put off until the thread sends
+# A push has to set Port::ready, but need not at once: while the port seems to be on the list anyway it is put off until the thread sends
 # elsewhere, has drained what it is draining, waits, enters users' code, or has done a batch that is not cheap (Worker::unannounced). A look
 # that was wrong, because the port was just being found empty, costs the time of a drain of cheap tuples at worst.
 #
@@ -41,7 +40,7 @@
 # Dropped in the paper, and here: looking for other work inside reschedule (load imbalance), and work stealing (P17 s3, s4.1.4).
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
 from harness.runtime.native cimport NO_PORT, Port, Run, Tuple, Worker, now_ns, pause_core, spin, yield_thread
 from harness.runtime.protocol cimport (
@@ -77,9 +76,8 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
         port.consuming.unlock()
         if stays or port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1
             run.ready.push(port.index)
-        else:
-            port.ready.exchange(0, memory_order_acq_rel)  # READY
-            look_again(worker, port)
+        elif port.ready.clear(port.ring, port.consuming):  # READY
+            put_back(worker, port)
         if stays and cheap and done < CHEAP_BATCH:
             rest()
         port = next_port(worker)
@@ -120,15 +118,13 @@ cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) no
 
 cdef void release(Worker* worker, Port* port) noexcept nogil:
     """Let go of a port that did not come from the list."""
-    port.consuming.unlock()
-    look_again(worker, port)
+    if port.ready.release(port.ring, port.consuming):  # READY
+        put_back(worker, port)
 
 
-cdef void look_again(Worker* worker, Port* port) noexcept nogil:
-    """A port that nobody is responsible for any more, unless somebody holds its consumer flag, who will do the same."""
-    if port.ring.size_guess() > 0 and not port.consuming.held() and port.ready.exchange(1, memory_order_acq_rel) == 0:  # READY
-        worker.run.ready.push(port.index)
-        worker.run.ready.wake_one()
+cdef void put_back(Worker* worker, Port* port) noexcept nogil:
+    worker.run.ready.push(port.index)
+    worker.run.ready.wake_one()
 
 
 cdef Port* next_port(Worker* worker) noexcept nogil:
@@ -153,8 +149,8 @@ cdef Port* next_port(Worker* worker) noexcept nogil:
                     worker.idle.stop()
                 run.ready.wake_one()
                 return port
-            port.ready.exchange(0, memory_order_acq_rel)  # READY
-            look_again(worker, port)
+            if port.ready.clear(port.ring, port.consuming):  # READY
+                put_back(worker, port)
             continue
         misses += 1
         if not idle:
@@ -214,7 +210,7 @@ cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
 
 cdef void tuples_published(Worker* worker, Port* port) noexcept nogil:
     """The port has tuples. Where it seems to be on the list already, that is made sure of later (announce)."""
-    if port.ready.load(memory_order_relaxed) == 0:
+    if not port.ready.seems_set():
         put_on_list(worker, port)
     elif worker.unannounced != port:
         announce(worker)
@@ -230,7 +226,7 @@ cdef void announce(Worker* worker) noexcept nogil:
 
 
 cdef void put_on_list(Worker* worker, Port* port) noexcept nogil:
-    if port.ready.exchange(1, memory_order_acq_rel) == 0:  # READY
+    if port.ready.set():  # READY
         worker.run.ready.push(port.index)
         if not worker.pooled or worker.slow:
             worker.run.ready.wake_one()

@@ -10,7 +10,7 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 from posix.unistd cimport getpid
 
 from harness.runtime.balance cimport set_active
@@ -296,7 +296,7 @@ cdef class RuntimeEngine:
             forged.value = value_for(sequence)
             fill_payload(forged, run.payload)
             run.ports[queue].ring.push(forged, 1, run.stride, 0)
-        if run.ports[queue].scheduled and run.ports[queue].ready.exchange(1, memory_order_acq_rel) == 0:
+        if run.ports[queue].scheduled and run.ports[queue].ready.set():
             run.ready.push(queue)
 
     def stop(self, bint drain, timeout_s):

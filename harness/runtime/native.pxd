@@ -74,6 +74,14 @@ cdef extern from "spsc_ring.hpp" namespace "millrace" nogil:
         Tuple* left_behind(size_t index) noexcept
 
 
+cdef extern from "ready_flag.hpp" namespace "millrace" nogil:
+    cdef cppclass ReadyFlag:
+        bool seems_set() noexcept
+        bool set() noexcept
+        bool clear(const SpscRing& ring, const TryFlag& consuming) noexcept
+        bool release(const SpscRing& ring, TryFlag& consuming) noexcept
+
+
 cdef extern from "ready_ports.hpp" namespace "millrace" nogil:
     enum: NO_PORT "millrace::ReadyPorts::NONE"
     cdef cppclass ReadyPorts:
@@ -194,7 +202,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[uint32_t] most
         atomic[uint32_t] batch
         TryFlag producing
-        atomic[uint32_t] ready
+        ReadyFlag ready
         Counter pushes
         Counter blocked
         atomic[uint64_t] given_up

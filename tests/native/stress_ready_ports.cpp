@@ -1,52 +1,124 @@
 // Ports that come and go while threads sleep for them: none is handed out twice, none is left while all sleep, each wakes a thread, flags wake everybody.
 #include <memory>
 
+#include "ready_flag.hpp"
 #include "ready_ports.hpp"
 #include "stress.hpp"
 
 using namespace millrace;
 
-// Producers make each port ready `rounds` times by the exchange READY of dynamic.pyx; consumers sleep when there is none. If a wake-up were lost
-// the program would not end.
-static void nothing_is_left_lying(uint32_t ports, int producers, int consumers, uint64_t rounds) {
-  ReadyPorts ready(ports);
-  std::unique_ptr<std::atomic<uint32_t>[]> listed(new std::atomic<uint32_t>[ports]());
-  std::unique_ptr<std::atomic<uint64_t>[]> work(new std::atomic<uint64_t>[ports]());
-  std::unique_ptr<std::atomic<int>[]> holders(new std::atomic<int>[ports]());
+// One thread at a time executes a port, whoever has its consumer flag; its count is not atomic, so that ThreadSanitizer sees who does not.
+struct Port {
+  static constexpr size_t STRIDE = 2 * CACHE_LINE, CAPACITY = 4;
+
+  Port() { ring.init(memory, CAPACITY, STRIDE); }
+  uint64_t drain(uint64_t most) {
+    uint64_t done = 0;
+    Tuple* first;
+    while (done < most && ring.front(1, &first) > 0) {
+      ++executed;
+      ring.release(1);
+      ++done;
+    }
+    return done;
+  }
+
+  alignas(CACHE_LINE) char memory[CAPACITY * STRIDE];
+  SpscRing ring;
+  TryFlag producing, consuming;
+  ReadyFlag ready;
+  uint64_t executed = 0;
+};
+
+// Producers send `rounds` tuples each, and drain the queues that they find full; others drain now and then what is not theirs, as a split
+// does while its merge waits; scheduler threads take ports from the list, sleep when there is none, and let a port stay on it for a turn
+// now and then. If a tuple were left lying, or a wake-up lost, the program would not end.
+static void nothing_is_left_lying(uint32_t count, int producers, int consumers, uint64_t rounds) {
+  ReadyPorts list(count);
+  std::unique_ptr<Port[]> ports(new Port[count]);
   std::atomic<uint64_t> done{0};
   std::atomic<bool> stop{false};
   const std::atomic<uint64_t> suspended{0};
   const uint64_t total = rounds * static_cast<uint64_t>(producers);
-  together(producers + consumers, [&](int thread) {
-    if (thread < producers) {
-      for (uint64_t i = 0; i < rounds; ++i) {
-        const uint32_t port = static_cast<uint32_t>((i * 7 + static_cast<uint64_t>(thread)) % ports);
-        work[port].fetch_add(1, std::memory_order_release);
-        if (listed[port].exchange(1, std::memory_order_acq_rel) == 0) {
-          ready.push(port);
-          ready.wake_one();
-        }
-      }
-      return;
+  const auto put_on_list = [&](uint32_t port) {
+    list.push(port);
+    list.wake_one();
+  };
+  const auto account = [&](uint64_t tuples) {
+    if (done.fetch_add(tuples) + tuples == total) {
+      stop.store(true);
+      list.wake_all();
     }
-    while (!stop.load()) {
-      const uint32_t port = ready.pop();
-      if (port == ReadyPorts::NONE) {
-        ready.sleep(stop, suspended);
+  };
+  const auto help = [&](uint32_t index) {
+    Port& port = ports[index];
+    if (port.ring.size_guess() == 0 || !port.consuming.try_lock()) return false;
+    const uint64_t tuples = port.drain(2);
+    if (port.ready.release(port.ring, port.consuming)) put_on_list(index);
+    account(tuples);
+    return true;
+  };
+  const auto produce = [&](uint64_t seed) {
+    alignas(CACHE_LINE) char tuple[Port::STRIDE] = {};
+    uint32_t unannounced = count;
+    const auto announce = [&] {
+      if (unannounced < count && ports[unannounced].ready.set()) put_on_list(unannounced);
+      unannounced = count;
+    };
+    for (uint64_t i = 0; i < rounds;) {
+      const uint32_t index = static_cast<uint32_t>((i * 7 + seed) % count);
+      Port& port = ports[index];
+      bool pushed = false;
+      if (port.producing.try_lock()) {
+        pushed = port.ring.push(reinterpret_cast<Tuple*>(tuple), 1, Port::STRIDE, 0) == 1;
+        port.producing.unlock();
+      }
+      if (!pushed) {
+        announce();
+        if (!help(index)) std::this_thread::yield();
         continue;
       }
-      EXPECT(holders[port].fetch_add(1) == 0);
-      uint64_t taken = work[port].exchange(0, std::memory_order_acquire);
-      EXPECT(holders[port].fetch_sub(1) == 1);
-      listed[port].exchange(0, std::memory_order_acq_rel);
-      if (work[port].load(std::memory_order_acquire) > 0 && listed[port].exchange(1, std::memory_order_acq_rel) == 0) ready.push(port);
-      if (done.fetch_add(taken) + taken == total) {
-        stop.store(true);
-        ready.wake_all();
+      ++i;
+      if (unannounced != index) announce();
+      unannounced = index;
+      if (!port.ready.seems_set()) announce();
+    }
+    announce();
+  };
+  const auto schedule = [&] {
+    for (uint64_t turn = 0; !stop.load(); ++turn) {
+      const uint32_t index = list.pop();
+      if (index == ReadyPorts::NONE) {
+        list.sleep(stop, suspended);
+        continue;
+      }
+      Port& port = ports[index];
+      if (port.consuming.try_lock()) {
+        list.wake_one();
+        const uint64_t tuples = port.drain(8);
+        port.consuming.unlock();
+        if ((tuples > 0 && turn % 4 == 0) || port.ring.size_guess() > 0) {
+          list.push(index);
+        } else if (port.ready.clear(port.ring, port.consuming)) {
+          put_on_list(index);
+        }
+        account(tuples);
+      } else if (port.ready.clear(port.ring, port.consuming)) {
+        put_on_list(index);
       }
     }
+  };
+  together(producers + consumers + 1, [&](int thread) {
+    if (thread < producers) return produce(static_cast<uint64_t>(thread));
+    if (thread < producers + consumers) return schedule();
+    for (uint64_t i = 0; i < rounds / 8; ++i) {
+      help(static_cast<uint32_t>(i % count));
+      std::this_thread::yield();
+    }
   });
-  EXPECT(done.load() == total);
+  uint64_t executed = 0;
+  for (uint32_t port = 0; port < count; ++port) executed += ports[port].executed;
+  EXPECT(done.load() == total && executed == total);
 }
 
 static void a_suspended_thread_is_woken_by_its_flag() {

@@ -134,7 +134,7 @@ class Program:
         while True:
             name, length, value = self.next(), 1, 0
             if self.accept("["):
-                length = int(self.next())
+                length = self.constant()
                 self.expect("]")
             if self.accept("="):
                 value = int(self.next())
@@ -143,11 +143,15 @@ class Program:
             if not self.accept(","):
                 return self.expect(";")
 
+    def constant(self) -> int:
+        """An expression of numbers, as of the length of an array."""
+        return int(eval(self.expression()[0]))
+
     def proctype(self) -> None:
         self.expect("active")
         instances = 1
         if self.accept("["):
-            instances = int(self.next())
+            instances = self.constant()
             self.expect("]")
         self.expect("proctype")
         name, _, begin = self.next(), self.arguments(), self.place

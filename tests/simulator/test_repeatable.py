@@ -16,7 +16,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "c81187bf2e4b21cd"
+GOLDEN = "441fbbc52ef99488"
 SHAPES = ("mix", "merge, skewed", "diamond", "windows, merge", "load balance", "several sources", "control cycle")
 MODELS = {
     "manual": Manual(),

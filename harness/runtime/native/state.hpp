@@ -21,6 +21,7 @@
 #include "histogram.hpp"
 #include "parking.hpp"
 #include "protocol.hpp"
+#include "ready_flag.hpp"
 #include "ready_ports.hpp"
 #include "spsc_ring.hpp"
 #include "stopwatch.hpp"
@@ -126,7 +127,7 @@ struct Port {
   std::atomic<uint32_t> most;   // tuples that a scheduler thread takes from the queue before it looks for another port
   std::atomic<uint32_t> batch;  // tuples a drain hands to the operator at once
   alignas(CACHE_LINE) TryFlag producing;
-  std::atomic<uint32_t> ready;     // scheduled: 1 = on the list of ready ports, or in the hands of who took it from there
+  ReadyFlag ready;                 // scheduled: on the list of ready ports, or in the hands of who took it from there
   Counter pushes;                  // batches
   Counter blocked;                 // batches that had to wait: the queue was full or the producer side taken
   std::atomic<uint64_t> given_up;  // tuples that blocked producers dropped because the run was cut short

@@ -151,11 +151,13 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
 
 inline void Simulation::release(Worker& w, Port& port) {
   drop_flag(w, port, port.consuming);
-  if (!software.printed) look_again(w, port);
+  if (software.printed) return;
+  rmw(w, port.ready_line, false);
+  if (!port.ready) look_again(w, port);
 }
 
 inline void Simulation::look_again(Worker& w, Port& port) {
-  if (port.ring.size() == 0 || port.consuming.held || port.ready) return;
+  if (port.ring.size() == 0 || port.consuming.held) return;
   rmw(w, port.ready_line, false);
   port.ready = true;
   push_list(w, port.index);
