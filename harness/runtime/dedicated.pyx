@@ -13,7 +13,9 @@
 #              it is empty and the consumer goes to sleep; a producer that was woken and leaves room behind wakes the next.
 #
 # No lost wake-up: every decision to sleep is made by Parking::sleep_while, which looks again after announcing itself (edge ANNOUNCE),
-# and before a consumer sleeps it calls wake_one itself, not by guess. Nobody sleeps for ever: along a stream, a sleeping producer
+# and before a consumer sleeps it calls wake_one itself, not by guess. A guess orders nothing: a thread that has just stored an index may
+# look for sleepers before its store is seen, and miss one that sleeps on the old index. It guesses again at its next batch, and the last
+# one is followed by that wake_one. Nobody sleeps for ever: along a stream, a sleeping producer
 # has a full queue before it, so its consumer is awake or sleeps on a full queue further down; the last one is a sink, which never
 # waits for room.
 

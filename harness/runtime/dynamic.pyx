@@ -74,7 +74,7 @@ cdef void* scheduler_body(void* argument) noexcept nogil:
         announce(worker)
         worker.at.store(0, memory_order_relaxed)
         port.consuming.unlock()
-        if stays or port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1
+        if stays or port.ring.size_guess() > 0:  # still in this thread's hands: Port::ready is 1. What it misses clear() sees
             run.ready.push(port.index)
         elif port.ready.clear(port.ring, port.consuming):  # READY
             put_back(worker, port)
@@ -99,10 +99,11 @@ cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) no
     cdef Tuple* first
     cdef uint32_t count
     cdef uint64_t done = 0
+    cdef bint slow = worker.slow  # a drain within a drain: what is done behind it is as slow as before
     while done < most:
         count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
         if count == 0:
-            return done
+            break
         if done > 0:
             worker.run.ready.wake_one()
         worker.slow = port.batch.load(memory_order_relaxed) <= SLOW_BATCH
@@ -112,7 +113,8 @@ cdef uint64_t drain(Worker* worker, Port* port, uint64_t most, bint yielding) no
         port.ring.release(count)  # only now: a tuple in execution still takes its slot (BOUND)
         done += count
         if worker.stop.load(memory_order_acquire) or yielding and worker.suspended.load(memory_order_relaxed):
-            return done
+            break
+    worker.slow = slow
     return done
 
 

@@ -11,6 +11,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
+from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
 from harness.runtime.balance cimport set_active
@@ -399,14 +400,13 @@ cdef class RuntimeEngine:
         """All counters since the start."""
         cdef Run* run = self.plan.run
         cdef uint32_t i
-        cdef int bucket
         cdef uint64_t sent = 0, received = 0, count
-        cdef SinkState* sink
+        cdef vector[uint64_t] latency
         time_s = (now_ns() - self.started_ns) / 1e9  # first: counting takes milliseconds where operators are many
         submitted = self._submitted()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         processed = []
-        latency = [0] * BUCKETS
+        latency.resize(BUCKETS)
         for i in range(run.operator_count):
             kind = self.plan.operators[i].kind
             count = run.operators[i].processed.read()
@@ -415,9 +415,7 @@ cdef class RuntimeEngine:
                 sent += count
             if kind == "sink":
                 received += count
-                sink = <SinkState*> run.operators[i].own
-                for bucket in range(BUCKETS):
-                    latency[bucket] += sink.latency.count(bucket)
+                (<SinkState*> run.operators[i].own).latency.add_to(latency.data())
         return {
             "time_s": time_s,
             "sent": sent,

@@ -55,13 +55,12 @@ from harness.runtime.dynamic cimport drain, release, wait_a_little
 from harness.runtime.native cimport (
     DATA,
     FINAL,
-    NO_QUEUE,
     Port,
     Run,
     Target,
     Tuple,
     Worker,
-    find_contexts,
+    change_contexts,
     remove_shortcut,
     set_shortcut,
 )
@@ -99,7 +98,7 @@ cdef uint32_t switch_on(Run* run, Port* port) noexcept nogil:
     lengthen(port)  # want() does so too, but perhaps not yet
     if run.contexts != NULL:
         run.contexts.changing.lock()
-        find_contexts(run, port.index)
+        change_contexts(run, port.index, True)
     mode = port.mode.fetch_and(~<uint32_t> NOW_CALLED, memory_order_acq_rel) & ~<uint32_t> NOW_CALLED
     port.switches.add(1)
     if run.contexts != NULL:
@@ -127,7 +126,7 @@ cdef uint32_t switch_off(Worker* worker, Port* port) noexcept nogil:
             mode = port.mode.fetch_or(NOW_CALLED, memory_order_acq_rel) | NOW_CALLED
             port.switches.add(1)
             if run.contexts != NULL:
-                find_contexts(run, NO_QUEUE)
+                change_contexts(run, port.index, False)
                 run.contexts.changing.unlock()
         release(worker, port)
     if port.shared:

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.atomic cimport atomic
 from libcpp.deque cimport deque
+from libcpp.vector cimport vector
 
 
 cdef extern from "<mutex>" namespace "std" nogil:
@@ -51,6 +52,14 @@ cdef extern from "counter.hpp" namespace "millrace" nogil:
     cdef cppclass Counter:
         void add(uint64_t amount) noexcept
         uint64_t read() noexcept
+
+
+cdef extern from "windows.hpp" namespace "millrace" nogil:
+    cdef cppclass Windows:
+        void init(size_t things, int64_t length_ns) except +
+        void count(size_t thing) noexcept
+        void pass_time "pass"(int64_t now_ns) noexcept
+        vector[uint64_t] read() except +
 
 
 cdef extern from "stopwatch.hpp" namespace "millrace" nogil:
@@ -109,7 +118,7 @@ cdef extern from "histogram.hpp" namespace "millrace" nogil:
         @staticmethod
         uint64_t upper_bound(int bucket) noexcept
         void record(int64_t ns) noexcept
-        uint64_t count(int bucket) noexcept
+        void add_to(uint64_t* counts) noexcept
         uint64_t longest() noexcept
 
 
@@ -140,9 +149,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
 
     cdef cppclass Contexts:
         mutex changing
-        Contexts(uint32_t operators, uint32_t queues)
-        void add_operator(uint32_t index)
-        void add_stream(uint32_t source, uint32_t target, uint32_t queue)
+        Contexts(uint32_t operators, uint32_t queues) except +
+        void add_operator(uint32_t index) except +
+        void add_stream(uint32_t source, uint32_t target, uint32_t queue) except +
+        void begin_on(uint32_t queue) noexcept
+        void settle() except +
+        bool sole(uint32_t queue) noexcept
 
     cdef cppclass Target:
         Operator* op
@@ -332,6 +344,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     void set_shortcut(Target* target)
     void remove_shortcut(Target* target)
     enum: NO_QUEUE "millrace::Contexts::NO_QUEUE"
-    void find_contexts(Run* run, uint32_t opening)
+    void change_contexts(Run* run, uint32_t queue, bool on) noexcept
     T* make_array[T](size_t count) except +
     void delete_array[T](T* array) noexcept

@@ -25,7 +25,6 @@ from harness.runtime.native cimport (
     Tuple,
     Worker,
     delete_array,
-    find_contexts,
     give_back_memory,
     make_array,
     mutex,
@@ -37,6 +36,7 @@ from harness.runtime.operators cimport kernel_for, mark_kernel_for
 from harness.runtime.protocol cimport (
     CALLED,
     MAX_BATCH,
+    NOW_CALLED,
     PATIENCE_LOOKS,
     WAKE_FLOP,
     WANTED_CALLED,
@@ -300,11 +300,14 @@ cdef class Plan:
                 for source, _, index, place in streams:
                     queue = self.queue_of_port[place]
                     self.run.contexts.add_stream(source, index, NO_QUEUE if queue is None else <uint32_t> queue)
-            find_contexts(self.run, NO_QUEUE)
+            for i in range(self.run.port_count):
+                port = &self.run.ports[i]
+                if not port.scheduled or not port.mode.load(memory_order_relaxed) & NOW_CALLED:
+                    self.run.contexts.begin_on(i)
+            self.run.contexts.settle()
         for i in range(self.run.port_count):
             port = &self.run.ports[i]
-            if self.run.contexts == NULL:
-                port.sole.store(True, memory_order_relaxed)
+            port.sole.store(self.run.contexts == NULL or port.scheduled and self.run.contexts.sole(i), memory_order_relaxed)
             if port.sole.load(memory_order_relaxed) and port.mode.load(memory_order_relaxed) == CALLED:
                 for j in range(port.feeder_count):
                     set_shortcut(port.feeders[j])

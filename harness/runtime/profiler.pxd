@@ -1,18 +1,18 @@
 # profiler.pxd - which operators cost how much; see profiler.pyx.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t
 from libcpp cimport bool
 from libcpp.atomic cimport atomic
 
-from harness.runtime.native cimport Counter, Parking, Run, Thread
+from harness.runtime.native cimport Parking, Run, Thread, Windows
 
 cdef extern from *:
     """
+    #include "windows.hpp"
     struct Sampling {
       millrace::Run* run;
-      millrace::Counter* counts[2];  // by window and operator: how often a thread was seen in it
-      std::atomic<uint32_t> older;   // the window that is read
-      int64_t period_ns, half_ns;
+      millrace::Windows seen;  // by operator: how often a thread was seen in it
+      int64_t period_ns;
       std::atomic<bool> stop;
       millrace::Parking pause;
       millrace::Thread thread;
@@ -20,10 +20,8 @@ cdef extern from *:
     """
     cdef cppclass Sampling:
         Run* run
-        Counter* counts[2]
-        atomic[uint32_t] older
+        Windows seen
         int64_t period_ns
-        int64_t half_ns
         atomic[bool] stop
         Parking pause
         Thread thread

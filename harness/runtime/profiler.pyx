@@ -4,15 +4,14 @@ Every thread keeps the index of the operator that it executes in a word of its o
 thread writes). A sampling thread reads all words many times a second and counts. An operator's share of the counts is its share of
 the work.
 
-Two windows overlap by half: each sample is counted in both, and every half window the older one is emptied and becomes the younger. The
-older one is read, so a reader sees at least half a window of samples, and never an empty one once there have been any.
+Counts are of the last while (native/windows.hpp). What is not looked at, as while the machine stands still, is not counted.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport Counter, Run, delete_array, make_array, now_ns
+from harness.runtime.native cimport Run, delete_array, make_array, now_ns
 from harness.runtime.plan cimport Plan
 
 from harness.engine import PROFILE_WINDOW_S
@@ -31,9 +30,7 @@ cdef class Profiler:
         self.sampling = make_array[Sampling](1)
         self.sampling.run = plan.run
         self.sampling.period_ns = <int64_t> (period_s * 1e9)
-        self.sampling.half_ns = <int64_t> (window_s * 1e9 / 2)
-        for window in range(2):
-            self.sampling.counts[window] = make_array[Counter](plan.run.operator_count)
+        self.sampling.seen.init(plan.run.operator_count, <int64_t> (window_s * 1e9))
 
     def start(self):
         cdef int error = self.sampling.thread.start(sampling_body, self.sampling, 65536, b"profiler")
@@ -50,13 +47,8 @@ cdef class Profiler:
                 self.sampling.thread.join()
 
     def counts(self):
-        """By operator: how often a thread was seen in it, within the last window. Again if that was emptied meanwhile."""
-        cdef uint32_t older
-        while True:
-            older = self.sampling.older.load(memory_order_acquire)
-            counts = [self.sampling.counts[older][i].read() for i in range((<Plan> self.plan).run.operator_count)]
-            if older == self.sampling.older.load(memory_order_acquire):
-                return counts
+        """By operator: how often a thread was seen in it, within the last window."""
+        return self.sampling.seen.read()
 
     def __dealloc__(self):
         if self.running:
@@ -64,30 +56,19 @@ cdef class Profiler:
             self.sampling.pause.wake_all()
             with nogil:
                 self.sampling.thread.join()
-        for window in range(2):
-            delete_array[Counter](self.sampling.counts[window])
         delete_array[Sampling](self.sampling)
 
 
 cdef void* sampling_body(void* argument) noexcept nogil:
     cdef Sampling* sampling = <Sampling*> argument
     cdef Run* run = sampling.run
-    cdef int64_t next_flip = now_ns() + sampling.half_ns
-    cdef uint32_t older, i, at
-    cdef Counter* emptied
+    cdef uint32_t i, at
     while not sampling.stop.load(memory_order_acquire):
-        older = sampling.older.load(memory_order_relaxed)
-        if now_ns() >= next_flip:
-            next_flip += sampling.half_ns
-            sampling.older.store(1 - older, memory_order_release)  # first: readers turn away from what is now emptied
-            emptied = sampling.counts[older]
-            for i in range(run.operator_count):
-                emptied[i].add(-emptied[i].read())
+        sampling.seen.pass_time(now_ns())
         for i in range(run.worker_count):
             at = run.workers[i].at.load(memory_order_relaxed)
             if at > 0:
-                sampling.counts[0][at - 1].add(1)
-                sampling.counts[1][at - 1].add(1)
+                sampling.seen.count(at - 1)
         sampling.pause.sleep_for(sampling.period_ns, sampling.stop)
     sampling.thread.finish()
     return NULL

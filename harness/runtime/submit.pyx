@@ -177,7 +177,7 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
                     port.blocked.add(1)
                     waited = False
             if port.shared:
-                port.producing.unlock()
+                port.producing.unlock()  # nobody is responsible for who finds it taken, and so nobody looks: it tries again by itself
             if pushed > 0:
                 if port.scheduled:
                     dynamic.tuples_published(worker, port)

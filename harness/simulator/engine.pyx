@@ -65,6 +65,9 @@ LONGEST_PERIOD_S = 1e6
 MOST_AT_THE_END = 64_000_000
 """Events that the threads of a run that was cut short may take to end; not counted among the run's."""
 
+END_OF_TIME_PS = 1 << 62
+"""How long a run can be [virtual ps]: 53 days. Sources reckon with signed numbers, in which twice as much has room."""
+
 STRETCH = 1_000_000  # events between two looks whether the user, or another thread, wants to stop
 PS = 1e-12  # seconds of a picosecond
 
@@ -121,7 +124,7 @@ cdef class SimulatorEngine:
     cdef readonly int queue_capacity, batch
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
-    cdef tuple windows  # looks when the profiler's older window began, and its younger one; samples since then
+    cdef tuple windows  # looks when the profiler's older window began, and its younger one; samples and looks at all threads since then
     cdef bint started, profiles, bounded
     cdef int process  # that started it; 0: none has
     cdef object turn  # held by whoever lets time pass or changes something; a signal's handler may do so meanwhile
@@ -131,7 +134,7 @@ cdef class SimulatorEngine:
     cdef readonly int requested
     cdef int created
     cdef set told, told_before  # to suspend: threads of the pool, now and at the last sample
-    cdef object bound
+    cdef object bound, broken  # why nothing more happens: it had to end there; or its threads can go on no more
     cdef double wall_s
 
     def __cinit__(self, graph, model, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None):
@@ -213,16 +216,20 @@ cdef class SimulatorEngine:
                 raise UserError("an engine runs once: start was called after stop")
             self.process = getpid()
             self.started = True
-            if not self.bounded:
-                self._fill()
-            for i in range(self.plan.first_scheduler):
-                self.core.start(i)
-            if self.plan.pool_threads > 0:
-                self.set_threads(self.plan.pool_threads)
+            try:
+                if not self.bounded:
+                    self._fill()
+                for i in range(self.plan.first_scheduler):
+                    self.core.start(i)
+                if self.plan.pool_threads > 0:
+                    self.set_threads(self.plan.pool_threads)
+            except MemoryError:
+                self.broken = "the system refuses memory to the simulation at the start of the run"
+                raise RunFailed(self.broken) from None
             if self.profiles:
                 self.core.profile(<uint64_t> (PROFILE_S / PS))
             self.before = self._read()
-            self.windows = self.before["looks"], self.before["looks"], 0
+            self.windows = self.before["looks"], self.before["looks"], 0, 0
 
     cdef _fill(self):
         """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge wants them in order."""
@@ -387,6 +394,13 @@ cdef class SimulatorEngine:
             finally:
                 self.stretch = 0
 
+    def seize(self, str port):
+        """Hold the consumer flag of `port` for ever, before the start: a fault, so that tests can see a run that can go on no more."""
+        queue = self.plan.queue_of_port[[str(name) for name in self.plan.input_ports].index(port)]
+        if self.started:
+            raise UserError("seize was called after start")
+        self.core.ports[<uint32_t> queue].consuming.held = True
+
     @property
     def phased(self):
         """Whether what happens depends on how long it has run: rates that change with time, or costs with the number of tuples."""
@@ -415,13 +429,15 @@ cdef class SimulatorEngine:
     cdef _stop(self):
         if self.started and self.hurry == STOPPING:
             self.core.finishing = True
-            with suppress(RunFailed):  # the bound on events: what is left is cut, and `bound` says so
+            with suppress(RunFailed):  # what is left is cut, and `bound` says why
                 self._pass(self.drain_s, STOPPING)
         drained = self.started and self.core.open_operators == 0
-        if self.started:
+        if self.started and self.broken is None:
             self._end()  # also of a run that is over: the last operator may close before the threads behind it have let go of their batch
         stuck = self._stuck() if self.started and not drained else []
         totals = account_of(self.plan, self.core[0], drained, stuck, self._read())
+        if self.broken is not None:
+            totals = replace(totals, error=self.broken)
         if self.totals is None:  # else a signal's handler has stopped it meanwhile
             self.totals = totals
 
@@ -430,17 +446,25 @@ cdef class SimulatorEngine:
     cdef _pass(self, double period_s, Hurry patience):
         """Let virtual time pass, until somebody is in more of a hurry than `patience` allows for.
 
-        Raises RunFailed if the run takes more events than it may.
+        Raises RunFailed if the run takes more events than it may, can go on no more, or is at the end of virtual time.
         """
-        cdef uint64_t began_ps = self.core.system.now, until = began_ps + <uint64_t> round(period_s / PS)
+        cdef uint64_t began_ps = self.core.system.now, until = self._after(began_ps, period_s)
         cdef uint64_t handled, events, wanted = self.stretch or self.most_events
+        if self.broken is not None:
+            raise RunFailed(self.broken)
+        if began_ps == END_OF_TIME_PS:
+            raise RunFailed(f"virtual time ends {END_OF_TIME_PS * PS / 86400:.0f} days after the start of a run")
         began = time.monotonic()
         while wanted > 0 and self.hurry <= patience:
             if patience == STOPPING:  # somebody may have less time since
-                until = began_ps + <uint64_t> round(self.drain_s / PS)
+                until = self._after(began_ps, self.drain_s)
             events = min(min(<uint64_t> STRETCH, wanted), self.most_events - min(self.handled, self.most_events))
-            with nogil:
-                handled = self.core.run(until, events)
+            try:
+                with nogil:
+                    handled = self.core.run(until, events)
+            except MemoryError:
+                self.broken = f"the system refuses memory to the simulation after {self.core.system.now * PS:.3g} virtual s"
+                raise RunFailed(self.broken) from None
             self.handled += handled
             PyErr_CheckSignals()  # no line of Python is executed here, before which the interpreter would look
             wanted -= min(handled, wanted)  # the last turn may have taken several
@@ -451,13 +475,24 @@ cdef class SimulatorEngine:
                 self.bound = f"the simulation reached its bound of {self.most_events} events after {passed}"
                 raise RunFailed(self.bound)
         self.wall_s += time.monotonic() - began
+        if not self.core.over and self.core.system.calendar.empty():
+            passed = f"{self.core.system.now * PS:.3g} virtual s"
+            self.bound = f"after {passed} nothing can happen any more: every thread sleeps, and none will be woken"
+            raise RunFailed(self.bound)
+
+    cdef uint64_t _after(self, uint64_t now, double period_s):
+        """When a period ends that begins now [ps], at the end of time at the latest."""
+        return END_OF_TIME_PS if self.stretch else min(<uint64_t> END_OF_TIME_PS, now + <uint64_t> round(period_s / PS))
 
     cdef _end(self):
         """Every thread gets to where it sees that the run is over, and gives up what it holds."""
         cdef uint64_t left = MOST_AT_THE_END
-        self.core.cut()
-        with nogil:
-            self.core.run_out(left)
+        try:
+            self.core.cut()
+            with nogil:
+                self.core.run_out(left)
+        except MemoryError:
+            self.broken = "the system refuses memory to the simulation at the end of the run"
 
     cdef list _stuck(self):
         """Threads that have begun and not ended, though the run is over: there should be none."""
@@ -485,9 +520,12 @@ cdef class SimulatorEngine:
 
     cdef list _operator_cost(self, list looks):
         """Shares of the looks in the older window: of the last two to four samples, so that fewer operators are never seen."""
-        older, younger, samples = self.windows
+        older, younger, samples, looked = self.windows
         seen = [now - then for now, then in zip(looks, older, strict=True)]
-        self.windows = (younger, looks, 0) if samples + 1 == HALF_WINDOW else (older, younger, samples + 1)
+        if samples + 1 >= HALF_WINDOW and self.core.looked > looked:  # samples may be shorter than the time between two looks
+            self.windows = younger, looks, 0, self.core.looked
+        else:
+            self.windows = older, younger, samples + 1, looked
         total = sum(seen)
         return [count / total for count in seen] if total > 0 else []
 
@@ -523,12 +561,12 @@ cdef class SimulatorEngine:
 
     cdef dict _read(self):
         cdef uint32_t i
-        cdef int bucket
+        cdef vector[uint64_t] latency
         cdef Operator* op
         cdef uint64_t now = self.core.system.now
         sent = received = submitted = 0
         processed = []
-        latency = [0] * BUCKETS
+        latency.resize(BUCKETS)
         for i in range(self.plan.run.operator_count):
             op = &self.core.operators[i]
             kind = self.plan.operators[i].kind
@@ -537,8 +575,7 @@ cdef class SimulatorEngine:
                 sent += op.processed
             if kind == "sink":
                 received += op.processed
-                for bucket in range(BUCKETS):
-                    latency[bucket] += op.latency.count(bucket)
+                op.latency.add_to(latency.data())
             elif kind in DROPPING:
                 submitted += op.emitted
             elif kind not in INWARD:

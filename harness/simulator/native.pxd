@@ -90,6 +90,9 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         void copy(uint64_t count, Tuple* to) noexcept
         void pop(uint64_t count) noexcept
 
+    cdef cppclass Flag:
+        bool held
+
     cdef cppclass Target:
         Port* port
 
@@ -111,6 +114,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         Ring ring
         Operator* op
         bool scheduled
+        Flag consuming
         uint32_t mode
         uint64_t pushes, blocked, given_up, switches
 
@@ -151,6 +155,7 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         bool finishing, over
         uint32_t open_operators
         vector[uint64_t] looks
+        uint64_t looked
         void start(uint32_t worker) except +
         uint64_t run(uint64_t until, uint64_t events) except +
         void cut() except +

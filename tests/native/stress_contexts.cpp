@@ -1,4 +1,4 @@
-// Which ports are fed from one context: on random graphs what the definition says, and each stream is looked at once.
+// Which ports are fed from one context: on random graphs what the definition says, after any changes, each of which looks no further than it reaches.
 #include <random>
 #include <vector>
 
@@ -24,15 +24,19 @@ static void random_graph(std::mt19937& draw) {
     }
   }
   Contexts contexts(operators, queues);
+  std::vector<bool> on(queues);
   for (uint32_t index = 0; index < operators; ++index) contexts.add_operator(index);
-  uint32_t streams = 0;
   for (const auto& all : arriving) {
     for (const Stream& stream : all) contexts.add_stream(stream.source, stream.target, stream.queue);
-    for (const Stream& stream : all) streams += stream.queue != Contexts::NO_QUEUE;
   }
-  for (int round = 0; round < 5; ++round) {
-    std::vector<bool> on(queues);
-    for (uint32_t queue = 0; queue < queues; ++queue) on[queue] = below(2) == 1;
+  for (uint32_t queue = 0; queue < queues; ++queue) {
+    on[queue] = below(2) == 1;
+    if (on[queue]) contexts.begin_on(queue);
+  }
+  contexts.settle();
+  std::vector<bool> known(queues);
+  for (uint32_t queue = 0; queue < queues; ++queue) known[queue] = contexts.sole(queue);
+  for (int round = 0; round < 20; ++round) {
     std::vector<uint32_t> context(operators);
     std::vector<bool> sole(queues, true);
     for (uint32_t target = 0; target < operators; ++target) {
@@ -48,23 +52,19 @@ static void random_graph(std::mt19937& draw) {
         }
       }
     }
-    uint32_t looks = 0;
+    for (uint32_t queue = 0; queue < queues; ++queue) EXPECT(known[queue] == sole[queue] && contexts.sole(queue) == sole[queue]);
+    if (queues == 0) return;
+    const uint32_t changed = below(queues);
+    on[changed] = below(4) == 0 ? static_cast<bool>(on[changed]) : !on[changed];
     std::vector<int> told(queues, 0);
-    contexts.refresh(
-        [&](uint32_t queue) -> bool {
-          ++looks;
-          return on[queue];
-        },
-        [&](uint32_t queue, bool said) {
-          EXPECT(said == sole[queue]);
-          ++told[queue];
-        });
-    EXPECT(looks == streams);
-    for (const int times : told) EXPECT(times == 1);
+    contexts.change(changed, on[changed], [&](uint32_t queue, bool said) {
+      known[queue] = said;
+      EXPECT(++told[queue] == 1);
+    });
   }
 }
 
-// A million branches that join: a program that compared each stream with each other would be cut short.
+// A million branches that join: what changes in one of them is seen there and at the join, and no other branch is looked at.
 static void wide(uint32_t width) {
   Contexts contexts(width + 2, width + 1);
   for (uint32_t index = 0; index < width + 2; ++index) contexts.add_operator(index);
@@ -72,14 +72,15 @@ static void wide(uint32_t width) {
     contexts.add_stream(0, branch + 1, branch);
     contexts.add_stream(branch + 1, width + 1, width);
   }
-  for (const uint32_t queued : {Contexts::NO_QUEUE, 7u, width}) {
-    uint32_t shared = 0;
-    contexts.refresh([&](uint32_t queue) { return queue == queued; },
-                     [&](uint32_t queue, bool sole) {
-                       EXPECT(sole || queue == width);
-                       shared += !sole;
-                     });
-    EXPECT(shared == (queued == 7 ? 1u : 0u));
+  contexts.settle();
+  EXPECT(contexts.sole(width));
+  for (const uint32_t queue : {7u, width, 8u, 7u, 8u, width}) {
+    static std::vector<bool> on(width + 1);
+    const uint64_t before = contexts.looks();
+    on[queue] = !on[queue];
+    contexts.change(queue, on[queue], [&](uint32_t told, bool sole) { EXPECT(told == width && sole == !(on[7] || on[8])); });
+    EXPECT(contexts.looks() - before <= 4);
+    EXPECT(contexts.sole(width) == !(on[7] || on[8]));
   }
 }
 

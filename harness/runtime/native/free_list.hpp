@@ -9,6 +9,7 @@
 //
 // Edges  LINK   next.compare_exchange(seq_cst) in push() -> next.load(acquire) in pop()   the node's port is written
 //        SWING  head_/tail_ compare_exchange(acq_rel)    -> head_/tail_ load(acquire)     who moved an end saw what it points to
+//        AGAIN  next.store(release) in push()            -> next.load(acquire) in pop()   the node is used again: the front has moved on
 // Progress: lock-free (a thread that stops half-way leaves tail_ one behind, and the next one moves it).
 // Checked by: tests/native/stress_free_list.cpp, tests/runtime/test_native.py
 #pragma once
@@ -34,7 +35,7 @@ class FreeList {
     const uint32_t node = spare_[port];
     nodes_[node].port.store(port, std::memory_order_relaxed);
     const uint64_t old_link = nodes_[node].next.load(std::memory_order_relaxed);
-    nodes_[node].next.store(link(NONE, tag(old_link) + 1), std::memory_order_relaxed);
+    nodes_[node].next.store(link(NONE, tag(old_link) + 1), std::memory_order_release);  // AGAIN
     for (;;) {
       uint64_t tail = tail_.load(std::memory_order_acquire);                     // SWING
       uint64_t next = nodes_[index(tail)].next.load(std::memory_order_acquire);  // LINK
@@ -56,7 +57,7 @@ class FreeList {
     for (;;) {
       uint64_t head = head_.load(std::memory_order_acquire);  // SWING
       uint64_t tail = tail_.load(std::memory_order_acquire);
-      const uint64_t next = nodes_[index(head)].next.load(std::memory_order_acquire);  // LINK
+      const uint64_t next = nodes_[index(head)].next.load(std::memory_order_acquire);  // LINK, AGAIN
       if (head != head_.load(std::memory_order_acquire)) continue;
       if (index(next) == NONE) return NONE;
       if (index(head) == index(tail)) {
@@ -75,8 +76,8 @@ class FreeList {
   bool empty() const noexcept {
     for (;;) {
       const uint64_t head = head_.load(std::memory_order_seq_cst);
-      const uint64_t next = nodes_[index(head)].next.load(std::memory_order_seq_cst);
-      if (head == head_.load(std::memory_order_seq_cst)) return index(next) == NONE;  // else the node may have been used again
+      const uint64_t next = nodes_[index(head)].next.load(std::memory_order_seq_cst);  // AGAIN
+      if (head == head_.load(std::memory_order_seq_cst)) return index(next) == NONE;   // else the node may have been used again
     }
   }
 

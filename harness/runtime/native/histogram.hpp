@@ -33,7 +33,9 @@ class Histogram {
     counts_[bucket_of(duration)].add(1);
     if (duration > longest_.read()) longest_.add(duration - longest_.read());
   }
-  uint64_t count(int bucket) const noexcept { return counts_[bucket].read(); }
+  void add_to(uint64_t* counts) const noexcept {  // of all buckets
+    for (int bucket = 0; bucket < BUCKETS; ++bucket) counts[bucket] += counts_[bucket].read();
+  }
   uint64_t longest() const noexcept { return longest_.read(); }
 
  private:

@@ -271,19 +271,14 @@ struct Run {
   Parking ended;           // where the engine waits for `over`, and paced sources for their time
 };
 
-// What the port of each queue is fed from, given what is, or will be once queue `opening` is on. Whoever calls holds Contexts::changing.
-inline void find_contexts(Run* run, uint32_t opening) {
-  run->contexts->refresh(
-      [run, opening](uint32_t queue) {
-        const Port& port = run->ports[queue];
-        return !port.scheduled || queue == opening || !(port.mode.load(std::memory_order_acquire) & NOW_CALLED);
-      },
-      [run](uint32_t queue, bool sole) {
-        Port& port = run->ports[queue];
-        if (!port.scheduled || port.sole.load(std::memory_order_relaxed) == sole) return;
-        port.sole.store(sole, std::memory_order_relaxed);
-        for (uint32_t i = 0; !sole && i < port.feeder_count; ++i) remove_shortcut(port.feeders[i]);
-      });
+// Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds Contexts::changing.
+inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
+  run->contexts->change(queue, on, [run](uint32_t fed, bool sole) {
+    Port& port = run->ports[fed];
+    if (!port.scheduled || port.sole.load(std::memory_order_relaxed) == sole) return;
+    port.sole.store(sole, std::memory_order_relaxed);
+    for (uint32_t i = 0; !sole && i < port.feeder_count; ++i) remove_shortcut(port.feeders[i]);
+  });
 }
 
 template <class T>

@@ -41,17 +41,19 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
   Calendar& calendar = system.calendar;
   while (!over && taken() < events && !calendar.empty() && calendar.next().time <= until) {
     const Calendar::Event event = calendar.next();
-    while (event.time >= next_look_) {
+    if (event.time >= next_look_) {  // every thread has been where it is since the event before
+      const uint64_t times = (event.time - next_look_) / profile_period_ + 1;
       for (const Worker& w : workers) {
-        if (w.at > 0) ++looks[w.at - 1];
+        if (w.at > 0) looks[w.at - 1] += times;
       }
-      next_look_ += profile_period_;
+      looked += times;
+      next_look_ += times * profile_period_;
     }
     system.now = event.time;
     turn(event.process());  // which moves the event, or takes it out
     ++turns;
   }
-  if (!over && taken() < events) system.now = std::max(system.now, until);
+  if (!over && !calendar.empty() && taken() < events) system.now = std::max(system.now, until);
   return taken();
 }
 

@@ -124,6 +124,7 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
   Ring& ring = port.ring;
   std::array<Tuple, MAX_BATCH> batch;
   uint64_t done = 0;
+  const bool slow = w.slow;  // a drain within a drain: what is done behind it is as slow as before
   while (done < most) {
     co_await pass(w);
     if (ring.tail_seen - ring.head < port.batch) {
@@ -132,7 +133,7 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     }
     const uint64_t place = ring.head % ring.capacity();
     const Count count = static_cast<Count>(std::min({uint64_t{port.batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
-    if (count == 0) co_return done;
+    if (count == 0) break;
     if (done > 0 && pool && !software.printed) wake_idle(w);
     w.slow = port.batch <= SLOW_BATCH && !software.printed;
     w.mixed += software.take_batch * publications(count);
@@ -144,8 +145,9 @@ inline Task<uint64_t> Simulation::drain(Worker& w, Port& port, uint64_t most, bo
     ring.head_line.store(w.core);
     tell_spinning(port);
     done += count;
-    if (over || (yielding && w.suspended)) co_return done;
+    if (over || (yielding && w.suspended)) break;
   }
+  w.slow = slow;
   co_return done;
 }
 

@@ -15,7 +15,7 @@ inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* fir
   if (port.mode == CLOSING) {
     co_await switch_off(w, port);
   } else if (port.mode == OPENING) {
-    find_contexts(port.index);
+    change_contexts(port.index, true);
     port.mode = QUEUED;
     ++port.switches;
   }
@@ -36,11 +36,9 @@ inline Task<bool> Simulation::call_instead(Worker& w, Target& target, Tuple* fir
   co_return called;
 }
 
-// Which ports are fed from one context, once queue `opening` is on.
-inline void Simulation::find_contexts(uint32_t opening) {
+inline void Simulation::change_contexts(uint32_t queue, bool on) {
   if (contexts == nullptr) return;
-  contexts->refresh([&](uint32_t queue) { return !ports[queue].scheduled || queue == opening || !(ports[queue].mode & NOW_CALLED); },
-                    [&](uint32_t queue, bool sole) { ports[queue].sole = sole; });
+  contexts->change(queue, on, [&](uint32_t fed, bool sole) { ports[fed].sole = sole; });
 }
 
 // Execute what is queued, then call.
@@ -59,7 +57,7 @@ inline Task<> Simulation::switch_off(Worker& w, Port& port) {
       if (port.ring.size() == 0) {
         port.mode |= NOW_CALLED;
         ++port.switches;
-        find_contexts(millrace::Contexts::NO_QUEUE);
+        change_contexts(port.index, false);
       }
       release(w, port);
       break;

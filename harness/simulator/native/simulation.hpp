@@ -78,7 +78,8 @@ class Simulation {
 
   void start(uint32_t worker);
   // Let virtual time pass up to `until`, or until the run is over, or it has taken `events` more: turns of threads, and batches that
-  // operators execute. Returns how many it took.
+  // operators execute. Returns how many it took. Where the calendar is empty, every thread sleeps and nothing will wake one: time stands still.
+  // Throws what a thread's program throws, std::bad_alloc. Then that thread can go on no more, and nothing but reading is left.
   uint64_t run(Time until, uint64_t events);
   void end_run();
   void cut();
@@ -89,6 +90,7 @@ class Simulation {
   // Look what every thread executes, every so often (M19 s3); counts by operator.
   void profile(Time period) { profile_period_ = period, next_look_ = system.now + period, looks.assign(operators.size(), 0); }
   std::vector<uint64_t> looks;
+  uint64_t looked = 0;  // times that it looked at all threads
   // Fill the queues, in no time (filling.hpp).
   void fill(const std::vector<std::vector<uint32_t>>& levels, uint32_t percent);
 
@@ -177,7 +179,7 @@ class Simulation {
   // -- modes.hpp
   Task<bool> call_instead(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
   Task<> switch_off(Worker& w, Port& port);
-  void find_contexts(uint32_t opening);
+  void change_contexts(uint32_t queue, bool on);
 
   // -- costs
   System::Pass pass(Worker& w) noexcept { return system.pass(w); }

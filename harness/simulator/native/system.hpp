@@ -81,7 +81,7 @@ class System {
     System& system;
     Thread& thread;
     bool await_ready() const noexcept { return !thread.owes(); }
-    void await_suspend(std::coroutine_handle<> handle) noexcept {
+    void await_suspend(std::coroutine_handle<> handle) {
       thread.resume = handle;
       system.calendar.schedule(thread.id, system.now + system.take_owed(thread));
     }
@@ -96,7 +96,7 @@ class System {
     Time until;
     Time call;  // CPU time until the CPU is free for another thread
     bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> handle) noexcept {
+    void await_suspend(std::coroutine_handle<> handle) {
       thread.resume = handle;
       system.leave(thread, Thread::ASLEEP, call);
       if (until != NEVER) system.calendar.schedule(thread.id, std::max(until, system.now));
@@ -124,7 +124,7 @@ class System {
       }
       return true;
     }
-    void await_suspend(std::coroutine_handle<> handle) noexcept {
+    void await_suspend(std::coroutine_handle<> handle) {
       thread.resume = handle;
       RunQueue& cpu = system.cpus_[thread.cpu];
       cpu.account(thread, system.now);
@@ -141,7 +141,7 @@ class System {
     Thread& thread;
     Time until;
     bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> handle) noexcept {
+    void await_suspend(std::coroutine_handle<> handle) {
       thread.resume = handle;
       thread.spinning = true;
       system.calendar.schedule(thread.id, until);
@@ -155,7 +155,7 @@ class System {
   }
 
   // The last act of a program.
-  void end(Thread& thread) noexcept { leave(thread, Thread::ENDED); }
+  void end(Thread& thread) { leave(thread, Thread::ENDED); }
 
   // `cpu`: where a thread begins that finds no idle one; NONE: on the next one.
   void start(Thread& thread, std::coroutine_handle<> program, uint32_t cpu = Occupancy::NONE) {

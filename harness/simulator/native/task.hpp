@@ -8,7 +8,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -99,7 +98,8 @@ class [[nodiscard]] Task {
       };
       return Return{};
     }
-    void unhandled_exception() noexcept { std::terminate(); }
+    // To who let the thread go on. The frames of its callers stay as they are, and end with its arena.
+    void unhandled_exception() { throw; }
   };
 
   Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
