@@ -21,6 +21,11 @@ class Counts:
     finished: bool
 
     @classmethod
+    def none(cls, operators: int, buckets: int) -> Counts:
+        """Before the start."""
+        return cls(0, [0] * operators, [0] * buckets, 0, 0, False)
+
+    @classmethod
     def read(cls, name: str, told: Mapping[str, Any], operators: int, buckets: int) -> Counts:
         """From a line of a program. `latency` is told as bucket, count, bucket, count and so on, without buckets of none."""
         pairs = _numbers(name, told, "latency", None)

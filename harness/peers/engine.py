@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -48,18 +49,26 @@ class PeerEngine:
         self._bounded = tuples is not None
         self._buckets = len(latency_bounds_ns())
         self._failure: RunFailed | None = None
-        self._readings: list[Reading] = []  # at the start, and after each sample
+        self._readings: list[Reading] = []  # before the start, and after each sample
 
     def start(self) -> None:
         """Start the program and the graph in it, and let what it compiles while it runs be compiled. Raises RunFailed."""
         self._program = Program(self._peer.name, self._command, self._plan.text)
         try:
             ready = self._program.ask("", "ready", START_S)
-            self.threads = ready["threads"] if type(ready.get("threads")) is int else 0
+            self.threads = _told(ready, "threads", 0)
+            self.queue_capacity = _told(ready, "capacity", self.queue_capacity)
             self._process = psutil.Process(self._program.pid)
+            self._counts = replace(Counts.none(len(self._plan.places), self._buckets), switches=_switches(self._process.pid))
+            self._read_cpu()
+            self._readings.append(self._cpu)
             self._program.ask("start", "started", START_S)
-            self._program.pass_time(self.settling_s)
-            self._look()
+            if self.settling_s > 0.0:
+                self._program.pass_time(self.settling_s)
+                self._look()
+        except (psutil.Error, OSError) as error:
+            self._program.close()
+            raise RunFailed(f"peer {self._peer.name} is gone: {error}") from error
         except BaseException:
             self._program.close()
             raise
@@ -135,18 +144,19 @@ class PeerEngine:
         counts = Counts.read(
             self._peer.name, self._program.ask("sample", "sample", ANSWER_S), len(self._plan.places), self._buckets
         )
-        if self._readings:
-            counts.check_after(self._peer.name, self._counts)
+        counts.check_after(self._peer.name, self._counts)
         try:
-            times = self._process.cpu_times()
+            self._read_cpu()
             switches = _switches(self._process.pid) if counts.switches is None else counts.switches
         except (psutil.Error, OSError) as error:
             raise RunFailed(f"peer {self._peer.name} is gone: {error}") from error
         self._counts = replace(counts, switches=switches)
-        reading = Reading.now()
-        self._cpu = replace(reading, own_s=reading.own_s + times.user + times.system)
         if keep:
             self._readings.append(self._cpu)
+
+    def _read_cpu(self) -> None:
+        times, reading = self._process.cpu_times(), Reading.now()
+        self._cpu = replace(reading, own_s=reading.own_s + times.user + times.system)
 
     def _totals(self, counts: Counts, ending: Ending) -> Totals:
         """What the run did, checked as our own runs are."""
@@ -182,8 +192,12 @@ class PeerEngine:
         )
 
 
+def _told(ready: Mapping[str, Any], key: str, default: int) -> int:
+    return ready[key] if type(ready.get(key)) is int and ready[key] > 0 else default
+
+
 def _switches(pid: int) -> int:
-    """Context switches of all threads that a process has now: the system adds them up nowhere. About 10 µs a thread."""
+    """Context switches of all threads that a process has now: those that have ended took theirs along. 10 µs a thread."""
     total = 0
     for status in Path(f"/proc/{pid}/task").glob("*/status"):
         try:

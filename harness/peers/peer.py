@@ -17,8 +17,8 @@ from harness.errors import RunFailed, UserError
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "peers"
-SHARED = ROOT / "harness" / "peers" / "jvm"
-"""What the programs on the Java virtual machine have in common."""
+SHARED = {"jvm": ROOT / "harness" / "peers" / "jvm", "native": ROOT / "harness" / "runtime" / "native"}
+"""What programs have in common, as commands name it: on the Java virtual machine; with our own runtime."""
 
 STAMP = "built.json"
 LONGEST_BUILD_S = 1800.0  # a first build downloads what the lock files name
@@ -40,7 +40,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Peer:
-    """One peer. In commands `{here}` is its folder, `{out}` where it is built, `{jvm}` the shared Java code, `{python}` ours.
+    """One peer. In commands `{here}` is its folder, `{out}` where it is built, `{python}` ours; others are `SHARED`.
 
     `version`: the file in its folder, or the command, whose text says the version, and the pattern that finds it there.
     """
@@ -68,7 +68,8 @@ class Peer:
     @cached_property
     def digest(self) -> str:
         """Of all files that it is built from."""
-        shared = sorted(SHARED.rglob("*.java")) if any("{jvm}" in word for step in self.build for word in step) else []
+        words = " ".join(word for step in self.build for word in step)
+        shared = [path for name, folder in SHARED.items() if f"{{{name}}}" in words for path in sorted(folder.rglob("*.*"))]
         files = [path for path in sorted(self.folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
         said = b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in [*files, *shared])
         return sha256(said).hexdigest()[:16]
@@ -111,8 +112,8 @@ class Peer:
 
     def filled(self, words: Sequence[str]) -> list[str]:
         """A command with its folders filled in."""
-        folders = {"here": str(self.folder), "out": str(self.out), "jvm": str(SHARED), "python": sys.executable}
-        return [word.format(**folders) for word in words]
+        places = {"here": self.folder, "out": self.out, "python": sys.executable, **SHARED}
+        return [word.format(**places) for word in words]
 
     def _find_version(self) -> str:
         where, pattern = self.version

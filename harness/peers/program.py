@@ -1,6 +1,7 @@
 """A peer's program while it runs. It answers each word on its standard input with a line of JSON:
 
-    (nothing)  {"ready": {"threads": N}}           once it has read the plan and could start; `threads` execute operators
+    (nothing)  {"ready": {"threads": N}}           once it has read the plan and could start; `threads` execute operators;
+                                                   also `capacity`, if it has no queues of the length that it was told
     start      {"started": {}}
     sample     {"sample": {…}}                     counters since the start (`Counts`); `finished`: whether all has arrived
     stop MS    {"totals": {…}}                     stops its sources and drains for so many ms at most; then each operator

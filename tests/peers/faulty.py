@@ -56,7 +56,6 @@ class Queue(program.asyncio.Queue):
 def plant(fault):
     read = program.read_plan
     counts, totals = program.counts, program.totals
-    samples = 0
 
     def read_and_harm(path):
         run = read(path)
@@ -64,27 +63,25 @@ def plant(fault):
         return run
 
     def answer(word, what):
-        nonlocal samples
-        samples += word == "sample"
-        late = word == "sample" and samples == 2
-        if fault == "hang when asked" and late:
+        asked = word == "sample"
+        if fault == "hang when asked" and asked:
             time.sleep(100)
-        if fault == "crash" and late:
+        if fault == "crash" and asked:
             print("out of luck", file=sys.stderr, flush=True)
             os._exit(7)
-        if fault == "die by a signal" and late:
+        if fault == "die by a signal" and asked:
             os.kill(os.getpid(), 11)
-        if fault == "garbage" and late:
+        if fault == "garbage" and asked:
             return print("WARN something unexpected", flush=True)
-        if fault == "no counts" and late:
+        if fault == "no counts" and asked:
             what = {}
-        if fault == "too few counts" and late:
+        if fault == "too few counts" and asked:
             what = what | {"executed": what["executed"][1:]}
-        if fault == "negative counts" and late:
+        if fault == "negative counts" and asked:
             what = what | {"executed": [-1] * len(what["executed"])}
-        if fault == "counts that go back" and late:
+        if fault == "counts that go back" and word == "totals":
             what = what | {"executed": [0] * len(what["executed"]), "ns": 0}
-        if fault == "a bucket too high" and late:
+        if fault == "a bucket too high" and asked:
             what = what | {"latency": [592, 1]}
         if fault == "hang at the start" and word == "ready":
             time.sleep(100)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
+import harness.measurement.observe as observe
 from harness.measurement.records import validate_record
 from harness.measurement.spec import RunSpec
 from harness.peers import all_peers, find_peer
@@ -44,12 +45,15 @@ def test_a_bounded_run_passes_on_every_tuple_once(peer, topology):
     assert record["order_violations"] == 0 or not peer.ordered
     assert record["latency_ns"]["count"] == -(-TUPLES // 32), "every 32nd tuple is a sample"
     assert 0 < record["latency_ns"]["p50"] <= record["latency_ns"]["p99"] <= record["latency_ns"]["max"]
+    executed = record["submitted_tuples_per_s"] * record["duration_s"]
+    assert round(executed) == TUPLES * {"pipeline": 5, "data-parallel": 3, "mix": 4}[topology], "source, split and work"
     assert record["host"]["ns_per_flop"] > 0 and record["threads_total"] > 0 and record["duration_s"] > 0
     assert set(psutil.Process().children(recursive=True)) <= before
 
 
-def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer):
-    parameters = {"operators": 6, "cost": 3_000_000, "payload": 128}  # milliseconds a tuple: its queues cannot drain in time
+def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer, monkeypatch):
+    monkeypatch.setattr(observe, "STOP_S", 0.0)  # no time to drain
+    parameters = {"operators": 6, "cost": 3_000_000, "payload": 128}  # milliseconds a tuple
     record = measure_peer(spec(peer, "pipeline", parameters, duration_s=0.2, warmup=0.0, queue_capacity=256)) | {"commit": None}
     validate_record(record)
     assert record["error"] is None and record["correct"]

@@ -1,0 +1,64 @@
+// plan.hpp - the graph that a program is told; harness/peers/plan.py says how.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace peer {
+
+struct Stream {
+  size_t target;
+  uint32_t step;  // added to a tuple's path
+};
+
+struct Operator {
+  std::string kind;
+  uint32_t cost;
+  int64_t busy_ns;
+  std::vector<std::vector<Stream>> ports;
+};
+
+struct Plan {
+  std::vector<Operator> operators;
+  size_t payload = 0;
+  int64_t limit = -1;
+};
+
+[[noreturn]] inline void refuse(const std::string& why) {
+  std::cerr << why << std::endl;
+  std::exit(2);
+}
+
+inline Plan read_plan(const char* file) {
+  Plan plan;
+  std::ifstream lines(file);
+  for (std::string word; lines >> word;) {
+    if (word == "payload") {
+      lines >> plan.payload;
+    } else if (word == "tuples") {
+      lines >> plan.limit;
+    } else if (word == "operator") {
+      Operator made;
+      size_t ports;
+      lines >> made.kind >> made.cost >> made.busy_ns >> ports;
+      made.ports.resize(ports);
+      plan.operators.push_back(made);
+    } else if (word == "stream") {
+      size_t source, port;
+      Stream stream;
+      lines >> source >> port >> stream.target >> stream.step;
+      plan.operators.at(source).ports.at(port).push_back(stream);
+    } else if (word == "capacity") {
+      lines >> word;  // no queues of ours
+    } else {
+      refuse("not a word of a plan: " + word);
+    }
+  }
+  return plan;
+}
+
+}  // namespace peer
