@@ -62,10 +62,10 @@ examples:
       no suite: how long the command takes, from its start to its end, in both trees
 
   millrace gate --base old1.json --base old2.json --head new1.json --head new2.json
-      files of pytest-benchmark; to decide anything at alpha 0.01 it takes 14 files a side, and more with several benchmarks
+      files of pytest-benchmark, measured in turns; to decide anything at alpha 0.01 it takes 14 a side, or more
 
   millrace gate --base main --json verdict.json; millrace gate --base verdict.json --head later.json
-      a verdict's file holds head's samples, and can be a side later
+      a verdict's file holds head's samples, and can be a side later: it tells the ratio, and takes several in turns to decide
 
   millrace gate selftest        how often the gate is wrong on this machine
   millrace gate history show    verdicts over time, and when they changed"""

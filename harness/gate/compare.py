@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
-from harness.gate.notes import Fitness, built_notes, control_notes, crash_notes, side_notes
+from harness.gate.notes import Fitness, built_notes, control_notes, crash_notes, same_commit, side_notes
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -93,6 +93,8 @@ class _Call:
         self.notes = [*side_notes(self.sides.items()), *base.notes, *head.notes]
         if base.directory == head.directory:
             self.notes.append("base and head are the same directory: there is no difference to be found")
+        elif base.side.commit and base.side.commit == head.side.commit and not (base.side.dirty or head.side.dirty):
+            self.notes.append(same_commit(base.side.commit))
         self.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self.begin_s: float | None = None
         self._draw = random.Random(seed)

@@ -55,6 +55,11 @@ def side_notes(sides: Iterable[tuple[str, Side]]) -> Iterator[str]:
             yield f"no commit is known of {role} {side.label!r}"
 
 
+def same_commit(commit: str) -> str:
+    """That there is nothing to compare but builds and hosts."""
+    return f"base and head are the same commit, {commit[:12]}: there is no difference to be found but one of builds or hosts"
+
+
 def built_notes(base: Side, head: Side) -> Iterator[str]:
     """In what both sides' samples say that they are not alike; what compiles and executes them may belong to the change."""
     found = contradictions(head.host, base.host)

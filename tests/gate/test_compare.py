@@ -46,7 +46,7 @@ class Machine:
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self.base, self.head = (Tree(Path("/", side), "", Side(side, "c0ffee")) for side in ("base", "head"))
+        self.base, self.head = (Tree(Path("/", side), "", Side(side, f"c0ffee of {side}")) for side in ("base", "head"))
         self.now_s = 1000.0
         self.rows: list[SampleRow] = []
         self.calls: list[tuple[str, str, int]] = []

@@ -8,14 +8,20 @@ import platform
 import random
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
+from harness.gate.pair_counts import pair_counts
+from scipy import stats
 
 from harness.errors import UserError
 from harness.gate.cell import Metric
 from harness.gate.environment import clean_environment
 from harness.gate.errors import NoBase, NothingMeasured
 from harness.gate.results import compare_files, read_results, write_json
+from harness.gate.results.sessions import one_say
+from harness.gate.signed_rank import chance
 from harness.gate.verdict import CellResult, Decision, Exit, Side, Verdict, exit_code
 from tests.gate.made_comparisons import HOST, comparison, result
 
@@ -77,6 +83,72 @@ def test_enough_processes_decide(runs, factor, expected):
     assert made.cells[0].decision.ratio == pytest.approx(factor, rel=0.01)
 
 
+def test_copies_of_a_file_count_once_whatever_they_are_called(runs, tmp_path):
+    base, head = runs.write({"a": 1.0}), runs.write({"a": 2.0})
+    copies = {}
+    for side, path in (("base", base), ("head", head)):
+        document = json.loads(Path(path).read_text())
+        copies[side] = [str(tmp_path / f"{side}{n}.json") for n in range(14)]
+        for n, copy in enumerate(copies[side]):
+            Path(copy).write_text(json.dumps(document, indent=n))
+    made = judged(copies["base"], copies["head"])
+    assert exit_code(made) == Exit.INCONCLUSIVE
+    assert (made.cells[0].base, made.cells[0].head) == ((1.0,), (2.0,))
+    assert any("13 of 14 files of base hold the same as one before, and do not count: " in note for note in made.notes)
+
+
+def test_files_that_are_on_both_sides_prove_nothing(runs):
+    files = runs.side(14)
+    made = judged(files, list(reversed(files)))
+    assert set(verdicts(made).values()) == {Verdict.INCONCLUSIVE}
+    assert made.cells[0].reason.startswith("a file of head holds the same as one of base")
+    assert any("14 files of head hold the same as one of base" in note for note in made.notes)
+
+
+def timed(runs, plan, factor=1.2, seed=1):
+    """Files whose times are in the order of `plan`, "b" and "h" a file; the sides are given in a wrong order."""
+    draw, sides = random.Random(seed), {"b": [], "h": []}
+    for second, side in enumerate(plan):
+        median = draw.uniform(0.995, 1.005) * (factor if side == "h" else 1.0)
+        at = f"2026-03-01T10:{second // 60:02}:{second % 60:02}"
+        sides[side].insert(0, runs.write({"a": median}, datetime=at))
+    return judged(sides["b"], sides["h"])
+
+
+@pytest.mark.parametrize("plan", ["b" * 24 + "h" * 24, "h" * 24 + "b" * 24, ("b" * 12 + "h" * 12) * 2])
+@pytest.mark.parametrize("factor", [1.2, 1.0, 0.8])
+def test_sessions_one_after_the_other_never_decide_as_nothing_tells_how_far_they_are_apart(runs, plan, factor):
+    made = timed(runs, plan, factor)
+    (cell,) = made.cells
+    assert cell.verdict is Verdict.INCONCLUSIVE
+    assert cell.reason.startswith(f"measured in {1 if plan[12] == plan[0] else 2} session")
+    assert "without the other side in between: what the host was like then counts as a difference" in cell.reason
+    assert cell.decision.ratio == pytest.approx(factor, rel=0.01)
+
+
+@pytest.mark.parametrize("plan", ["bhhb" * 8, "hbbh" * 8, "bh" * 16, "bbbhhh" * 16])
+def test_sides_measured_in_turns_decide_also_if_files_are_given_in_another_order(runs, plan):
+    assert verdicts(timed(runs, plan)) == {"a": Verdict.REGRESSED}
+
+
+def test_sides_of_one_commit_are_told(runs):
+    made = judged(runs.side(2), runs.side(2, seed=2))
+    assert any(note.startswith("base and head are the same commit, cccccccccccc: ") for note in made.notes)
+
+
+def test_sessions_that_differ_are_called_no_more_often_than_promised():
+    """Twelve sessions a side, of five processes, whose hosts differ by 3 %; taken process by process they are called more."""
+    draw = np.random.default_rng(3)
+    alpha, calls, called = 0.05, 400, {"sessions": 0, "processes": 0}
+    for _ in range(calls):
+        values = np.exp(draw.normal(0, 0.03, (24, 1)) + draw.normal(0, 0.005, (24, 5)))
+        by_session = np.array([one_say(row.tolist()) for row in values])
+        for name, taken in (("sessions", by_session), ("processes", values[:, :4])):
+            base, head = (np.log(taken[first::2]).reshape(-1, 2) for first in (0, 1))
+            called[name] += chance(len(base), pair_counts(base, head, 0.0)[0]) <= alpha
+    assert called["sessions"] <= stats.binom.ppf(0.999, calls, alpha) < called["processes"]
+
+
 def test_one_process_a_side_is_inconclusive_however_far_apart(runs):
     made = judged(runs.side(1), runs.side(1, factor=3.0))
     assert set(verdicts(made).values()) == {Verdict.INCONCLUSIVE}
@@ -127,9 +199,11 @@ def test_cells_with_different_numbers_of_blocks_are_decided_each_with_its_own(tm
         return CellResult(each.cell, each.decision, each.base[:pairs], each.head[:pairs])
 
     for name, verdict in (("old", Verdict.OK), ("new", Verdict.REGRESSED)):
-        made = comparison(result("long", verdict), cut(result("short", verdict), 18))
-        write_json(made, tmp_path / f"{name}.json")
-    again = judged([str(tmp_path / "old.json")] * 2, [str(tmp_path / "new.json")] * 2)
+        for n in range(2):
+            made = comparison(result("long", verdict), cut(result("short", verdict), 18), seed=n)
+            write_json(made, tmp_path / f"{name}{n}.json")
+    two = {name: [str(tmp_path / f"{name}{n}.json") for n in range(2)] for name in ("old", "new")}
+    again = judged(two["old"], two["new"])
     assert [len(each.base) for each in again.cells] == [40, 36]
     assert set(verdicts(again).values()) == {Verdict.REGRESSED}
 
@@ -167,11 +241,12 @@ def test_verdicts_get_the_looks_of_a_call_as_their_lengths_follow_from_their_num
     for name, level in (("old", 100.0), ("new", 200.0)):
         values = tuple(level + index for index in range(14))
         one = CellResult(result("one").cell, Decision(Verdict.OK, 1.0, 0.9, 1.1, 7), values, values)
-        write_json(comparison(one), tmp_path / f"{name}.json")
-    (few,) = judged([tmp_path / "old.json"], [tmp_path / "new.json"]).cells
+        for n in range(2):
+            write_json(comparison(one, seed=n), tmp_path / f"{name}{n}.json")
+    (few,) = judged([tmp_path / "old0.json"], [tmp_path / "new0.json"]).cells
     assert few.verdict is Verdict.INCONCLUSIVE
     assert few.reason == "14 processes a side, of which it takes 20 to decide anything"
-    (many,) = judged([tmp_path / "old.json"] * 2, [tmp_path / "new.json"] * 2).cells
+    (many,) = judged(*([tmp_path / f"{name}{n}.json" for n in range(2)] for name in ("old", "new"))).cells
     assert many.verdict is Verdict.REGRESSED
 
 

@@ -138,8 +138,11 @@ def test_each_run_of_go_in_a_file_is_a_sample_and_each_unit_a_cell(tmp_path: Pat
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(tmp_path: Path, kind: str) -> None:
-    file = written(tmp_path / "a", KINDS[kind])
-    made = compare_files([file] * 24, [file] * 24, factor=1.05, alpha=0.01)
+    content = KINDS[kind]
+    each = [f"{content}# {n}\n" if isinstance(content, str) else content | {"number": n} for n in range(48)]
+    base, head = ([written(tmp_path / f"{side}{n}", each[2 * n + side]) for n in range(24)] for side in (0, 1))
+    file = base[0]
+    made = compare_files(base, head, factor=1.05, alpha=0.01)
     assert len(made.cells[0].base) == 24 * len(read_results(file).answers[made.cells[0].cell.name].values)
     write_json(made, tmp_path / "verdict.json")
     again = compare_files([str(tmp_path / "verdict.json")], [file], factor=1.05, alpha=0.01, allow_other_host=True)

@@ -1,7 +1,8 @@
 """Two sides that were measured before, compared by the same statistics as if they had been measured now.
 
-Files of a side follow each other in the order given, and process i of base pairs with process i of head; two pairs are a
-block. That they were measured at other times cannot be mended: whatever changed meanwhile is a difference, as a note says.
+Files of a side follow each other by the times that they tell, else in the order given, and process i of base pairs with process
+i of head; two pairs are a block. A content counts once, and a session has one say (`sessions`). That they were measured at
+other times cannot be mended: whatever changed meanwhile is a difference, as a note says.
 
 How many samples a verdict of the gate has of a cell follows from these samples: a cell that is decided is measured no further.
 So their test is the sequential one, with its looks, which is valid wherever a row of blocks ends. Of other programs' samples
@@ -21,8 +22,10 @@ from harness.gate.cell import Cell
 from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.host_key import UNKNOWN, differences, host_key
+from harness.gate.notes import same_commit
 from harness.gate.order import on_scale
 from harness.gate.results.read import read_results
+from harness.gate.results.sessions import SAY, Groups, one_say, sessions, without_copies
 from harness.gate.results.side import Answer, Results
 from harness.gate.scale import as_ratio
 from harness.gate.sequential import Looks, declare, fewest_blocks
@@ -32,6 +35,7 @@ NOT_INTERLEAVED = (
     "base and head were measured at different times: whatever changed on the host meanwhile counts as a difference"
 )
 ONE_PROCESS = "one process a side: the rounds of one process say nothing about the next process"
+SHARED = "a file of head holds the same as one of base: the same processes on both sides prove nothing"
 SUITE = "results files"
 
 
@@ -41,6 +45,7 @@ class _Side:
 
     files: tuple[Results, ...]
     answers: Mapping[str, Answer]
+    sessions: int | None  # None: not known
 
     @property
     def told(self) -> Side:
@@ -59,10 +64,14 @@ def compare_files(
     UserError if what is named as head is no file of results.
     """
     started = datetime.now(UTC)
-    old = _side(base, _unusable_base)
-    new = _side(head, _unusable_head)
-    notes = [NOT_INTERLEAVED, *(note for file in (*old.files, *new.files) for note in file.notes)]
+    old_files, new_files = _read(base, _unusable_base), _read(head, _unusable_head)
+    notes = [NOT_INTERLEAVED, *_copies(old_files, new_files)]
+    rows = sessions(*(without_copies(files)[0] for files in (old_files, new_files)))
+    old, new = (_side(files, None if rows is None else rows[at]) for at, files in enumerate((old_files, new_files)))
+    notes += [note for file in (*old.files, *new.files) for note in file.notes]
     notes += _hosts(old, new, allow_other_host)
+    if old.told.commit is not None and old.told.commit == new.told.commit:
+        notes.append(same_commit(old.told.commit))
     names = [*new.answers, *(name for name in old.answers if name not in new.answers)]
     broken = {name: _broken(old.answers.get(name), new.answers.get(name)) for name in names}
     paired = {name: _paired(old.answers[name], new.answers[name]) for name in names if broken[name] is None}
@@ -70,7 +79,8 @@ def compare_files(
     if unequal:
         notes.append(f"{len(unequal)} cells have more samples on one side, which are left out: {unequal[0]} and so on")
     stopped = any(file.stopped for file in (*old.files, *new.files))
-    decided = _decided(paired, factor, alpha, stopped)
+    shared = bool({file.digest for file in old.files} & {file.digest for file in new.files})
+    decided = _decided(paired, factor, alpha, stopped, _too_few(old, new), shared)
     return Comparison(
         suite=SUITE,
         base=old.told,
@@ -96,19 +106,38 @@ def _unusable_head(error: UserError) -> Exception:
     return NothingMeasured(f"--head {error}") if isinstance(error, UnusableResults) else UserError(f"--head {error}")
 
 
-def _side(paths: Sequence[str], refuse: Callable[[UserError], Exception]) -> _Side:
-    """The files of a side as one: a cell has the values of all files, and is broken if it is in any."""
+def _read(paths: Sequence[str], refuse: Callable[[UserError], Exception]) -> tuple[Results, ...]:
     try:
-        files = tuple(read_results(path) for path in paths)
-        names = dict.fromkeys(name for file in files for name in file.answers)
-        return _Side(files, {name: _joined(name, files) for name in names})
+        return tuple(read_results(path) for path in paths)
     except UserError as error:
         raise refuse(error) from error
 
 
-def _joined(name: str, files: Sequence[Results]) -> Answer:
+def _copies(old: Sequence[Results], new: Sequence[Results]) -> Iterator[str]:
+    """Notes on files that hold what another one holds."""
+    for role, files in (("base", old), ("head", new)):
+        _, copies = without_copies(files)
+        if copies:
+            yield f"{len(copies)} of {len(files)} files of {role} hold the same as one before, and do not count: {copies[0]}"
+    both = {file.digest for file in old} & {file.digest for file in new}
+    if both:
+        yield f"{len(both)} files of head hold the same as one of base: {next(f.path for f in new if f.digest in both)}"
+
+
+def _side(given: Sequence[Results], rows: Groups | None) -> _Side:
+    """The files of a side as one, without copies: a cell has the values of all files, and is broken if it is in any.
+
+    `rows`: its sessions, if all files tell their times; else they follow each other as they are given.
+    """
+    files, _ = without_copies(given)
+    groups = [[file] for file in files] if rows is None else rows
+    names = dict.fromkeys(name for file in files for name in file.answers)
+    answers = {name: _joined(name, files, groups, rows is not None) for name in names}
+    return _Side(files, answers, None if rows is None else len(rows))
+
+
+def _joined(name: str, files: Sequence[Results], groups: Groups, are_sessions: bool) -> Answer:
     cell = next(file.answers[name].cell for file in files if name in file.answers)
-    values: list[float] = []
     for file in files:
         answer = file.answers.get(name)
         if answer is None:
@@ -118,8 +147,8 @@ def _joined(name: str, files: Sequence[Results]) -> Answer:
         if _kind(answer.cell) != _kind(cell):
             told = f"{file.path} has it as {_shown(answer.cell)}, a file before it as {_shown(cell)}"
             return Answer(cell, broken=Verdict.UNMEASURED, reason=told)
-        values += answer.values
-    return Answer(cell, tuple(values))
+    rows = [[value for file in group for value in file.answers[name].values] for group in groups]
+    return Answer(cell, tuple(value for row in rows for value in (one_say(row) if are_sessions else row)))
 
 
 def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
@@ -191,19 +220,37 @@ def _shown(cell: Cell) -> str:
     return f"{cell.metric.name} [{cell.metric.unit}]"
 
 
-def _decided(paired: Mapping[str, _Pairs], factor: float, alpha: float, stopped: bool) -> dict[str, CellResult]:
-    """The results of cells that can be compared, by name. `stopped`: how many blocks there are may follow from the numbers."""
-    single = {name: pairs for name, pairs in paired.items() if not pairs.blocks}
-    results = {name: _result(pairs, _undecided(pairs), ONE_PROCESS) for name, pairs in single.items()}
-    several = {name: pairs for name, pairs in paired.items() if pairs.blocks}
+def _too_few(old: _Side, new: _Side) -> str:
+    """Of what there is too little if nothing can be decided: `{}` is how many samples a side there are."""
+    rows = min(old.sessions or 0, new.sessions or 0)
+    if not rows or max(len(old.files), len(new.files)) <= SAY * rows:
+        return "{} processes a side"
+    return (
+        f"measured in {rows} session{'s' if rows > 1 else ''} a side, without the other side in between: what the host was "
+        "like then counts as a difference, and nothing says how much that is; so there are {} samples a side"
+    )
+
+
+def _decided(
+    paired: Mapping[str, _Pairs], factor: float, alpha: float, stopped: bool, too_few: str, shared: bool
+) -> dict[str, CellResult]:
+    """The results of cells that can be compared, by name. `stopped`: how many blocks there are may follow from the numbers;
+    `shared`: a file is on both sides, so that nothing follows from any."""
+    single = {name: pairs for name, pairs in paired.items() if shared or not pairs.blocks}
+    why = SHARED if shared else ONE_PROCESS
+    results = {name: _result(pairs, _undecided(pairs), why) for name, pairs in single.items()}
+    several = {name: pairs for name, pairs in paired.items() if name not in single}
     for alike, looks, level, least in _families(several, alpha, stopped):
         family = Family([pairs.cell for pairs in alike.values()], factor, level, looks)
         for pairs in alike.values():
             for first in range(0, 2 * pairs.blocks, 2):
                 family.add(pairs.cell.name, pairs.base[first : first + 2], pairs.head[first : first + 2])
+        told = {result.cell.name: result for result in family.results()}
         for name, pairs in alike.items():
-            few = f"{len(pairs.base)} processes a side, of which it takes {2 * least} to decide anything"
-            results[name] = _result(pairs, family.decision(pairs.cell.name), few if pairs.blocks < least else "")
+            result = told[pairs.cell.name]
+            few = f"{too_few.format(len(pairs.base))}, of which it takes {2 * least} to decide anything"
+            is_few = pairs.blocks < least and result.verdict is Verdict.INCONCLUSIVE and not pairs.cell.metric.deterministic
+            results[name] = _result(pairs, result.decision, few if is_few else result.reason)
     return results
 
 

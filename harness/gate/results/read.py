@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from harness.errors import UserError
@@ -20,6 +21,7 @@ from harness.gate.results.hyperfine import is_hyperfine, of_hyperfine
 from harness.gate.results.load import load_text, parse_json
 from harness.gate.results.pyperf import is_pyperf, of_pyperf
 from harness.gate.results.pytest_format import host_of
+from harness.gate.results.sessions import digest, measured_at
 from harness.gate.results.side import Answer, Results, add, answer_of, fault, mapping, require_any, text
 from harness.gate.results.verdict_file import verdict_of
 from harness.gate.verdict import Verdict
@@ -42,19 +44,23 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     """
     content = load_text(path)
     if not content.lstrip().startswith(OBJECT) and is_go_bench(content):
-        return of_go_bench(content, str(path))
+        return replace(of_go_bench(content, str(path)), digest=digest(content))
     document = parse_json(content, path)
+    return replace(_of_document(document, str(path)), digest=digest(document), measured_at=measured_at(document))
+
+
+def _of_document(document: Any, path: str) -> Results:
     if isinstance(document, dict):
         if "gate" in document:
-            return _of_verdict(document, str(path))
+            return _of_verdict(document, path)
         if is_google_benchmark(document):
-            return of_google_benchmark(document, str(path))
+            return of_google_benchmark(document, path)
         if is_pyperf(document):
-            return of_pyperf(document, str(path))
+            return of_pyperf(document, path)
         if is_hyperfine(document):
-            return of_hyperfine(document, str(path))
+            return of_hyperfine(document, path)
         if isinstance(document.get("benchmarks"), list):
-            return _of_pytest(document, str(path))
+            return _of_pytest(document, path)
     raise UserError(f"{path}: no results that can be read: must be {KNOWN}")
 
 

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from harness.gate.cell import Cell, comparable, rule
@@ -35,6 +36,8 @@ class Results:
     tells: frozenset[str] | None = None  # of a host, the facts that files of this kind tell as others do; None: all
     stopped: bool = False  # how many samples there are may follow from their values, as of a verdict
     notes: tuple[str, ...] = field(default=())
+    digest: str = ""  # of its content: two files with the same one are one measurement
+    measured_at: datetime | None = None  # None: it does not say
 
 
 def answer_of(cell: Cell, processes: Iterable[Sequence[Any]]) -> Answer:
