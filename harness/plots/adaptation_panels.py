@@ -98,6 +98,11 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
     return drawing
 
 
+def _law(row: pd.Series) -> str:
+    """What a colour stands for: `multilevel, law middleware19`; other models by their name."""
+    return f"{row['model']}, law {row['law']}" if row["elastic"] or row["model"] == queue_arms.MULTILEVEL else row["model"]
+
+
 def _first_run(timeline: pd.DataFrame, arm: str) -> pd.DataFrame:
     rows = timeline[timeline["arm"] == arm]
     return rows if rows.empty else rows[rows["run_id"] == rows.sort_values(["repeat", "run_id"])["run_id"].iloc[0]]
@@ -110,12 +115,10 @@ def _on_one_scale(axes: list[Axes]) -> None:
 
 
 def _legend(table: pd.DataFrame, kind: Kind) -> list[Artist]:
-    color = style.of_model(queue_arms.MULTILEVEL).color
-    handles: list[Artist] = [
-        Line2D([], [], color=color, marker=".", label="throughput"),
-        Line2D([], [], color=color, lw=1.5, label="queues"),
-        Line2D([], [], color=style.INK, lw=1.0, ls=LEVEL_LINE, label="threads"),
-    ]
+    """Throughput above and queues below have their law's colour; threads are dashed, of all laws alike."""
+    names = {queue_arms.look(row).color: _law(row) for row in queue_arms.in_order(table)}
+    handles: list[Artist] = [Line2D([], [], color=color, marker=".", label=name) for color, name in names.items()]
+    handles.append(Line2D([], [], color=style.INK, lw=1.0, ls=LEVEL_LINE, label="scheduler threads"))
     if kind.bursts:
         handles.append(Patch(facecolor=BURST, label=kind.bursts_label))
     return handles

@@ -3,7 +3,8 @@
 Reads   throughput.parquet   experiment, cell, topology, cost, payload, model, arm, mean [tuples/s], failed
         speedup.parquet      the same, against = other models: ratio of an arm to `rival`, the best of another model, and its
                              95 % interval, paired by repeat
-Draws   a tile a cell: winner's colour, winner, margin and interval; hatched where the interval includes 1 (a tie)
+Draws   a tile a cell: winner's colour, winner, margin and interval; hatched where the interval includes 1 (a tie), dotted
+        where there is none. With one payload alone all topologies of a machine share a map, a row each.
 
 A misreading to avoid: a margin is between the two best *models*, each by its best arm; the third may be far behind or close.
 The interval allows for the choice: of equal models one "wins" a tile in at most 5 % of them (spark.speedup).
@@ -11,8 +12,9 @@ The interval allows for the choice: of equal models one "wins" a tile in at most
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -27,6 +29,7 @@ TABLES = ("throughput", "speedup")
 TITLE = "Which threading model wins, over tuple cost and payload"
 INTERVAL = "in brackets: 95 % interval of the ratio winner / runner-up, paired by repeat; it allows for the number of arms"
 TILE_INCHES = (1.4, 0.75)
+TIE, NO_INTERVAL = "///", "..."  # hatchings of tiles
 TINT = 0.42  # how much of the model's colour a tile has: dark text on it keeps a contrast above 7 : 1
 
 
@@ -43,8 +46,13 @@ class Verdict:
 
     @property
     def is_tie(self) -> bool:
-        """Whether the data leave open who is faster: the interval includes 1, or there is none."""
-        return self.runner_up is not None and (self.lo is None or self.lo <= 1.0)
+        """Whether the data leave open who is faster: the interval includes 1."""
+        return self.lo is not None and self.lo <= 1.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is known of who is faster: there is a runner-up, and no interval."""
+        return self.runner_up is not None and self.lo is None
 
 
 def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
@@ -64,50 +72,77 @@ def verdict(throughput: pd.DataFrame, speedup: pd.DataFrame) -> Verdict | None:
     return Verdict(best["arm"], best["model"], pair["rival"], float(pair["ratio"]), lo, hi)
 
 
-def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> None:
-    """The map of one topology: cost to the right, payload upwards. Cells that are not in the tables stay blank and say so."""
-    costs = sorted(throughput["cost"].unique(), key=cost_key)
+@dataclass(frozen=True)
+class Rows:
+    """What the rows of a map are: a column of the throughput table, its values from below, their names, and what they are."""
+
+    column: str
+    values: Sequence[Any]
+    names: Sequence[str]
+    label: str
+
+
+def rows_of(throughput: pd.DataFrame) -> Rows:
+    """The payloads of a topology; of several topologies, with one payload, these, the first one on top."""
+    topologies = style.in_order(throughput["topology"], style.TOPOLOGIES)[::-1]
+    if len(topologies) > 1:
+        names = [shape_name(throughput[throughput["topology"] == each].iloc[0]).replace(", ", "\n", 1) for each in topologies]
+        return Rows("topology", topologies, names, "")
     payloads = sorted(int(payload) for payload in throughput["payload"].dropna().unique())
+    return Rows("payload", payloads, [style.whole(payload) for payload in payloads], "payload [bytes]")
+
+
+def draw(ax: Axes, throughput: pd.DataFrame, speedup: pd.DataFrame) -> set[str]:
+    """One map: cost to the right, `rows_of` upwards. Cells that are not in the tables stay blank and say so. Returns the
+    hatchings that it has.
+    """
+    costs, rows = sorted(throughput["cost"].unique(), key=cost_key), rows_of(throughput)
+    hatched: set[str] = set()
     for x, cost in enumerate(costs):
-        for y, payload in enumerate(payloads):
-            here = throughput[(throughput["cost"] == cost) & (throughput["payload"] == payload)]
-            _tile(ax, x, y, here, speedup[speedup["cell"].isin(here["cell"])])
+        for y, value in enumerate(rows.values):
+            here = throughput[(throughput["cost"] == cost) & (throughput[rows.column] == value)]
+            hatched |= {_tile(ax, x, y, here, speedup[speedup["cell"].isin(here["cell"])])} - {""}
     ax.set_xlim(-0.5, len(costs) - 0.5)
-    ax.set_ylim(-0.5, len(payloads) - 0.5)
+    ax.set_ylim(-0.5, len(rows.values) - 0.5)
     ax.set_xticks(range(len(costs)), [style.whole(int(cost)) if str(cost).isdigit() else str(cost) for cost in costs])
-    ax.set_yticks(range(len(payloads)), [style.whole(payload) for payload in payloads])
+    ax.set_yticks(range(len(rows.values)), rows.names)
+    ax.set_xlabel("cost [FLOP a tuple]")
+    ax.set_ylabel(rows.label)
     ax.tick_params(length=0)
     ax.grid(False)
     ax.spines[:].set_visible(False)
+    return hatched
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """The figure from the rows of its experiment."""
     throughput, speedup = tables["throughput"], tables["speedup"]
-    maps = list(places.rows_by_topology(throughput))
+    one_payload = throughput["payload"].nunique() == 1
+    maps = list(places.by_place(throughput) if one_payload else places.rows_by_topology(throughput))
     across = 2 if len(maps) > 1 else 1
     down = -(-len(maps) // across)
     tile_width, tile_height = TILE_INCHES
-    costs, payloads = (max(of[name].nunique() for _, of in throughput.groupby("topology")) for name in ("cost", "payload"))
+    costs, rows_high = max(of["cost"].nunique() for _, of in maps), max(len(rows_of(of).values) for _, of in maps)
     with style.applied():
-        width, height = across * (tile_width * costs + 0.7), down * (tile_height * payloads + 0.75)
+        width, height = across * (tile_width * costs + 0.9), down * (tile_height * rows_high + 0.75)
         drawing = style.plt.figure(figsize=(max(width, 6.0), height + 1.2))
         axes = list(drawing.subplots(down, across, squeeze=False).flat)
+        hatched: set[str] = set()
         for ax, (called, rows) in zip(axes, maps, strict=False):
             pairs = places.at_place(speedup, rows.iloc[0])
-            draw(ax, rows, pairs[pairs["topology"] == rows["topology"].iloc[0]])
-            ax.set_title(", ".join([shape_name(rows.iloc[0]), *([called] if called else [])]))
+            hatched |= draw(ax, rows, pairs[pairs["topology"].isin(rows["topology"])])
+            what = f"payload {style.whole(rows['payload'].iloc[0])} B" if one_payload else shape_name(rows.iloc[0])
+            ax.set_title(", ".join([what, *([called] if called else [])]))
             places.tint(ax, rows)
-            ax.set_xlabel("cost [FLOP a tuple]")
-            ax.set_ylabel("payload [bytes]")
         for ax in axes[len(maps) :]:
             ax.set_axis_off()
-        style.title_with_legend(drawing, TITLE, [*_legend(throughput), *places.legend(throughput)])
+        style.title_with_legend(drawing, TITLE, [*_legend(throughput, sorted(hatched)), *places.legend(throughput)])
         provenance.stamp(drawing, throughput, INTERVAL)
     return drawing
 
 
-def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFrame) -> None:
+def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFrame) -> str:
+    """One cell; returns its hatching, "" without any."""
     said = verdict(throughput, speedup) if len(throughput) else None
     look = style.of_model(said.model) if said else None
     face = tuple(1 - TINT * (1 - channel) for channel in to_rgb(look.color)) if look else "white"
@@ -116,10 +151,12 @@ def _tile(ax: Axes, x: int, y: int, throughput: pd.DataFrame, speedup: pd.DataFr
     if said is None:
         why = "\n".join(sorted({without_mean(row) for _, row in throughput.iterrows()})) or "not measured"
         ax.text(x, y, why, ha="center", va="center", fontsize=7.5, color=style.FAINT)
-        return
-    if said.is_tie:
-        tile.set(hatch="///", edgecolor="white")
+        return ""
+    hatch = TIE if said.is_tie else NO_INTERVAL if said.is_open else ""
+    if hatch:
+        tile.set(hatch=hatch, edgecolor="white")
     ax.text(x, y, "\n".join([*_words(said), *_reservations(throughput)]), **_text_look(said))
+    return hatch
 
 
 def _words(said: Verdict) -> list[str]:
@@ -128,7 +165,7 @@ def _words(said: Verdict) -> list[str]:
     if said.margin is None:
         return [said.winner, "not paired"]
     head = f"tie: {said.winner}" if said.is_tie else said.winner
-    interval = "no interval" if said.lo is None else f"[{_factor(said.lo)}, {_factor(said.hi)}]"
+    interval = "no interval" if said.lo is None else _interval(said.lo, said.hi)
     return [head, f"×{_factor(said.margin)} over {said.runner_up}", interval]
 
 
@@ -139,17 +176,30 @@ def _reservations(throughput: pd.DataFrame) -> list[str]:
     return [*without, *(f"{row['arm']}: {settled.words(row)}" for _, row in unsettled.iterrows())]
 
 
-def _factor(ratio: float) -> str:
-    """Three digits: 1.04, 12.3, 140."""
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 100 else style.whole(ratio)
+def _factor(ratio: float, more: int = 0) -> str:
+    """Three digits: 1.04, 12.3, 140; `more` of them behind the point."""
+    digits = (2 if ratio < 10 else 1 if ratio < 100 else 0) + more
+    return f"{ratio:,.{digits}f}"
+
+
+def _interval(lo: float, hi: float) -> str:
+    """With as many digits as it takes to tell its ends apart: `[1.04, 1.09]`, `[1.068, 1.071]`."""
+    for more in range(4):
+        ends = [_factor(lo, more), _factor(hi, more)]
+        if ends[0] != ends[1]:
+            break
+    return f"[{', '.join(ends)}]"
 
 
 def _text_look(said: Verdict) -> dict:
-    backing = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5} if said.is_tie else None
+    hatched = said.is_tie or said.is_open
+    backing = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 1.5} if hatched else None
     return {"ha": "center", "va": "center", "fontsize": 7, "color": style.INK, "linespacing": 1.25, "bbox": backing}
 
 
-def _legend(throughput: pd.DataFrame) -> list[Patch]:
+def _legend(throughput: pd.DataFrame, drawn: Sequence[str]) -> list[Patch]:
+    """`drawn`: the hatchings that tiles have."""
     models = style.in_order(throughput["model"], list(style.MODELS))
     patches = [Patch(facecolor=style.of_model(model).color, alpha=TINT, label=model) for model in models]
-    return [*patches, Patch(facecolor="#dddddd", edgecolor="white", hatch="///", label="tie: interval includes 1")]
+    kinds = {TIE: "tie: interval includes 1", NO_INTERVAL: "no interval: one run, or no pairs"}
+    return [*patches, *(Patch(facecolor="#dddddd", edgecolor="white", hatch=kind, label=kinds[kind]) for kind in drawn)]

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -24,7 +25,7 @@ INTERVAL = "error bars: 95 % interval of the ratio to manual, paired by repeat; 
 PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
-LEGEND_INCHES = 1.8  # an entry of the legend is as wide, about
+LEGEND_INCHES = 2.4  # an entry of the legend is as wide, about
 CUT = 4.0  # times a ratio, up or down, an interval is drawn at most: one of two runs may span powers of ten, and hide the bars
 ROOM = 0.32  # of the axis below the highest bar there is above it, for a number
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
@@ -48,12 +49,12 @@ def draw(gains: Axes, shares: Axes, rows: pd.DataFrame, ratios: pd.DataFrame, al
         cell = rows[rows[along] == value]
         share = queue_arms.shares(cell)
         arms = [row for row in queue_arms.in_order(cell) if row["model"] != "manual"]
-        over = cell[cell["model"] == "manual"]["settled_share"].min()
+        manual = cell[cell["model"] == "manual"]
         threads_alone = queue_arms.thread_elasticity(cell)
         width = GROUP / max(1, len(arms))
         for number, row in enumerate(arms):
             x = place + (number - (len(arms) - 1) / 2) * width
-            _gain(gains, x, 0.9 * width, row, known, over)
+            _gain(gains, x, 0.9 * width, row, known, manual)
             _share(shares, x, 0.9 * width, row, share[row.name])
             if row["model"] == queue_arms.MULTILEVEL and threads_alone is not None:
                 _over_threads_alone(gains, x, row, threads_alone, known)
@@ -140,8 +141,8 @@ def _short(value: object) -> str:
     return style.whole(int(text)) if text.isdigit() else text
 
 
-def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, over: float) -> None:
-    """A bar, hatched if on either side of its ratio a run never settled, the paler the more; `over`: manual's settled share."""
+def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame, manual: pd.DataFrame) -> None:
+    """A bar, hatched if on either side of its ratio a run never settled, the paler the more; `manual`: the other side."""
     look = queue_arms.look(row)
     key = (row["cell"], row["arm"])
     if pd.isna(row["mean"]) or key not in known.index:
@@ -149,9 +150,10 @@ def _gain(ax: Axes, x: float, width: float, row: pd.Series, known: pd.DataFrame,
         ax.text(x, 1.05, why, rotation=90, fontsize=6.5, ha="center", va="bottom", zorder=5)
         return
     ratio = known.loc[key]
-    share = min(row["settled_share"], over if pd.notna(over) else 1.0)
-    pale = {"facecolor": settled.shade(look.color, share), "edgecolor": look.color, "hatch": "////"}
-    face = pale if share < 1 else {"color": look.color}
+    sides = [row, *(each for _, each in manual.iterrows())]
+    pale = settled.shade(look.color, min(side["settled_share"] if pd.notna(side["settled_share"]) else 1.0 for side in sides))
+    hatch = settled.hatch(sides)
+    face = {"facecolor": pale, "edgecolor": look.color, "hatch": hatch} if hatch else {"color": look.color}
     ax.bar(x, ratio["ratio"] - 1, width, bottom=1, zorder=3, **face)
     left, right = x - width / 2, x + width / 2
     ax.hlines(ratio["ratio"], left, right, color=look.color, linewidth=2.5, zorder=5)  # as fast as manual: a bar without height
@@ -198,4 +200,14 @@ def _legend(table: pd.DataFrame) -> list[Artist]:
     for row in queue_arms.in_order(table[table["model"] != "manual"]):
         name = queue_arms.called(row)
         patches.setdefault(name, Patch(color=queue_arms.look(row).color, label=name))
-    return [*queue_arms.legend(table[table["model"] == "manual"]), *patches.values()]
+    return [*queue_arms.legend(table[table["model"] == "manual"]), *patches.values(), *settled.hatches(table), *_numbers(table)]
+
+
+def _numbers(table: pd.DataFrame) -> list[Artist]:
+    """What the numbers on bars are, told in words of the legend."""
+    cells = [cell for _, cell in table.groupby([*places.COLUMNS, "cell"], dropna=False)]
+    bases = [queue_arms.thread_elasticity(cell) for cell in cells if (cell["model"] == queue_arms.MULTILEVEL).any()]
+    over = sorted({queue_arms.called(base) for base in bases if base is not None})
+    told = [f"2.7× on a bar: over {' or '.join(over)}"] if over else []
+    told += ["number below: scheduler threads"] if table[["level", "threads"]].notna().any(axis=None) else []
+    return [Line2D([], [], ls="", label=each) for each in told]

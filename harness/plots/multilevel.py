@@ -47,7 +47,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         ax.set_xlim(left=0.0)
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel(f"throughput over the highest mean of the other arms; dotted: {TARGET:.0%}")
-        style.title_with_legend(drawing, TITLE, [*_legend(table), *places.legend(table)])
+        style.title_with_legend(drawing, TITLE, [*_legend(table), *settled.legend(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 
@@ -86,10 +86,8 @@ def _line(ax: Axes, y: int, rows: pd.DataFrame) -> None:
             ratio,
             y,
             xerr=spread,
-            marker=look.marker,
-            color=look.color,
-            markerfacecolor=settled.fill(look.color, row),
             markersize=7,
+            **settled.filled(row, look),
             linestyle="none",
             zorder=above,
         )

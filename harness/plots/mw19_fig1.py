@@ -85,8 +85,7 @@ def _line(ax: Axes, rows: pd.DataFrame) -> None:
     spread = [(rows["mean"] - rows["lo"]).to_numpy(float), (rows["hi"] - rows["mean"]).to_numpy(float)]
     ax.errorbar(rows["share"], rows["mean"], yerr=spread, color=look.color, ls=look.line, zorder=3)
     for _, row in rows.iterrows():
-        face = settled.fill(look.color, row)
-        ax.plot(row["share"], row["mean"], ls="", marker=look.marker, ms=4.5, color=look.color, mfc=face, zorder=4)
+        ax.plot(row["share"], row["mean"], ls="", ms=4.5, zorder=4, **settled.filled(row, look))
 
 
 def _found(ax: Axes, row: pd.Series) -> None:
@@ -98,8 +97,7 @@ def _found(ax: Axes, row: pd.Series) -> None:
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
     if pd.isna(row["share"]):
         return
-    face = settled.fill(look.color, row)
-    ax.plot(row["share"], row["mean"], ls="", marker=look.marker, color=look.color, mfc=face, ms=8, zorder=5, clip_on=False)
+    ax.plot(row["share"], row["mean"], ls="", ms=8, zorder=5, clip_on=False, **settled.filled(row, look))
 
 
 def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
@@ -120,7 +118,7 @@ def _tell_levels(ax: Axes, rows: list[pd.Series]) -> None:
         look = {"color": queue_arms.look(row).color} if row["model"] == MULTILEVEL else {}
         at = (row["share"], row["mean"])
         where = {"xytext": (across, up), "textcoords": "offset points", "ha": "center", "va": "center"}
-        ax.annotate(text, at, **where, fontsize=6.5, zorder=7, **look)
+        ax.annotate(text, at, **where, fontsize=6.5, path_effects=settled.HALO, zorder=7, **look)
 
 
 def _in_points(ax: Axes, row: pd.Series) -> tuple[float, float]:

@@ -46,7 +46,7 @@ def draw(ax: Axes, table: pd.DataFrame) -> None:
     `table` holds one row an arm: model, threads, mean, lo, hi [tuples/s], elastic, law, level, level_lo, level_hi [threads],
     failed, settled_share, and where a machine's constants were varied from band_lo to band_hi [tuples/s]: a light fill with
     dashed edges. Intervals that would press all the rest to the axis are cut. An arm without a mean (`without_mean`) is a cross
-    on the axis; the fewer of its runs settled, the paler is its marker.
+    on the axis; the fewer of its runs settled, the paler is its marker (`settled`).
     """
     is_elastic = table["elastic"].astype(bool)
     fixed, elastic = table[~is_elastic], table[is_elastic]
@@ -112,7 +112,7 @@ def _line(ax: Axes, model: str, rows: pd.DataFrame) -> None:
         ends = varied["band_lo"].astype(float), varied["band_hi"].astype(float)
         ax.fill_between(varied["threads"].astype(int), *ends, **_band(look))
     for _, row in good.iterrows():
-        ax.plot(row["threads"], row["mean"], ls="", zorder=4, **_marker(look, row))
+        ax.plot(row["threads"], row["mean"], ls="", zorder=4, **settled.filled(row, look))
     bad = rows[rows["mean"].isna()]
     if len(bad):
         ax.plot(bad["threads"].astype(int), [0] * len(bad), ls="", marker="x", color=look.color, clip_on=False, zorder=5)
@@ -127,7 +127,7 @@ def _reference(ax: Axes, model: str, row: pd.Series, levels: list[int]) -> None:
         ax.axhspan(row["lo"], row["hi"], color=look.color, alpha=0.16, lw=0, zorder=1)
     if pd.notna(row["band_lo"]):
         ax.axhspan(row["band_lo"], row["band_hi"], **_band(look))
-    ax.plot(levels[-1] * ASIDE, row["mean"], ls="", zorder=4, **_marker(look, row))
+    ax.plot(levels[-1] * ASIDE, row["mean"], ls="", zorder=4, **settled.filled(row, look))
 
 
 def _cut(ax: Axes, rows: pd.DataFrame, aside: float) -> None:
@@ -155,7 +155,7 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
     if pd.notna(row["band_lo"]):
         ax.vlines([x], row["band_lo"], row["band_hi"], color=look.color, lw=7, alpha=BAND_ALPHA, zorder=1)
     ax.errorbar([x], [y], xerr=across, yerr=up, ls="", ecolor=look.color, elinewidth=1.2, zorder=5)
-    ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **_marker(look, row))
+    ax.plot([x], [y], ls="", zorder=6, label=ELASTIC, **settled.filled(row, look))
     aside, side = (6, "left") if x**2 < left * right else (-6, "right")
     told = {
         "xytext": (aside, 5 if place == 0 else -4 - 7 * place),
@@ -164,7 +164,7 @@ def _diamond(ax: Axes, row: pd.Series, left: float, right: float, place: int) ->
         "fontsize": 7,
         "color": style.INK,
     }
-    ax.annotate(row["law"], (x, y), **told, zorder=7)
+    ax.annotate(row["law"], (x, y), **told, path_effects=settled.HALO, zorder=7)
 
 
 def _band(look: style.ModelStyle) -> dict:
@@ -182,10 +182,6 @@ def _whole_levels(elastic: pd.DataFrame) -> list[int]:
     """The levels to name on the axis where no arm has a fixed one: those around the elastic arms'."""
     found = elastic["level"].dropna()
     return sorted({max(1, math.floor(level)) for level in found} | {math.ceil(level) for level in found}) or [1]
-
-
-def _marker(look: style.ModelStyle, row: pd.Series) -> dict:
-    return {"marker": look.marker, "color": look.color, "markerfacecolor": settled.fill(look.color, row)}
 
 
 def _name_failures(ax: Axes, table: pd.DataFrame) -> None:

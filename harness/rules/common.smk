@@ -70,6 +70,7 @@ DRAWING = [
         "switch_table",
         "places",
         "provenance",
+        "settled",
         "style",
     )
 ]

@@ -50,7 +50,7 @@ def test_it_is_a_tie_if_the_interval_includes_1(lo, hi, is_tie):
 
 def test_without_an_interval_nobody_has_won():
     said = crossover.verdict(*cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, None, None)]))
-    assert said.is_tie
+    assert said.is_open and not said.is_tie
     assert said.margin == pytest.approx(1.1)
 
 
@@ -147,10 +147,44 @@ def test_simulated_numbers_are_told_apart_at_a_glance():
 
 
 def test_a_place_without_a_topology_stays_empty():
-    throughput, speedup = contest({name: ([1], [128]) for name in ("pipeline", "data-parallel", "mix")})
+    throughput, speedup = contest({name: ([1], [128, 1024]) for name in ("pipeline", "data-parallel", "mix")})
     drawn = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
     assert len(drawn) == 3
     assert all(ax.get_title() for ax in drawn)
+
+
+def test_with_one_payload_the_topologies_share_a_map():
+    throughput, speedup = contest({name: ([1, 100], [128]) for name in ("pipeline", "data-parallel", "mix")})
+    (ax,) = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
+    names = [label.get_text().split("\n")[0] for label in ax.get_yticklabels()]
+    assert (names, ax.get_title()) == (["mix", "data-parallel", "pipeline"], "payload 128 B")
+    assert len(ax.texts) == 6
+
+
+def test_a_tie_and_a_cell_without_an_interval_look_different_and_the_legend_has_what_is_drawn():
+    tie = cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, 0.9, 1.4)])
+    unpaired = cell(("manual", 90.0), ("dedicated", 100.0))
+    won = cell(("manual", 50.0), ("dedicated", 100.0), ratios=[("manual", 2.0, 1.6, 2.5)])
+    hatchings = {}
+    for name, (throughput, speedup) in {"tie": tie, "unpaired": unpaired, "won": won}.items():
+        figure = crossover.figure({"throughput": throughput, "speedup": speedup})
+        hatchings[name] = figure.axes[0].patches[0].get_hatch()
+        told = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert sum(word.startswith(("tie", "no interval")) for word in told) == (name != "won")
+    assert len(set(hatchings.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "told"),
+    [
+        (1.04, 1.09, "[1.04, 1.09]"),
+        (1.0678, 1.0712, "[1.068, 1.071]"),
+        (12.34, 12.36, "[12.3, 12.4]"),
+        (12.31, 12.34, "[12.31, 12.34]"),
+    ],
+)
+def test_the_ends_of_an_interval_can_be_told_apart(lo, hi, told):
+    assert crossover._interval(lo, hi) == told
 
 
 def test_what_was_measured_is_not_compared_with_what_was_simulated():

@@ -316,7 +316,20 @@ def test_the_legend_names_the_arms_with_their_laws():
         "dynamic elastic",
         "multilevel",
         "multilevel (middleware19)",
+        "2.7× on a bar: over dynamic elastic",
+        "number below: scheduler threads",
     ]
+
+
+def test_the_legend_of_runs_over_time_has_every_law_that_is_drawn():
+    rows = [multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law=law) for law in ("millrace", "middleware19")]
+    runs = pd.DataFrame([period for row in rows for period in run_rows(row, [1, 2], [0, 4])])
+    (legend,) = mw19_fig6.figure({"throughput": table(rows), "timeline": runs}).legends
+    handles = dict(zip([text.get_text() for text in legend.get_texts()], legend.legend_handles, strict=True))
+    assert {name: to_hex(handles[name].get_color()) for name in list(handles)[:2]} == {
+        "multilevel, law millrace": OURS,
+        "multilevel, law middleware19": THEIRS,
+    }
 
 
 # -- Figures 6 and 13 --

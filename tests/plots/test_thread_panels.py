@@ -262,3 +262,16 @@ def test_topologies_of_different_length_leave_no_empty_axes():
 
 def test_costs_are_in_the_order_of_their_numbers_and_words_come_last():
     assert sorted(["skewed", "1000", "20", "3"], key=thread_panels.cost_key) == ["3", "20", "1000", "skewed"]
+
+
+@pytest.mark.parametrize(("mean_of", "fill"), [("tuples at the sinks", "full"), ("hops executed", "bottom")])
+def test_hops_executed_do_not_look_like_throughput_at_the_sinks(mean_of, fill):
+    """What the tables hold of simulated runs that never settled is another quantity."""
+    table = one_cell(dynamic_2=NEVER_SETTLED | {"mean_of": mean_of})
+    figure = thread_panels.figure(table, "A title")
+    told = [text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts()]
+    fills = {line.get_xdata()[0]: line for line in markers_of(figure.axes[0], "dynamic") if len(line.get_xdata()) == 1}
+    assert (fills[2].get_fillstyle(), fills[4].get_fillstyle()) == (fill, "full")
+    assert (to_hex(fills[2].get_markerfacecolor()) == "#ffffff") == (fill == "full")
+    assert ("never settled, simulated: hops executed, not at sinks" in told) == (fill == "bottom")
+    assert ("never settled" in told) == (fill == "full")
