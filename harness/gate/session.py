@@ -1,24 +1,32 @@
-"""A process in a session of its own, which ends with all that it has started: what is left over would disturb the next one."""
+"""A process that ends with all that it has started, whatever session that is in: what is left over would disturb the next one.
+
+It is started by a supervisor, a process that goes on to the next one and ends everything if we are killed.
+"""
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
-import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from harness.errors import RunFailed
+from harness.gate.supervisor import ask
+
 TAIL_BYTES = 16_000_000  # of each output that is kept: its end
 
-PATIENCE_S = 5.0  # with processes that do not end although they were killed: one that waits for a broken disk may never do
+PATIENCE_S = 15.0  # with a supervisor that was asked to end its process: more than it has itself
 
-INTERRUPTING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -40,93 +48,97 @@ def run_session(
     stdin: str = "",
     log: IO[bytes] | None = None,
 ) -> Ended:
-    """Run a process to its end, or to `timeout_s`; then kill its whole session. With `log` both outputs go there.
+    """Run a process to its end, or to `timeout_s`; then kill all that it has started. With `log` both outputs go there.
 
-    Outputs are files, not pipes: a process that something else has inherited them from has ended nevertheless. Raises OSError
-    if it cannot be started; whatever interrupts the waiting (Ctrl-C reaches us alone) ends the session, too.
+    It is in a session of its own: Ctrl-C reaches us alone. Outputs are files, not pipes: a process that something else has
+    inherited them from has ended nevertheless. Raises OSError if it cannot be started; whatever interrupts the waiting ends it
+    and its like, too.
     """
     with tempfile.TemporaryFile() as question, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as words:
         question.write(stdin.encode())
         question.seek(0)
+        files = (question.fileno(), (log or output).fileno(), (log or words).fileno())
+        request = {"argv": list(argv), "directory": str(directory), "environment": dict(environment)}
         timed_out = threading.Event()
-
-        def give_up() -> None:
-            timed_out.set()
-            kill_session(process.pid)
-
-        def end() -> None:
-            timer.cancel()
-            kill_session(process.pid)
-            process.wait()
-
-        with ExitStack() as ending:
-            with _interrupted_later():
-                begin_s = time.monotonic()
-                process = subprocess.Popen(
-                    list(argv),
-                    cwd=directory,
-                    env=dict(environment),
-                    stdin=question,
-                    stdout=log or output,
-                    stderr=log or words,
-                    start_new_session=True,
-                )
-                # a timer and a wait without a limit: a wait with one would look every few milliseconds, on the CPUs that are
-                # measured
-                timer = threading.Timer(timeout_s, give_up)
-                timer.daemon = True
-                ending.callback(end)
-                timer.start()
-            process.wait()
-            seconds = time.monotonic() - begin_s
-        killed = timed_out.is_set() and process.returncode < 0
-        return Ended(process.returncode, killed, _tail(output), _tail(words), seconds)
+        supervisor = _idle() or _Supervisor()
+        try:
+            # a timer, and a wait without a limit: one with a limit would look every few milliseconds, beside what is measured
+            timer = threading.Timer(timeout_s, lambda: (timed_out.set(), supervisor.give_up()))
+            timer.daemon = True
+            timer.start()
+            try:
+                ask(supervisor.channel, request, files)
+                told = json.loads(supervisor.answers.readline() or "{}")
+            finally:
+                timer.cancel()
+        except BaseException:
+            supervisor.end()
+            raise
+        if timed_out.is_set() or not told:
+            supervisor.end()  # what was asked too late would be read before the next request
+        else:
+            _IDLE.append(supervisor)
+        if not told:
+            raise RunFailed(f"the process that supervises {argv[0]} has ended")
+        if "errno" in told:
+            raise OSError(told["errno"], os.strerror(told["errno"]), argv[0])
+        killed = timed_out.is_set() and told["code"] < 0
+        return Ended(told["code"], killed, _tail(output), _tail(words), told["seconds"])
 
 
-@contextmanager
-def _interrupted_later() -> Iterator[None]:
-    """What would interrupt us is held back to the end of the context: a process that starts runs before we know of it, and an
-    interruption in between would leave it behind. In other threads than the main one nothing interrupts, and nothing is done.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held: list[int] = []
-    # not blocked: a blocked signal is blocked in what is started, too, while a handler of ours is not inherited. One that is
-    # ignored stays so (nohup)
-    usual = {number: signal.getsignal(number) for number in INTERRUPTING}
-    taken = {number: handler for number, handler in usual.items() if handler not in (signal.SIG_IGN, None)}
-    for number in taken:
-        signal.signal(number, lambda number, frame: held.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in taken.items():
-            signal.signal(number, handler)
-        if held:
-            signal.raise_signal(held[0])
+class _Supervisor:
+    """Our end of one."""
+
+    def __init__(self) -> None:
+        self.channel, theirs = socket.socketpair()
+        with theirs:
+            path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "harness.gate.supervisor", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env=os.environ | {"PYTHONPATH": path},
+                start_new_session=True,
+            )
+        self.answers = self.channel.makefile(encoding="utf-8")
+
+    def give_up(self) -> None:
+        """Ask it to end its process now; it answers as usual."""
+        with suppress(OSError):
+            self.channel.send(b"x")
+
+    def end(self) -> None:
+        """End it, and its process, and what that has started."""
+        with suppress(OSError):
+            self.channel.shutdown(socket.SHUT_RDWR)
+        self.answers.close()
+        self.channel.close()
+        try:
+            self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
-def kill_session(leader: int, patience_s: float = PATIENCE_S) -> None:
-    """Kill every process of a session, until none is left that still runs. A process that left the session is not found."""
-    give_up = time.monotonic() + patience_s
-    while (members := _members(leader)) and time.monotonic() < give_up:
-        for pid in members:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.001)
+_IDLE: list[_Supervisor] = []
+"""Supervisors that wait for the next process: one, unless there are threads."""
 
 
-def _members(leader: int) -> list[int]:
-    """Of a session, but for zombies: they have ended, and whoever waits for them reaps them."""
-    import psutil
+def _idle() -> _Supervisor | None:
+    """One that waits, and has not been killed meanwhile."""
+    while _IDLE:
+        supervisor = _IDLE.pop()
+        if supervisor.process.poll() is None:
+            return supervisor
+        supervisor.end()
+    return None
 
-    found = []
-    for pid in psutil.pids():
-        with suppress(OSError, psutil.Error):
-            if os.getsid(pid) == leader and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-                found.append(pid)
-    return found
+
+@atexit.register
+def _end_idle() -> None:
+    while _IDLE:
+        _IDLE.pop().end()
 
 
 def _tail(file: IO[bytes]) -> bytes:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -109,6 +108,8 @@ def test_process_without_an_answer_is_an_error_with_its_reason(tree: Tree, code:
 def test_program_that_is_not_there_is_an_error(tree: Tree) -> None:
     sample = take(tree, Program("program", ("./none",), (CELL,)))
     assert sample.error == "./none could not be started: No such file or directory"
+    sample = take(tree, Program("program", ("sh", "a\0b"), (CELL,)))
+    assert sample.error == "sh could not be started: Invalid argument"
 
 
 def is_running(pid: int) -> bool:
@@ -135,9 +136,65 @@ def test_whole_session_is_killed_at_the_end_or_when_time_is_up(tree: Tree, hangs
     assert not is_running(int((tree.directory / "pid").read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("handler", ["interrupts", "is ignored"])
-def test_interruption_while_a_process_starts_waits_until_it_can_be_ended(tmp_path: Path, monkeypatch, handler: str) -> None:
-    """Already started, not yet known: there an interruption used to leave the process behind."""
+LEAVES = """
+import os, subprocess, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:  # no parent, no session, no group, and nothing in its environment that we know
+        os.execve("/bin/sh", ["sh", "-c", "echo $$ > left.new; mv left.new left; exec sleep 600"], {})
+    os._exit(0)
+os.wait()
+while not os.path.exists("left"):
+    time.sleep(0.01)
+"""
+
+
+def left_behind(tree: Tree) -> int:
+    return int((tree.directory / "left").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("how", ["ends", "fails", "hangs"])
+def test_what_left_its_session_ends_with_the_process_that_started_it(tree: Tree, how: str) -> None:
+    ending = {"ends": "print('{\"ns_per_hop\": 4}')", "fails": "os.abort()", "hangs": "time.sleep(600)"}[how]
+    sample = run(tree, LEAVES + ending, timeout_s=3.0 if how == "hangs" else 500.0)
+    assert (sample.error is None) == (how == "ends")
+    assert not is_running(left_behind(tree))
+    again = run(tree, "print('{\"ns_per_hop\": 5}')")  # the next one is as good as any
+    assert again.values == {"one": 5.0}
+
+
+CALL = """
+import sys
+from pathlib import Path
+from harness.gate.session import run_session
+run_session([sys.executable, "program.py"], Path("."), {}, 600.0)
+"""
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("signals_heeded")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_all_of_it_ends_with_a_call_that_is_killed(tree: Tree, number: int) -> None:
+    (tree.directory / "program.py").write_text(LEAVES + "time.sleep(600)", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    call = subprocess.Popen([sys.executable, "-c", CALL], cwd=tree.directory, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        while not (tree.directory / "left").exists():
+            assert call.poll() is None
+            time.sleep(0.01)
+        call.send_signal(number)
+        call.wait(50)
+    finally:
+        call.kill()
+        call.wait()
+    give_up_s = time.monotonic() + 50
+    while is_running(left_behind(tree)) and time.monotonic() < give_up_s:
+        time.sleep(0.01)
+    assert not is_running(left_behind(tree))
+
+
+def test_interruption_while_a_process_starts_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Already started, not yet known."""
     started: list[subprocess.Popen] = []
 
     class Interrupted(subprocess.Popen):
@@ -149,17 +206,22 @@ def test_interruption_while_a_process_starts_waits_until_it_can_be_ended(tmp_pat
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    session._end_idle()
     monkeypatch.setattr(session.subprocess, "Popen", Interrupted)
-    ours = interrupt if handler == "interrupts" else signal.SIG_IGN
-    usual = signal.signal(signal.SIGTERM, ours)
+    usual = signal.signal(signal.SIGTERM, interrupt)
     try:
-        with pytest.raises(KeyboardInterrupt) if handler == "interrupts" else nullcontext():
-            session.run_session(["sleep", "600" if handler == "interrupts" else "0.01"], tmp_path, os.environ, 500.0)
-        assert signal.getsignal(signal.SIGTERM) is ours
+        with pytest.raises(KeyboardInterrupt):
+            session.run_session(["sleep", "600"], tmp_path, os.environ, 500.0)
     finally:
         signal.signal(signal.SIGTERM, usual)
-        started[0].kill()
-    assert started[0].returncode == (-signal.SIGKILL if handler == "interrupts" else 0)
+    assert started[0].wait(50) is not None  # its channel is closed
+
+
+def test_supervisor_that_somebody_has_killed_is_replaced(tmp_path: Path) -> None:
+    session.run_session(["true"], tmp_path, os.environ, 500.0)
+    session._IDLE[-1].process.kill()
+    session._IDLE[-1].process.wait()
+    assert session.run_session(["sh", "-c", "exit 3"], tmp_path, os.environ, 500.0).code == 3
 
 
 def test_process_can_be_run_from_any_thread(tmp_path: Path) -> None:

@@ -370,12 +370,12 @@ def test_hooks_of_the_repository_do_not_run(repository: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_build_of_a_killed_call_that_goes_on_does_no_harm(
+def test_build_of_a_killed_call_ends_with_it_and_does_no_harm(
     repository: Path, tmp_path: Path, wait_for: Callable[[Path], None]
 ) -> None:
-    """A call is killed while its build makes files; the build, which nobody told, goes on making them."""
-    started, end, ended = (tmp_path / name for name in ("started", "end", "ended"))
-    busy = f"touch {started}; while [ ! -e {end} ]; do mkdir -p deep/er; echo $$ > deep/er/$$; sleep 0.001; done; touch {ended}"
+    """A call is killed while its build makes files, which it may do for some moments more."""
+    started, end = tmp_path / "started", tmp_path / "end"
+    busy = f"echo $$ > {started}~; mv {started}~ {started}; while [ ! -e {end} ]; do mkdir -p deep/er; echo > deep/er/a; done"
     code = (
         "import sys; from pathlib import Path; from harness.gate.tree_cache import TreeCache\n"
         "cache = TreeCache(Path(sys.argv[1]), print)\n"
@@ -397,9 +397,11 @@ def test_build_of_a_killed_call_that_goes_on_does_no_harm(
         tree = made(repository, "one")
         assert (tree.directory / "built").read_text(encoding="utf-8") == "1"
         assert not (tree.directory / "deep").exists()
+        builder = Path("/proc", started.read_text(encoding="utf-8").strip())
+        while builder.exists():
+            threading.Event().wait(0.01)
     finally:
         end.touch()
-    wait_for(ended)
     made(repository, "one")
     assert [path.name for path in trees(repository).iterdir() if path.is_dir()] == [tree.side.commit]
 
