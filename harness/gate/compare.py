@@ -15,9 +15,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from harness.gate.cell import Cell
 from harness.gate.decide import Control, Family
 from harness.gate.errors import Interrupted
-from harness.gate.notes import Fitness, built_notes, control_notes, crash_notes, same_commit, side_notes
+from harness.gate.notes import Fitness, built_notes, control_notes, crash_notes, mean_notes, same_commit, side_notes
 from harness.gate.sample import take as take_sample
 from harness.gate.sequential import declare
 from harness.gate.series import ARMS, SampleRow, Series, Take
@@ -134,18 +135,20 @@ class _Call:
         standing = {}
         for series in self.series:
             for cell in series.program.cells:
-                judged, proven = series.judged(cell), self.family.verdict(cell.name)
+                proven = self.family.verdict(cell.name)
+                judged = self._judged(series, cell, proven)
                 standing[cell.name] = judged[0] if judged else Verdict.INCONCLUSIVE if proven is Verdict.UNMEASURED else proven
         return standing
 
     def comparison(self) -> Comparison:
         """All of it, as it stands."""
         control = self._control_result()
+        cells = tuple(self._result(result) for result in self.family.results())
         return Comparison(
             suite=self.suite.name,
             base=self.sides["base"],
             head=self.sides["head"],
-            cells=tuple(self._result(result) for result in self.family.results()),
+            cells=cells,
             control=control,
             control_failed=self._control_failed(control),
             factor=self.factor,
@@ -153,7 +156,7 @@ class _Call:
             seed=self.seed,
             started_at=self.started_at,
             seconds=0.0 if self.begin_s is None else self.clock() - self.begin_s,
-            notes=(*self.notes, *self._learnt(control)),
+            notes=(*self.notes, *mean_notes(cells, self.factor), *self._learnt(control)),
         )
 
     def _learnt(self, control: CellResult) -> Iterator[str]:
@@ -210,12 +213,20 @@ class _Call:
         """What the test says of a cell, unless a side failed: that is worse than any number."""
         name = result.cell.name
         series = next(each for each in self.series if result.cell in each.program.cells)
-        judged = series.judged(result.cell)
+        judged = self._judged(series, result.cell, result.verdict)
         if judged is None:
             untried = result.verdict is Verdict.UNMEASURED
             return replace(result, reason="there was no time for a block of it") if untried else result
         base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
         return CellResult(result.cell, Decision(judged[0], *NOTHING, min(len(base), len(head)) // 2), base, head, judged[1])
+
+    def _judged(self, series: Series, cell: Cell, proven: Verdict) -> tuple[Verdict, str] | None:
+        """What is said of a cell of which a side gives no number, unless head is proven to be slower: that a side failed later
+        does not undo it."""
+        judged = series.judged(cell, self.suite.new_is_information, self.suite.removed_is_information)
+        if judged is not None and proven is Verdict.REGRESSED and judged[0] is not Verdict.WRONG:
+            return None
+        return judged
 
     def _control_failed(self, control: CellResult) -> bool:
         """Base differs from itself; or it gave no number beside itself, so that nothing shows that it does not."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.gate.host_key import contradictions
-from harness.gate.verdict import CellResult, Side
+from harness.gate.sequential import FEWEST
+from harness.gate.verdict import CellResult, Side, Verdict
 from harness.measurement.host import MAX_LOAD_OF_OTHERS, MAX_STEAL, MIN_THROTTLED_US
 
 MANY = 0.1  # share of the samples that are disturbed before a note says so; a guess, not tuned
@@ -76,10 +77,33 @@ def crash_notes(program: str, control: bool, crashes: Mapping[str, list[str]]) -
             yield f"{where} gave no answer in {count}, which ran again: {errors[0]}"
 
 
+def mean_notes(results: Iterable[CellResult], factor: float) -> Iterator[str]:
+    """Of cells whose means say another thing than their ranks, as they do if some processes are much slower than the others."""
+    for result in results:
+        metric, limit = result.cell.metric, result.cell.metric.factor or factor
+        if (
+            result.verdict not in (Verdict.REGRESSED, Verdict.OK, Verdict.IMPROVED)
+            or metric.may_be_zero
+            or metric.deterministic
+        ):
+            continue
+        most = max(*result.base, *result.head)  # so that no sum is more than a float can hold
+        before, after = (sum(value / most for value in side) / len(side) for side in (result.base, result.head))
+        if not metric.lower_is_better:
+            before, after = after, before
+        if (after > limit * before) is not (result.verdict is Verdict.REGRESSED) and before > 0.0:
+            yield (
+                f"{result.cell.name} is {result.verdict} by its ranks, but the mean of head is {after / before:.3g} times that "
+                "of base in the bad direction: a few processes are far from the others, or there are two speeds"
+            )
+
+
 def control_notes(control: CellResult, factor: float) -> Iterator[str]:
     """How much base may differ from itself, if that is more than the factor; and if the control has said too little."""
     low, high = control.decision.low, control.decision.high
-    if not (low > 0.0 and math.isfinite(high)):
+    if not (low > 0.0 and math.isfinite(high)) and control.decision.blocks >= FEWEST:
+        yield "the control's values are too coarse to say how noisy the host is"
+    elif not (low > 0.0 and math.isfinite(high)):
         yield f"the control has {control.decision.blocks} blocks, too few to say how noisy the host is"
     elif (most := max(high, 1.0 / low)) > factor:
         yield f"the host is noisy: base can differ from itself by up to {100 * (most - 1.0):.1f} %"

@@ -47,6 +47,7 @@ class Sample:
     seconds: float = 0.0  # that the process took, all in all
     started_at: str = ""  # UTC, ISO 8601
     missing: Mapping[str, str] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()  # of those, the cells that the answer knows nothing of
     timed_out: bool = False  # the error is that it was killed after its time
 
 
@@ -118,7 +119,8 @@ def of_record(record: Mapping[str, Any], cells: tuple[Cell, ...]) -> dict[str, A
         return found | {"wrong": reason or "the program says that its results are not correct"}
     if reason is not None:
         return found | {"error": reason}
-    return found | {"values": values, "missing": missing}
+    absent = frozenset(cell.name for cell in cells if not _holds(record, cell.metric.name))
+    return found | {"values": values, "missing": missing, "absent": absent}
 
 
 def _tellable(host: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +162,8 @@ def of_benchmarks(
     }
     info = document.get("machine_info")
     host = _tellable(host_of(info)) if isinstance(info, dict) else {}
-    return {"values": values, "missing": missing | absent, "host": host}
+    unknown = frozenset(cell.name for cell in cells if cell.key not in benchmarks and cell.key not in failed)
+    return {"values": values, "missing": missing | absent, "absent": unknown, "host": host}
 
 
 def _require_ended(program: Program, ended: Ended, answer: Path) -> None:
@@ -214,6 +217,13 @@ def _numbers(found: Mapping[Cell, object]) -> tuple[dict[str, float], dict[str, 
         else:
             values[cell.name] = number
     return values, missing
+
+
+def _holds(document: object, name: str) -> bool:
+    """Whether there is a field of a dotted name, if only null."""
+    *outer, last = name.split(".")
+    place = _field(document, ".".join(outer)) if outer else document
+    return isinstance(place, Mapping) and last in place
 
 
 def _field(document: object, name: str) -> object:

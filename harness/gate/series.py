@@ -48,6 +48,7 @@ class Trouble(NamedTuple):
 
     wrong: bool  # its results are not correct; else it failed
     reason: str
+    absent: bool = False  # the program answered, and does not know the cell
 
 
 class Pairs(NamedTuple):
@@ -82,17 +83,20 @@ class Series:
         """The cells of which both sides still give numbers."""
         return [cell for cell in self.program.cells if not any((arm, cell.name) in self.trouble for arm in ARMS)]
 
-    def judged(self, cell: Cell) -> tuple[Verdict, str] | None:
-        """The verdict on a cell that is not sound, with the reason."""
+    def judged(self, cell: Cell, new: bool = False, removed: bool = False) -> tuple[Verdict, str] | None:
+        """The verdict on a cell that is not sound, with the reason.
+
+        `new`: that base gives no number is information; `removed`: that head does not know it is, if base does.
+        """
         base, head = (self.trouble.get((arm, cell.name)) for arm in ARMS)
         if head is not None and head.wrong:
             return Verdict.WRONG, f"head: {head.reason}"
         if head is not None and base is not None:
             return Verdict.UNMEASURED, f"base: {base.reason}; head: {head.reason}"
         if head is not None:
-            return Verdict.FAILED, f"head: {head.reason}"
+            return Verdict.REMOVED if removed and head.absent else Verdict.FAILED, f"head: {head.reason}"
         if base is not None:
-            return Verdict.FIXED, f"base: {base.reason}"
+            return Verdict.NEW if new else Verdict.FIXED, f"base: {base.reason}"
         return None
 
     def block(self, draw: random.Random, take: Take, keep: Callable[[SampleRow], None]) -> Sequence[Pairs]:
@@ -135,7 +139,8 @@ class Series:
             elif cell.name in sample.values:
                 self.values.setdefault((arm, cell.name), []).append(sample.values[cell.name])
             else:
-                self.trouble[arm, cell.name] = Trouble(False, sample.missing.get(cell.name, "the answer has no such number"))
+                reason_of_cell = sample.missing.get(cell.name, "the answer has no such number")
+                self.trouble[arm, cell.name] = Trouble(False, reason_of_cell, cell.name in sample.absent)
 
     def _failed(self, arm: str) -> bool:
         """Whether a side gives no number of any cell any more."""

@@ -33,6 +33,9 @@ PYTEST = (
 )
 """All tests are run, whatever the tree's settings say of the first that fails."""
 
+ERROR, INFORMATION = "error", "information"
+"""What a cell is to a call that one of the sides does not have."""
+
 WALL_S = "wall_s"
 """The metric of a program that is timed: from before its process starts until it has ended, in seconds."""
 
@@ -52,6 +55,8 @@ class Suite:
     factor: float = FACTOR
     alpha: float = ALPHA
     time_budget_s: float = TIME_BUDGET_S
+    new_is_information: bool = False  # a cell of which base gives no number; else that is an error
+    removed_is_information: bool = False  # one that head does not know
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -92,6 +97,8 @@ def load_suite(path: Path) -> Suite:
         factor=float(values.get("factor", FACTOR)),
         alpha=float(values.get("alpha", ALPHA)),
         time_budget_s=float(values.get("time_budget_s", TIME_BUDGET_S)),
+        new_is_information=values.get("new", ERROR) == INFORMATION,
+        removed_is_information=values.get("removed", ERROR) == INFORMATION,
     )
 
 

@@ -23,6 +23,8 @@ class Verdict(StrEnum):
     WRONG = "wrong results"  # head's oracle failed: tuples lost, doubled, reordered or harmed
     FAILED = "failed"  # head gave no number, base did
     FIXED = "no base"  # base gave no number, head did
+    NEW = "new"  # likewise, and the suite takes that for information
+    REMOVED = "removed"  # head has no such benchmark, base did, and the suite takes that for information
     UNMEASURED = "not measured"  # neither did, or nobody tried
 
 
@@ -34,9 +36,15 @@ MARKS: Mapping[Verdict, str] = {
     Verdict.WRONG: "!",
     Verdict.FAILED: "!",
     Verdict.FIXED: "*",
+    Verdict.NEW: "*",
+    Verdict.REMOVED: "x",
     Verdict.UNMEASURED: "x",
 }
 """In tables: those of asv. + is slower, - faster, ~ cannot tell, ! newly failing, * newly passing, x not comparable."""
+
+
+INFORMATION = frozenset({Verdict.NEW, Verdict.REMOVED})
+"""What is no fault of a cell; but it is no comparison, either."""
 
 
 class Exit(IntEnum):
@@ -123,11 +131,12 @@ def exit_code(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE) ->
     `inconclusive`: what cells that cannot be told amount to, if there is nothing worse.
     """
     verdicts = {result.verdict for result in comparison.cells}
+    nothing = bool(verdicts) and verdicts <= INFORMATION  # was compared
     order: Iterable[tuple[bool, Exit]] = (
         (Verdict.WRONG in verdicts, Exit.WRONG_RESULTS),
         (Verdict.REGRESSED in verdicts, Exit.REGRESSED),
         (not verdicts or bool(verdicts & {Verdict.FAILED, Verdict.UNMEASURED}), Exit.NOTHING_MEASURED),
-        (Verdict.FIXED in verdicts, Exit.NO_BASE),
+        (nothing or Verdict.FIXED in verdicts, Exit.NO_BASE),
         (comparison.control_failed, Exit.HOST_UNSTABLE),
         (Verdict.INCONCLUSIVE in verdicts, inconclusive),
     )

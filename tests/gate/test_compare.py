@@ -20,7 +20,7 @@ from harness.gate.cell import Cell, Metric, Program
 from harness.gate.compare import compare
 from harness.gate.decide import Control
 from harness.gate.errors import Interrupted
-from harness.gate.report.words import conclusion
+from harness.gate.report.words import conclusion, remarks
 from harness.gate.sample import Sample, take
 from harness.gate.series import REPEATS, SampleRow, Series
 from harness.gate.suite import Suite, load_suite
@@ -370,6 +370,83 @@ def test_a_process_that_hung_is_not_started_again() -> None:
     comparison = machine.compare(suite_of(program("b"), program("a")))
     assert verdicts(comparison)["a"] is Verdict.FAILED
     assert sum((side, name) == ("head", "a") for side, name, _ in machine.calls) == 1
+
+
+def test_a_regression_that_is_proven_stays_so_when_head_fails_later() -> None:
+    """Of a program of two cells the first is soon proven to be slower; the second is not yet decided when head crashes."""
+    draw = random.Random(4)
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        if side == "head" and pair >= 40:
+            return CRASH
+        levels = {"a:0": 200.0 if side == "head" else 100.0, "a:1": 105.0 if side == "head" else 100.0}
+        return Sample({name: level * draw.lognormvariate(0, 0.01) for name, level in levels.items()}, seconds=1.0)
+
+    comparison = Machine(answer).compare(suite_of(program("a", cells=2)))
+    assert verdicts(comparison) == {"a:0": Verdict.REGRESSED, "a:1": Verdict.FAILED}
+    assert len(comparison.cells[0].head) == 2 * comparison.cells[0].decision.blocks
+    assert exit_code(comparison) == Exit.REGRESSED
+
+
+def two_sides(only: str) -> Answer:
+    """A program of two cells, of which one side does not know the second."""
+    good = noisy(seconds=0.5)
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        sample = good(side, asked, pair)
+        if side == only:
+            return sample
+        return replace(sample, values={"a:0": sample.values["a:0"]}, missing={"a:1": "none"}, absent=frozenset({"a:1"}))
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("only", "option", "verdict", "otherwise"),
+    [
+        ("head", "new_is_information", Verdict.NEW, Exit.NO_BASE),
+        ("base", "removed_is_information", Verdict.REMOVED, Exit.NOTHING_MEASURED),
+    ],
+)
+def test_new_and_removed_cells_are_information_if_the_suite_says_so(
+    only: str, option: str, verdict: Verdict, otherwise: Exit
+) -> None:
+    suite = suite_of(program("a", cells=2))
+    assert exit_code(Machine(two_sides(only)).compare(suite)) == otherwise
+    comparison = Machine(two_sides(only)).compare(replace(suite, **{option: True}))
+    assert verdicts(comparison) == {"a:0": Verdict.OK, "a:1": verdict}
+    assert exit_code(comparison) == Exit.OK
+    assert conclusion(comparison).startswith("OK: none of 1 cells")
+    assert any("for information: a:1" in line for line in remarks(comparison))
+    assert exit_code(replace(comparison, cells=comparison.cells[1:])) == Exit.NO_BASE
+    assert "nothing was compared" in conclusion(replace(comparison, cells=comparison.cells[1:]))
+
+
+def test_a_head_that_fails_is_not_taken_for_one_that_has_removed_its_cells() -> None:
+    suite = replace(suite_of(program("b"), program("a")), removed_is_information=True)
+    assert verdicts(Machine(failing("head", CRASH)).compare(suite))["a"] is Verdict.FAILED
+
+
+def test_means_that_disagree_with_the_verdict_are_told() -> None:
+    """One process of head in eight takes three times as long, which no rank of the others shows."""
+    good = noisy()
+
+    def answer(side: str, asked: Program, pair: int) -> Sample:
+        sample = good(side, asked, pair)
+        slow = side == "head" and asked.name == "a" and pair % 8 == 3
+        return replace(sample, values={name: value * (3 if slow else 1) for name, value in sample.values.items()})
+
+    comparison = Machine(answer).compare(suite_of(program("b"), program("a")))
+    assert verdicts(comparison) == {"b": Verdict.OK, "a": Verdict.OK}
+    (note,) = [note for note in comparison.notes if "ranks" in note]
+    assert note.startswith("a is ok by its ranks, but the mean of head is 1.3 times")
+
+
+def test_sides_of_one_commit_are_told() -> None:
+    machine = Machine(noisy())
+    machine.head = Tree(Path("/other"), "", Side("HEAD", machine.base.side.commit))
+    notes = machine.compare(suite_of(program("a"))).notes
+    assert notes[0].startswith("base and head are the same commit, c0ffee of ba: there is no difference to be found")
 
 
 @pytest.mark.parametrize("broken", ["head", "base", "control", "missing"])

@@ -43,6 +43,8 @@ def test_the_worst_comes_first_and_of_equals_the_larger_ratio():
         "much slower",
         "cell regressed",
         "cell inconclusive",
+        "cell new",
+        "cell removed",
         "cell ok",
         "cell improved",
     ]
@@ -102,7 +104,10 @@ def test_what_is_not_known_is_a_dash_and_no_bound_is_infinite():
 
 def test_the_legend_has_the_marks_that_occur_once():
     assert legend([result("a", Verdict.REGRESSED), result("b")]) == "+ worse"
-    assert legend(ALL) == "! head is broken, x not measured, * base has no number, + worse, ~ cannot tell, - better"
+    assert legend(ALL) == (
+        "! head is broken, x not measured, * base has no number, + worse, ~ cannot tell, "
+        "* new in head, x gone from head, - better"
+    )
 
 
 SENTENCES = {
@@ -282,6 +287,8 @@ KINDS = {
     Verdict.UNMEASURED: ["error"],
     Verdict.FIXED: ["error"],
     Verdict.INCONCLUSIVE: ["skipped"],
+    Verdict.NEW: ["skipped"],
+    Verdict.REMOVED: ["skipped"],
     Verdict.OK: [],
     Verdict.IMPROVED: [],
 }

@@ -151,6 +151,8 @@ def test_unit_is_told_by_what_a_name_ends_in(write: Callable[..., Path]) -> None
         ),
         ({"command": "x", "metrics": [{"name": "a"}, {"name": "a"}]}, "must not repeat the name of another program or cell"),
         ({"command": "x", "timeout_s": 0}, "timeout_s: must be seconds above 0"),
+        ({"command": "x", "factor": 1}, "programs[0].factor: must be a number above 1"),
+        ({"command": "x", "metrics": [{"name": "a", "may_be_zero": 1}]}, "metrics[0].may_be_zero: must be true or false"),
     ],
 )
 def test_mistake_in_a_program_is_one_line_that_says_where(write: Callable[..., Path], program: dict, said: str) -> None:
@@ -173,12 +175,25 @@ def test_mistake_in_a_program_is_one_line_that_says_where(write: Callable[..., P
         ({"build": "make"}, "build: must be a list"),
         ({"budget": 5}, "budget: unknown key"),
         ({"duration_s": 0.01}, "duration_s: must be seconds from 0.05"),
+        ({"new": "fine"}, "new: must be error or information, not 'fine'"),
     ],
 )
 def test_mistake_in_a_suite_is_one_line(write: Callable[..., Path], keys: dict, said: str) -> None:
     with pytest.raises(UserError) as error:
         load_suite(write({"run": RUN}, **keys))
     assert said in str(error.value)
+
+
+def test_cells_may_be_0_be_deterministic_and_have_factors_of_their_own(write: Callable[..., Path]) -> None:
+    metrics = [
+        {"name": "wall_s"},
+        {"name": "drops", "may_be_zero": True},
+        {"name": "count", "deterministic": True, "factor": 1.5},
+    ]
+    suite = load_suite(write({"name": "x", "command": "x", "factor": 1.2, "metrics": metrics}, new="information"))
+    told = [(cell.metric.factor, cell.metric.may_be_zero, cell.metric.deterministic) for cell in suite.cells]
+    assert told == [(1.2, False, False), (1.2, True, False), (1.5, False, True)]
+    assert (suite.new_is_information, suite.removed_is_information) == (True, False)
 
 
 def test_programs_of_one_name_are_refused(write: Callable[..., Path]) -> None:

@@ -155,6 +155,8 @@ def test_wrong_comes_before_slow_before_missing_before_unstable_before_open(made
         assert code == 7
     elif Verdict.REGRESSED in verdicts:
         assert code == 1
+    elif verdicts and set(verdicts) <= {Verdict.NEW, Verdict.REMOVED}:
+        assert code == 4
     elif not verdicts or Verdict.FAILED in verdicts or Verdict.UNMEASURED in verdicts:
         assert code == 5
     elif Verdict.FIXED in verdicts:

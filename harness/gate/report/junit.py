@@ -10,7 +10,7 @@ import re
 from xml.etree import ElementTree
 
 from harness.gate.report.rows import between, middle, quantity, ratio, row, worst_first
-from harness.gate.report.words import conclusion, control_failure
+from harness.gate.report.words import conclusion, control_failure, mean_of_cells
 from harness.gate.verdict import CellResult, Comparison, Exit, Verdict, exit_code
 
 KINDS = {
@@ -20,6 +20,8 @@ KINDS = {
     Verdict.FIXED: "error",
     Verdict.UNMEASURED: "error",
     Verdict.INCONCLUSIVE: "skipped",
+    Verdict.NEW: "skipped",
+    Verdict.REMOVED: "skipped",
 }
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
 
@@ -58,6 +60,7 @@ def _judge(case: ElementTree.Element, result: CellResult, factor: float, inconcl
     if kind is None:
         return
     told = row(result)
+    factor = result.cell.metric.factor or factor
     numbers = f"ratio {told.ratio} {told.bounds}, factor {factor:g}, base {told.base}, head {told.head}"
     found = ElementTree.SubElement(case, kind, message=_clean(f"{result.verdict}: {result.reason or numbers}"))
     if kind != "skipped":
@@ -81,6 +84,7 @@ def _terms(comparison: Comparison, verdict: str, code: int) -> dict[str, object]
         "factor": comparison.factor,
         "alpha": comparison.alpha,
         "seed": comparison.seed,
+        "geometric_mean": mean_of_cells(comparison) or "",
     }
 
 

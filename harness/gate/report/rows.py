@@ -18,6 +18,8 @@ ORDER = (
     Verdict.FIXED,
     Verdict.REGRESSED,
     Verdict.INCONCLUSIVE,
+    Verdict.NEW,
+    Verdict.REMOVED,
     Verdict.OK,
     Verdict.IMPROVED,
 )
@@ -30,6 +32,8 @@ MEANINGS = {
     Verdict.WRONG: "head is broken",
     Verdict.FAILED: "head is broken",
     Verdict.FIXED: "base has no number",
+    Verdict.NEW: "new in head",
+    Verdict.REMOVED: "gone from head",
     Verdict.UNMEASURED: "not measured",
 }
 """Of the marks."""

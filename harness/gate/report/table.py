@@ -31,6 +31,7 @@ COLUMNS = (
     "head_high",
     "head_samples",
     "reason",
+    "factor",
 )
 
 
@@ -39,7 +40,9 @@ def table(comparison: Comparison, *, only_changed: bool = False) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_numbers(result) for result in worst_first(comparison, only_changed))
+    writer.writerows(
+        (*_numbers(result), result.cell.metric.factor or comparison.factor) for result in worst_first(comparison, only_changed)
+    )
     return buffer.getvalue()
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from harness.config import clock
+from harness.gate.geometric_mean import geometric_mean
 from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
+from harness.gate.sequential import FEWEST
 from harness.gate.signed_rank import EXACT
-from harness.gate.verdict import Comparison, Exit, Side, Verdict, exit_code
+from harness.gate.verdict import INFORMATION, Comparison, Exit, Side, Verdict, exit_code
 
 NAMED = 4  # cells that a sentence names; the others are counted
 
@@ -42,12 +45,30 @@ def remarks(comparison: Comparison) -> list[str]:
     """Improvements, notes, the control, the sides, the terms."""
     improved = _named(comparison, Verdict.IMPROVED)
     lines = [f"improved: {improved}"] if improved else []
+    for told, verdict in (("new in head", Verdict.NEW), ("gone from head", Verdict.REMOVED)):
+        if names := _named(comparison, verdict):
+            lines.append(f"{told}, for information: {names}")
+    if mean := mean_of_cells(comparison):
+        lines.append(f"geometric mean {mean}")
     lines += [f"note: {one_line(note)}" for note in comparison.notes]
     lines.append(f"control: {_control(comparison)}")
     lines += [f"{name}: {_side(side)}" for name, side in (("base", comparison.base), ("head", comparison.head))]
     seed = f", seed {comparison.seed}" if comparison.interleaved else ""
-    lines.append(f"factor {comparison.factor:g}, alpha {comparison.alpha:g}{seed}; took {clock(comparison.seconds)}")
+    own = {one_line(result.cell.name): result.cell.metric.factor for result in comparison.cells if result.cell.metric.factor}
+    told = f" ({', '.join(f'{name}: {factor:g}' for name, factor in own.items())})" if own else ""
+    lines.append(f"factor {comparison.factor:g}{told}, alpha {comparison.alpha:g}{seed}; took {clock(comparison.seconds)}")
     return lines
+
+
+def mean_of_cells(comparison: Comparison) -> str:
+    """`1.004 [0.998, 1.010] of 6 cells (95 %, of the first 10 blocks of each)`; "" if there are not two to take it of."""
+    found = geometric_mean(comparison)
+    if found is None:
+        return ""
+    bounds = between(found.low, found.high)
+    interval = f" {bounds}" if bounds != UNKNOWN else ""
+    level = "95 %, " if interval else ""
+    return f"{ratio(found.ratio)}{interval} of {found.cells} cells ({level}of the first {found.blocks} blocks of each)"
 
 
 def _control(comparison: Comparison) -> str:
@@ -58,6 +79,8 @@ def _control(comparison: Comparison) -> str:
     cell = one_line(result.cell.name)
     if result.reason:
         return f"FAILED: base, compared with itself, gave no number of {cell}: {one_line(result.reason)}"
+    if decision.blocks >= FEWEST and not (decision.low > 0 and math.isfinite(decision.high)) and not comparison.control_failed:
+        return f"the values of {cell} are too coarse to say whether base differs from itself ({decision.blocks} blocks)"
     if not decision.blocks:
         return f"there was no time to compare base with itself ({cell})"
     bounds = between(decision.low, decision.high)
@@ -80,7 +103,8 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
         proven = f"; REGRESSED: {slower}" if slower else ""
         return f"INTERRUPTED: {open_cells} of {len(comparison.cells)} cells had no verdict yet{proven}"
     code = exit_code(comparison)
-    limit = f"{100 * (comparison.factor - 1):.3g} %"
+    own = any(result.cell.metric.factor for result in comparison.cells)
+    limit = "its factor" if own else f"{100 * (comparison.factor - 1):.3g} %"
     match code:
         case Exit.WRONG_RESULTS:
             return f"WRONG RESULTS of head in {_count(comparison, Verdict.WRONG)}: whatever its speed, mend that first"
@@ -89,6 +113,8 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
         case Exit.NOTHING_MEASURED:
             broken = _count(comparison, Verdict.FAILED, Verdict.UNMEASURED)
             return f"NOT MEASURED: no number of {broken}, for the reasons above: a cell that was not measured is no pass"
+        case Exit.NO_BASE if all(result.verdict in INFORMATION for result in comparison.cells):
+            return "NO BASE: no cell is on both sides, so nothing was compared"
         case Exit.NO_BASE:
             cells = _count(comparison, Verdict.FIXED)
             return f"NO BASE: base has no number of {cells}: take a base that has them, or leave them out"
@@ -103,7 +129,8 @@ def conclusion(comparison: Comparison, inconclusive: Exit = Exit.INCONCLUSIVE, f
             unknown = _count(comparison, Verdict.INCONCLUSIVE)
             return f"INCONCLUSIVE: cannot tell {unknown}: {more} or a larger --factor{policy.get(inconclusive, '')}"
         case _:
-            return f"OK: none of {len(comparison.cells)} cells is worse by more than {limit}"
+            compared = sum(result.verdict not in INFORMATION for result in comparison.cells)
+            return f"OK: none of {compared} cells is worse by more than {limit}"
 
 
 def control_failure(comparison: Comparison) -> str:

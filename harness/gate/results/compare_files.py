@@ -22,7 +22,7 @@ from harness.gate.cell import Cell
 from harness.gate.decide import Family
 from harness.gate.errors import NoBase, NothingMeasured, UnusableResults
 from harness.gate.host_key import UNKNOWN, differences, host_key
-from harness.gate.notes import same_commit
+from harness.gate.notes import mean_notes, same_commit
 from harness.gate.order import on_scale
 from harness.gate.results.read import read_results
 from harness.gate.results.sessions import SAY, Groups, one_say, sessions, without_copies
@@ -81,6 +81,7 @@ def compare_files(
     stopped = any(file.stopped for file in (*old.files, *new.files))
     shared = bool({file.digest for file in old.files} & {file.digest for file in new.files})
     decided = _decided(paired, factor, alpha, stopped, _too_few(old, new), shared)
+    notes += mean_notes(decided.values(), factor)
     return Comparison(
         suite=SUITE,
         base=old.told,

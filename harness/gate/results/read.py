@@ -32,7 +32,7 @@ ROUNDS = Metric("median", "s")
 TELLS = frozenset({"cpu_model", "kernel", "python"})
 """What files of pytest-benchmark tell of their host as others do: their compiler is Python's, their CPUs are all there are."""
 
-BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.UNMEASURED)
+BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.REMOVED, Verdict.UNMEASURED)
 OBJECT = ("{", "[")
 KNOWN = "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine or Google Benchmark, or output of go test -bench"
 

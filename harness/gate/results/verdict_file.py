@@ -17,6 +17,7 @@ from harness.checked_yaml import SCHEMAS, dotted
 from harness.errors import UserError
 from harness.gate.cell import Cell, Metric
 from harness.gate.errors import UnusableResults
+from harness.gate.geometric_mean import GeometricMean, geometric_mean
 from harness.gate.results.load import load_json
 from harness.gate.results.pytest_format import pytest_document
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict, exit_code
@@ -130,7 +131,12 @@ def _gate(verdict: VerdictFile) -> dict[str, Any]:
         "control_failed": comparison.control_failed,
         "control": None if comparison.control is None else _cell(comparison.control),
         "cells": [_cell(result) for result in comparison.cells],
+        "geometric_mean": _mean(geometric_mean(comparison)),
     }
+
+
+def _mean(found: GeometricMean | None) -> dict[str, Any] | None:
+    return found and {name: (value if math.isfinite(value) else None) for name, value in found._asdict().items()}
 
 
 def _side(side: Side) -> dict[str, Any]:
