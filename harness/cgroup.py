@@ -1,4 +1,5 @@
-"""The CPU quota that a cgroup (v2 or v1) sets for this process, what was used of it, and how long it was throttled for it.
+"""What a cgroup (v2 or v1) sets for this process: the CPU quota, what was used of it, and how long it was throttled for it; and
+how many threads there may be.
 
 A limit of any ancestor counts, so all levels that this process can see are read. `root` stands for `/`.
 """
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path("/")
-V1_CPU = ("sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/cpu")
+V1 = {"cpu": ("sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/cpu"), "pids": ("sys/fs/cgroup/pids",)}  # by controller
 
 
 def read_text(path: Path) -> str | None:
@@ -38,15 +39,25 @@ def throttled_us(root: Path = ROOT) -> int | None:
     return max(times, default=None)
 
 
-def _levels(root: Path) -> Iterator[Path]:
-    """The directories of this process's CPU cgroup and of its ancestors, v2's and v1's."""
+def pids_room(root: Path = ROOT) -> int | None:
+    """How many more threads this process's cgroups allow for, of the level that allows for fewest; None without a limit."""
+    rooms = []
+    for level in _levels(root, "pids"):
+        most, now = read_text(level / "pids.max"), read_text(level / "pids.current")
+        if most is not None and most.isdigit() and now is not None and now.isdigit():
+            rooms.append(int(most) - int(now))
+    return min(rooms, default=None)
+
+
+def _levels(root: Path, controller: str = "cpu") -> Iterator[Path]:
+    """The directories of this process's cgroup of a controller and of its ancestors, v2's and v1's."""
     for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
         hierarchy, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if hierarchy == "0" and not controllers:
             mounts: tuple[str, ...] = ("sys/fs/cgroup", "sys/fs/cgroup/unified")
-        elif "cpu" in controllers.split(","):
-            mounts = V1_CPU
+        elif controller in controllers.split(","):
+            mounts = V1[controller]
         else:
             continue
         names = [name for name in path.split("/") if name and name != ".."]

@@ -39,6 +39,7 @@ class Config:
     warmup: float | str
     seed: int
     queue_capacity: int | None
+    allow_threads: int | None
     period_s: float
     results: str
     figures: str

@@ -185,6 +185,7 @@ def open_engine(
     software: str = DEFAULT_SOFTWARE,
     constants: Mapping[str, float] | None = None,
     seed: int = 0,
+    allow_threads: int | None = None,
 ) -> Engine:
     """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
 
@@ -192,9 +193,10 @@ def open_engine(
     a file, and always simulated. `software`, `constants` (numbers in place of the machine's and the software's, by path) and
     `seed` are for simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`), over the
     last half of `profile_window_s` [s] at least, and the whole at most; a simulated run over its last two to four samples.
+    `allow_threads`: how many real threads there may be (None: `thread_room.MOST_THREADS`).
 
-    Raises UserError for an unknown machine or constant, or more scheduler threads than a described machine has CPUs; GraphError
-    for a graph that cannot run.
+    Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs, or more real
+    ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
     """
     if not isinstance(graph, Graph):
         raise UserError(f"graph must be a harness.graph.Graph, not {type(graph).__name__}")
@@ -207,7 +209,9 @@ def open_engine(
     graph.check()
     if machine == LOCAL and not simulated:
         from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
+        from harness.thread_room import check_threads
 
+        check_threads(graph, model, allow_threads)
         return RuntimeEngine(graph, model, tuples, profile, profile_window_s)
     from harness.machine import load_machine
     from harness.simulator.engine import SimulatorEngine

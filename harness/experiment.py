@@ -97,6 +97,7 @@ class Block:
     place: Place = field(default_factory=Place)
     period_s: float = PERIOD_S
     variants: Sequence[Mapping[str, float]] = ()
+    allow_threads: int | None = None  # of a run; as `RunSpec` has it
     events: int | None = None  # simulated: windows of arms that are not elastic are as long as so many events take
 
     @property
@@ -179,6 +180,7 @@ class Block:
             model=arm.model,
             threads=arm.threads,
             queue_capacity=self.queue_capacity if arm.has_queues else None,
+            allow_threads=self.allow_threads,
             machine=self.place.machine,
             simulated=self.place.simulated,
             software=self.place.software,

@@ -72,6 +72,7 @@ def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
         "warmup": _seconds(values.get("warmup", "auto")),
         "seed": int(values.get("seed", 1)),
         "queue_capacity": _whole(values.get("queue_capacity")),
+        "allow_threads": _whole(values.get("allow_threads")),
         "period_s": float(values.get("period_s", PERIOD_S)),
     }
 

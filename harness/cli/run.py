@@ -35,6 +35,7 @@ from harness.models import (
     with_level,
 )
 from harness.place import Place, find_place
+from harness.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
 
 SUMMARY = "run one topology or graph file under one threading model and report it"
 
@@ -132,6 +133,12 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         type=whole(1, MAX_QUEUE_CAPACITY),
         metavar="N",
         help="tuples a queue holds, of all models but manual (default: 1000, fewer where queues are many or tuples large)",
+    )
+    parser.add_argument(
+        "--allow-threads",
+        type=whole(1, MOST_ALLOWED),
+        metavar="N",
+        help=f"real threads that a run may have, if this host has room for them (default: {MOST_THREADS})",
     )
     add_place_arguments(parser)
     parser.add_argument(
@@ -285,7 +292,10 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
         minimum=args.min_threads,
         maximum=maximum,
         queued=args.queued or "",
+        allow_threads=args.allow_threads,
     )
+    if not place.simulated:
+        check_threads(subject.graph or build_subject(spec)[0], model, args.allow_threads)
     if args.queued is not None and Chosen.parse(args.queued).names:
         begins_queued(build_subject(spec)[0], model)
     if args.period is not None:

@@ -13,7 +13,6 @@ Who holds it may wait for the lock of a tree, so nobody asks for it who has a tr
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -22,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import RunFailed
+from harness.file_lock import open_lock, take_lock
 from harness.gate.build import build
 from harness.gate.environment import BUILDING
 from harness.gate.git import asked, git
@@ -47,11 +47,11 @@ class TreeCache:
         try:
             self.trees.mkdir(parents=True, exist_ok=True)
             (self.room / ".gitignore").write_text("*\n", encoding="utf-8")  # nothing here is the user's, not even untracked
-            handle = _open(self.room / "lock")
+            handle = open_lock(self.room / "lock")
         except OSError as error:
             raise RunFailed(f"cannot write {self.room}: {error.strerror}") from error
         try:
-            _lock(handle, fcntl.LOCK_EX, lambda: self.notify(f"waiting until another call has built its trees ({self.room})"))
+            take_lock(handle, lambda: self.notify(f"waiting until another call has built its trees ({self.room})"))
             yield
         finally:
             os.close(handle)
@@ -69,13 +69,13 @@ class TreeCache:
             self._sweep(repository)
             if _text(marker) == built and asked(root, "rev-parse", "HEAD") == commit:
                 os.utime(marker)  # used last
-                _use(self.trees / f"{commit}.lock", fcntl.LOCK_SH)
+                _share(self.trees / f"{commit}.lock")
                 return root / prefix
-            _use(self.trees / f"{commit}.lock", fcntl.LOCK_EX, lambda: self.notify(f"waiting for calls that use {root}"))
+            take_lock(_handle(self.trees / f"{commit}.lock"), lambda: self.notify(f"waiting for calls that use {root}"))
             self._remove(repository, commit)
             self._make(repository, commit, prefix, commands, name)
             write_whole(marker, built.encode())
-            _use(self.trees / f"{commit}.lock", fcntl.LOCK_SH)
+            _share(self.trees / f"{commit}.lock")
             self._evict(repository)
         except OSError as error:
             raise RunFailed(f"cannot make the tree {root}: {error.strerror}") from error
@@ -105,9 +105,9 @@ class TreeCache:
             lock = self.trees / f"{marker.stem}.lock"
             if str(lock) in _HELD:
                 continue
-            handle = _open(lock)
+            handle = open_lock(lock)
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                take_lock(handle)
             except BlockingIOError:
                 continue
             else:
@@ -136,24 +136,16 @@ _HELD: dict[str, int] = {}
 """The locks of trees that this process uses, by file, with their handles: until it ends."""
 
 
-def _use(lock: Path, kind: int, waiting: Callable[[], None] = lambda: None) -> None:
-    """Hold the lock of a tree in that way, in place of how this process holds it already."""
-    handle = _HELD.get(str(lock))
-    if handle is None:
-        handle = _HELD[str(lock)] = _open(lock)
-    _lock(handle, kind, waiting)
+def _handle(lock: Path) -> int:
+    """The handle of a tree's lock that this process has, or has from now on."""
+    if str(lock) not in _HELD:
+        _HELD[str(lock)] = open_lock(lock)
+    return _HELD[str(lock)]
 
 
-def _lock(handle: int, kind: int, waiting: Callable[[], None]) -> None:
-    try:
-        fcntl.flock(handle, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        waiting()
-        fcntl.flock(handle, kind)
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+def _share(lock: Path) -> None:
+    """Use a tree, as others may, too; in place of holding its lock alone."""
+    take_lock(_handle(lock), lambda: None, shared=True)
 
 
 def _text(path: Path) -> str | None:

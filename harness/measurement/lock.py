@@ -1,23 +1,38 @@
 """One measuring process at a time on a machine: two would measure each other.
 
-The lock is a file in the temporary directory, one a user. The system releases it when its holder dies, however it dies.
+The lock is a file that all users of the machine can open, in the folder that systems have for such files, else in /tmp. Only
+where that is no place for all users each has a file of his own in the temporary directory, and waits for his own runs alone.
+The variable MILLRACE_LOCK names another file: of those who share a part of a machine, say.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from harness.errors import RunFailed
+from harness.file_lock import sign, signer, take_lock
+
+SHARED_FOLDERS = (Path("/run/lock"), Path("/tmp"))  # not $TMPDIR, which differs from user to user
+NAME = "millrace.lock"
+VARIABLE = "MILLRACE_LOCK"
 
 
 def lock_path() -> Path:
-    """Where the lock of this user is."""
+    """Where the lock is: of all users, or if there is no folder for that of this one alone."""
+    if os.environ.get(VARIABLE):
+        return Path(os.environ[VARIABLE])
+    return next((folder / NAME for folder in SHARED_FOLDERS if _is_for_all(folder)), own_path())
+
+
+def own_path() -> Path:
+    """Where the lock of this user alone is."""
     return Path(tempfile.gettempdir(), f"millrace-{os.getuid()}.lock")
 
 
@@ -30,23 +45,75 @@ def say_on_stderr(notice: str) -> None:
 def measuring_lock(notify: Callable[[str], None] = say_on_stderr, path: Path | None = None) -> Iterator[None]:
     """Hold the lock; if another process has it, say so once through `notify` and wait.
 
-    Raises RunFailed if the lock file cannot be opened. Not re-entrant: a process that holds it would wait for itself.
+    If the file of all users cannot be opened, that is said and the user's own is taken. Raises RunFailed if neither can, or
+    not the one at `path`. Not re-entrant: a process that holds it would wait for itself.
     """
-    path = path or lock_path()
+    handle = _hold(path or lock_path(), notify, path is None and VARIABLE not in os.environ)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise RunFailed(f"cannot open the lock file {path}: {error.strerror}") from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(handle, 20, 0).decode(errors="replace").strip()
-            notify(f"waiting until process {holder or '(unknown)'} has finished measuring (lock {path})")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        with suppress(OSError):  # a full disk: the name is only for the notice
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(handle)  # and with it the lock
+
+
+def _hold(path: Path, notify: Callable[[str], None], may_be_own: bool) -> int:
+    """The handle of the lock at `path`, which is held; or of the user's own one."""
+    while True:
+        try:
+            handle = _open(path)
+        except FileExistsError:  # somebody has made it in between
+            continue
+        except OSError as error:
+            told = f"cannot open the lock file {path}: {error.strerror or error}"
+            if not may_be_own or path == own_path():
+                raise RunFailed(told) from error
+            notify(f"{told}; so runs of other users are not waited for")
+            return _hold(own_path(), notify, False)
+        try:
+            take_lock(handle, partial(_tell, notify, path, handle))
+            if _is_still_there(path, handle):
+                sign(handle)
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # it was removed while we waited, as temporary files are: whoever came since has another one
+
+
+def _tell(notify: Callable[[str], None], path: Path, handle: int) -> None:
+    notify(f"waiting until process {signer(handle)} has finished measuring (lock {path})")
+
+
+def _open(path: Path) -> int:
+    """The file, readable for all who come later, whoever has made it; nobody's link is followed, and no other file is taken.
+
+    Not opened to be made at once: many systems refuse that for a file of another user in a folder such as /tmp.
+    """
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        handle = os.open(path, os.O_RDWR | flags)
+    except FileNotFoundError:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | flags, 0o666)
+        os.fchmod(handle, 0o666)  # whatever the umask takes away
+    except PermissionError:
+        handle = os.open(path, os.O_RDONLY | flags)  # enough for a lock
+    what = os.fstat(handle)
+    if not stat.S_ISREG(what.st_mode) or what.st_nlink > 1:
+        os.close(handle)
+        raise OSError("it is no file of its own")
+    return handle
+
+
+def _is_still_there(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def _is_for_all(folder: Path) -> bool:
+    """Whether everybody may make files there, and nobody remove those of others."""
+    try:
+        what = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(what.st_mode) and what.st_uid == 0 and what.st_mode & 0o1002 == 0o1002

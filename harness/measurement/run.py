@@ -79,6 +79,6 @@ def _options(spec: RunSpec) -> dict[str, Any]:
         window_s = min(max(PROFILE_PERIODS * spec.period_s, SHORTEST_PROFILE_S), harness.engine.PROFILE_WINDOW_S)
         options = {"profile": True, "profile_window_s": window_s}
     if not spec.simulated:
-        return options
+        return options if spec.allow_threads is None else options | {"allow_threads": spec.allow_threads}
     constants = dict(spec.constants) or None
     return options | {"simulated": True, "software": spec.software, "constants": constants, "seed": spec.simulation_seed}

@@ -68,6 +68,7 @@ class RunSpec:
     software: str = ""  # whose costs a simulated run has; "": those of this project
     constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
     queued: str = ""  # of dynamic only: which scheduled ports have queues, as `models.Chosen` has it; "": all
+    allow_threads: int | None = None  # of real ones, at most; None: as `thread_room.MOST_THREADS`
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
     peer: str = ""  # NAME VERSION of the runtime that is measured in place of ours (`harness.peers`); `model` is then its name
 
@@ -80,7 +81,7 @@ class RunSpec:
     @property
     def asked(self) -> str:
         """A digest of what runs of one arm have in common: records that have it answer the same question."""
-        of_run = ("repeat", "order_in_block", "constants", "graph_file", "live")
+        of_run = ("repeat", "order_in_block", "constants", "graph_file", "allow_threads", "live")
         common = {name: value for name, value in asdict(self).items() if name not in of_run and (name != "peer" or value)}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 

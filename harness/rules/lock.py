@@ -6,11 +6,11 @@ belongs to the process: the system releases it however the process ends.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
 
 from harness.errors import RunFailed
+from harness.file_lock import open_lock, sign, signer, take_lock
 
 LOCK = Path(".millrace/workflow.lock")
 
@@ -29,15 +29,14 @@ def hold_lock() -> None:
         return
     try:
         path.parent.mkdir(exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = open_lock(path)
     except OSError as error:
         raise RunFailed(f"cannot open the lock file {path}: {error.strerror}") from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        take_lock(handle)
     except BlockingIOError:
-        holder = os.pread(handle, 20, 0).decode(errors="replace").strip()
+        holder = signer(handle)
         os.close(handle)
-        raise RunFailed(f"another workflow is running here (process {holder or 'unknown'}, lock {path})") from None
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        raise RunFailed(f"another workflow is running here (process {holder}, lock {path})") from None
+    sign(handle)
     _held[path] = handle

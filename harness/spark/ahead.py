@@ -9,7 +9,6 @@ the records are still the same.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.config import Config
+from harness.file_lock import take_lock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +38,7 @@ def one_at_a_time(tables: Path) -> Iterator[None]:
     place.mkdir(parents=True, exist_ok=True)
     handle = os.open(place, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        take_lock(handle, lambda: None)
         yield
     finally:
         os.close(handle)  # and with it the lock

@@ -7,7 +7,6 @@ are there. Elsewhere a rename is not one step, so tables are overwritten in plac
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import DataFrame
 
 from harness.errors import RunFailed, UserError
+from harness.file_lock import take_lock
 
 STAGING = ".staging"
 COMPRESSION = "zstd"
@@ -124,7 +124,7 @@ def _locked(directory: Path, place: str) -> Iterator[None]:
         raise UserError(f"--tables {place!r} cannot be a directory: {error.strerror}") from error
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(handle)
         except BlockingIOError:
             raise RunFailed(f"another aggregation is writing to {place!r}") from None
         except OSError:

@@ -133,7 +133,12 @@ def test_a_whole_command_is_timed_in_both_trees(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "harness", "gate", *words, "--", "sh", "-c", ". ./built"],
         cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env={
+            **os.environ,
+            "TMPDIR": str(tmp_path),
+            "MILLRACE_LOCK": str(tmp_path / "millrace.lock"),
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        },
         capture_output=True,
         text=True,
         timeout=100,
@@ -316,7 +321,12 @@ def test_a_call_that_is_terminated_writes_its_reports_and_leaves_no_process(tmp_
     call = subprocess.Popen(
         [sys.executable, "-m", "harness", "gate", *words],
         cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        env={
+            **os.environ,
+            "TMPDIR": str(tmp_path),
+            "MILLRACE_LOCK": str(tmp_path / "millrace.lock"),
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -52,7 +52,7 @@ def test_a_result_survives_a_terminal_without_our_characters(setting, tmp_path):
     }
     done = subprocess.run(
         [sys.executable, "-m", "harness", *RUN.split()],
-        capture_output=True, cwd=ROOT, env=plain | setting | {"TMPDIR": str(tmp_path)},
+        capture_output=True, cwd=ROOT, env=plain | setting | {"MILLRACE_LOCK": str(tmp_path / "millrace.lock")},
     )  # fmt: skip
     out = done.stdout.decode("ascii")
     assert (done.returncode, done.stderr) == (0, b"")

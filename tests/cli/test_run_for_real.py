@@ -25,7 +25,7 @@ pytestmark = pytest.mark.heavy
 def millrace(*words: str, temp: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "harness", *words],
-        capture_output=True, text=True, cwd=ROOT, env=os.environ | {"TMPDIR": str(temp)},
+        capture_output=True, text=True, cwd=ROOT, env=os.environ | {"MILLRACE_LOCK": str(temp / "millrace.lock")},
     )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_the_table_is_short(tmp_path):
 @pytest.mark.usefixtures("signals_heeded")
 def test_ctrl_c_ends_at_once_with_one_line_and_no_orphan(tmp_path):
     command = [sys.executable, "-m", "harness", "run", "pipeline", "--model", "dynamic", "--duration", "500"]
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    environment = os.environ | {"MILLRACE_LOCK": str(tmp_path / "millrace.lock")}
     run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
     try:
         measuring = first_child(run)
@@ -108,7 +108,7 @@ def first_child(run: subprocess.Popen) -> psutil.Process:
 
 def test_a_reader_that_goes_away_is_not_an_error_message(tmp_path):
     command = f"'{sys.executable}' -m harness run pipeline --model manual --tuples 5 --repeats 3 --json - | head -n 1"
-    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    environment = os.environ | {"MILLRACE_LOCK": str(tmp_path / "millrace.lock")}
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert json.loads(done.stdout)["repeat"] == 0
     assert done.stderr == ""

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.heavy
 def watching(*words: str, temp: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "harness", "watch", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=os.environ | {"TMPDIR": str(temp)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+        env=os.environ | {"MILLRACE_LOCK": str(temp / "millrace.lock")},
     )  # fmt: skip
 
 

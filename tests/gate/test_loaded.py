@@ -179,7 +179,7 @@ def test_call_whose_base_would_be_heads_code_ends_before_anything_is_measured(ro
     done = subprocess.run(
         [sys.executable, "-m", "harness", "gate", "--base", "main", "--suite", str(room / "suite.yaml"), "--json", "v.json"],
         cwd=head,
-        env={**os.environ, "TMPDIR": str(room), "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "TMPDIR": str(room), "MILLRACE_LOCK": str(room / "millrace.lock"), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=100,

@@ -443,11 +443,15 @@ def test_two_calls_at_once_that_build_in_different_ways_both_end(
     for name, build in (("first", hold), ("second", "cp number other")):
         suite = {"build": [["sh", "-c", build]], "programs": [{"name": "one", "command": ["sh", "-c", answer]}]}
         (tmp_path / f"{name}.yaml").write_text(json.dumps(suite), encoding="utf-8")
-        (tmp_path / name).mkdir()  # a room for its measuring lock, so that only trees can make it wait
 
     def call(name: str) -> subprocess.Popen[bytes]:
+        # each has a measuring lock of its own, so that only trees can make it wait
         words = ["gate", "--base", "one", "--head", "main", "--suite", str(tmp_path / f"{name}.yaml"), "--pairs", "16"]
-        environment = {**os.environ, "TMPDIR": str(tmp_path / name), "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+        environment = {
+            **os.environ,
+            "MILLRACE_LOCK": str(tmp_path / f"{name}.lock"),
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+        }
         with (tmp_path / f"{name}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "harness", *words], cwd=repository, env=environment, stdout=log, stderr=log

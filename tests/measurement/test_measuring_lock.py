@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
+import tempfile
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from harness.errors import RunFailed
+from harness.measurement import lock
 from harness.measurement.lock import lock_path, measuring_lock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +30,30 @@ with measuring_lock(path=Path(sys.argv[1])):
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "lock"
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """A folder such as /run/lock, in place of that."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o1777)
+        monkeypatch.delenv("MILLRACE_LOCK", raising=False)
+        monkeypatch.setattr(lock, "SHARED_FOLDERS", (folder / "missing", folder))
+        if os.getuid() != 0:
+            real = Path.lstat
+            monkeypatch.setattr(Path, "lstat", lambda path: AsOfRoot(real(path)))
+        yield folder
+
+
+class AsOfRoot:
+    """What `lstat` tells, but that root owns it."""
+
+    def __init__(self, told):
+        self._told = told
+
+    def __getattr__(self, name):
+        return 0 if name == "st_uid" else getattr(self._told, name)
 
 
 @pytest.fixture
@@ -69,8 +97,70 @@ def test_the_lock_is_released_when_measuring_fails(path):
         pass
 
 
-def test_each_user_has_a_lock_of_his_own():
-    assert str(os.getuid()) in lock_path().name
+def test_all_users_have_one_lock_where_there_is_a_folder_for_all_of_them(shared, monkeypatch, tmp_path):
+    assert lock_path() == shared / "millrace.lock"
+    shared.chmod(0o777)  # anybody could remove it
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert lock_path() == tmp_path / f"millrace-{os.getuid()}.lock"
+    monkeypatch.setenv("MILLRACE_LOCK", "/elsewhere/lock")
+    assert lock_path() == Path("/elsewhere/lock")
+
+
+def test_whoever_makes_the_file_all_can_open_it(shared):
+    usual = os.umask(0o077)
+    try:
+        with measuring_lock(pytest.fail):
+            assert lock_path().stat().st_mode & 0o777 == 0o666
+    finally:
+        os.umask(usual)
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_another_user_waits_too(shared):
+    script = textwrap.dedent(inspect.getsource(take_lock_as_nobody))
+    words = [sys.executable, "-c", f"{script}\ntake_lock_as_nobody({str(ROOT)!r}, {str(shared)!r})"]
+    with measuring_lock(pytest.fail):
+        other = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd="/")
+        assert other.stdout.readline().startswith(f"waiting until process {os.getpid()} has finished measuring")
+        lock_path().unlink()  # as happens to temporary files: the other one sees it, and makes another
+    assert other.communicate(timeout=30)[0] == "held 65534\n"
+
+
+def take_lock_as_nobody(root: str, shared: str) -> None:
+    import os
+    import sys
+    from pathlib import Path
+
+    sys.path.insert(0, root)
+    from harness.measurement import lock
+
+    os.setgid(65534)
+    os.setuid(65534)
+    lock.SHARED_FOLDERS = (Path(shared),)
+    with lock.measuring_lock(lambda notice: print(notice, flush=True)):
+        print("held", lock.lock_path().stat().st_uid, flush=True)
+
+
+@pytest.mark.parametrize(
+    "trap", [os.mkfifo, lambda path: os.link(__file__, path), lambda path: path.symlink_to(__file__), Path.mkdir]
+)
+def test_what_is_no_file_of_its_own_is_not_touched_and_the_users_own_is_taken(shared, trap, monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    before = Path(__file__).read_bytes()
+    try:
+        trap(lock_path())
+    except OSError as error:
+        pytest.skip(f"no link to that file there: {error}")
+    notices: list[str] = []
+    with measuring_lock(notices.append):
+        assert (tmp_path / f"millrace-{os.getuid()}.lock").read_text() == f"{os.getpid()}\n"
+    assert len(notices) == 1
+    assert notices[0].startswith(f"cannot open the lock file {lock_path()}: ")
+    assert notices[0].endswith("; so runs of other users are not waited for")
+    assert Path(__file__).read_bytes() == before
 
 
 def test_a_lock_that_cannot_be_opened_is_told_by_its_name(tmp_path):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from tests.runtime.test_stop import with_python
 
 pytestmark = pytest.mark.timeout(60)
 
-MANY = 600  # operators with a thread each: enough that somebody can act while they start
+MANY = 1000  # threads: enough that somebody can act while they start, also on a crowded machine
 
 
 def opened(machine: str, model: Model | None = None) -> Engine:
@@ -131,24 +131,39 @@ class Interrupted(Exception):
     pass
 
 
-@pytest.fixture
-def alarm():
-    """Raises Interrupted in the main thread a moment after it is called."""
-
-    def handler(number: int, frame: object) -> None:
-        raise Interrupted
-
+@contextmanager
+def signalled(handler: Callable[[int, object], object], seen: Callable[[], bool]) -> Iterator[None]:
+    """Another thread has a signal sent to this one, whose handler is `handler`, as soon as it has `seen` what it waits for."""
     usual = signal.signal(signal.SIGALRM, handler)
-    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.001)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, usual)
+    over = threading.Event()
+
+    def send() -> None:
+        while not seen() and not over.is_set():
+            pass
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield
+    finally:
+        over.set()
+        sender.join()
+        signal.signal(signal.SIGALRM, usual)
+
+
+def interrupt(number: int, frame: object) -> None:
+    raise Interrupted
+
+
+def some_have_started() -> bool:
+    return psutil.Process().num_threads() > 30
 
 
 @pytest.mark.parametrize("model", [Dedicated(), Dynamic(MANY)], ids=lambda model: model.name)
-def test_a_start_is_broken_off_by_a_signal_and_leaves_no_thread(alarm: Callable[[], None], model: Model) -> None:
+def test_a_start_is_broken_off_by_a_signal_and_leaves_no_thread(model: Model) -> None:
     engine = open_engine(pipeline(MANY), model)
-    with pytest.raises(Interrupted):
-        alarm()
+    with signalled(interrupt, some_have_started), pytest.raises(Interrupted):
         engine.start()
     assert no_thread_is_left()
     totals = engine.stop(True, 1.0)
@@ -158,20 +173,17 @@ def test_a_start_is_broken_off_by_a_signal_and_leaves_no_thread(alarm: Callable[
 def test_a_signals_handler_may_stop_the_engine_that_its_thread_starts_or_stops() -> None:
     answers: list[Totals] = []
     engine = open_engine(pipeline(MANY), Dedicated())
-    usual = signal.signal(signal.SIGALRM, lambda number, frame: answers.append(engine.stop(False, 20.0)))
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.001)
+    with signalled(lambda number, frame: answers.append(engine.stop(False, 20.0)), some_have_started):
         with pytest.raises(RunFailed, match="start was broken off"):
             engine.start()
         assert engine.stop(True, 1.0) is answers[0]
-    finally:
-        signal.signal(signal.SIGALRM, usual)
 
 
-def test_a_simulated_sample_is_broken_off_by_a_signal(alarm: Callable[[], None]) -> None:
+def test_a_simulated_sample_is_broken_off_by_a_signal() -> None:
     engine = opened("xeon")
-    with pytest.raises(Interrupted):
-        alarm()
+    begun = threading.Event()
+    with signalled(interrupt, begun.is_set), pytest.raises(Interrupted):
+        begun.set()
         engine.sample(1e6)
     assert engine.stop(False, 0.0).correct
 

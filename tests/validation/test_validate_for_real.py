@@ -32,7 +32,7 @@ COMMAND = [
 
 def environment(folder):
     """A lock of its own: another measurement on this machine shall not hold up the test."""
-    return os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    return os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "MILLRACE_LOCK": str(folder / "millrace.lock")}
 
 
 def test_a_cell_is_predicted_measured_and_compared(tmp_path):

@@ -83,7 +83,12 @@ def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
 def environment(folder: Path) -> dict[str, str]:
     """For processes that run in `folder`: this checkout, and temporary files (the measuring lock too) of their own."""
     (folder / "tmp").mkdir(exist_ok=True)
-    return os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder / "tmp"), "NO_COLOR": "1"}
+    return os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "TMPDIR": str(folder / "tmp"),
+        "MILLRACE_LOCK": str(folder / "tmp" / "millrace.lock"),
+        "NO_COLOR": "1",
+    }
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:

@@ -129,7 +129,9 @@ def test_the_real_gate_judges_a_change_and_writes_the_summary(tmp_path, number, 
     origin, _ = origin_with(tmp_path, ahead=1, number=number)
     path = clone(origin, "--depth", "1")
     inputs = {"suite": "suite.yaml", "time-budget": "60", "millrace": f"{sys.executable} -m harness"}
-    done, outputs, printed = run(path, inputs, PYTHONPATH=str(EXAMPLES.parents[1]), TMPDIR=str(tmp_path))
+    done, outputs, printed = run(
+        path, inputs, PYTHONPATH=str(EXAMPLES.parents[1]), TMPDIR=str(tmp_path), MILLRACE_LOCK=str(tmp_path / "millrace.lock")
+    )
     assert done == code, printed
     assert outputs == {"exit-code": str(code)}
     (cell,) = json.loads((path / "gate-results" / "verdict.json").read_text(encoding="utf-8"))["gate"]["cells"]

@@ -190,7 +190,12 @@ def test_a_millrace_that_is_not_there_is_no_pass(job, tmp_path):
 @pytest.fixture
 def real(job, tmp_path):
     """The script with the real gate. Its lock is its own: programs answer numbers that are made up, so nothing is measured."""
-    millrace = {"MILLRACE": f"{sys.executable} -m harness", "PYTHONPATH": str(EXAMPLES.parents[1]), "TMPDIR": str(tmp_path)}
+    millrace = {
+        "MILLRACE": f"{sys.executable} -m harness",
+        "PYTHONPATH": str(EXAMPLES.parents[1]),
+        "TMPDIR": str(tmp_path),
+        "MILLRACE_LOCK": str(tmp_path / "millrace.lock"),
+    }
 
     def run(where: Path, *options: str) -> subprocess.CompletedProcess[str]:
         return job(where, "--suite", "suite.yaml", "--seed", "7", *options, **millrace)
