@@ -121,5 +121,6 @@ int main() {
   std::printf("stress: %llu of %llu rounds lost a tuple; with a plain store %llu of %llu\n", static_cast<unsigned long long>(shipped.lost),
               static_cast<unsigned long long>(shipped.rounds), static_cast<unsigned long long>(plain.lost),
               static_cast<unsigned long long>(plain.rounds));
+  std::fflush(stdout);
   EXPECT(shipped.rounds > 0 && shipped.lost == 0);
 }
