@@ -39,7 +39,7 @@ pytest-benchmark, pyperf, hyperfine, Google Benchmark and `go test -bench` write
 exit codes:
   0    ok: no cell is worse by more than the factor
   1    regressed: at least one cell is, for certain, whatever became of the others
-  2    the call is wrong: an option, the suite, the revision of head
+  2    the call is wrong: an option, the suite, the revision of head, or both sides load one tree's code
   3    inconclusive: cannot tell of at least one cell (--inconclusive pass makes it 0, fail makes it 1)
   4    no base: an unknown revision, it does not build, a cell that it has no number of, results of another host
   5    not measured: head does not build, or gave no number of some cell

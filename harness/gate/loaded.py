@@ -44,10 +44,10 @@ class Loaded:
     by_python: bool  # whether a Python process told
 
     def told(self) -> dict[str, Any]:
-        """For the verdict's file."""
+        """For the verdict's file; what is installed in a tree comes after its own code."""
         kinds = {"own": self.own, "other": self.other, "elsewhere": self.elsewhere}
         counts = {kind: len(files) for kind, files in kinds.items()}
-        files = {kind: sorted(found)[:KEPT] for kind, found in kinds.items() if kind != "elsewhere"}
+        files = {kind: sorted(found, key=_last_installed)[:KEPT] for kind, found in kinds.items() if kind != "elsewhere"}
         return {"root": str(self.root), "counts": counts, "files": files}
 
 
@@ -181,6 +181,10 @@ def _is_module_of(path: Path, tree: Path) -> bool:
         top = top.parent
     name = path.relative_to(top)
     return len(name.parts) > 1 and any((tree / place / name).is_file() for place in ("", "src"))
+
+
+def _last_installed(file: str) -> tuple[bool, str]:
+    return not INSTALLED.isdisjoint(Path(file).parts), file
 
 
 def _named(files: frozenset[str]) -> str:
