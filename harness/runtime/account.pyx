@@ -74,7 +74,7 @@ def account_of(Plan plan, bint started, stuck, state):
                     if merge.held > 0 and merge.present[slot_index]:
                         seen += fingerprint((<Tuple*> (merge.slots + slot_index * run.stride)).sequence) * op.copies
                 if merge.overrun:
-                    error = f"merge {plan.operators[i].name!r}: a tuple overtook more others than the queues can hold"
+                    error = f"merge {plan.operators[i].name!r}: more came early than the queues between it and its split can hold"
     problems = []
     if not stuck and not error:
         problems = _conservation(plan, state["processed"], left_at, held_by) + (_windows(plan) if drained else [])

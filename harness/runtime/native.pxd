@@ -3,13 +3,12 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.atomic cimport atomic
-from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 
 cdef extern from "<mutex>" namespace "std" nogil:
     cdef cppclass mutex:
-        mutex()
+        mutex() except +
         bool try_lock()
         void lock()
         void unlock()
@@ -105,6 +104,7 @@ cdef extern from "ready_ports.hpp" namespace "millrace" nogil:
 
 cdef extern from "parking.hpp" namespace "millrace" nogil:
     cdef cppclass Parking:
+        Parking() except +
         void sleep_while(const atomic[uint64_t]& word, uint64_t seen, const atomic[bool]& stop) noexcept
         void sleep_for(int64_t most_ns, const atomic[bool]& stop) noexcept
         void wake_one() noexcept
@@ -289,7 +289,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         char* slots
         uint64_t mask
         uint8_t* present
-        deque[Tuple] waiting
+        SpscRing waiting
         Tuple* mark
         atomic[uint32_t] next
         uint64_t held

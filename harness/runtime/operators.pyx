@@ -212,7 +212,7 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
         if tuple_.order == next_:
             next_ += 1
             state.next.store(next_, memory_order_relaxed)
-            if state.waiting.empty() and (state.held == 0 or not state.present[next_ & state.mask]):
+            if state.waiting.size_guess() == 0 and (state.held == 0 or not state.present[next_ & state.mask]):
                 continue
             pass_on(op, worker, slot(first, stride, start), i + 1 - start)
             start = i + 1
@@ -228,9 +228,7 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
                     worker.given_up_fingerprints += fingerprint(tuple_.sequence) * op.copies
                     worker.run.gave_up.store(True, memory_order_relaxed)
                     continue
-                state.overrun = True
-                worker.run.failed.store(True, memory_order_relaxed)
-                end_run(worker.run)
+                overrun(worker, state)
                 return HANDLED
             place = tuple_.order & <uint32_t> state.mask
             memcpy(state.slots + place * stride, tuple_, stride)
@@ -241,17 +239,25 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
     return HANDLED
 
 
+cdef void overrun(Worker* worker, MergeState* state) noexcept nogil:
+    """More came early than the queues between the split and this can hold: the run has failed."""
+    state.overrun = True
+    worker.run.failed.store(True, memory_order_relaxed)
+    end_run(worker.run)
+
+
 cdef void pass_on_waiting(Operator* op, Worker* worker, MergeState* state) noexcept nogil:
     """Everything in the slots that is next, and the window punctuations between."""
     cdef size_t stride = worker.run.stride
     cdef uint32_t place, ready, most, next_
+    cdef Tuple* waiting
     while True:
         next_ = state.next.load(memory_order_relaxed)
-        while not state.waiting.empty() and state.waiting.front().order == next_:
-            state.mark[0] = state.waiting.front()
-            state.waiting.pop_front()
+        while state.waiting.front(1, &waiting) > 0 and waiting.order == next_:
+            state.mark[0] = waiting[0]
+            state.waiting.release(1)
             pass_mark(worker, op, state.mark)
-        most = <uint32_t> MAX_BATCH if state.waiting.empty() else min(<uint32_t> MAX_BATCH, state.waiting.front().order - next_)
+        most = <uint32_t> MAX_BATCH if state.waiting.size_guess() == 0 else min(<uint32_t> MAX_BATCH, waiting.order - next_)
         place = next_ & <uint32_t> state.mask
         ready = 0  # tuples that lie side by side and are next, up to the end of the slots or a punctuation
         while ready < most and place + ready <= state.mask and state.present[place + ready]:
@@ -269,13 +275,19 @@ cdef bool mark_merge(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
 
     That puts it at its place: whichever branch brings the tuple behind it has brought the punctuation before. First ones come in
     the order in which the split sent them, since every branch gets all.
+
+    BOUND: the tuple that is next is on a branch behind which the same punctuations queue, so no more wait here than fit into its queues.
     """
     cdef MergeState* state = <MergeState*> op.own
     if mark.value <= state.last_mark:
         return False
     state.last_mark = mark.value
-    state.waiting.push_back(mark[0])
-    pass_on_waiting(op, worker, state)
+    if state.waiting.push(mark, 1, 0, 0) > 0:
+        pass_on_waiting(op, worker, state)
+    elif worker.run.over.load(memory_order_acquire):  # cut short, a branch may have given up the one that is next
+        worker.run.gave_up.store(True, memory_order_relaxed)
+    else:
+        overrun(worker, state)
     return False
 
 

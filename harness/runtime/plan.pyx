@@ -336,14 +336,15 @@ cdef class Plan:
             if operator.reentrant and self.run.operators[i].lock != NULL:
                 # where several threads call a port that never has a queue, the lock is all that keeps its tuples apart
                 self.run.operators[i].reentrant = all([queued[stream[3]] for stream in incoming[i]])
-            ahead = 0
+            ahead = marks = 0
             if kind == "merge":
                 split, between = region_of(i, self.operators, incoming, queued)
-                ahead = sum([self._capacity(queues[port]) for port in between]) + MAX_BATCH * (len(between) + 2)
-                ahead = min(ahead, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
-                self._check_memory(f"merge {operator.name!r}", (ahead + 8 * MAX_BATCH) * self.run.stride)
+                marks = sum([self._capacity(queues[port]) for port in between]) + MAX_BATCH * (len(between) + 2)
+                ahead = min(marks, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
+                self._check_memory(f"merge {operator.name!r}", (ahead + 8 * MAX_BATCH) * self.run.stride + marks * sizeof(Tuple))
             # beyond that: what threads that were waiting still send when the run is cut short
-            self.states.give(&self.run.operators[i], operator, limit, paths[i], changed is not None and changed[i], ahead + 8 * MAX_BATCH)
+            changes = changed is not None and changed[i]
+            self.states.give(&self.run.operators[i], operator, limit, paths[i], changes, ahead + 8 * MAX_BATCH, marks)
             if kind == "merge":
                 regions.append((split, i, between, ahead))
             elif kind in BALANCING:

@@ -48,11 +48,12 @@ cdef class States:
         self.blocks.append((<size_t> memory, max(size, 1)))
         return memory
 
-    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t ahead) except -1:
+    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t ahead, size_t marks) except -1:
         """Make the state of `operator`, a harness.graph.Operator.
 
         `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or None: order is not checked. `changed`: an
-        operator upstream may have changed values. `ahead`: how many tuples may reach a merge before the one that is next.
+        operator upstream may have changed values. `ahead`, `marks`: how many tuples, and punctuations, may reach a merge before the tuple
+        that is next.
         """
         kind = operator.kind
         if kind == "source":
@@ -60,7 +61,7 @@ cdef class States:
         elif kind in ("sink", "control"):
             op.own = self._sink(paths, changed)
         elif kind == "merge":
-            op.own = self._merge(ahead)
+            op.own = self._merge(ahead, marks)
         elif kind == "split":
             op.own = self._split(operator.keys)
         elif kind in BALANCING:
@@ -102,13 +103,14 @@ cdef class States:
             state.next_of_path = <uint64_t*> self.block(state.paths * sizeof(uint64_t))
         return state
 
-    cdef void* _merge(self, size_t ahead) except NULL:
+    cdef void* _merge(self, size_t ahead, size_t marks) except NULL:
         cdef MergeState* state = make_array[MergeState](1)
         cdef size_t slots = 1
         while slots < ahead:
             slots *= 2
         state.mask = slots - 1
-        state.slots = self.block(slots * self.stride)
+        state.slots = self.block(slots * self.stride + marks * sizeof(Tuple))
+        state.waiting.init(state.slots + slots * self.stride, marks, sizeof(Tuple))
         state.present = <uint8_t*> self.block(slots)
         state.mark = <Tuple*> self.block(self.stride)
         return state

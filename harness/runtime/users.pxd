@@ -13,3 +13,4 @@ cdef class PythonCall:
     cdef str name
     cdef bint controlled
     cdef readonly str error
+    cdef str failed  # what is told where there is no memory for `error`

@@ -100,6 +100,7 @@ cdef class PythonCall:
         self.function = function
         self.controlled = controlled
         self.error = None
+        self.failed = f"operator {name!r} raised an exception, and there was no memory to tell which"
 
 
 cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
@@ -152,8 +153,9 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
         result[0] = returned
         return True
     except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
-        if owner.error is None:
-            owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)} (tuple {sequence})"
         worker.run.failed.store(True, memory_order_release)
         end_run(worker.run)
+        if owner.error is None:
+            owner.error = owner.failed  # there may be no memory for more
+            owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)} (tuple {sequence})"
         return False

@@ -51,7 +51,7 @@ cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stu
                 if op.held > 0 and op.present[place]:
                     seen += fingerprint(op.slots[place].sequence) * op.copies
             if op.overrun:
-                error = f"merge {plan.operators[i].name!r}: a tuple overtook more others than the queues can hold"
+                error = f"merge {plan.operators[i].name!r}: more came early than the queues between it and its split can hold"
     problems = []
     if not error and not stuck:
         problems = _conservation(plan, simulation, state["processed"], left_at, held_by)

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 
 #include "contexts.hpp"
@@ -216,13 +215,13 @@ struct MergeState {
   char* slots;  // tuples that came early, each at its order modulo the number of slots
   uint64_t mask;
   uint8_t* present;
-  std::deque<Tuple> waiting;   // window punctuations that came early, in order; rare, so that it may allocate
+  SpscRing waiting;            // window punctuations that came early, in order: headers alone
   Tuple* mark;                 // room for one that goes out: a header, and a slot around it
   std::atomic<uint32_t> next;  // the order that comes next; written by the merge, read by its split
   uint64_t held;               // tuples in slots
   uint64_t given_up;           // tuples that came when the run had been cut short, and for which there was no slot
   double last_mark;            // the number of the last punctuation seen: the split sends each one every way
-  bool overrun;                // a tuple came earlier than the bound allows: a bug, told as an error
+  bool overrun;                // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
 };
 
 struct alignas(CACHE_LINE) Worker {
