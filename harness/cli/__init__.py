@@ -1,9 +1,10 @@
 """The command line: `python -m harness COMMAND …`, also installed as `millrace`.
 
-One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches),
-`add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a measuring process must
-start fast and must not load what it does not use. A command with words of its own (`gate history`) names their modules in
-`WORDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None if there is no `--`.
+One module of this package is one command. A command module holds `SUMMARY` (one line), `DESCRIPTION` (what `--help` teaches
+below that line), `add_arguments(parser)` and `run(args) -> int` (the exit code), and is imported only when it is called: a
+measuring process must start fast and must not load what it does not use. A command with words of its own (`gate history`)
+names their modules in `WORDS`; one that has `TAKES_COMMAND` gets the words behind `--` as `args.command`, None if there is no
+`--`.
 
 Exit codes: 0 done; 1 the run failed (a wrong result, an operator that raised, a full disk); 2 bad input, told in one line;
 130 interrupted. `gate` has more, and 1 means one thing only there.
@@ -42,7 +43,15 @@ COMMANDS: dict[str, str] = {
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line on stderr, without the usage text."""
+    """An argument parser whose errors are one line on stderr, without the usage text; its help begins with its description."""
+
+    def format_help(self) -> str:
+        """What it is for and how it is called, then all options."""
+        about, self.description = self.description, None
+        try:
+            return "\n\n".join(filter(None, (about and about.rstrip(), super().format_help())))
+        finally:
+            self.description = about
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {' '.join(message.split())} (see {self.prog} --help)\n")
@@ -84,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         name, rest = f"{name} {rest[0]}", rest[1:]
     parser = OneLineParser(
         prog=f"millrace {name}",
-        description=module.DESCRIPTION,
+        description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.\n\n{module.DESCRIPTION}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 SUMMARY = "turn the records of runs into tables (Spark)"
 DESCRIPTION = """\
-Turn the records of runs into tables, with Spark.
-
 Reads every *.jsonl file under --records, however deep, and writes into --tables, as Parquet:
   throughput   mean, deviation and 95 % interval of each arm of each cell, over all correct runs, with how many of them settled
   samples      every run as a time series

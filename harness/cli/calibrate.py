@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SUMMARY = "measure this machine and this runtime, for simulated runs on it"
 
 DESCRIPTION = """\
-Measure what a simulated run on this machine is made of, and write it down:
+What a simulated run on this machine is made of goes into two files:
 
   config/machines/local.yaml      cores    clock, multiply, hardware threads that share a core
                                   lines    atomic operations, cache lines that move between cores

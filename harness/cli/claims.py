@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "check the papers' claims against the tables"
 DESCRIPTION = """\
-Check what the papers claim against the tables of experiments: reproduced, not reproduced, or why there is no answer, with
-the numbers that it rests on. Simulated machines come with the sensitivity to their estimated constants; measurements on this
-machine are reported beside. A claim that fails is part of the report: the exit code is 0, unless --strict is given.
+A verdict is: reproduced, not reproduced, or why there is no answer, with the numbers that it rests on. Simulated machines
+come with the sensitivity to their estimated constants; measurements on this machine are reported beside. A claim that fails
+is part of the report: the exit code is 0, unless --strict is given.
 
 examples:
   millrace claims                                            all claims, on what `millrace figures` made

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
-Make the figures of a profile: measure its experiments, aggregate the records with Spark, run its benches, draw. What is up to
-date is left alone. Killed at any moment and started again it goes on where it was; the block that was being measured is
-measured again.
+The experiments of a profile are measured, their records aggregated with Spark, its benches run, and all figures drawn. Killed
+at any moment and started again it goes on where it was; the block that was being measured is measured again.
 
 A TARGET is the name of a figure (pldi17_fig9), `claims` (what of the papers holds), or any file that the workflow makes.
 Without one, all figures are made, and the claims checked.

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from harness.gate.selftest.replay import Call
     from harness.gate.selftest.report import Study
 
-SUMMARY = "how often the gate raises false alarms and misses slowdowns, measured here"
+SUMMARY = "measure how often the gate raises false alarms and misses slowdowns on this machine"
 
 DESCRIPTION = """\
-Compare a binary with itself, and with itself doing more work in one cell, again and again: how often does the gate say what?
+A binary is compared with itself, and with itself doing more work in one cell, again and again.
 
 The commit at hand is built with code that can do more work for every tuple: multiplies (flop), copies of the tuple (copy),
 atomic operations on one cache line (atomic), short sleeps (sleep). How much makes a slowdown of 1.05 is found by measuring;

@@ -31,7 +31,7 @@ S = TypeVar("S")  # a scenario of one of them
 SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
 
 DESCRIPTION = """\
-The control laws that choose the number of threads while a graph runs. Without a command: all of them on the SASO bench, which
+A control law chooses the number of threads while a graph runs. Without a command, all of them are put on the SASO bench, which
 drives each law through more than a thousand scenarios (throughput curves with noise, changes of load, bounds) and prints what
 it made of them; a few minutes, nothing is run.
 

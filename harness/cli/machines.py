@@ -15,9 +15,9 @@ from harness.software import Software, load_software, software_names
 SUMMARY = "list the machines that can be simulated, or the constants of one"
 
 DESCRIPTION = """\
-List the machines that can be simulated (config/machines/), or every constant of one: its value, its unit, whether it was
-measured on that hardware, is of an adjacent machine or is an estimate, between what it may be, and where it is from.
-A star marks what `millrace sweep --over machine.sweep` varies. NAME may be a file. docs/machines.md tells how each is used.
+Machines are files in config/machines/. A constant is listed with its value, its unit, whether it was measured on that
+hardware, is of an adjacent machine or is an estimate, between what it may be, and where it is from. A star marks what
+`millrace sweep --over machine.sweep` varies. NAME may be a file. docs/machines.md tells how each is used.
 
 With --software: the costs of runtimes (config/software/) in place of machines.
 

@@ -14,10 +14,11 @@ from harness.models import DEFAULT_LAW, DEFAULT_QUEUE_CAPACITY, MAX_QUEUE_CAPACI
 SUMMARY = "list the threading models with their options"
 
 DESCRIPTION = """\
-List the threading models that a run may choose with --model, and the options that each of them has.
+A run chooses one with --model.
 
-example:
+examples:
   millrace models
+  millrace run pipeline --model dynamic --threads 2      one of them, with one of its options
 """
 
 

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 SUMMARY = "draw a figure from the tables"
 DESCRIPTION = """\
-Draw one figure from tables that `millrace aggregate` made, or `millrace laws bench`. What the tables lack is shown as missing.
+Tables are made by `millrace aggregate`, or by `millrace laws bench`. What they lack is shown as missing.
 
 examples:
+  millrace plot crossover --tables results/tables/crossover -o crossover.png
   millrace plot pldi17_fig9 --tables results/tables/pldi17_fig9 -o fig9.png -o fig9.svg
 """
 

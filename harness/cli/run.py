@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
-from harness.cli.output import say
+from harness.cli.output import say, tell
 from harness.cli.peer_run import add_peer_argument, peer_spec
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.progress_line import ProgressLine
@@ -18,7 +18,15 @@ from harness.elasticity import LAWS, multilevel
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
 from harness.measurement.control import BALANCER, check_law, pool_law
-from harness.measurement.spec import DURATION_S, PERIOD_S, VIRTUAL_DURATION_S, VIRTUAL_PERIOD_S, RunSpec, arm_name
+from harness.measurement.spec import (
+    DURATION_S,
+    PERIOD_S,
+    VIRTUAL_DURATION_S,
+    VIRTUAL_PERIOD_S,
+    WINDOW_PERIODS,
+    RunSpec,
+    arm_name,
+)
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import (
     DEFAULT_LAW,
@@ -40,8 +48,6 @@ from harness.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
 SUMMARY = "run one topology or graph file under one threading model and report it"
 
 DESCRIPTION = """\
-Run one topology under one threading model, on this machine or a simulated one, and report its throughput and latency.
-
 Each repeat runs in a process of its own. It warms up until sources and sinks agree and two windows in a row differ by
 less than 5 %, then it is measured. A run that never settles is reported as such. Every run is checked: no tuple may be
 lost, doubled, reordered or harmed, or the exit code is 1.
@@ -52,8 +58,8 @@ multilevel, where it places queues as well, these are 120 periods and 1,200 s. I
 going on.
 
 examples:
-  millrace run pipeline --model dynamic
-      a pipeline of default size, one scheduler thread for each CPU, measured for 2 s
+  millrace run pipeline
+      a pipeline of default size under the dynamic model, one scheduler thread for each CPU, measured for 2 s
 
   millrace run data-parallel --set width=10 --set cost=1000 --model dynamic --threads 2 --repeats 5
       five repeats, with the mean and its 95 % interval
@@ -300,7 +306,18 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
         begins_queued(build_subject(spec)[0], model)
     if args.period is not None:
         _check_period(subject.graph or build_subject(spec)[0], model, args.period)
+    if args.duration is not None and args.tuples is None and spec.duration_s < spec.elastic_window_s:
+        _tell_window(subject.graph or build_subject(spec)[0], model, spec)
     return spec
+
+
+def _tell_window(graph: Graph, model: Model, spec: RunSpec) -> None:
+    """Say that a run will be measured for longer than was asked for, if a law is at work."""
+    if pool_of(graph, model).elastic:
+        tell(
+            f"millrace: a run with a control law is measured for {WINDOW_PERIODS} periods at least, so for "
+            f"{spec.elastic_window_s:g} s and not for --duration {spec.duration_s:g}; a shorter --period makes it shorter"
+        )
 
 
 def _peer_spec(args: argparse.Namespace) -> RunSpec:

@@ -16,8 +16,8 @@ from harness.models import MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, Model, make_
 SUMMARY = "draw a topology or graph file with its queues and threads under a model"
 
 DESCRIPTION = """\
-Draw the operators and streams of a topology or graph file; with --model, also its queues and the threads that execute each
-operator. Long chains and wide levels are folded, so that graphs of any size can be read.
+Operators and streams are drawn; with --model, also the queues and the threads that execute each operator. Long chains and
+wide levels are folded, so that graphs of any size can be read.
 
 examples:
   millrace show bushy -o bushy.svg

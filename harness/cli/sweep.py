@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "measure an experiment, or one block of it"
 DESCRIPTION = """\
-Measure experiments of a profile, block by block. A block is one cell (a topology with its parameters) under all arms
+Experiments of a profile are measured block by block. A block is one cell (a topology with its parameters) under all arms
 (threading models) with all repeats, in random order, each run in a fresh process. Its records are one file, written when the
 block is done.
 

@@ -11,8 +11,8 @@ from harness.cli.output import say
 SUMMARY = "list the topologies with their parameters, defaults and units"
 
 DESCRIPTION = """\
-List the topologies that `millrace run` and `millrace show` know, with the parameters that --set changes.
-What is placed at random, such as skewed costs, follows from --seed.
+`millrace run` and `millrace show` know them, and change their parameters by --set. What is placed at random, such as skewed
+costs, follows from --seed.
 
 examples:
   millrace topologies

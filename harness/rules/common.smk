@@ -1,5 +1,6 @@
 # What all rules share: the config, the command line, and what happens before the first job.
 
+import base64
 import inspect
 import os
 import re
@@ -99,6 +100,11 @@ def law_files(wildcards):
 def block_settings(wildcards):
     """Records that were made under other settings, or of other profiles of machine and software, are out of date."""
     return BLOCKS[wildcards.experiment, wildcards.block].settings
+
+
+def embedded(figure):
+    """A figure of the report as part of its first page, which has no other way to show one: its PNG as the address of an image."""
+    return "data:image/png;base64," + base64.b64encode(Path(figure).with_suffix(".png").read_bytes()).decode()
 
 
 def any_of(names):

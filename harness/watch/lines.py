@@ -12,13 +12,13 @@ MAX_NAMES = 6  # of ports in a line
 
 
 def line(story: Story, period: Period) -> str:
-    """`12.00 s, adapting, 4 threads, 3 queues (work25, work50, work75), 1.23 M tuples/s submitted, …`."""
+    """`12.00 s, adapting, 4 scheduler threads, 3 queues (work25, work50, work75), 1.23 M tuples/s submitted, …`."""
     sample = period.sample
     parts = [clock(sample["time_s"], story.heading.simulated), period.phase]
     level = sample.get("threads_requested") or sample["threads_active"]
     if level:
         active = "" if sample["threads_active"] == level else f" ({sample['threads_active']} active)"
-        parts.append(f"{count(level, 'thread')}{active}")
+        parts.append(f"{count(level, 'scheduler thread')}{active}")
     parts.append(queues(story, period))
     parts.append(f"{short(sample['submitted_tuples_per_s'])} tuples/s submitted")
     parts.append(f"{short(sample['sink_tuples_per_s'])} at the sinks")

@@ -20,6 +20,7 @@ NARROW = 64  # columns below which values stand under the curves' names
 MAX_CURVE = 60  # characters
 BAR = 30
 MAX_DECISIONS = 5
+HIGH = 20  # lines above which a terminal has room for the last decisions
 
 Value = Callable[[Period], float | None]
 
@@ -42,15 +43,24 @@ class View:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         self.periods = list(self.story.periods)
         blocks = BLOCKS if "utf" in console.encoding.lower() else PLAIN_BLOCKS
-        width = options.max_width
+        width, height = options.max_width, options.height or console.height
         yield self._title()
         yield self._progress(width)
         if self.periods:
-            yield Text()
-            yield from self._curves(width, blocks)
-            yield from self._law()
-            if (options.height or console.height) > 20:
-                yield from self._decisions()
+            curves, law = list(self._curves(width, blocks)), list(self._law())
+            lines_each = 2 if width < NARROW else 1
+            told = sum(len(console.render_lines(part, options)) for part in (self._title(), self._progress(width), *law))
+            if told + lines_each * len(curves) + 2 <= height:
+                yield from (Text(), *curves, Text(), *law)
+                if height > HIGH:
+                    yield from self._decisions()
+                return
+            yield from law  # what is decided, and why, comes first where not all has room
+            room = max(0, (height - told - 1) // lines_each)
+            yield from (
+                *curves[:room],
+                Text(f"{len(curves) - room} of {len(curves)} curves need a higher terminal", style="dim"),
+            )
 
     def _title(self) -> Text:
         heading = self.story.heading
@@ -130,7 +140,6 @@ class View:
         """What the pool's law last said."""
         said = [period.sample for period in self.periods[-20:] if period.sample.get("law_state") is not None]
         if said:
-            yield Text()
             grid = Table.grid(padding=(0, 1))
             grid.add_column(min_width=LABEL, no_wrap=True, style="dim")
             grid.add_column(overflow="fold")

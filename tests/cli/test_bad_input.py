@@ -375,3 +375,15 @@ def test_a_listing_that_finds_no_room_is_one_line(words):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=50)
     said = f"millrace {words.split()[0]}: cannot write to standard output: No space left on device\n"
     assert (done.returncode, done.stderr) == (1, said)
+
+
+@pytest.mark.parametrize("words", [*COMMANDS, "gate selftest", "gate history"])
+def test_help_says_first_what_a_command_is_for_and_shows_two_calls(words, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([*words.split(), "--help"])
+    text = capsys.readouterr().out
+    first, rest = text.split("\n", 1)
+    assert end.value.code == 0
+    assert first[0].isupper() and first.endswith(".") and len(first) < 100
+    assert "usage:" in rest and not text.startswith("usage")
+    assert len([line for line in rest.splitlines() if line.startswith("  millrace ")]) >= 2

@@ -298,3 +298,19 @@ def test_help_teaches_by_examples(capsys):
     assert text.count("\n  millrace run ") >= 3
     listed = "set model threads queue-capacity machine duration warmup repeats seed tuples json elastic law law-set period log"
     assert all(f"--{option}" in text for option in listed.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--elastic --duration 0.5", "measured for 5 periods at least, so for 5 s and not for --duration 0.5"),
+        ("--model multilevel --duration 0.5 --period 0.25", "so for 1.25 s and not for --duration 0.5"),
+        ("--elastic --duration 6", ""),
+        ("--elastic", ""),
+        ("--duration 0.5", ""),
+    ],
+)
+def test_a_window_that_is_longer_than_what_was_asked_for_is_told(runs, capsys, words, told):
+    assert main(["run", "pipeline", *words.split()]) == 0
+    err = capsys.readouterr().err
+    assert told in err and err.count("\n") == bool(told)

@@ -62,7 +62,7 @@ def test_without_a_terminal_there_is_a_line_a_period_and_then_the_report(made: R
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[1] == "dynamic-elastic; law millrace: from 1 to 4 threads, a step every 1 s; measured"
-    assert lines[2].startswith("1.00 s, adapting, 2 threads, 11 queues, 12 k tuples/s submitted")
+    assert lines[2].startswith("1.00 s, adapting, 2 scheduler threads, 11 queues, 12 k tuples/s submitted")
     assert lines[3].startswith("2.00 s, measuring, ")
     assert "1,000,000" in lines[-1] and err == ""
     assert "for people" not in out
@@ -136,7 +136,7 @@ def test_without_a_page_a_replay_is_lines(tmp_path: Path, capsys) -> None:
     path = recorded(tmp_path, record(samples=[sample(5.0)]), record(adaptation=SWITCHED, **MULTILEVEL))
     assert main(["watch", "--replay", path, "--line", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 and lines[3].startswith("2.00 s, adapting, 2 threads, 1 queue (work3), ")
+    assert len(lines) == 5 and lines[3].startswith("2.00 s, adapting, 2 scheduler threads, 1 queue (work3), ")
     assert lines[-1].startswith("correct, settled")
 
 
@@ -146,11 +146,11 @@ def test_queues_that_a_record_counts_and_does_not_name_are_not_guessed(tmp_path:
     unnamed = record(samples=[sample(1.0, queued_ports=3)], arm="mine", **fixed)
     path = recorded(tmp_path, named, unnamed)
     assert main(["watch", "--replay", path, "--line", "1"]) == 0
-    assert "2 threads, 3 queues (work2, work6, work10), 12 k tuples/s" in capsys.readouterr().out
+    assert "2 scheduler threads, 3 queues (work2, work6, work10), 12 k tuples/s" in capsys.readouterr().out
     assert main(["watch", "--replay", path, "--line", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2] == "the record counts other queues than it names: before which ports they are is not known"
-    assert ", 2 threads, 3 queues, 12 k tuples/s" in lines[3]
+    assert ", 2 scheduler threads, 3 queues, 12 k tuples/s" in lines[3]
 
 
 GRAPH = """\
@@ -175,7 +175,7 @@ def test_the_graph_of_a_record_may_be_a_file_s(made: Run, tmp_path: Path, capsys
     assert main(["watch", "--replay", path]) == 2
     assert "graph 'mine' of the record is no topology: name its file before --replay" in capsys.readouterr().err
     assert main(["watch", str(graph), "--replay", path]) == 0
-    assert "1.00 s, measuring, 2 threads, 2 queues" in capsys.readouterr().out
+    assert "1.00 s, measuring, 2 scheduler threads, 2 queues" in capsys.readouterr().out
     graph.write_text(GRAPH.replace("cost: 10", "cost: 11"))
     assert main(["watch", str(graph), "--replay", path]) == 2
     assert "is not the file that the record was made of, or has changed since" in capsys.readouterr().err

@@ -115,14 +115,15 @@ def test_decisions_are_told_when_they_were_made() -> None:
 def test_a_period_is_a_line() -> None:
     story = running(3)
     assert lines.line(story, story.periods[2]) == (
-        "3.00 s, adapting, 3 threads, 2 queues (work1, work2), 36 k tuples/s submitted, 3 k at the sinks, CPU 90 %, "
+        "3.00 s, adapting, 3 scheduler threads, 2 queues (work1, work2), 36 k tuples/s submitted, 3 k at the sinks, CPU 90 %, "
         "searching: look 3 → up; queue on: work3"
     )
     balanced = {"operator": "elb", "active": 2, "ports": 8, "tuples_per_s": 1.0, "congestion": 0.5, "reason": None}
     told = {"threads_active": 1, "queued_ports": 3, "balancers": [balanced], "law_state": None, "law_reason": None}
     story.add(sample(4.0, **told), "measuring")
     assert lines.line(story, story.periods[3]) == (
-        "4.00 s, measuring, 2 threads (1 active), 3 queues (work1, work2, work3), 48 k tuples/s submitted, 4 k at the sinks, "
+        "4.00 s, measuring, 2 scheduler threads (1 active), 3 queues (work1, work2, work3), 48 k tuples/s submitted, "
+        "4 k at the sinks, "
         "CPU 90 %, elb 2 of 8 ports"
     )
 
@@ -200,3 +201,13 @@ def test_on_a_terminal_the_view_is_drawn_over_and_over(monkeypatch: pytest.Monke
         story.add(sample(2.0, queued_ports=1, law_reason="a second look"))
     assert out.getvalue().count("look 1 → up") >= 1 and "a second look" in out.getvalue()
     assert "\x1b[1A" in out.getvalue() or "\x1b[2K" in out.getvalue(), "what was there is overwritten"
+
+
+@pytest.mark.parametrize("height", [8, 10, 14, 15])
+@pytest.mark.parametrize("width", [60, 120])
+def test_a_low_terminal_still_says_what_the_law_does_and_that_curves_are_missing(height: int, width: int) -> None:
+    lines_shown = drawn(running(), width, height).splitlines()[:height]  # as a terminal crops them
+    text = "\n".join(lines_shown)
+    assert "look 4 → up" in text, "why the law decided as it did"
+    missing = [name for name in ("submitted", "at the sinks", "threads ", "queues", "CPU") if name not in text]
+    assert ("need a higher terminal" in text) == bool(missing)

@@ -111,7 +111,9 @@ def test_the_report_is_one_file_with_figure_and_caption(made):
     assert links.found == []
     figure = base64.b64encode((folder / "figures/crossover.svg").read_bytes()).decode()
     assert figure[:200] in page
-    assert "A hatched tile is a tie" in page
+    assert "a hatched tile is a tie" in page
+    image = base64.b64encode((folder / "figures/crossover.png").read_bytes()).decode()
+    assert f'src="data:image/png;base64,{image}' in page.replace('\\"', '"'), "the first page shows the figure"
 
 
 def test_a_second_call_redoes_nothing(made):
