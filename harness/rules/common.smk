@@ -103,8 +103,10 @@ def block_settings(wildcards):
 
 
 def embedded(figure):
-    """A figure of the report as part of its first page, which has no other way to show one: its PNG as the address of an image."""
-    return "data:image/png;base64," + base64.b64encode(Path(figure).with_suffix(".png").read_bytes()).decode()
+    """A figure as the address of an image on the report's first page, which has no other way to show one: its PNG, in lines."""
+    data = base64.b64encode(Path(figure).with_suffix(".png").read_bytes()).decode()
+    lines = [data[first : first + 5000] for first in range(0, len(data), 5000)]  # docutils takes lines of 10,000 characters
+    return "\n   ".join(["data:image/png;base64,", *lines])
 
 
 def any_of(names):

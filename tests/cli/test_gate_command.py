@@ -362,7 +362,7 @@ def test_selftest_and_history_are_commands_of_their_own(monkeypatch, capsys):
         with pytest.raises(SystemExit):
             main(["gate", word, "--help"])
         out = capsys.readouterr().out
-        assert out.startswith(f"usage: millrace gate {word}") and f"All about {word}." in out
+        assert out.startswith(f"What it does.\n\nAll about {word}.\n\nusage: millrace gate {word}")
 
 
 def test_help_teaches_every_exit_code(capsys):
