@@ -157,7 +157,7 @@ def _bounded(runs: Sequence[Run], times: Sequence[float]) -> Reading:
     reading = of_runs(times)
     if all(len(run.level) - 1 - _last_change(run) >= STILL or _last_change(run) < 0 for run in runs):
         return reading
-    return replace(reading, high=math.inf, points=(), is_open=True)
+    return replace(reading, high=math.inf, is_open=True)
 
 
 def _reaction(run: Run) -> int:

@@ -5,8 +5,9 @@ Where they are in a run, the figures say (`harness.plots.elb_bursty_cost`, `elb_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from statistics import median
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import fmean, median
 
 import numpy as np
 
@@ -80,13 +81,13 @@ def level_after_burst(runs: Sequence[Run]) -> Reading:
 
 
 def level_in_silence(runs: Sequence[Run]) -> Reading:
-    """Lowest level in a silence of the source over the highest since the end of the silence before."""
-    return of_runs([share for run in runs for share in _silent_levels(run)], len(runs))
+    """Lowest level in a silence of the source over the highest since the end of the silence before, mean of a run."""
+    return of_runs([_mean(_silent_levels(run)) for run in runs])
 
 
 def level_on_return(runs: Sequence[Run]) -> Reading:
-    """Highest level while the source sends again over the lowest in the silence before."""
-    return of_runs([share for run in runs for share in _returning_levels(run)], len(runs))
+    """Highest level while the source sends again over the lowest in the silence before, mean of a run."""
+    return of_runs([_mean(_returning_levels(run)) for run in runs])
 
 
 def silent_congestion(runs: Sequence[Run]) -> Reading:
@@ -123,6 +124,11 @@ def _returning_levels(run: Run) -> Iterator[float]:
         end = int(np.flatnonzero(silence)[-1])
         if end + 1 < following:
             yield float(run.level[end + 1 : following].max() / run.level[silence].min())
+
+
+def _mean(shares: Iterable[float]) -> float:
+    found = list(shares)
+    return fmean(found) if found else math.nan
 
 
 def _highest(run: Run) -> float:

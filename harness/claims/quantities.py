@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness.claims import adaptation, bursts, timeline
 from harness.claims.evidence import BEST_OF, Cell, label
-from harness.claims.reading import Missing, Reading, greatest
+from harness.claims.reading import Missing, Reading, greatest, of_spread
 
 COUNT_FACTOR = 2.0
 """Measured counts of context switches have no interval in the tables; they are taken as known to this factor. A guess, not
@@ -73,7 +73,7 @@ def _reading(
     """One run has no interval: its mean may be anything."""
     if not _all_there((low, high)):
         low, high = unknown
-    return Reading(float(value), max(float(low), 0.0), float(high), runs, is_varied=is_varied)
+    return Reading(float(value), float(low), float(high), runs, is_varied=is_varied)
 
 
 def _all_there(numbers: tuple[object, object]) -> bool:
@@ -129,8 +129,8 @@ def run_spread(cell: Cell, arm: str) -> Found:
     row = cell.row(arm)
     if int(row["n"]) < 2:
         raise Missing(f"one run of {row['arm']} shows no spread in {cell.wanted.name}")
-    spread = _number(row, "sd", cell) / float(row["mean"])
-    return _of_row(row, Reading(spread, spread, spread, int(row["n"]), is_varied=not cell.venue.simulated))
+    reading = of_spread(_number(row, "sd", cell) / float(row["mean"]), int(row["n"]))
+    return _of_row(row, replace(reading, is_varied=not cell.venue.simulated))
 
 
 def switches(cell: Cell, arm: str) -> Found:
@@ -198,10 +198,14 @@ def failed(cell: Cell, arm: str) -> Found:
 
 
 def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm: str) -> Found:
-    """A number of the runs of an arm over time. Its range is that over the runs; no constant was varied for it."""
+    """A number of the runs of an arm over time, with its range over the runs. Of a simulated one the value decides, as no
+    constant was varied for it; of one that is open, what it is at the least.
+    """
     name = cell.arm_name(arm)
     reading = measure(timeline.runs_of(cell.timeline, name, cell.wanted))
-    return Found(name, replace(reading, is_varied=False) if cell.venue.simulated else reading)
+    if cell.venue.simulated:
+        reading = replace(reading, low=reading.value if reading.is_open else reading.low, is_varied=False)
+    return Found(name, reading)
 
 
 def _listed() -> list[Quantity]:

@@ -14,6 +14,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.measurement.interval import mean_interval, spread_factors
+
 
 class Missing(Exception):
     """What a claim asks for is not in the tables; the message says what."""
@@ -23,16 +25,16 @@ class Missing(Exception):
 class Reading:
     """A number, and the range in which it may lie.
 
-    `points`: the single runs' numbers, where a paper speaks about runs and not about their mean. `is_varied`: whether the range
-    says anything; not that of a simulated arm whose constants were not varied. `is_open`: the value says nothing, as a run
-    ended before it was known; it may be anything in the range. `runs`: how many runs are behind it.
+    `parts`: of a number that is several, the lowest and the highest level say, each of them, with its own range. `is_varied`:
+    whether the range says anything; not that of a simulated arm whose constants were not varied. `is_open`: the value says
+    nothing, as a run ended before it was known; it may be anything in the range. `runs`: how many runs are behind it.
     """
 
     value: float
     low: float
     high: float
     runs: int = 1
-    points: tuple[float, ...] = ()
+    parts: tuple[Reading, ...] = ()
     is_varied: bool = True
     is_open: bool = False
 
@@ -46,12 +48,32 @@ class Reading:
         return Reading(self.value / other.value, max(low, 0.0), high, min(self.runs, other.runs), **told)
 
 
-def of_runs(points: Sequence[float], runs: int | None = None) -> Reading:
-    """The mean of numbers of single runs, in the range from the least to the greatest. Raises Missing if there is none."""
-    finite = tuple(float(point) for point in points if math.isfinite(point))
+def of_runs(points: Sequence[float]) -> Reading:
+    """The mean of numbers of single runs, one of each and none of them negative, with its 95 % interval. That of one run may be
+    anything. Raises Missing if there is none.
+    """
+    finite = [float(point) for point in points if math.isfinite(point)]
     if not finite:
         raise Missing("no run has such a number")
-    return Reading(math.fsum(finite) / len(finite), min(finite), max(finite), runs or len(finite), finite)
+    if len(finite) == 1:
+        return Reading(finite[0], 0.0, math.inf)
+    return Reading(*mean_interval(finite), len(finite))
+
+
+def of_spread(spread: float, runs: int) -> Reading:
+    """How far runs are from each other, by their standard deviation or what grows with it, with its 95 % interval: that of the
+    standard deviation of normal numbers. One run shows no spread: it may be anything.
+    """
+    if runs < 2:
+        return Reading(spread, 0.0, math.inf, runs)
+    low, high = spread_factors(runs)
+    return Reading(spread, low * spread, high * spread, runs)
+
+
+def together(lowest: Reading, highest: Reading) -> Reading:
+    """What reaches from one number to another."""
+    middle = (lowest.value + highest.value) / 2
+    return Reading(middle, lowest.low, highest.high, lowest.runs, parts=(lowest, highest))
 
 
 def greatest(readings: Sequence[Reading]) -> Reading:
@@ -90,12 +112,11 @@ def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
 
 
 def within(reading: Reading, at_least: float | None, at_most: float | None) -> Finding:
-    """Whether a number is within limits, which belong to them; where there are `points`, whether all of them are."""
+    """Whether a number is within limits, which belong to them; where it has `parts`, whether all of them are."""
+    if reading.parts:
+        return all_of([within(part, at_least, at_most) for part in reading.parts])
     least = -math.inf if at_least is None else at_least
     most = math.inf if at_most is None else at_most
-    if reading.points:
-        inside = [least <= point <= most for point in reading.points]
-        return Finding(all(inside), all(inside) if all(inside) or not any(inside) else None)
     if least <= reading.low and reading.high <= most:
         throughout: bool | None = True
     else:

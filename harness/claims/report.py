@@ -26,20 +26,20 @@ LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",
     Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or levels of some.",
     Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
-    Verdict.UNDECIDED: "intervals or single runs do not agree on an answer, a run ended before it had settled, or the one cell "
-    "that is enough may be missing.",
+    Verdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended before it had settled, or the one "
+    "cell that is enough may be missing.",
     Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, or what it compares was measured "
     "on different CPUs.",
     Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
 }
 
 EXPLANATION = """\
-Ranges of measured means are 95 % Student-t intervals over runs, of counts of context switches a factor of two, of latencies
-from the median to the 99th percentile, and of runs over time the least and the greatest run. Ranges of simulated
-throughputs are the band: least and greatest mean over the constants of machine and software that were varied, one at a
-time. *Holds throughout*: the verdict is the same wherever in the bands the arms lie. *Flips within the band*: it is not; bands
-are taken as independent, so that a constant which moves both sides of a comparison alike may still never flip it. *Not
-varied*: no band for these numbers."""
+Ranges of means over runs are 95 % intervals, and so are those of how far runs differ; of counts of context switches it is a
+factor of two, of latencies from the median to the 99th percentile. One run has no interval, so a claim that rests on it is
+open, unless it is simulated: then the value decides. Ranges of simulated throughputs are the band: least and greatest mean
+over the constants of machine and software that were varied, one at a time. *Holds throughout*: the verdict is the same
+wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken as independent, so that a constant
+which moves both sides of a comparison alike may still never flip it. *Not varied*: no band for these numbers."""
 
 HEADINGS = ("flips within the band", "never settled")
 """Of the last columns of the summary."""
@@ -142,13 +142,13 @@ def number(value: float) -> str:
 
 def range_of(reading: Reading) -> str:
     """The range of a reading for people; what is not known is said."""
-    if reading.points:
-        return "single run" if len(reading.points) == 1 else f"{number(reading.low)} … {number(reading.high)}"
     if reading.is_open:
         return f"{number(reading.low)} … {number(reading.high)}: a run ended too soon"
     if math.isinf(reading.high):
         return "one run: no interval"
-    return f"{number(reading.low)} … {number(reading.high)}" if reading.is_varied else "no band"
+    if reading.low == reading.high and not reading.is_varied:
+        return "no band"
+    return f"{number(reading.low)} … {number(reading.high)}"
 
 
 def said(outcome: Outcome) -> str:

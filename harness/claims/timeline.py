@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from harness.claims.evidence import Wanted
-from harness.claims.reading import Missing, Reading, of_runs
+from harness.claims.reading import Missing, Reading, of_runs, of_spread, together
 
 END_SHARE = 1 / 3  # of a run's time
 BUSY = 0.8  # of the CPUs: P17 (§4.2.3) does not climb above
@@ -101,13 +101,14 @@ def final_level(runs: Sequence[Run]) -> Reading:
 
 def final_levels(runs: Sequence[Run]) -> Reading:
     """Lowest and highest level of a run's end."""
-    return of_runs([level for run in runs for level in (run.level[run.end].min(), run.level[run.end].max())], len(runs))
+    lowest, highest = (of_runs([float(end(run.level[run.end])) for run in runs]) for end in (np.min, np.max))
+    return together(lowest, highest)
 
 
 def level_range(runs: Sequence[Run]) -> Reading:
     """Highest less lowest level in the ends of all runs, over the mean final level."""
     levels = np.concatenate([run.level[run.end] for run in runs])
-    return of_runs([float(np.ptp(levels)) / fmean(run.final_level for run in runs)], len(runs))
+    return of_spread(float(np.ptp(levels)) / fmean(run.final_level for run in runs), len(runs))
 
 
 def highest_less_final(runs: Sequence[Run]) -> Reading:
@@ -145,7 +146,7 @@ def throughput_range(runs: Sequence[Run]) -> Reading:
     rates = [run.final_rate for run in runs]
     if len(rates) < 2 or fmean(rates) <= 0:
         raise Missing("one run shows no variation between runs")
-    return of_runs([(max(rates) - min(rates)) / fmean(rates)], len(runs))
+    return of_spread((max(rates) - min(rates)) / fmean(rates), len(runs))
 
 
 def changes(runs: Sequence[Run]) -> Reading:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import median
 
 import pandas as pd
 from matplotlib.artist import Artist
@@ -23,6 +24,7 @@ from harness.plots.time_panels import BURST, LEVEL_LINE, Burst
 PANEL_INCHES = (3.6, 2.9)
 HEIGHTS = (1.3, 1.0)  # of throughput, and of queues and threads below
 MIN_WIDTH = 8.0  # inches; the title needs them
+BAND = {"alpha": 0.18, "lw": 0, "zorder": 1}
 
 
 @dataclass(frozen=True)
@@ -36,37 +38,50 @@ class Kind:
 
 
 def draw(rate: Axes, below: Axes, rows: pd.DataFrame, color: str, kind: Kind) -> Axes:
-    """One run; `rows` are those of the timeline table, one a period. Returns the axes of the threads, right of the queues'."""
-    rows = rows.sort_values("time_s")
-    ends, begins = rows["time_s"], rows["time_s"] - rows["elapsed_s"]
-    for burst in kind.bursts(rows) if kind.bursts else ():
+    """The runs of an arm: lines are the median of the runs in each period, bands go from the least to the greatest run.
+
+    `rows` are those of the timeline table, one a period of a run. Runs that failed are left out, unless all have. Returns the
+    axes of the threads, right of the queues'.
+    """
+    failed = rows["failed"].astype(bool)
+    rows = (rows if failed.all() else rows[~failed]).sort_values(["repeat", "run_id", "time_s"])
+    middle, least, greatest = _over_runs(rows)
+    ends, begins = middle["time_s"], middle["time_s"] - middle["elapsed_s"]
+    for burst in _median_bursts(rows, kind):
         for ax in (rate, below):
             ax.axvspan(max(burst.begin_s, 0.0), min(burst.end_s, ends.iloc[-1]), color=BURST, lw=0, zorder=0)
-    rate.plot((begins + ends) / 2, rows["throughput_sink"], color=color, marker=".", markersize=3, lw=1.2, zorder=4)
+    centres = (begins + ends) / 2
+    rate.plot(centres, middle["throughput_sink"], color=color, marker=".", markersize=3, lw=1.2, zorder=4)
     threads = below.twinx()
+    several = rows["run_id"].nunique() > 1
+    if several:
+        rate.fill_between(centres, least["throughput_sink"], greatest["throughput_sink"], color=color, **BAND)
     for ax, column, look in (
         (below, "queued_ports", {"color": color, "lw": 1.5}),
         (threads, "threads_active", {"color": style.INK, "lw": 1.0, "ls": LEVEL_LINE}),
     ):
-        steps = [rows[column].iloc[0], *rows[column]]
-        ax.plot([begins.iloc[0], *ends], steps, drawstyle="steps-pre", **look)
-        ax.set_ylim(0, 1.15 * max(rows[column].max(), 2))
+        stands = [begins.iloc[0], *ends]
+        low, steps, high = ([of[column].iloc[0], *of[column]] for of in (least, middle, greatest))
+        ax.plot(stands, steps, drawstyle="steps-pre", **look)
+        if several:
+            ax.fill_between(stands, low, high, step="pre", color=look["color"], **BAND)
+        ax.set_ylim(0, 1.15 * max([*high, 2]))
         ax.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True, min_n_ticks=2))
     threads.grid(False)
     threads.spines["right"].set_visible(True)
     for ax in (rate, below):
         ax.set_xlim(0, ends.iloc[-1])
         places.tint(ax, rows)
-    rate.set_ylim(0, 1.12 * rows["throughput_sink"].max() or 1)
+    rate.set_ylim(0, 1.12 * greatest["throughput_sink"].max() or 1)
     rate.yaxis.set_major_formatter(style.rates())
     rate.tick_params(labelbottom=False)
-    if rows["failed"].astype(bool).any():
+    if failed.any():
         rate.text(0.03, 0.05, "failed", transform=rate.transAxes, fontsize=7, color=style.INK, zorder=6)
     return threads
 
 
 def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
-    """A row a cell on a machine, a panel an arm: the first run of each. Panels of a row share their axes, to be compared."""
+    """A row a cell on a machine, a panel an arm: all of its runs. Panels of a row share their axes, to be compared."""
     table, timeline = tables["throughput"], tables["timeline"]
     lines = [(name, cell) for name, of in places.by_place(table) for _, cell in of.groupby("cell", sort=False)]
     columns = max(len(cell) for _, cell in lines)
@@ -84,17 +99,20 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
                 if column == 0:
                     rate.set_ylabel("throughput at the\nsinks [tuples/s]")
                     below.set_ylabel("ports with a queue")
-                run = _first_run(places.at(timeline, row), row["arm"])
-                if run.empty:
+                there = places.at(timeline, row)
+                runs = there[there["arm"] == row["arm"]]
+                if runs.empty:
                     rate.text(0.5, 0.5, "no samples", transform=rate.transAxes, ha="center", va="center", color=style.FAINT)
                     continue
-                drawn.append((rate, below, draw(rate, below, run, queue_arms.look(row).color, kind)))
+                drawn.append((rate, below, draw(rate, below, runs, queue_arms.look(row).color, kind)))
             for together in zip(*drawn, strict=True):
                 _on_one_scale(list(together))
             if drawn:
                 drawn[-1][2].set_ylabel("scheduler threads")
         style.title_with_legend(drawing, kind.title, [*_legend(table, kind), *places.legend(table)])
-        provenance.stamp(drawing, table, None)
+        provenance.stamp(
+            drawing, table, provenance.Runs("lines: the median run of each period; bands: from the least to the greatest")
+        )
     return drawing
 
 
@@ -103,9 +121,22 @@ def _law(row: pd.Series) -> str:
     return f"{row['model']}, law {row['law']}" if row["elastic"] or row["model"] == queue_arms.MULTILEVEL else row["model"]
 
 
-def _first_run(timeline: pd.DataFrame, arm: str) -> pd.DataFrame:
-    rows = timeline[timeline["arm"] == arm]
-    return rows if rows.empty else rows[rows["run_id"] == rows.sort_values(["repeat", "run_id"])["run_id"].iloc[0]]
+def _over_runs(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """For each period, counted from the start of its run: the median, the least and the greatest over the runs that have it."""
+    period = rows.groupby("run_id", sort=False).cumcount()
+    columns = ["time_s", "elapsed_s", "throughput_sink", "queued_ports", "threads_active"]
+    of_period = rows[columns].astype(float).groupby(period.to_numpy())
+    return of_period.median(), of_period.min(), of_period.max()
+
+
+def _median_bursts(rows: pd.DataFrame, kind: Kind) -> Iterator[Burst]:
+    """The stretches to be shaded: the first ones of all runs, the second ones and so on, each in the median."""
+    if kind.bursts is None:
+        return
+    of_runs = [list(kind.bursts(run)) for _, run in rows.groupby("run_id", sort=False)]
+    for number in range(max(map(len, of_runs), default=0)):
+        those = [bursts[number] for bursts in of_runs if number < len(bursts)]
+        yield Burst(median(burst.begin_s for burst in those), median(burst.end_s for burst in those))
 
 
 def _on_one_scale(axes: list[Axes]) -> None:

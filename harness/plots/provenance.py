@@ -11,6 +11,10 @@ from harness.machine import for_people
 from harness.plots import style
 
 
+class Runs(str):
+    """What the lines and bands of a figure are that shows runs over time, not means of them."""
+
+
 def sentence(table: pd.DataFrame, interval: str | None) -> str:
     """The foot of a figure of what rows of the throughput table are about; `interval` says what its error bars are,
     None that it shows single runs.
@@ -27,7 +31,10 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
     elif counts:
         spread = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
         where = ", where n is above 1" if counts[0] == 1 else ""
-        parts.append(f"Mean of n = {spread} runs{_processes(simulated)}; {interval}{where}.")
+        of = "" if isinstance(interval, Runs) else "Mean of "
+        parts.append(f"{of}n = {spread} runs{_processes(simulated)}; {interval}{where}.")
+    if isinstance(interval, Runs):
+        interval = None  # what follows speaks of means
     banded = table[table["band_lo"].notna()]
     if interval is not None and len(banded):
         parts.append(

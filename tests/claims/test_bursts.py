@@ -61,16 +61,16 @@ def test_a_run_without_a_burst_is_missing():
 
 
 @pytest.mark.parametrize(
-    ("name", "points"),
+    ("name", "value"),
     [
-        ("level_in_silence", (0.5, 0.25)),  # 2 of 4, then 2 of 8
-        ("level_on_return", (4, 2.5)),  # 8 of 2, 5 of 2
+        ("level_in_silence", 0.375),  # the mean of 2 of 4 and 2 of 8
+        ("level_on_return", 3.25),  # of 8 of 2 and 5 of 2
     ],
 )
-def test_silences_of_the_source(name, points):
+def test_silences_of_the_source(name, value):
     ports = [1, 4, 4, 2, 6, 8, 4, 2, 3, 5]
     rates = [90.0, 90, 0, 0, 90, 90, 0, 0, 90, 90]
-    assert measure(name, RATE, ports, rates, burst=2000, silence=2000).points == points
+    assert measure(name, RATE, ports, rates, burst=2000, silence=2000).value == value
 
 
 def test_congestion_in_silences_is_over_that_while_tuples_are_sent():

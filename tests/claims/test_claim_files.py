@@ -115,8 +115,16 @@ def test_what_is_said_to_be_less_is_not_reproduced_if_it_is_the_same(name):
     arms = ("multilevel-middleware19", "multilevel-middleware19-satisfied", "dynamic-elastic")
     rows = [arm(each, 10, half=0, level=4.0, level_lo=4.0, level_hi=4.0) for each in arms]
     runs = [
-        periods([1, 2, 4, *[4] * 12], arm=each, cell=cell, experiment=wanted.experiment, queued_ports=[0.0] * 15)
+        periods(
+            [1, 2, 4, *[4] * 12],
+            arm=each,
+            cell=cell,
+            experiment=wanted.experiment,
+            queued_ports=[0.0] * 15,
+            run=f"{each} {run}",
+        )
         for each in arms
+        for run in range(3)
     ]
     held = tables(throughput({cell: rows}, LOCAL, wanted.experiment), timeline=runs)
     *_, result = evaluate([replace(asked, cells=(wanted,))], held)

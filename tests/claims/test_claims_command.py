@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 from harness.cli import main
@@ -24,7 +25,9 @@ def folder(tmp_path):
     (tmp_path / FIG9).mkdir()
     pipeline(20).to_parquet(tmp_path / FIG9 / "throughput.parquet")
     (tmp_path / "pldi17_fig11").mkdir()
-    periods([1, 2, 4, 4, 4], cell=cell_name()).to_parquet(tmp_path / "pldi17_fig11" / "timeline.parquet")
+    pd.concat([periods([1, 2, 4, 4, 4], cell=cell_name(), run=run) for run in "abc"]).to_parquet(
+        tmp_path / "pldi17_fig11" / "timeline.parquet"
+    )
     elastic = throughput({cell_name(): [arm("dynamic-elastic", 5, half=1)]}, LOCAL, "pldi17_fig11")
     elastic.to_parquet(tmp_path / "pldi17_fig11" / "throughput.parquet")
     return tmp_path
@@ -119,8 +122,6 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_bad_input_is_told_in_one_line(folder, monkeypatch, capsys, words, answer):
-    import pandas as pd
-
     monkeypatch.chdir(folder)
     (folder / "empty").mkdir()
     (folder / "broken" / FIG9).mkdir(parents=True)

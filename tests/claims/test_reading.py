@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, greatest, not_below, of_runs, within
+from harness.claims.reading import (
+    Finding,
+    Missing,
+    Reading,
+    all_of,
+    any_of,
+    greater,
+    greatest,
+    not_below,
+    of_runs,
+    of_spread,
+    within,
+)
 
 YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
 
@@ -69,10 +82,36 @@ def test_a_limit_that_is_not_given_does_not_bind():
     assert within(number(-1e9, 2, 3), None, 3) == YES
 
 
-@pytest.mark.parametrize(("points", "finding"), [([2, 4], YES), ([2, 5], UNLIKELY), ([1, 5], NO)])
-def test_where_single_runs_count_all_of_them_must_be_within(points, finding):
-    """The mean of 1 and 5 is within 2 and 4, but neither run is."""
-    assert within(of_runs(points), 2, 4) == finding
+def test_one_run_leaves_open_what_is_within_limits():
+    assert within(of_runs([3.0]), 2, 4) == MAYBE
+    assert within(of_runs([5.0]), 2, 4) == UNLIKELY
+    assert within(of_spread(0.01, 1), None, 0.1) == MAYBE
+
+
+SAMPLES = 4000
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+def test_a_range_of_runs_covers_their_mean_and_one_of_their_spread_the_standard_deviation(n):
+    runs = np.random.default_rng(n).normal(100, 10, (SAMPLES, n))
+    means = [of_runs(run) for run in runs.tolist()]
+    spreads = [of_spread(deviation, n) for deviation in runs.std(axis=1, ddof=1).tolist()]
+    for readings, truth in ((means, 100), (spreads, 10)):
+        covered = np.mean([reading.low <= truth <= reading.high for reading in readings])
+        assert covered == pytest.approx(0.95, abs=0.014)
+
+
+@pytest.mark.parametrize("limit", [110, 90])
+def test_more_runs_make_a_claim_clearer_and_neither_stricter_nor_wrong(limit):
+    """Runs of a mean of 100 are at most `limit`, or not: wrong answers are rare, and more runs give more right ones."""
+    holds = limit > 100
+    rng, right = np.random.default_rng(limit), []
+    for n in (2, 4, 8):
+        findings = [within(of_runs(run), None, limit).throughout for run in rng.normal(100, 10, (1000, n)).tolist()]
+        assert findings.count(not holds) <= 0.025 * 1000 + 3 * (1000 * 0.025) ** 0.5
+        right.append(findings.count(holds))
+    assert right[0] < right[1] < right[2]
+    assert right[2] > 500
 
 
 def test_all_and_any_follow_kleene():
@@ -118,7 +157,7 @@ def test_the_greatest_number_lies_between_the_greatest_ends():
 
 
 def test_runs_without_the_number_do_not_count():
-    assert of_runs([1.0, math.nan, 3.0]) == Reading(2.0, 1.0, 3.0, 2, (1.0, 3.0))
+    assert of_runs([1.0, math.nan, 3.0]) == of_runs([1.0, 3.0])
     with pytest.raises(Missing):
         of_runs([math.nan])
 

@@ -219,8 +219,8 @@ def test_numbers_have_three_digits(value, text):
         (Reading(1, 0, math.inf), "one run: no interval"),
         (Reading(1, 1, 1, is_varied=False), "no band"),
         (Reading(9, 9, math.inf, is_open=True), "9 … ∞: a run ended too soon"),
-        (of_runs([3.0]), "single run"),
-        (of_runs([3.0, 5.0]), "3 … 5"),
+        (of_runs([3.0]), "one run: no interval"),
+        (of_runs([4.0, 4.1, 4.2]), "3.86 … 4.36"),
     ],
 )
 def test_a_range_says_what_it_is(reading, text):

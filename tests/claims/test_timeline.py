@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import pytest
 
 from harness.claims import timeline
 from harness.claims.evidence import Wanted
 from harness.claims.quantities import QUANTITIES
-from harness.claims.reading import Missing
+from harness.claims.reading import Finding, Missing, within
 from harness.claims.timeline import runs_of
+from harness.measurement.interval import mean_interval
 from tests.claims.made import LOCAL, XEON, arm, balanced, cell_name, one_cell, periods
 
 WANTED = Wanted("pldi17_fig11", {"topology": "pipeline", "cost": "1"}, {})
@@ -32,13 +35,21 @@ def test_levels_at_the_beginning_the_highest_and_the_end():
 def test_the_end_is_the_last_third():
     run = periods([1, 1, 1, 9, 9, 9, 4, 6, 4])
     assert measure("final_level", run).value == 4
-    assert measure("final_levels", run).points == (4, 6)
+    assert [part.value for part in measure("final_levels", run).parts] == [4, 6]
     assert measure("changes", run).value == 1
 
 
-def test_every_run_is_a_point():
+def test_a_number_is_the_mean_of_its_runs_with_an_interval_that_one_run_does_not_have():
     reading = measure("highest_level", periods([1, 8, 8]), periods([1, 4, 4]))
-    assert (reading.value, reading.low, reading.high, reading.points) == (6, 4, 8, (8, 4))
+    assert (reading.value, reading.low, reading.high, reading.runs) == (*mean_interval([8, 4]), 2)
+    reading = measure("highest_level", periods([1, 8, 8]))
+    assert (reading.value, reading.low, reading.high, reading.runs) == (8, 0, math.inf, 1)
+
+
+def test_levels_of_the_end_are_within_limits_if_the_lowest_and_the_highest_are():
+    reading = measure("final_levels", *[periods([1] * 6 + [4, 5, 6])] * 3)
+    assert within(reading, 4, 6) == Finding(True, True)
+    assert within(reading, 5, 6) == within(reading, 4, 5) == Finding(False, False)
 
 
 def test_a_run_that_stays_does_not_change():
@@ -115,7 +126,7 @@ def test_a_balancers_level_is_that_of_its_ports():
 
 def test_failed_runs_are_left_out():
     good, bad = periods([1, 2, 2]), periods([1, 9, 9], failed=True)
-    assert measure("highest_level", good, bad).points == (2,)
+    assert measure("highest_level", good, bad).value == 2
     with pytest.raises(Missing, match="all runs of dynamic-elastic over time failed in pipeline, cost 1"):
         measure("highest_level", bad)
 

@@ -351,7 +351,7 @@ def test_throughput_is_above_and_queues_and_threads_below_as_steps():
     assert {ax.get_ylim()[0] for ax in (rate, below, threads)} == {0}
 
 
-def test_figure_6_has_a_panel_an_arm_on_the_same_scale_and_shows_its_first_run():
+def test_figure_6_has_a_panel_an_arm_on_the_same_scale():
     names = ("multilevel-middleware19-plain", "multilevel-middleware19-satisfied")
     theirs = [multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0, law="middleware19", name=name) for name in names]
     ours = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
@@ -368,6 +368,24 @@ def test_figure_6_has_a_panel_an_arm_on_the_same_scale_and_shows_its_first_run()
     assert len(first.lines[0].get_xdata()) == 4
     assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
     assert [text.get_text() for text in third.texts] == ["no samples"]
+
+
+def test_several_runs_are_their_median_and_a_band_from_the_least_to_the_greatest():
+    row = multilevel_row("mw19_fig6", "pipeline", "skewed", 5.0, 2.0, 4.0)
+    levels = {"a": ([1, 4, 4], [0, 7, 9]), "b": ([1, 1, 9], [0, 1, 2]), "c": ([1, 9], [0, 50])}
+    runs = [run_rows(row, *each, run_id=name, repeat=number) for number, (name, each) in enumerate(levels.items())]
+    failed = run_rows(row, [99, 99], [99, 99], run_id="d", repeat=3, failed=True)
+    rate, below = plt.figure().subplots(2, 1)
+    rows = pd.DataFrame([*(period for run in runs for period in run), *failed])
+    threads = adaptation_panels.draw(rate, below, rows, OURS, mw19_fig6.KIND)
+    assert list(rate.lines[0].get_ydata()) == [100.0, 200.0, 250.0]
+    assert list(below.lines[0].get_ydata()) == [0, 0, 7, 5.5]
+    for ax, low, high in ((rate, 100.0, 300.0), (below, 0, 50), (threads, 1, 9)):
+        (band,) = ax.collections
+        edges = band.get_paths()[0].vertices[:, 1]
+        assert (edges.min(), edges.max()) == (low, high)
+    foot = mw19_fig6.figure({"throughput": table([row | {"n": 3}]), "timeline": rows}).get_supxlabel()
+    assert "n = 3 runs" in foot.replace("\n", " ") and "from the least to the greatest" in foot.replace("\n", " ")
 
 
 def test_the_phase_with_more_heavy_operators_is_shaded():

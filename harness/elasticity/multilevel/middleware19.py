@@ -10,8 +10,8 @@ operator has a queue, N is the lowest level, and the first period is the baselin
                              history:    N within the record's range                       no search
                                          N above it                                        a search up, T its baseline
                                          N below it                                        a search down, T its baseline
-  otherwise, or no search    a step of the thread law; if it says that the load has changed: no queue, no record, and the next
-                             period is the baseline of a search up
+  otherwise, or no search    a step of the thread law; if it says that the load has changed: no queue, no record, and the first
+                             period that tells of that state (below) is the baseline of a search up
 
 What M19 leaves open, and what is done here:
 
@@ -21,6 +21,9 @@ What M19 leaves open, and what is done here:
   * What the thread law knew: a search that changes something makes its T the level's first; one up has all higher levels looked
     at again, or it would not climb any more.
   * Satisfaction is asked with the new level's own first period, and only if the level grew.
+  * M19's periods of 5 s are longer than queues take to drain. Where they are not, costs that are read right after all queues
+    were dropped are those of the tuples that the queues still hold, groups made of them hold few operators, and the search ends
+    with those (`Drain`).
   * Without `history` each change of the level makes a search: up if it grew, down if it fell.
   * A search down keeps only what brings more than SENS, as the same algorithm in reverse does.
 
@@ -34,6 +37,7 @@ from collections.abc import Mapping
 
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
 from harness.elasticity.law import Bounds, Decision, Reading, Setting
+from harness.elasticity.multilevel.drain import Drain
 from harness.elasticity.multilevel.groups import places, places_of_operators
 from harness.elasticity.multilevel.law import MultilevelLaw
 from harness.elasticity.multilevel.layout import Layout
@@ -72,7 +76,8 @@ class Middleware19(MultilevelLaw):
         self._level = bounds.start
         self._on: set[int] = set()  # operators with queues, outside a search
         self._search: Search | None = None
-        self._due = True  # a search up begins with the next period
+        self._due = True  # a search up begins with the next period that tells of the state without queues
+        self._drain = Drain(layout)
         self._record: tuple[int, int] | None = None  # lowest and highest level that the queues are known to suit
         self._came_from: tuple[int, float] | None = (
             None  # level and throughput [tuples/s] before the present level's first period
@@ -89,6 +94,8 @@ class Middleware19(MultilevelLaw):
             self._search.step(reading.throughput)
             return self._searched(self._search)
         if self._due:
+            if not self._drain.is_over(reading):
+                return self._now("queues that were dropped still drain, or costs tell of before", "waiting")
             self._due = False
             return self._begin(True, reading, "no queue yet")
         if came_from is None:
@@ -147,6 +154,7 @@ class Middleware19(MultilevelLaw):
     def _step_threads(self, reading: Reading, why: str = "") -> Decision:
         decision = self._threads.decide(reading)
         if decision.state == "load changed":
+            self._drain.begin(places(self._places, self._on))
             self._on, self._record, self._due = set(), None, True
             return self._now(f"{why}{decision.reason}, queues anew", decision.state)
         if decision.threads != self._level:

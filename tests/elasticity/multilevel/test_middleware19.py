@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import pairwise
 
 import pytest
 
 from harness.elasticity import Bounds
+from harness.elasticity.law import Reading
+from harness.elasticity.multilevel.drain import COST_PERIODS, MOST_PERIODS, Drain
 from harness.elasticity.multilevel.middleware19 import Middleware19
 from harness.elasticity.multilevel.middleware19_search import Search
 from tests.elasticity.drive import Cpu, levels, states
-from tests.elasticity.multilevel.pipelines import Pipeline, counts, drive, pipeline, settled_after
+from tests.elasticity.multilevel.pipelines import PERIOD_S, Pipeline, counts, drive, pipeline, settled_after
 
 
 def searched(size, curve, baseline=100.0, costs=(), up=True):
@@ -177,14 +180,52 @@ def test_a_change_in_load_takes_all_queues_away_and_begins_a_search_at_the_prese
     before = drive(subject, surface, 40, costs)
     level, queues = before[-1].threads, len(before[-1].queued)
     assert queues > 0
-    after = drive(subject, lambda n, on: 0.5 * surface(n, on), 30, costs, after=before)
-    assert [(d.threads, len(d.queued), d.state) for d in after[:8]] == [
+    after = drive(subject, lambda n, on: 0.5 * surface(n, on), 60, costs, after=before)
+    assert [(d.threads, len(d.queued), d.state) for d in after[:6]] == [
         *[(level, queues, "noise")] * 5,
         (level, 0, "load changed"),
-        (level, 2, "placing"),
-        (level, 4, "placing"),
     ]
+    rest = [(d.threads, len(d.queued), d.state) for d in after[6:] if d.state != "waiting"]
+    assert rest[:2] == [(level, 2, "placing"), (level, 4, "placing")]
     assert counts(after)[-1] == queues
+
+
+def test_after_a_change_in_load_no_costs_are_read_until_queues_have_drained_and_costs_are_all_of_after():
+    """What costs tell in between is one operator, the only one that the source's thread has reached."""
+    subject = law(maximum=8)
+    surface = Pipeline([5.0, 5.0, 0.1, 0.1]).throughput
+    decisions = drive(subject, surface, 40, (0.0, 0.49, 0.49, 0.01, 0.01))
+    decisions += drive(subject, lambda n, on: 0.5 * surface(n, on), 6, (0.0, 0.49, 0.49, 0.01, 0.01), after=decisions)
+    before, dropped = decisions[-2:]
+    assert (dropped.state, dropped.queued) == ("load changed", frozenset())
+    ahead = sum(3 - place for place in before.queued)  # submissions of a tuple of each queue until it is at the sinks
+    submitted = 260.0 * PERIOD_S * dropped.threads / (dropped.threads + 1)  # a period, but for what the source does itself
+    drains = math.ceil(subject.layout.queue_capacity * ahead / submitted)
+    assert 1 < drains < MOST_PERIODS
+    stale = drive(subject, lambda n, on: 260.0, drains + COST_PERIODS, (0.0, 0.97, 0.01, 0.01, 0.01), decisions)
+    assert set(states(stale)) == {"waiting"} and {decision.queued for decision in stale} == {frozenset()}
+    (first,) = drive(subject, lambda n, on: 260.0, 1, (0.0, 0.01, 0.33, 0.33, 0.33), [*decisions, *stale])
+    assert (first.state, first.queued) == ("placing", frozenset({1, 2, 3}))
+
+
+def test_a_drain_waits_for_what_full_queues_hold_and_then_for_the_window_of_costs():
+    drain = Drain(pipeline(4))  # queues of 1,000 tuples; one before the last operator but one has one submission ahead
+
+    def periods(throughput: float) -> int:
+        reading = Reading(1.0, 1.0, 1, throughput)
+        return next(count for count in range(100) if drain.is_over(reading))
+
+    assert periods(1.0) == 0, "at first there is nothing"
+    drain.begin({0, 2})  # 3 and 1 submissions ahead, of 1,000 tuples each
+    assert periods(2000.0) == 4 + COST_PERIODS, "half of what is submitted is the source's own"
+    drain.begin({0, 2})
+    assert periods(1.0) == MOST_PERIODS + COST_PERIODS
+    drain.begin({0, 2})
+    assert periods(0.0) == 1 + COST_PERIODS, "nothing moves"
+    drain.begin({3})
+    assert periods(1.0) == 1 + COST_PERIODS, "the last operator submits nothing"
+    drain.begin(())
+    assert periods(1.0) == 0
 
 
 def test_where_it_begins_at_its_maximum_throughput_that_stays_is_no_change_in_load():
