@@ -131,7 +131,8 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         for ax, (called, rows) in zip(axes, maps, strict=False):
             pairs = places.at_place(speedup, rows.iloc[0])
             hatched |= draw(ax, rows, pairs[pairs["topology"].isin(rows["topology"])])
-            what = f"payload {style.whole(rows['payload'].iloc[0])} B" if one_payload else shape_name(rows.iloc[0])
+            shared = rows["topology"].nunique() > 1
+            what = f"payload {style.whole(rows['payload'].iloc[0])} B" if shared else shape_name(rows.iloc[0])
             ax.set_title(", ".join([what, *([called] if called else [])]))
             places.tint(ax, rows)
         for ax in axes[len(maps) :]:

@@ -161,6 +161,13 @@ def test_with_one_payload_the_topologies_share_a_map():
     assert len(ax.texts) == 6
 
 
+def test_a_map_of_one_topology_has_its_name():
+    throughput, speedup = contest({"pipeline": ([1, 100], [128])})
+    (ax,) = [ax for ax in crossover.figure({"throughput": throughput, "speedup": speedup}).axes if ax.axison]
+    assert ax.get_title() == "pipeline, 100 operators"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["128"]
+
+
 def test_a_tie_and_a_cell_without_an_interval_look_different_and_the_legend_has_what_is_drawn():
     tie = cell(("manual", 90.0), ("dedicated", 100.0), ratios=[("manual", 1.1, 0.9, 1.4)])
     unpaired = cell(("manual", 90.0), ("dedicated", 100.0))
