@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     config = load_config(args.config)
     report = config.report if args.report == IN_RESULTS else args.report
     targets = [file for word in args.target for file in _files(config, word)]
+    missing = _missing(config, _made(config, targets))  # files that are gone leave what was made of them up to date
+    wanted = [*_made(config, targets), *missing] if missing else targets
     if args.cores != "all" and not (args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0):
         raise UserError(f"--cores must be a whole number of 1 or more, or all, not {args.cores!r}")
     if report is not None and Path(report).suffix not in (".html", ".zip"):
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
     common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default says why
     if args.dry_run:
-        return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", "--", *targets])
+        return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", "--", *wanted])
 
     from harness.models import allowed_cpus
     from harness.rules.lock import hold_lock
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     progress = Progress(config, allowed_cpus() if args.cores == "all" else int(args.cores))
     register(progress)
     common += ["--logger", NAME]
-    code = _snakemake([*common, "--", *targets])
+    code = _snakemake([*common, "--", *wanted])
     if progress.interrupted:
         raise KeyboardInterrupt
     if code == 0 and not progress.had_work:
@@ -120,6 +122,22 @@ def _claims_files(config: Config) -> list[str]:
 
 def _made(config: Config, targets: list[str]) -> list[str]:
     return targets or [file for name in config.drawn for file in _figure_files(config, name)] + _claims_files(config)
+
+
+def _missing(config: Config, targets: list[str]) -> list[str]:
+    """The records and tables that the targets are made of and that are not there, as when somebody has deleted them."""
+    from harness.claims.claim import experiments
+    from harness.spark.schemas import TABLES
+
+    claims = set(experiments()) if set(targets) & set(_claims_files(config)) else set()
+    needed = [
+        [config.records(experiment.name, block.stem) for block in experiment.blocks()]
+        + [f"{config.tables(experiment.name)}/{table}.parquet" for table in TABLES]
+        for experiment in config.experiments
+        if experiment.name in claims or set(targets) & set(_figure_files(config, experiment.name))
+    ]
+    needed += [[config.bench(name)] for name in config.benches if set(targets) & set(_figure_files(config, name))]
+    return [file for files in needed for file in files if not Path(file).exists()]
 
 
 def _report(path: str, words: list[str]) -> int:

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +124,22 @@ def test_a_second_call_redoes_nothing(made):
     assert again.returncode == 0
     assert again.stderr == "everything is up to date\n"
     assert modified(folder) == before
+
+
+@pytest.mark.parametrize("gone", ["results/raw/crossover/*.jsonl", "results/tables/crossover/speedup.parquet"])
+def test_a_record_or_a_table_that_was_deleted_is_made_again_and_what_follows_from_it(made, gone):
+    folder, _ = made
+    deleted = sorted(folder.glob(gone))[0]
+    before = modified(folder)
+    shutil.rmtree(deleted) if deleted.is_dir() else deleted.unlink()
+    again = call(folder, "harness", "figures", "crossover")
+    assert again.returncode == 0, again.stderr
+    assert "up to date" not in again.stderr
+    after = modified(folder)
+    assert deleted.exists()
+    assert after["figures/crossover.png"] > before["figures/crossover.png"]
+    untouched = {path for path in before if path.endswith(".jsonl")} - {str(deleted.relative_to(folder))}
+    assert {path: before[path] for path in untouched} == {path: after[path] for path in untouched}
 
 
 def test_other_settings_make_the_records_out_of_date(made):
