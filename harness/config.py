@@ -61,6 +61,11 @@ class Config:
         )
 
     @property
+    def left_out(self) -> Sequence[str]:
+        """A line for each peer that an experiment names and that is not built here."""
+        return [f"{experiment.name}: left out: {why}" for experiment in self.experiments for why in experiment.left_out]
+
+    @property
     def drawn(self) -> Sequence[str]:
         """The names of all figures, as they are made."""
         return (*(experiment.name for experiment in self.experiments), *self.benches)

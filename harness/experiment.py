@@ -21,6 +21,9 @@ from harness.place import Place
 RUN_OVERHEAD_S = 0.7
 """Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
 
+PEER_OVERHEAD_S = 3.0
+"""The same of a run of a peer: virtual machines start, and compile. For estimates only."""
+
 ADAPTATION_ESTIMATE = 20
 """Periods that an elastic run takes to settle, about. For estimates only."""
 
@@ -54,11 +57,12 @@ class Arm:
     law_settings: Mapping[str, object] = field(default_factory=dict)
     queued: str = ""  # which scheduled ports have queues, as `models.Chosen` has it; "": as the model says
     duration_s: float | None = None  # of its measured window, None: as long as the block's
+    peer: str = ""  # NAME VERSION of another runtime, whose name is then `model`
 
     @property
     def has_queues(self) -> bool:
         """Whether the model has queues of a capacity to choose."""
-        return "queue_capacity" in {option.name for option in fields(MODELS[self.model])}
+        return bool(self.peer) or "queue_capacity" in {option.name for option in fields(MODELS[self.model])}
 
     @property
     def settings(self) -> str:
@@ -68,7 +72,7 @@ class Arm:
         levels = f" {self.law} within {self.minimum} .. {self.maximum}" if self.elastic else ""
         terms = "".join(f" {name}={value}" for name, value in sorted(self.law_settings.items()))
         where = f" queued {self.queued}" if self.queued else ""
-        return f"{self.name}: {self.model}{threads}{levels}{terms}{where}{window}"
+        return f"{self.name}: {self.peer or self.model}{threads}{levels}{terms}{where}{window}"
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Block:
             return SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND  # twice as many to warm up, at most
         adaptation_s = self._adaptation_s(arm) if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
-        overhead_s = SIMULATION_OVERHEAD_S if self.place.simulated else RUN_OVERHEAD_S
+        overhead_s = SIMULATION_OVERHEAD_S if self.place.simulated else PEER_OVERHEAD_S if arm.peer else RUN_OVERHEAD_S
         return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
 
     def _adaptation_s(self, arm: Arm) -> float:
@@ -200,6 +204,7 @@ class Block:
             period_s=self.period_s,
             minimum=arm.minimum,
             maximum=arm.maximum,
+            peer=arm.peer,
         )
 
 
@@ -212,6 +217,7 @@ class Experiment:
     source: str
     path: Path
     _blocks: Sequence[Block]
+    left_out: Sequence[str] = ()  # peers that it names and that are not built here, each with the reason
 
     @property
     def cells(self) -> Sequence[Cell]:

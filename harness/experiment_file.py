@@ -42,6 +42,7 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
         raise UserError(f"{path}: sizes: has no size for the profile {name!r}; sizes are: {', '.join(sizes)}")
     size = sizes[name]
     blocks: dict[str, Block] = {}
+    left_out: dict[str, str] = {}
     for spot, here, entry in _places(path, ("sizes", name), size, profile, place):
         settled = {**profile, **{key: each[key] for each in (size, entry) for key in OVERRIDES if key in each}}
         for key, least in (VIRTUAL_LEAST if here.simulated else REAL_LEAST).items():
@@ -51,7 +52,7 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
             "events": _whole(settled.get("events")),
             "experiment": path.stem,
             "place": here,
-            "arms": tuple(_arms(path, spot, size, entry, here)),
+            "arms": tuple(_arms(path, spot, size, entry, here, left_out)),
             "variants": _variants(here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))),
         }
         for cell, graph in _cells(path, spot, size, entry, shared["seed"]):
@@ -61,7 +62,7 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
             if block.stem in blocks:
                 raise wrong(path, spot, "must not repeat a machine", here.label or here.machine)
             blocks[block.stem] = block
-    return Experiment(path.stem, values["title"], values["source"], path, tuple(blocks.values()))
+    return Experiment(path.stem, values["title"], values["source"], path, tuple(blocks.values()), tuple(left_out.values()))
 
 
 def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,7 +152,8 @@ def _cells_of(
 
 def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
     """Raise UserError for an arm of a fixed level that would run with more threads: records and figures go by its level."""
-    for arm, spec in block.specs().items():
+    ours = {arm: spec for arm, spec in block.specs().items() if not spec.peer}
+    for arm, spec in ours.items():
         model = spec.made_model()
         least = level_of(with_level(graph, model))
         if least != level_of(model):
@@ -160,18 +162,40 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
             raise UserError(f"{path}: {dotted(spot)}: {rule}, not {level_of(model)}: {why}")
 
 
-def _arms(path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], place: Place) -> Iterator[Arm]:
+def _arms(
+    path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], place: Place, left_out: dict[str, str]
+) -> Iterator[Arm]:
+    """The arms on one machine. Peers that are not built here are none: `left_out` says which, and why."""
     where = (*(spot if "arms" in entry else spot[:2]), "arms")
     seen: set[str] = set()
     for index, values in enumerate(entry.get("arms", size["arms"])):
         least = (VIRTUAL_LEAST if place.simulated else REAL_LEAST)["duration_s"]
         if values.get("duration_s", least) < least:
             raise wrong(path, (*where, index, "duration_s"), f"must be {least:g} or more", values["duration_s"])
-        for arm in _arms_of(path, (*where, index), values, place):
+        if "peer" in values:
+            made = _peers_of(path, (*where, index), values, place, left_out)
+        else:
+            made = _arms_of(path, (*where, index), values, place)
+        for arm in made:
             if arm.name in seen:
                 raise wrong(path, (*where, index), "must not repeat an arm", arm.name)
             seen.add(arm.name)
             yield arm
+
+
+def _peers_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, left_out: dict[str, str]) -> Iterator[Arm]:
+    from harness.peers import all_peers
+
+    if place.simulated:
+        raise wrong(path, (*where, "peer"), "must be measured: only our own runtime is simulated", entry["peer"])
+    for name in entry["peer"] if isinstance(entry["peer"], list) else [entry["peer"]]:
+        known = all_peers()
+        if name not in known:
+            raise wrong(path, (*where, "peer"), f"must be one of {', '.join(known)}", name, known)
+        try:
+            yield Arm(name=name, model=name, threads=None, duration_s=entry.get("duration_s"), peer=known[name].label)
+        except UserError as error:
+            left_out[name] = str(error)
 
 
 def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) -> Iterator[Arm]:

@@ -55,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
     from harness.config import ROOT, load_config
 
     config = load_config(args.config)
+    for line in config.left_out:
+        print(line, file=sys.stderr)
     report = config.report if args.report == IN_RESULTS else args.report
     targets = [file for word in args.target for file in _files(config, word)]
     missing = _missing(config, _made(config, targets))  # files that are gone leave what was made of them up to date

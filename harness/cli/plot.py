@@ -93,4 +93,5 @@ def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
     if rows.empty:
         found = ", ".join(sorted(table["experiment"].unique()))
         raise UserError(f"--tables: {path} has no rows of the experiment {experiment!r}; it has: {found}")
-    return rows.sort_values(["topology", "cell", "model", "arm"], kind="stable").reset_index(drop=True)
+    order = [column for column in ("topology", "cell", "model", "arm") if column in rows]
+    return rows.sort_values(order, kind="stable").reset_index(drop=True)

@@ -67,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
 
     place = _place(args)
     config = load_config(args.config, place, args.over is not None)
+    for line in config.left_out:
+        print(line, file=sys.stderr)
     names = args.experiment or [experiment.name for experiment in config.experiments]
     experiments = [config.experiment(name) for name in dict.fromkeys(names)]
     if args.cell is not None and len(experiments) != 1:

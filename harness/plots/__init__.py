@@ -16,6 +16,7 @@ FIGURES = (
     "elastic_levels",
     "multilevel",
     "crossover",
+    "peers",
     "mw19_fig1",
     "mw19_fig6",
     "mw19_fig9",

@@ -76,12 +76,24 @@ MODELS: dict[str, ModelStyle] = {
 TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy", "load-balance")
 """The order in which topologies appear; others follow by name. Models appear in the order of `MODELS`."""
 
+PEERS: dict[str, ModelStyle] = {
+    "asyncio": ModelStyle("#8c6d31", "<", "-"),
+    "crossbeam": ModelStyle("#843c39", "d", "-"),
+    "go": ModelStyle("#17a2a2", ">", "-"),
+    "java": ModelStyle("#b8860b", "p", "-"),
+    "storm": ModelStyle("#3d5a3c", "*", "-"),
+    "storm-batched": ModelStyle("#8fae6d", "*", (0, (2, 1.5))),
+    "tbb": ModelStyle("#4a4a4a", "8", "-"),
+    "tbb-pipeline": ModelStyle("#9a9a9a", "8", (0, (2, 1.5))),
+}
+"""Other runtimes; figures draw their lines thinner than those of our models."""
+
 UNKNOWN_MODEL = ModelStyle(FAINT, "X", ":")
 
 
 def of_model(model: str) -> ModelStyle:
-    """The style of a model; grey for one that has none yet."""
-    return MODELS.get(model, UNKNOWN_MODEL)
+    """The style of a model, or of a peer, which has its name there; grey for one that has none yet."""
+    return MODELS.get(model) or PEERS.get(model, UNKNOWN_MODEL)
 
 
 def in_order(names: Iterable[str], order: Sequence[str]) -> list[str]:

@@ -82,7 +82,7 @@ def figure_tables(wildcards):
     """The tables that figures are drawn from: an experiment's, or a bench's."""
     if wildcards.figure in CONFIG.benches:
         return [CONFIG.bench(wildcards.figure)]
-    return [f"{CONFIG.tables(wildcards.figure)}/{name}.parquet" for name in ("throughput", "speedup", "timeline")]
+    return [f"{CONFIG.tables(wildcards.figure)}/{name}.parquet" for name in ("throughput", "speedup", "timeline", "latency")]
 
 
 def topology_files(wildcards):

@@ -144,6 +144,7 @@ RECORD = _struct(
     },
     {
         "asked": TEXT,
+        "peer": TEXT,
         "threads": SMALL,
         "sink_tuples_per_s": REAL,
         "submitted_tuples_per_s": REAL,
@@ -170,8 +171,9 @@ PARAMETERS: dict[str, DataType] = {
 CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated", "software")
 """Columns that say which cell a run belongs to, on which machine; `software` is null for real threads."""
 
-ARM = (*CELL, "model", "arm", "threads", "queue_capacity")
-"""Columns that say which arm of which cell a run belongs to; runs of one arm differ by `repeat` only, or by `variant`."""
+ARM = (*CELL, "model", "peer", "arm", "threads", "queue_capacity")
+"""Columns that say which arm of which cell a run belongs to; runs of one arm differ by `repeat` only, or by `variant`. `peer`:
+name and version of another runtime, null for ours."""
 
 TABLES: dict[str, StructType] = {
     "throughput": _table(
@@ -180,6 +182,7 @@ TABLES: dict[str, StructType] = {
         topology=TEXT,
         **PARAMETERS,
         model=TEXT,
+        peer=TEXT,
         arm=TEXT,
         threads=SMALL,
         elastic=FLAG,

@@ -100,6 +100,19 @@ BAD_SIZES = {
         {"arms": [{"model": "manuel"}]},
         "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, multilevel, not 'manuel'; did you mean 'manual'?",
     ),
+    "an unknown peer": (
+        {"arms": [{"peer": ["asyncio", "asynco"]}]},
+        "sizes.tiny.arms[0].peer: must be one of asyncio, crossbeam,",
+    ),
+    "threads of a peer": (
+        {"arms": [{"peer": "asyncio", "threads": 2}]},
+        "sizes.tiny.arms[0]: must be peer or duration_s in an arm with a peer",
+    ),
+    "a peer on a simulated machine": (
+        {"arms": [{"peer": "asyncio"}], "machines": ["xeon"]},
+        "sizes.tiny.arms[0].peer: must be measured: only our own runtime is simulated, not 'asyncio'",
+    ),
+    "an arm of nothing": ({"arms": [{"threads": 2}]}, "sizes.tiny.arms[0].model: missing key"),
     "threads for a model without": (
         {"arms": [{"model": "manual", "threads": 2}]},
         "sizes.tiny.arms[0].threads: threads applies to dynamic and multilevel only, not to the model manual",

@@ -21,7 +21,11 @@ SHAPES = {
 TUPLES = 1234  # no multiple of a batch, of a width, or of the samples of latency
 
 
-@pytest.fixture(params=list(all_peers()))
+CLUSTERS = 2.0  # seconds of warm-up from which on a peer is a cluster in one process, which takes many seconds to start
+PEERS = [pytest.param(name, marks=pytest.mark.slow if each.warmup_s >= CLUSTERS else ()) for name, each in all_peers().items()]
+
+
+@pytest.fixture(params=PEERS)
 def peer(request):
     found = find_peer(request.param)
     if found.built_version is None:

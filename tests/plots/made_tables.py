@@ -29,6 +29,7 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "cost": str(cost),
         "payload": payload,
         "model": model,
+        "peer": None,
         "arm": model if threads is None else f"{model}-{threads}",
         "threads": threads,
         "elastic": False,
@@ -95,6 +96,18 @@ def ratio_row(
         "hi": hi,
         "n": 3,
     }
+
+
+def latency_row(row: dict, p50: float | None) -> dict:
+    """One row of the latency table, for the arm of a throughput row."""
+    kept = ("experiment", "cell", "arm", "machine", "simulated", "software")
+    return {name: row[name] for name in kept} | {"n": 3, "p50": p50, "p90": p50, "p99": p50, "max": p50}
+
+
+def peer_row(experiment: str, topology: str, cost: object, peer: str, mean: float | None, **other: object) -> dict:
+    """One row of the throughput table of another runtime: `peer` is its name and version."""
+    row = arm_row(experiment, topology, cost, peer.split()[0], mean, **other)
+    return row | {"peer": peer, "queue_capacity": 1000}
 
 
 def frame(rows: list[dict]) -> pd.DataFrame:

@@ -18,6 +18,8 @@ from tests.plots.made_tables import (
     contest,
     elastic_row,
     frame,
+    latency_row,
+    peer_row,
     period_rows,
     placement_bench,
     ratio_row,
@@ -36,6 +38,7 @@ def tables(tmp_path):
     found = elastic_row("elastic_levels", "bushy", 1, 1e5, 1.2)
     balancing = [arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6) for load in ("cost", "bursty_cost", "bursty_rate")]
     lengths = {"cycle": 100, "burst": 500, "silence": 500}
+    beside = [arm_row("peers", "mix", 1, "manual", 1e6), peer_row("peers", "mix", 1, "go 1.26.8", 4e5)]
     names = ["multilevel", *(f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13))]
     multilevel = [elastic_row(name, "pipeline", 100, 1e5, 2.0) for name in names]
     multilevel = [
@@ -45,13 +48,14 @@ def tables(tmp_path):
     series = [period_rows(fig11, [1, 2]), *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing)]
     series += [period_rows(row, [1, 2], arm="multilevel", parameters='{"phase": "1000"}') for row in multilevel]
     parts_of = {
-        "throughput": [throughput, fig9, fig10, levels, frame([fig11, found, *balancing]), frame(multilevel)],
+        "throughput": [throughput, fig9, fig10, levels, frame([fig11, found, *balancing]), frame(multilevel), frame(beside)],
         "speedup": [
             speedup,
             frame([ratio_row(found, 0.98, 0.95, 1.01)]),
             frame([ratio_row(row, 1.5, 1.2, 1.9, "manual") for row in multilevel]),
         ],
         "timeline": list(map(pd.DataFrame, series)),
+        "latency": [frame([latency_row(row, 1e6) for row in beside])],
         "saso": [bench({"millrace": 0.1, "fixed": 1.0})],
         "saso_placement": [placement_bench({"millrace": 0.1, "manual": 1.0})],
     }

@@ -13,6 +13,7 @@ from matplotlib.colors import to_rgb
 
 from harness.errors import RunFailed
 from harness.models import MODELS
+from harness.peers import all_peers
 from harness.plots import FIGURES, crossover, provenance, style, thread_panels
 from tests.plots.made_tables import (
     NEVER_SETTLED,
@@ -22,12 +23,20 @@ from tests.plots.made_tables import (
     contest,
     elastic_row,
     frame,
+    latency_row,
     period_rows,
     placement_bench,
     scaling,
 )
 
 PLOTS = Path(style.__file__).parent
+
+
+def test_every_peer_has_a_style_of_its_own_that_is_no_models():
+    assert set(all_peers()) == set(style.PEERS)
+    looks = [(look.color, look.marker) for look in (*style.MODELS.values(), *style.PEERS.values())]
+    assert len(set(looks)) == len(looks)
+    assert style.of_model("go") is style.PEERS["go"]
 
 
 def test_every_model_has_a_style_of_its_own():
@@ -73,7 +82,14 @@ def narrowest(name):
         throughput = frame(
             [row, *scaling(name, {topology: [1]}, [1, 2]).assign(**NEVER_SETTLED, mean_of="hops executed").to_dict("records")]
         )
-    tables = {"throughput": throughput, "speedup": speedup, "timeline": pd.DataFrame(periods), "saso": bench({"fixed": 1.0})}
+    latency = frame([latency_row(row, 1e6) for row in throughput.to_dict("records")])
+    tables = {
+        "throughput": throughput,
+        "latency": latency,
+        "speedup": speedup,
+        "timeline": pd.DataFrame(periods),
+        "saso": bench({"fixed": 1.0}),
+    }
     tables["saso_placement"] = placement_bench({"manual": 1.0})
     return module.figure({table: tables[table] for table in module.TABLES})
 

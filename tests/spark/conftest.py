@@ -37,6 +37,7 @@ def make_record() -> Callable[..., dict]:
             "topology": "pipeline",
             "parameters": {"operators": 4, "cost": 100, "payload": 128},
             "model": model,
+            "peer": None,
             "threads": None,
             "threads_total": 1,
             "queue_capacity": 0 if model == "manual" else 8,

@@ -401,6 +401,22 @@ def test_machines_and_software_are_arms_apart(runs_of, make_record, simulated, a
     )
 
 
+def test_a_peer_keeps_its_name_and_versions_of_it_are_arms_apart(runs_of, make_record, assert_rows):
+    from harness.spark.throughput import throughput
+
+    old, new = (make_record(model="go", arm="go", peer=f"go {version}", threads=None) for version in ("1.19.8", "1.26.8"))
+    ours = make_record(model="manual", peer=None)
+    kept = {"model": "go", "arm": "go", "n": 1, "mean": 10.0}
+    assert_rows(
+        throughput(runs_of(old, new, ours)),
+        [
+            {**kept, "peer": "go 1.19.8"},
+            {**kept, "peer": "go 1.26.8"},
+            {"model": "manual", "arm": "manual", "peer": None, "n": 1, "mean": 10.0},
+        ],
+    )
+
+
 def test_variants_make_the_band_and_no_mean(runs_of, make_record, simulated, assert_rows):
     from harness.spark.latency import latency
     from harness.spark.speedup import speedup

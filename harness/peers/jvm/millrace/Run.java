@@ -21,6 +21,8 @@ public final class Run {
         boolean await(long ms) throws Exception;
     }
 
+    private static final long LOST_MS = 10_000;
+
     public static volatile boolean stopping;
     public static volatile boolean cut;
     public static Plan plan;
@@ -87,7 +89,7 @@ public final class Run {
                     stopping = true;
                     if (!engine.await(Long.parseLong(word[1]))) {
                         cut = true;
-                        while (!engine.await(1000)) {}
+                        engine.await(LOST_MS); // what has not arrived then is lost, and the counts say so
                     }
                     answer(answers, "totals", totals());
                     return;

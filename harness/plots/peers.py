@@ -1,0 +1,155 @@
+"""Other runtimes beside ours: throughput and latency over the cost of a tuple, a column a topology.
+
+Reads   throughput.parquet   cell, topology, cost, model, peer, arm, mean, lo, hi [tuples/s at the sinks], settled_share
+        latency.parquet      cell, arm, p50 [ns]
+Draws   above: rates with their intervals, and at each cost which peer is fastest, as a share of the fastest of ours
+        below: median latency from source to sink, of sources at full speed: that of queues as full as they get
+
+A misreading to avoid: a share is the ratio of two means, each the luckiest of several; a few percent either way say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter
+
+from harness.plots import places, provenance, settled, style
+from harness.plots.thread_panels import cost_key, shape_name
+
+TABLES = ("throughput", "latency")
+TITLE = "Other runtimes beside ours, over tuple cost"
+INTERVAL = "bars are 95 % Student-t intervals of the mean"
+COLUMN_INCHES = 3.6
+ENTRY_INCHES = 2.0  # of the legend: names with versions are long
+DODGE = 0.035  # of the distance between two costs, from arm to arm: intervals must not hide each other
+NS = 1e-9
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    table = tables["throughput"].merge(tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left")
+    columns = list(places.rows_by_topology(table))
+    with style.applied():
+        drawing = style.plt.figure(figsize=(max(8.0, COLUMN_INCHES * len(columns)), 7.2))
+        axes = drawing.subplots(2, len(columns), squeeze=False, sharex="col")
+        for (called, rows), (above, below) in zip(columns, axes.T, strict=True):
+            above.set_title(", ".join([shape_name(rows.iloc[0]), *([called] if called else [])]))
+            draw(above, rows)
+            draw_latency(below, rows)
+            for ax in (above, below):
+                places.tint(ax, rows)
+        axes[0][0].set_ylabel("tuples/s at the sinks")
+        axes[1][0].set_ylabel("median latency, sources at full speed")
+        handles = [*_legend(table), *settled.legend(table), *places.legend(table)]
+        style.title_with_legend(drawing, TITLE, handles, ENTRY_INCHES)
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+def draw(ax: Axes, rows: pd.DataFrame) -> None:
+    """The rates of one topology. An arm without a mean is named at the foot of its cost."""
+    costs = _costs(rows)
+    for name, look, line, shift in _lines(rows):
+        line = line[line["mean"].notna()]
+        x = [costs.index(cost) + shift for cost in line["cost"]]
+        ax.plot(x, line["mean"], color=look.color, linestyle=look.line, linewidth=_width(line), label=name, zorder=2)
+        for place, (_, row) in zip(x, line.iterrows(), strict=True):
+            spread = None if pd.isna(row["lo"]) else [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+            ax.errorbar(
+                place,
+                row["mean"],
+                yerr=spread,
+                **settled.filled(row, look),
+                markersize=5,
+                elinewidth=0.8,
+                capsize=2,
+                linestyle="none",
+                zorder=3,
+            )
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(style.rates())
+    for place, cost in enumerate(costs):
+        here = rows[rows["cost"] == cost]
+        said = verdict(here)
+        if said:
+            ax.annotate(said, (place, 1.0), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7)
+        lost = here[here["mean"].isna()]["arm"]
+        if len(lost):
+            text = "failed:\n" + "\n".join(lost)
+            ax.annotate(text, (place, 0.01), xycoords=("data", "axes fraction"), ha="center", fontsize=6.5, color=style.FAINT)
+    ax.set_ylim(top=ax.get_ylim()[1] * 4)  # room for the verdicts
+    _cost_axis(ax, costs)
+
+
+def draw_latency(ax: Axes, rows: pd.DataFrame) -> None:
+    """The median latencies of one topology."""
+    costs = _costs(rows)
+    for _, look, line, shift in _lines(rows):
+        line = line[line["p50"].notna()]
+        x = [costs.index(cost) + shift for cost in line["cost"]]
+        ax.plot(
+            x, line["p50"] * NS, color=look.color, linestyle=look.line, linewidth=_width(line), marker=look.marker, markersize=5
+        )
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(EngFormatter(unit="s", sep=" "))
+    _cost_axis(ax, costs)
+    ax.set_xlabel("cost of a work operator [FLOP a tuple]")
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """The fastest peer of one cell, and its mean over the highest of ours: `go 0.41 of ours`; "" without either."""
+    known = rows[rows["mean"].notna()]
+    peers, ours = known[known["peer"].notna()], known[known["peer"].isna()]
+    if peers.empty or ours.empty:
+        return ""
+    best = peers.sort_values(["mean", "arm"], ascending=[False, True]).iloc[0]
+    return f"{best['arm']}\n{best['mean'] / ours['mean'].max():.2f} of ours"
+
+
+def _lines(rows: pd.DataFrame):
+    """The arms in their order, ours first: name, style, rows by cost, and how far to the side they are drawn."""
+    arms = _arms(rows)
+    for place, (name, model) in enumerate(arms):
+        line = rows[rows["arm"] == name].sort_values("cost", key=lambda costs: costs.map(cost_key))
+        yield name, style.of_model(model), line, DODGE * (place - (len(arms) - 1) / 2)
+
+
+def _arms(rows: pd.DataFrame) -> list[tuple[str, str]]:
+    named = rows.drop_duplicates("arm")
+    order = [*style.MODELS, *style.PEERS]
+    ranked = {arm: (order.index(model) if model in order else len(order), arm) for arm, model in _pairs(named)}
+    return sorted(_pairs(named), key=lambda each: ranked[each[0]])
+
+
+def _pairs(rows: pd.DataFrame) -> list[tuple[str, str]]:
+    return list(zip(rows["arm"], rows["model"], strict=True))
+
+
+def _width(line: pd.DataFrame) -> float:
+    return 1.0 if line["peer"].notna().any() else 2.0
+
+
+def _costs(rows: pd.DataFrame) -> list[str]:
+    return sorted(rows["cost"].unique(), key=cost_key)
+
+
+def _cost_axis(ax: Axes, costs: list[str]) -> None:
+    ax.set_xlim(-0.5, len(costs) - 0.5)
+    ax.set_xticks(range(len(costs)), [style.whole(int(cost)) if str(cost).isdigit() else str(cost) for cost in costs])
+
+
+def _legend(table: pd.DataFrame) -> list[Line2D]:
+    labels = {row["arm"]: row["peer"] for _, row in table[table["peer"].notna()].iterrows()}
+    return [
+        Line2D(
+            [], [], color=look.color, marker=look.marker, linestyle=look.line, linewidth=1.0 if name in labels else 2.0,
+            label=labels.get(name, name),
+        )
+        for name, model in _arms(table)
+        for look in (style.of_model(model),)
+    ]  # fmt: skip
