@@ -148,7 +148,7 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
         parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
 
     add("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
-    add("--multilevel", False, action="store_true", help="laws that place queues, too, and what they must beat (docs/laws.md)")
+    add("--multilevel", False, action="store_true", help="laws that place queues, too (docs/laws-bench.md)")
     add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
     add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="one in N scenarios of the library (default: all)")
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")

@@ -59,11 +59,11 @@ def _threads(record: dict[str, Any]) -> str:
     if not total:
         return "did not start"
     queues = f", queues of {record['queue_capacity']} tuples" if record["queue_capacity"] else ""
-    most = "at most " if record["elastic"] is not None else ""
+    when = " at the end" if record["elastic"] is not None else ""  # a law changed their number while the run went on
     own = (
         f"{count(pool, 'scheduler thread')}, {count(total - pool, 'operator thread')}" if pool else "those of sources included"
     )
-    return f"{most}{count(total, 'thread')} ({own}){queues}"
+    return f"{count(total, 'thread')}{when} ({own}){queues}"
 
 
 def _simulation_lines(record: dict[str, Any]) -> list[str]:

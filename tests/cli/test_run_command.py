@@ -107,7 +107,7 @@ def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
     runs.changes = [{"elastic": terms}, {"elastic": terms | {"settled": False, "settled_level": 1, "changes": 0}}, {}]
     assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed", "--repeats", "3"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "dynamic-elastic-fixed: at most 3 threads (those of sources included), queues of 1000 tuples"
+    assert lines[1] == "dynamic-elastic-fixed: 3 threads at the end (those of sources included), queues of 1000 tuples"
     assert lines[2] == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
     assert lines[8:10] == [
         "run 1: the law kept its level after 6.25 s: 4 scheduler threads, 1 change of level while measured",

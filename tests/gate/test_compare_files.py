@@ -136,6 +136,14 @@ def test_sides_of_one_commit_are_told(runs):
     assert any(note.startswith("base and head are the same commit, cccccccccccc: ") for note in made.notes)
 
 
+@pytest.mark.parametrize("word", ["unversioned", "unknown"])
+def test_files_made_outside_a_repository_have_no_commit(runs, word):
+    commit = {"id": word, "dirty": False}
+    made = judged(*([runs.write({"a": value}, commit_info=commit) for value in pair] for pair in ((1.0, 1.1), (1.2, 1.3))))
+    assert not any("same commit" in note for note in made.notes)
+    assert (made.base.commit, made.head.commit) == (None, None)
+
+
 def test_sessions_that_differ_are_called_no_more_often_than_promised():
     """Twelve sessions a side, of five processes, whose hosts differ by 3 %; taken process by process they are called more."""
     draw = np.random.default_rng(3)

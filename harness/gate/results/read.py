@@ -32,6 +32,9 @@ ROUNDS = Metric("median", "s")
 TELLS = frozenset({"cpu_model", "kernel", "python"})
 """What files of pytest-benchmark tell of their host as others do: their compiler is Python's, their CPUs are all there are."""
 
+NO_COMMIT = ("unversioned", "unknown")
+"""What pytest-benchmark writes in place of a commit, outside a repository or where it cannot ask for one."""
+
 BROKEN = (Verdict.WRONG, Verdict.FAILED, Verdict.REMOVED, Verdict.UNMEASURED)
 OBJECT = ("{", "[")
 KNOWN = "a verdict of the gate, JSON of pytest-benchmark, pyperf, hyperfine or Google Benchmark, or output of go test -bench"
@@ -100,4 +103,6 @@ def _of_pytest(document: Mapping[str, Any], path: str) -> Results:
         add(answers, name, answer_of(Cell(name, ROUNDS, key=name), [[mapping(benchmark.get("stats")).get("median")]]))
     require_any(answers, path)
     machine, commit = (mapping(document.get(key)) for key in ("machine_info", "commit_info"))
-    return Results(path, answers, host_of(machine), text(commit.get("id")), commit.get("dirty") is True, tells=TELLS)
+    made_of = text(commit.get("id"))
+    known = None if made_of in NO_COMMIT else made_of
+    return Results(path, answers, host_of(machine), known, commit.get("dirty") is True, tells=TELLS)
