@@ -193,7 +193,7 @@ class PeerEngine:
 
 
 def _told(ready: Mapping[str, Any], key: str, default: int) -> int:
-    return ready[key] if type(ready.get(key)) is int and ready[key] > 0 else default
+    return ready[key] if type(ready.get(key)) is int and ready[key] >= 0 else default
 
 
 def _switches(pid: int) -> int:

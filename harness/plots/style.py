@@ -79,6 +79,8 @@ TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy", "load-balance")
 PEERS: dict[str, ModelStyle] = {
     "asyncio": ModelStyle("#8c6d31", "<", "-"),
     "crossbeam": ModelStyle("#843c39", "d", "-"),
+    "flink": ModelStyle("#6b4c9a", "h", "-"),
+    "flink-unchained": ModelStyle("#a98fd0", "h", (0, (2, 1.5))),
     "go": ModelStyle("#17a2a2", ">", "-"),
     "java": ModelStyle("#b8860b", "p", "-"),
     "storm": ModelStyle("#3d5a3c", "*", "-"),

@@ -14,6 +14,11 @@ public final class Run {
         /** Threads that execute operators. */
         int threads();
 
+        /** Tuples that a queue holds. */
+        default int capacity() {
+            return plan.capacity;
+        }
+
         /** Starts them. */
         void start() throws Exception;
 
@@ -71,7 +76,7 @@ public final class Run {
     }
 
     private static void obey(Engine engine, PrintStream answers) throws Exception {
-        answer(answers, "ready", "\"threads\":" + engine.threads());
+        answer(answers, "ready", "\"threads\":" + engine.threads() + ",\"capacity\":" + engine.capacity());
         BufferedReader words = new BufferedReader(new InputStreamReader(System.in));
         for (String line = words.readLine(); line != null; line = words.readLine()) {
             String[] word = line.split(" ");
