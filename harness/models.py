@@ -48,11 +48,22 @@ DEFAULT_LAW = "millrace"
 """The control law of an elastic pool unless another one is named. Which ones there are, `harness.elasticity` says."""
 
 
+class Queue(StrEnum):
+    """How tuples get into an input port, and so which threads execute it. Each engine has a record of what that means to a tuple:
+    `runtime/disciplines.pyx` and `simulator/native/disciplines.hpp`.
+    """
+
+    CALLED = "called"  # by a function call of whoever submits
+    THREADED = "threaded"  # through a queue with a thread of its own
+    SCHEDULED = "scheduled"  # through a queue that scheduler threads empty
+
+
 @dataclass(frozen=True)
 class Manual:
     """No queues: the thread of each source executes everything downstream of it by function calls."""
 
     name: ClassVar[str] = "manual"
+    queue: ClassVar[Queue] = Queue.CALLED
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,7 @@ class Dedicated:
     """A queue before every input port, and a thread for each of them."""
 
     name: ClassVar[str] = "dedicated"
+    queue: ClassVar[Queue] = Queue.THREADED
     queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples (`threaded_capacity`)
 
     def __post_init__(self) -> None:
@@ -71,6 +83,7 @@ class Dynamic:
     """A queue before every input port, and scheduler threads that execute any of them (P17 §4.1)."""
 
     name: ClassVar[str] = "dynamic"
+    queue: ClassVar[Queue] = Queue.SCHEDULED
     threads: int | None = None  # scheduler threads, if elastic at the start; None: one for each CPU, if elastic the minimum
     queue_capacity: int | None = None  # tuples a queue; None: 1000, fewer of large tuples, or cheap work (`scheduled_capacity`)
     queued: str = "all"  # which of the scheduled ports have their queue: all, none, so many, a share, or their names (`Chosen`)
@@ -99,6 +112,7 @@ class Multilevel:
     """As dynamic, but a control law decides while tuples flow where queues stand, and how many threads run (M19 §3)."""
 
     name: ClassVar[str] = "multilevel"
+    queue: ClassVar[Queue] = Queue.SCHEDULED
     elastic: ClassVar[bool] = True
     queued: ClassVar[str] = "none"  # to begin with
     threads: int | None = None  # scheduler threads at the start; None: the minimum
@@ -158,14 +172,6 @@ def make_model(
     return MODELS[name](**given)
 
 
-class Queue(StrEnum):
-    """How tuples get into an input port."""
-
-    CALLED = "called"  # by a function call of whoever submits
-    THREADED = "threaded"  # through a queue with a thread of its own
-    SCHEDULED = "scheduled"  # through a queue that scheduler threads empty
-
-
 @dataclass(frozen=True)
 class PortQueue:
     """The queue before an input port; `capacity` in tuples, None: the engine chooses."""
@@ -214,10 +220,7 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     """
     capacity = getattr(model, "queue_capacity", None)
     by_model = {
-        Manual.name: _CALLED,
-        Dedicated.name: PortQueue(Queue.THREADED, capacity),
-        Dynamic.name: PortQueue(Queue.SCHEDULED, capacity),
-        Multilevel.name: PortQueue(Queue.SCHEDULED, capacity),
+        name: _CALLED if kind.queue is Queue.CALLED else PortQueue(kind.queue, capacity) for name, kind in MODELS.items()
     }
     default = by_model[model.name]
     queues: list[PortQueue] = []

@@ -1,4 +1,4 @@
-# bodies.pxd - how threads begin, and what they run; see bodies.pyx.
+# bodies.pxd - how threads begin; see bodies.pyx.
 
 from libc.stdint cimport uint32_t
 

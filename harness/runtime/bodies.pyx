@@ -1,13 +1,10 @@
-# bodies.pyx - how threads begin, and what each runs, by what it is for.
+# bodies.pyx - how threads begin.
 
 import os
 
 from libc.stdint cimport uint32_t
 from libc.string cimport strncpy
 
-from harness.runtime.dedicated cimport port_body
-from harness.runtime.dynamic cimport scheduler_body
-from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport Worker
 from harness.runtime.plan cimport Plan
 
@@ -44,26 +41,17 @@ cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0
 
 
 cdef void* body(void* argument) noexcept nogil:
-    if (<Worker*> argument).run.python:
-        with_interpreter(argument)
+    cdef Worker* worker = <Worker*> argument
+    if worker.run.python:
+        with_interpreter(worker)
     else:
-        work(argument)
+        worker.body(worker)
     return NULL
 
 
-cdef void with_interpreter(void* argument) noexcept nogil:
+cdef void with_interpreter(Worker* worker) noexcept nogil:
     """The interpreter keeps what it knows of a thread while a call is open; else every `with gil` would make and destroy that, for
     microseconds."""
     with gil:
         with nogil:
-            work(argument)
-
-
-cdef void work(void* argument) noexcept nogil:
-    cdef Worker* worker = <Worker*> argument
-    if worker.pooled:
-        scheduler_body(argument)
-    elif worker.op != NULL:
-        source_body(argument)
-    else:
-        port_body(argument)
+            worker.body(worker)

@@ -42,7 +42,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.native cimport NO_PORT, Port, Run, Tuple, Worker, now_ns, pause_core, spin, yield_thread
+from harness.runtime.native cimport NO_PORT, Port, Run, Target, Tuple, Worker, now_ns, pause_core, spin, yield_thread
 from harness.runtime.protocol cimport (
     AWAKE,
     BLOCKED,
@@ -210,8 +210,9 @@ cdef void wait_a_little(Worker* worker, uint32_t* round_) noexcept nogil:
     worker.rest.store(AWAKE, memory_order_relaxed)
 
 
-cdef void tuples_published(Worker* worker, Port* port) noexcept nogil:
+cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
     """The port has tuples. Where it seems to be on the list already, that is made sure of later (announce)."""
+    cdef Port* port = target.port
     if not port.ready.seems_set():
         put_on_list(worker, port)
     elif worker.unannounced != port:

@@ -199,7 +199,7 @@ cdef class RuntimeEngine:
             if not isinstance(port, PortId) or port not in self.queue_named:
                 raise UserError(f"set_queued: no input port is named {port}")
             queue = self.queue_named[port]
-            if queue is None or not run.ports[<uint32_t> queue].scheduled:
+            if queue is None or not run.ports[<uint32_t> queue].discipline.pooled:
                 raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
             chosen.append(queue)
         for queue in chosen:
@@ -214,7 +214,7 @@ cdef class RuntimeEngine:
             port
             for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
             if queue is not None
-            and run.ports[<uint32_t> queue].scheduled
+            and run.ports[<uint32_t> queue].discipline.pooled
             and not run.ports[<uint32_t> queue].mode.load(memory_order_relaxed) & WANTED_CALLED
         ]
 
@@ -297,7 +297,7 @@ cdef class RuntimeEngine:
             forged.value = value_for(sequence)
             fill_payload(forged, run.payload)
             run.ports[queue].ring.push(forged, 1, run.stride, 0)
-        if run.ports[queue].scheduled and run.ports[queue].ready.set():
+        if run.ports[queue].discipline.pooled and run.ports[queue].ready.set():
             run.ready.push(queue)
 
     def stop(self, bint drain, timeout_s):

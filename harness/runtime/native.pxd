@@ -156,6 +156,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         void settle() except +
         bool sole(uint32_t queue) noexcept
 
+    cdef cppclass Discipline:
+        bool pooled
+        void* (*body)(void*) noexcept nogil
+        void (*published)(Worker*, Target*) noexcept nogil
+        void (*wait_for_room)(Worker*, Port*, uint32_t*) noexcept nogil
+
     cdef cppclass Target:
         Operator* op
         Port* port
@@ -199,9 +205,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     cdef cppclass Port:
         SpscRing ring
         Operator* op
+        const Discipline* discipline
         uint32_t index
         bool shared
-        bool scheduled
         atomic[uint32_t] wake_at
         Parking* arrivals
         Parking* room
@@ -304,6 +310,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[uint32_t] rest
         atomic[uint32_t] at
         Run* run
+        void* (*body)(void*) noexcept nogil
         Operator* op
         Port* port
         Target** owed

@@ -171,7 +171,7 @@ cdef void wait_for_merge(Operator* op, Worker* worker, uint32_t count) noexcept 
         announce(worker)
         for i in range(state.port_count):
             port = state.ports[i]
-            if port.scheduled and port.ring.size_guess() > 0 and port.consuming.try_lock():
+            if port.discipline.pooled and port.ring.size_guess() > 0 and port.consuming.try_lock():
                 drain(worker, port, port.most.load(memory_order_relaxed), False)
                 release(worker, port)
                 helped = True

@@ -7,6 +7,8 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
+from harness.runtime.disciplines cimport discipline_of
+from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
     FINAL,
     NO_QUEUE,
@@ -242,7 +244,7 @@ cdef class Plan:
             queue = self.queue_of_port[index]
             port = &self.run.ports[queue]
             port.index = queue
-            port.scheduled = queues[index].kind is Queue.SCHEDULED
+            port.discipline = discipline_of(queues[index].kind)
             capacity = self._capacity(queues[index])
             port.ring.init(memory, capacity, self.run.stride)
             memory += capacity * self.run.stride
@@ -259,7 +261,7 @@ cdef class Plan:
                 if len(feeders) > 1:
                     first = context[feeders[0]]
                     port.shared = any([context[feeder] != first for feeder in feeders])
-                if not port.scheduled:
+                if not port.discipline.pooled:
                     port.arrivals = new Parking()
                     port.room = new Parking()
                     continue
@@ -277,7 +279,7 @@ cdef class Plan:
         feeding = [[] for _ in range(self.run.port_count)]
         for i in range(len(self.streams)):
             port = self.targets[i].port
-            if port != NULL and port.scheduled:
+            if port != NULL and port.discipline.pooled:
                 feeding[port.index].append(i)
         self.feeders = make_array[TargetPointer](len(self.streams))
         for i, targets in enumerate(feeding):
@@ -302,12 +304,12 @@ cdef class Plan:
                     self.run.contexts.add_stream(source, index, NO_QUEUE if queue is None else <uint32_t> queue)
             for i in range(self.run.port_count):
                 port = &self.run.ports[i]
-                if not port.scheduled or not port.mode.load(memory_order_relaxed) & NOW_CALLED:
+                if not port.discipline.pooled or not port.mode.load(memory_order_relaxed) & NOW_CALLED:
                     self.run.contexts.begin_on(i)
             self.run.contexts.settle()
         for i in range(self.run.port_count):
             port = &self.run.ports[i]
-            port.sole.store(self.run.contexts == NULL or port.scheduled and self.run.contexts.sole(i), memory_order_relaxed)
+            port.sole.store(self.run.contexts == NULL or port.discipline.pooled and self.run.contexts.sole(i), memory_order_relaxed)
             if port.sole.load(memory_order_relaxed) and port.mode.load(memory_order_relaxed) == CALLED:
                 for j in range(port.feeder_count):
                     set_shortcut(port.feeders[j])
@@ -386,7 +388,7 @@ cdef class Plan:
                 raise UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
             self.pool_threads = max(self.pool_threads, self.minimum_threads)
         sources = [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
-        threaded = [i for i in range(run.port_count) if not run.ports[i].scheduled]
+        threaded = [i for i in range(run.port_count) if not run.ports[i].discipline.pooled]
         self.first_scheduler = <uint32_t> (len(sources) + len(threaded))
         if self.first_scheduler + self.pool_threads <= allowed_cpus():
             run.patience = PATIENCE_LOOKS
@@ -401,6 +403,7 @@ cdef class Plan:
         for index in sources:
             worker = &run.workers[next_worker]
             worker.op = &run.operators[<uint32_t> index]
+            worker.body = source_body
             self.worker_stacks.append(base + FRAME_BYTES * max(calls[index], nested))
             if threaded:
                 owed = self._lend_owed(worker, index, outgoing, queued, lazy, owed)
@@ -408,6 +411,7 @@ cdef class Plan:
         for i in threaded:
             worker = &run.workers[next_worker]
             worker.port = &run.ports[i]
+            worker.body = worker.port.discipline.body
             operator_index = worker.port.op.index
             self.worker_stacks.append(base + FRAME_BYTES * max(calls[operator_index], nested))
             owed = self._lend_owed(worker, operator_index, outgoing, queued, lazy, owed)
@@ -416,6 +420,8 @@ cdef class Plan:
         for i in range(run.worker_count):
             run.workers[i].run = run
             run.workers[i].pooled = i >= self.first_scheduler
+            if run.workers[i].pooled:
+                run.workers[i].body = discipline_of(Queue.SCHEDULED).body
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, outgoing, queued, lazy, uint32_t begin) except? 0:
         """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""
@@ -471,7 +477,7 @@ cdef class Plan:
                     target = &op.routes[route].targets[i]
                     if is_called(target):
                         self.region_cost[target.op.index] = max(self.region_cost[target.op.index], self.region_cost[op.index])
-                    elif not target.port.scheduled:
+                    elif not target.port.discipline.pooled:
                         waiting = <uint32_t> max(1.0, <double> WAKE_FLOP / max(self.region_cost[op.index], 1.0))
                         target.port.wake_at.store(min(waiting, target.port.wake_at.load(memory_order_relaxed)), memory_order_relaxed)
 

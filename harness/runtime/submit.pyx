@@ -1,4 +1,4 @@
-# submit.pyx - the one path of a tuple to a port: call the operator, queue the tuple, or wait in the model's way and try again.
+# submit.pyx - the one path of a tuple to a port: call the operator, queue the tuple, or wait in the way of the queue's kind and try again.
 #
 #   execute   hands tuples to an operator, and on through the operators that are called behind it, without recursion along a chain
 #   deliver   one output port's tuples to all that subscribe to it
@@ -179,10 +179,7 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
             if port.shared:
                 port.producing.unlock()  # nobody is responsible for who finds it taken, and so nobody looks: it tries again by itself
             if pushed > 0:
-                if port.scheduled:
-                    dynamic.tuples_published(worker, port)
-                else:
-                    dedicated.tuples_published(worker, target)
+                port.discipline.published(worker, target)
                 count -= <uint32_t> pushed
                 if count == 0:
                     return
@@ -192,10 +189,7 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
             give_up(worker, port, first, spacing, count)
             return
         waited = True
-        if port.scheduled:
-            dynamic.reschedule(worker, port, &round_)
-        else:
-            dedicated.wait_for_room(worker, port, &round_)
+        port.discipline.wait_for_room(worker, port, &round_)
 
 
 cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:

@@ -301,7 +301,7 @@ cdef class SimulatorEngine:
             if not isinstance(port, PortId) or port not in self.queue_named:
                 raise UserError(f"set_queued: no input port is named {port}")
             queue = self.queue_named[port]
-            if queue is None or not self.core.ports[<uint32_t> queue].scheduled:
+            if queue is None or not self.core.ports[<uint32_t> queue].discipline.pooled:
                 raise UserError(f"set_queued: port {port} is not scheduled, so its queue is not to be switched")
             chosen.append(queue)
         with self.turn:
@@ -327,7 +327,7 @@ cdef class SimulatorEngine:
                 port
                 for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
                 if queue is not None
-                and self.core.ports[<uint32_t> queue].scheduled
+                and self.core.ports[<uint32_t> queue].discipline.pooled
                 and not self.core.ports[<uint32_t> queue].mode & WANTED_CALLED
             ]
 

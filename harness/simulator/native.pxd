@@ -70,6 +70,11 @@ cdef extern from "line.hpp" namespace "millrace::sim" nogil:
         uint64_t rmw(const Machine& machine, uint32_t core, uint64_t now, bool cas, uint64_t& most) noexcept
 
 
+cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
+    cdef cppclass Discipline:
+        bool pooled
+
+
 cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     enum TupleKind "millrace::sim::TupleKind":
         DATA "millrace::sim::DATA"
@@ -113,7 +118,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Port:
         Ring ring
         Operator* op
-        bool scheduled
+        const Discipline* discipline
         Flag consuming
         uint32_t mode
         uint64_t pushes, blocked, given_up, switches

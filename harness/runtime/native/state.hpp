@@ -48,6 +48,14 @@ using MarkKernel = bool (*)(Operator*, Worker*, Tuple*);
 // `control` is the value of the last tuple at its control port.
 using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload, uint64_t payload_bytes, double control, void* state);
 
+// What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.pyx).
+struct Discipline {
+  bool pooled;                                             // the pool executes its ports, whose queues may be switched off
+  void* (*body)(void*);                                    // of the threads that execute its ports
+  void (*published)(Worker*, Target*);                     // what follows a publication: the port of the target has got tuples
+  void (*wait_for_room)(Worker*, Port*, uint32_t* round);  // a round of waiting before a full queue; `round` counts, from 0
+};
+
 struct Target {
   Operator* op;
   Port* port;                // null: the operator is always executed by a call
@@ -111,9 +119,9 @@ inline void remove_shortcut(Target* target) noexcept {
 struct Port {
   alignas(CACHE_LINE) SpscRing ring;
   Operator* op;
+  const Discipline* discipline;   // what kind of queue it is
   uint32_t index;                 // among the ports with queues: its name on the list of ready ports
   bool shared;                    // more than one thread may produce: the producer flag is needed
-  bool scheduled;                 // executed by the pool; else it has a thread of its own
   std::atomic<uint32_t> wake_at;  // threaded: tuples in the queue at which the port's thread is woken at the latest
   Parking* arrivals;              // threaded: where the port's thread waits for tuples; else null
   Parking* room;                  // threaded: where producers wait for space
@@ -231,10 +239,11 @@ struct alignas(CACHE_LINE) Worker {
   std::atomic<uint32_t> rest;       // of Rest: whether and why it does not run
   std::atomic<uint32_t> at;         // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
   Run* run;
-  Operator* op;       // of a source's thread
-  Port* port;         // of a threaded port's thread
-  Target** owed;      // targets whose thread this worker may still have to wake
-  Port* unannounced;  // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
+  void* (*body)(void*);  // what it runs
+  Operator* op;          // of a source's thread
+  Port* port;            // of a threaded port's thread
+  Target** owed;         // targets whose thread this worker may still have to wake
+  Port* unannounced;     // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
   uint32_t owed_count;
   bool slow;  // a scheduler thread that executes tuples which take long: it calls for others at once
   Counter drains;
@@ -274,7 +283,7 @@ struct Run {
 inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
   run->contexts->change(queue, on, [run](uint32_t fed, bool sole) {
     Port& port = run->ports[fed];
-    if (!port.scheduled || port.sole.load(std::memory_order_relaxed) == sole) return;
+    if (!port.discipline->pooled || port.sole.load(std::memory_order_relaxed) == sole) return;
     port.sole.store(sole, std::memory_order_relaxed);
     for (uint32_t i = 0; !sole && i < port.feeder_count; ++i) remove_shortcut(port.feeders[i]);
   });

@@ -91,7 +91,7 @@ inline void take_over_state(Simulation& simulation, Operator& op, const millrace
 inline void adopt(Simulation& simulation, const millrace::Run& run, const std::vector<uint32_t>& kinds, uint32_t first_scheduler) {
   simulation.stride = static_cast<uint32_t>(run.stride);
   simulation.payload = run.payload;
-  simulation.pool = run.ready != nullptr;
+  simulation.pool = run.ready != nullptr ? &Simulation::scheduled : nullptr;
   simulation.own_threads = first_scheduler;
   std::unordered_map<const void*, Operator*> by_state;
   for (uint32_t i = 0; i < run.operator_count; ++i) {
@@ -127,7 +127,7 @@ inline void adopt(Simulation& simulation, const millrace::Run& run, const std::v
     port.op = &simulation.operators[planned.op->index];
     port.ring.resize(planned.ring.capacity());
     port.shared = planned.shared;
-    port.scheduled = planned.scheduled;
+    port.discipline = planned.discipline->pooled ? &Simulation::scheduled : &Simulation::threaded;
     port.open_streams = planned.open_streams;
     port.mode = planned.mode.load(std::memory_order_relaxed);
     port.room = &port.own_room;

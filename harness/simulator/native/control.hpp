@@ -1,8 +1,7 @@
 // control.hpp - what the engine does to a simulation: start threads, let time pass, change levels and modes, end the run.
 #pragma once
 
-#include "dedicated.hpp"
-#include "dynamic.hpp"
+#include "disciplines.hpp"
 #include "modes.hpp"
 #include "operators.hpp"
 #include "simulation.hpp"
@@ -15,11 +14,12 @@ inline void Simulation::start(uint32_t worker) {
   w.born = system.now;
   if (w.pooled && software.printed && !listed_) {
     for (const Port& port : ports) {
-      if (port.scheduled) list_.ports.push_back(port.index);
+      if (port.discipline->pooled) list_.ports.push_back(port.index);
     }
     listed_ = true;
   }
-  Task<> program = w.pooled ? scheduler_body(w) : w.op != nullptr ? source_body(w) : port_body(w);
+  const auto body = w.op != nullptr ? &Simulation::source_body : (w.pooled ? pool : w.port->discipline)->body;
+  Task<> program = (this->*body)(w);
   // Where operators have more threads than there are CPUs, those of neighbours begin on one CPU: a graph that has filled from its sources has them
   // there, since who is woken follows who wakes it while CPUs have little to do.
   const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus ? Occupancy::NONE : worker * cpus / own_threads;

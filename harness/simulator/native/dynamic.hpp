@@ -67,8 +67,9 @@ inline void Simulation::wake_idle(Worker& w) {
   system.wake_one(w, idle_);
 }
 
-inline void Simulation::tuples_ready(Worker& w, Port& port) {
+inline void Simulation::tuples_ready(Worker& w, Target& target) {
   if (software.printed) return;
+  Port& port = *target.port;
   look(w, port.ready_line);
   if (!port.ready) {
     put_on_list(w, port);

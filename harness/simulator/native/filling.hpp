@@ -45,7 +45,7 @@ inline void Simulation::fill(const std::vector<std::vector<uint32_t>>& levels, u
   for (Port& port : ports) {
     port.ring.tail_seen = port.ring.tail;
     port.ring.head_seen = port.ring.head;
-    if (!port.scheduled || (port.ring.size() == 0 && !software.printed)) continue;
+    if (!port.discipline->pooled || (port.ring.size() == 0 && !software.printed)) continue;
     port.ready = true;
     listed.push_back(port.index);
   }

@@ -95,7 +95,7 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
     co_await pass(w);
     look(w, op.merge->next_line);
     for (Port* port : op.between) {
-      if (!port->scheduled || port->ring.size() == 0 || !try_flag(w, port->consuming)) continue;
+      if (!port->discipline->pooled || port->ring.size() == 0 || !try_flag(w, port->consuming)) continue;
       co_await drain(w, *port, port->most, false);
       co_await pass(w);
       release(w, *port);

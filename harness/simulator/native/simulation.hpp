@@ -3,6 +3,7 @@
 //   submit.hpp     the one path of a tuple to a port: execute, deliver, send, push, punctuation
 //   dynamic.hpp    scheduler threads: the list of ports, drains, reschedule, suspension; P17's own way of finding work
 //   dedicated.hpp  threaded ports: who sleeps when, and who wakes them
+//   disciplines.hpp  what each kind of queue means to a tuple
 //   operators.hpp  kinds of operators; sources
 //   modes.hpp      queues that come and go
 //   filling.hpp    a run that begins with tuples in its queues
@@ -32,8 +33,20 @@
 
 namespace millrace::sim {
 
+class Simulation;
+
+// What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.hpp).
+struct Discipline {
+  bool pooled;                                                           // the pool executes its ports, whose queues may be switched off
+  Task<> (Simulation::*body)(Worker&);                                   // of the threads that execute its ports
+  void (Simulation::*published)(Worker&, Target&);                       // what follows a publication
+  Task<> (Simulation::*wait_for_room)(Worker&, Port&, uint32_t& round);  // a round of waiting before a full queue
+};
+
 class Simulation {
  public:
+  static const Discipline threaded, scheduled;
+
   Simulation(const Machine& machine_, const Software& software_, uint64_t seed, uint32_t operator_count, uint32_t port_count,
              uint32_t worker_count, uint32_t buckets)
       : machine(machine_),
@@ -64,11 +77,11 @@ class Simulation {
     return &mutex;
   }
   uint32_t stride = 64, payload = 0;
-  bool pool = false;         // some ports are scheduled
-  uint32_t own_threads = 0;  // of sources and threaded ports: all but the pool's
-  Time patience = 0;         // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
-  uint64_t ring_bytes = 0;   // memory of all queues and merges
-  uint64_t filled = 0;       // bytes that were ever put into one
+  const Discipline* pool = nullptr;  // of the pool's threads; null: no port is scheduled
+  uint32_t own_threads = 0;          // of sources and threaded ports: all but the pool's
+  Time patience = 0;                 // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
+  uint64_t ring_bytes = 0;           // memory of all queues and merges
+  uint64_t filled = 0;               // bytes that were ever put into one
   uint32_t open_operators = 0;
   uint64_t executed = 0;         // batches, by operators
   uint64_t most_contenders = 1;  // for one cache line at once
@@ -132,7 +145,7 @@ class Simulation {
   Task<> suspended(Worker& w);
   void release(Worker& w, Port& port);
   void look_again(Worker& w, Port& port);
-  void tuples_ready(Worker& w, Port& port);
+  void tuples_ready(Worker& w, Target& target);
   void announce(Worker& w);
   void put_on_list(Worker& w, Port& port);
   void push_list(Worker& w, uint32_t port);

@@ -26,6 +26,7 @@ struct Mutex {
   WaitQueue queue;
 };
 
+struct Discipline;  // disciplines.hpp
 struct Operator;
 struct Port;
 struct Worker;
@@ -103,8 +104,9 @@ struct Operator {
 struct Port {
   Ring ring;
   Operator* op = nullptr;
+  const Discipline* discipline = nullptr;
   uint32_t index = 0;
-  bool shared = false, scheduled = false;
+  bool shared = false;
   uint32_t wake_at = 1, most = 1, batch = 1, mode = QUEUED;
   WaitQueue arrivals, own_room;
   WaitQueue* room = nullptr;    // where producers wait for space

@@ -218,7 +218,7 @@ inline Simulation::Count Simulation::put(Worker& w, Port& port, const Tuple* fir
 
 inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch) {
   Port& port = *target.port;
-  const bool flagged = port.shared || (software.printed && port.scheduled);  // a threaded port has no flags (P17 s2.2)
+  const bool flagged = port.shared || (software.printed && port.discipline->pooled);  // a threaded port has no flags (P17 s2.2)
   uint32_t round = 0;
   bool waited = false;
   for (;;) {
@@ -242,11 +242,7 @@ inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count sp
         drop_flag(w, port, port.producing);
       }
       if (pushed > 0) {
-        if (port.scheduled) {
-          tuples_ready(w, port);
-        } else {
-          tuples_published(w, target);
-        }
+        (this->*port.discipline->published)(w, target);
         count -= pushed;
         if (count == 0) co_return;
         first = slot(first, spacing, pushed);
@@ -258,11 +254,7 @@ inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count sp
       co_return;
     }
     waited = true;
-    if (port.scheduled) {
-      co_await reschedule(w, port, round);
-    } else {
-      co_await wait_for_room(w, port, round);
-    }
+    co_await (this->*port.discipline->wait_for_room)(w, port, round);
   }
 }
 

@@ -1,0 +1,28 @@
+# disciplines.pyx - what a threading model is to the tuples that pass: one record a kind of queue (harness.models.Queue).
+#
+# A port that is called has none. A new model is one more record, the body of its threads, and a class of harness/models.py, which says
+# which ports get such queues. The simulator has the same records in simulator/native/disciplines.hpp.
+
+from harness.runtime cimport dedicated, dynamic
+from harness.runtime.native cimport Discipline
+
+from harness.models import Queue
+
+cdef Discipline threaded, scheduled
+
+threaded.pooled = False
+threaded.body = dedicated.port_body
+threaded.published = dedicated.tuples_published
+threaded.wait_for_room = dedicated.wait_for_room
+
+scheduled.pooled = True
+scheduled.body = dynamic.scheduler_body
+scheduled.published = dynamic.tuples_published
+scheduled.wait_for_room = dynamic.reschedule
+
+
+cdef const Discipline* discipline_of(object kind) noexcept:
+    """NULL: the port is called."""
+    if kind is Queue.THREADED:
+        return &threaded
+    return &scheduled if kind is Queue.SCHEDULED else NULL

@@ -1,0 +1,24 @@
+// disciplines.hpp - what a threading model is to the tuples that pass: the records of harness/runtime/disciplines.pyx in virtual time.
+#pragma once
+
+#include "dedicated.hpp"
+#include "dynamic.hpp"
+#include "simulation.hpp"
+
+namespace millrace::sim {
+
+inline const Discipline Simulation::threaded{
+    .pooled = false,
+    .body = &Simulation::port_body,
+    .published = &Simulation::tuples_published,
+    .wait_for_room = &Simulation::wait_for_room,
+};
+
+inline const Discipline Simulation::scheduled{
+    .pooled = true,
+    .body = &Simulation::scheduler_body,
+    .published = &Simulation::tuples_ready,
+    .wait_for_room = &Simulation::reschedule,
+};
+
+}  // namespace millrace::sim
