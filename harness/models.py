@@ -49,8 +49,9 @@ DEFAULT_LAW = "millrace"
 
 
 class Queue(StrEnum):
-    """How tuples get into an input port, and so which threads execute it. Each engine has a record of what that means to a tuple:
-    `runtime/disciplines.pyx` and `simulator/native/disciplines.hpp`.
+    """How tuples get into an input port, and so which threads execute it.
+
+    Each engine has a record of what that means to a tuple: `runtime/disciplines.pyx`, `simulator/native/disciplines.hpp`.
     """
 
     CALLED = "called"  # by a function call of whoever submits

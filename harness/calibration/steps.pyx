@@ -31,6 +31,9 @@ from harness.runtime.operators cimport make_tuple
 from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport deliver, execute, pass_mark
 
+from harness.models import pool_of
+from harness.runtime.layout import layout_of
+
 TRIES = 3
 
 TURNS_S = 5.0
@@ -58,7 +61,7 @@ cdef class Steps:
     cdef bint late
 
     def __cinit__(self, graph, model):
-        self.plan = Plan(graph, model, None, lambda: 1.0)
+        self.plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, lambda: 1.0), None)
         self.worker = &self.plan.run.workers[0]
         self.source = <SourceState*> self.worker.op.own
         self.batch = self.source.buffer

@@ -86,7 +86,7 @@ def account_of(Plan plan, bint started, stuck, state):
         drained=drained,
         order_violations=violations,
         order_checked=order_checked,
-        checksum_ok=damaged == 0 and (not plan.copies_known or seen == expected) and not stuck,
+        checksum_ok=damaged == 0 and (not plan.layout.copies_known or seen == expected) and not stuck,
         conservation=problems,
         latency_counts=state["latency"],
         latency_max_ns=longest,
@@ -117,7 +117,7 @@ def _conservation(Plan plan, processed, left_at, held_by):
             emitted[i] = plan.run.operators[i].emitted.read()
         elif chooses(operator):
             sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})
-    return of_tuples(plan.operators, plan.streams, processed, emitted, sent, left_at, held_by)
+    return of_tuples(plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by)
 
 
 def _windows(Plan plan):
@@ -128,7 +128,7 @@ def _windows(Plan plan):
             sent[i] = (<SourceState*> plan.run.operators[i].own).windows
         elif operator.kind in ("sink", "control"):
             got[i] = (<SinkState*> plan.run.operators[i].own).windows.read()
-    return of_windows(plan.operators, plan.streams, [plan.order[i] for i in range(plan.run.operator_count)], sent, got)
+    return of_windows(plan.operators, plan.layout.streams, plan.layout.order, sent, got)
 
 
 cdef dict _scheduling(Run* run):

@@ -27,7 +27,7 @@ cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0
     cdef Worker* workers = &plan.run.workers[first]
     count = min(count, <uint32_t> AT_ONCE)
     for i in range(count):
-        name = plan.worker_name(first + i).encode()
+        name = plan.layout.thread_name(first + i).encode()
         strncpy(names[i], name, NAME_BYTES - 1)
         names[i][NAME_BYTES - 1] = 0
         stacks[i] = plan.stack_of(first + i)
@@ -36,7 +36,7 @@ cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0
             error = workers[made].thread.start(body, &workers[made], stacks[made], names[made])
             made += error == 0
     if made == 0:
-        raise RunFailed(f"the system refuses thread {first + 1}, {plan.worker_name(first)!r}: {os.strerror(error)}")
+        raise RunFailed(f"the system refuses thread {first + 1}, {plan.layout.thread_name(first)!r}: {os.strerror(error)}")
     return made
 
 

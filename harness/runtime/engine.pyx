@@ -25,6 +25,7 @@ from harness.runtime.native cimport (
     Run,
     SinkState,
     Tuple,
+    choose_sizes,
     fill_payload,
     multiply,
     multiply_batch,
@@ -41,7 +42,9 @@ from harness.cpu import Reading, others_share, system_share
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, PortId
+from harness.models import pool_of
 from harness.runtime.account import account_of
+from harness.runtime.layout import layout_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
 
@@ -110,23 +113,23 @@ cdef class RuntimeEngine:
     def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S):
         self.turn = threading.RLock()
         self._forget()
-        self.plan = Plan(graph, model, tuples, ns_per_flop)
+        self.plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, ns_per_flop), tuples)
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
-        self.queue_capacity, self.batch = self.plan.capacity, MAX_BATCH
-        balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
+        self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH
+        balancing = {self.plan.operators[index].name: index for index in self.plan.layout.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
 
     @property
     def threads(self):
         """Threads that execute operators: of sources, of threaded ports, and the pool's level."""
-        level = self.pool.requested if self.started else self.plan.pool_threads
+        level = self.pool.requested if self.started else self.plan.layout.pool_threads
         return self.plan.first_scheduler + level
 
     @property
     def minimum_threads(self):
         """The lowest level of the pool (FREE)."""
-        return self.plan.minimum_threads
+        return self.plan.layout.minimum_threads
 
     def start(self):
         check_process("start", self.process)
@@ -153,8 +156,8 @@ cdef class RuntimeEngine:
     cdef _start_threads(self):
         """Sources last: until every other thread is there, no tuple is sent. Between threads it looks whether it shall end."""
         cdef uint32_t sources = 0, begin, end
-        if self.plan.pool_threads > 0:
-            self.pool.set_level(self.plan.pool_threads)
+        if self.plan.layout.pool_threads > 0:
+            self.pool.set_level(self.plan.layout.pool_threads)
         if self.profiler is not None:
             self.profiler.start()
         while sources < self.plan.first_scheduler and self.plan.run.workers[sources].op != NULL:
@@ -182,7 +185,7 @@ cdef class RuntimeEngine:
 
     def set_threads(self, level):
         check_process("set_threads", self.process)
-        if self.plan.pool_threads == 0:
+        if self.plan.layout.pool_threads == 0:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
             raise UserError("set_threads was called before start")
@@ -193,7 +196,7 @@ cdef class RuntimeEngine:
         cdef Run* run = self.plan.run
         check_process("set_queued", self.process)
         if self.queue_named is None:
-            self.queue_named = dict(zip(self.plan.input_ports, self.plan.queue_of_port, strict=True))
+            self.queue_named = dict(zip(self.plan.layout.input_ports, self.plan.layout.queue_of_port, strict=True))
         chosen = []
         for port in ports if isinstance(ports, (list, tuple, set, frozenset)) else [ports]:
             if not isinstance(port, PortId) or port not in self.queue_named:
@@ -204,7 +207,7 @@ cdef class RuntimeEngine:
             chosen.append(queue)
         for queue in chosen:
             want(&run.ports[<uint32_t> queue], not queued)
-        self.plan.set_batches()
+        choose_sizes(run)
 
     def queued(self):
         """The scheduled ports whose queue is switched on, in the graph's order."""
@@ -212,7 +215,7 @@ cdef class RuntimeEngine:
         check_process("queued", self.process)
         return [
             port
-            for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
+            for port, queue in zip(self.plan.layout.input_ports, self.plan.layout.queue_of_port, strict=True)
             if queue is not None
             and run.ports[<uint32_t> queue].discipline.pooled
             and not run.ports[<uint32_t> queue].mode.load(memory_order_relaxed) & WANTED_CALLED
@@ -237,7 +240,7 @@ cdef class RuntimeEngine:
         self.before = now
         if not run.over.load(memory_order_acquire):
             self.pool.review()
-        queue_of_port = self.plan.queue_of_port
+        queue_of_port = self.plan.layout.queue_of_port
         seen = self.profiler.counts() if self.profiler is not None else []
         looks = sum(seen)
         return Sample(
@@ -275,10 +278,11 @@ cdef class RuntimeEngine:
         return seconds, self._submitted() - self.before["submitted"]
 
     def layout(self):
-        """What the plan decided, by name: operators that need a lock, and queues (of which input port) that several threads fill."""
+        """What the layout has, by name: operators that need a lock, and queues (of which input port) that several threads fill."""
         cdef Run* run = self.plan.run
         cdef uint32_t i
-        queues = {queue: str(port) for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True) if queue is not None}
+        layout = self.plan.layout
+        queues = {index: str(layout.input_ports[queue.port]) for index, queue in enumerate(layout.queues)}
         return {
             "locked": [self.plan.operators[i].name for i in range(run.operator_count) if run.operators[i].lock != NULL],
             "queued": list(queues.values()),
@@ -289,7 +293,7 @@ cdef class RuntimeEngine:
         """Put tuples that no source sent into the queue of `port`, before the start: a fault, so that tests can see the oracle find it."""
         cdef Run* run = self.plan.run
         cdef Tuple* forged = <Tuple*> self.plan.states.block(run.stride)
-        cdef uint32_t queue = self.plan.queue_of_port[[str(name) for name in self.plan.input_ports].index(port)]
+        cdef uint32_t queue = self.plan.layout.queue_of_port[[str(name) for name in self.plan.layout.input_ports].index(port)]
         if self.started:
             raise UserError("forge was called after start")
         for sequence in sequences:
@@ -448,7 +452,7 @@ cdef class RuntimeEngine:
             else:
                 at = run.workers[i].at.load(memory_order_acquire)
                 where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
-                stuck.append(f"{self.plan.worker_name(i)}{where}")
+                stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()
                 Py_INCREF(self.plan)  # for ever: the thread may come back, even while the interpreter is torn down
         return stuck

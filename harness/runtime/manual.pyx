@@ -1,8 +1,8 @@
 # manual.pyx - a source's own thread: makes tuples and submits them. Under the manual model that is all there is: everything downstream of
 # the source is executed by calls from here (P17 s2.2). The other models give sources the same thread; it ends at the first queue.
 #
-# A source submits up to 32 tuples at once, fewer where the region that it calls is expensive (plan.pyx), and looks once a batch whether
-# it shall end.
+# A source submits up to 32 tuples at once, fewer where the region that it calls is expensive (native/sizes.hpp), and looks once a batch
+# whether it shall end.
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed

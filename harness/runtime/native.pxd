@@ -156,6 +156,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         void settle() except +
         bool sole(uint32_t queue) noexcept
 
+    cdef cppclass Sizes:
+        Sizes(size_t stride, uint32_t operators, uint32_t queues) except +
+        void add_operator(uint32_t index, double flop, uint32_t outputs, bool source, bool balances) except +
+        void add_way(uint32_t source, uint32_t target, uint32_t queue) except +
+        void add_queue(uint32_t index, uint32_t op, size_t capacity, bool threaded) except +
+
     cdef cppclass Discipline:
         bool pooled
         void* (*body)(void*) noexcept nogil
@@ -338,6 +344,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t worker_count
         ReadyPorts* ready
         Contexts* contexts
+        Sizes* sizes
         Tuple* final_punctuation
         bool python
         uint32_t patience
@@ -352,5 +359,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     void remove_shortcut(Target* target)
     enum: NO_QUEUE "millrace::Contexts::NO_QUEUE"
     void change_contexts(Run* run, uint32_t queue, bool on) noexcept
+    void choose_sizes(Run* run) noexcept
     T* make_array[T](size_t count) except +
     void delete_array[T](T* array) noexcept

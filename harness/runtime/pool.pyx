@@ -52,7 +52,7 @@ cdef class Pool:
             raise UserError(f"threads must be from 1 to {MAX_THREADS}, not {level!r}")
         with self.lock:
             if not self.closed:
-                self.requested = max(<int> level, <int> self.plan.minimum_threads)
+                self.requested = max(<int> level, <int> self.plan.layout.minimum_threads)
                 self._balance(self.requested + self.extra)
 
     def close(self):

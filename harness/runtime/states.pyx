@@ -1,7 +1,7 @@
 """What each kind of operator keeps between tuples, made from the graph's description of it and freed with the plan."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
@@ -27,6 +27,7 @@ from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
 from harness.graph import BALANCING
+from harness.runtime.layout import ends_of, paces_of, threshold_of
 
 
 @cython.no_gc_clear
@@ -48,12 +49,12 @@ cdef class States:
         self.blocks.append((<size_t> memory, max(size, 1)))
         return memory
 
-    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t ahead, size_t marks) except -1:
+    cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t slots, size_t marks) except -1:
         """Make the state of `operator`, a harness.graph.Operator.
 
         `limit`: tuples that a source sends, or None. `paths`: of a sink, how many lead there, or None: order is not checked. `changed`: an
-        operator upstream may have changed values. `ahead`, `marks`: how many tuples, and punctuations, may reach a merge before the tuple
-        that is next.
+        operator upstream may have changed values. `slots`, `marks`: of a merge, how many tuples, a power of two,
+        and punctuations may reach it before the tuple that is next.
         """
         kind = operator.kind
         if kind == "source":
@@ -61,15 +62,15 @@ cdef class States:
         elif kind in ("sink", "control"):
             op.own = self._sink(paths, changed)
         elif kind == "merge":
-            op.own = self._merge(ahead, marks)
+            op.own = self._merge(slots, marks)
         elif kind == "split":
             op.own = self._split(operator.keys)
         elif kind in BALANCING:
             op.own = self._balance(operator)
         elif kind == "filter":
-            op.own = self._filter(operator.selectivity)
+            op.own = self._filter(operator)
         elif kind == "work" and operator.costs:
-            op.own = self._bursts(operator.costs)
+            op.own = self._bursts(operator)
         elif kind == "native":
             op.own = self._native(operator)
         elif kind == "python":
@@ -86,13 +87,13 @@ cdef class States:
         state.window = operator.window
         state.room = most_at_once(self.stride)
         state.buffer = <Tuple*> self.block(state.room * self.stride)
-        rates = operator.rates or (((0.0, operator.rate),) if operator.rate is not None else ())
-        if rates:
-            state.paces = <Pace*> self.block(len(rates) * sizeof(Pace))
-            state.pace_count = <uint32_t> len(rates)
-            for i, (seconds, rate) in enumerate(rates):
-                state.paces[i].length_ns = <int64_t> (seconds * 1e9)
-                state.paces[i].gap_ns = 0.0 if rate is None else -1.0 if rate == 0 else 1e9 / rate
+        paces = paces_of(operator)
+        if paces:
+            state.paces = <Pace*> self.block(len(paces) * sizeof(Pace))
+            state.pace_count = <uint32_t> len(paces)
+            for i, (length_ns, gap_ns) in enumerate(paces):
+                state.paces[i].length_ns = length_ns
+                state.paces[i].gap_ns = gap_ns
         return state
 
     cdef void* _sink(self, paths, bint changed) except NULL:
@@ -103,11 +104,8 @@ cdef class States:
             state.next_of_path = <uint64_t*> self.block(state.paths * sizeof(uint64_t))
         return state
 
-    cdef void* _merge(self, size_t ahead, size_t marks) except NULL:
+    cdef void* _merge(self, size_t slots, size_t marks) except NULL:
         cdef MergeState* state = make_array[MergeState](1)
-        cdef size_t slots = 1
-        while slots < ahead:
-            slots *= 2
         state.mask = slots - 1
         state.slots = self.block(slots * self.stride + marks * sizeof(Tuple))
         state.waiting.init(state.slots + slots * self.stride, marks, sizeof(Tuple))
@@ -126,21 +124,20 @@ cdef class States:
         state.ways = <uint32_t*> self.block(operator.outputs * sizeof(uint32_t))
         return state
 
-    cdef void* _filter(self, double selectivity) except NULL:
+    cdef void* _filter(self, operator) except NULL:
         cdef FilterState* state = make_array[FilterState](1)
-        state.all = selectivity >= 1.0
-        if not state.all:
-            state.threshold = <uint64_t> (selectivity * 18446744073709551616.0)  # 2^64
+        threshold = threshold_of(operator)
+        state.all = threshold is None
+        state.threshold = threshold or 0
         return state
 
-    cdef void* _bursts(self, costs) except NULL:
+    cdef void* _bursts(self, operator) except NULL:
         cdef BurstState* state = make_array[BurstState](1)
-        cdef uint64_t end = 0
-        state.count = <uint32_t> len(costs)
+        ends = ends_of(operator)
+        state.count = <uint32_t> len(ends)
         state.ends = <uint64_t*> self.block(state.count * sizeof(uint64_t))
         state.costs = <uint32_t*> self.block(state.count * sizeof(uint32_t))
-        for i, (tuples, cost) in enumerate(costs):
-            end += tuples
+        for i, (end, cost) in enumerate(ends):
             state.ends[i] = end
             state.costs[i] = cost
         return state

@@ -1,5 +1,4 @@
-from harness.runtime.plan cimport Plan
 from harness.simulator.native cimport Simulation
 
 
-cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stuck, dict state)
+cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state)

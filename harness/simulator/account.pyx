@@ -4,7 +4,6 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from harness.runtime.native cimport fingerprint
-from harness.runtime.plan cimport Plan
 from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, Worker
 
 from harness.conservation import chooses, of_tuples, of_windows
@@ -12,17 +11,17 @@ from harness.engine import Totals
 from harness.graph import DROPPING
 
 
-cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stuck, dict state):
+cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state):
     """Compare what was sent with what arrived and what was left behind. `stuck`: threads that did not end; `state`: the last counters."""
     cdef Operator* op
     cdef Port* port
     cdef uint64_t expected = 0, seen = 0, violations = 0, place
     cdef uint32_t i
     cdef vector[Tuple] queued
-    left_at = [0] * plan.run.operator_count
-    held_by = [0] * plan.run.operator_count
+    left_at = [0] * len(layout.operators)
+    held_by = [0] * len(layout.operators)
     order_checked, longest, error = True, 0, None
-    for i in range(plan.run.port_count):
+    for i in range(len(layout.queues)):
         port = &simulation.ports[i]
         left_at[port.op.index] += port.given_up
         queued.resize(port.ring.size())
@@ -31,11 +30,11 @@ cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stu
             if queued[place].kind == DATA:
                 left_at[port.op.index] += 1
                 seen += fingerprint(queued[place].sequence) * port.op.copies
-    for i in range(plan.run.worker_count):
+    for i in range(layout.most_threads):
         seen += simulation.workers[i].given_up_fingerprints
-    for i in range(plan.run.operator_count):
+    for i in range(len(layout.operators)):
         op = &simulation.operators[i]
-        kind = plan.operators[i].kind
+        kind = layout.operators[i].kind
         seen += op.dropped
         if kind == "source":
             expected += op.fingerprints * op.copies
@@ -51,12 +50,12 @@ cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stu
                 if op.held > 0 and op.present[place]:
                     seen += fingerprint(op.slots[place].sequence) * op.copies
             if op.overrun:
-                error = f"merge {plan.operators[i].name!r}: more came early than the queues between it and its split can hold"
+                error = f"merge {layout.operators[i].name!r}: more came early than the queues between it and its split can hold"
     problems = []
     if not error and not stuck:
-        problems = _conservation(plan, simulation, state["processed"], left_at, held_by)
+        problems = _conservation(layout, simulation, state["processed"], left_at, held_by)
         if drained:
-            problems += _windows(plan, simulation)
+            problems += _windows(layout, simulation)
     return Totals(
         sent=state["sent"],
         received=state["received"],
@@ -65,50 +64,50 @@ cdef object account_of(Plan plan, Simulation& simulation, bint drained, list stu
         drained=drained,
         order_violations=violations,
         order_checked=order_checked,
-        checksum_ok=not plan.copies_known or seen == expected,
+        checksum_ok=not layout.copies_known or seen == expected,
         conservation=problems,
         latency_counts=state["latency"],
         latency_max_ns=longest,
         stuck=stuck,
         error=error,
-        scheduling=_scheduling(plan, simulation),
+        scheduling=_scheduling(layout, simulation),
     )
 
 
-cdef list _conservation(Plan plan, Simulation& simulation, list processed, list left_at, list held_by):
+cdef list _conservation(object layout, Simulation& simulation, list processed, list left_at, list held_by):
     cdef uint32_t i, output
     emitted, sent = {}, {}
-    for i, operator in enumerate(plan.operators):
+    for i, operator in enumerate(layout.operators):
         if operator.kind in DROPPING:
             emitted[i] = simulation.operators[i].emitted
         elif chooses(operator):
             for output in range(operator.outputs):
                 sent[i, output] = simulation.operators[i].routes[output].sent
-    return of_tuples(plan.operators, plan.streams, processed, emitted, sent, left_at, held_by)
+    return of_tuples(layout.operators, layout.streams, processed, emitted, sent, left_at, held_by)
 
 
-cdef list _windows(Plan plan, Simulation& simulation):
+cdef list _windows(object layout, Simulation& simulation):
     cdef uint32_t i
     sent, got = {}, {}
-    for i, operator in enumerate(plan.operators):
+    for i, operator in enumerate(layout.operators):
         if operator.kind == "source":
             sent[i] = simulation.operators[i].windows
         elif operator.kind in ("sink", "control"):
             got[i] = simulation.operators[i].seen_windows
-    return of_windows(plan.operators, plan.streams, [plan.order[i] for i in range(plan.run.operator_count)], sent, got)
+    return of_windows(layout.operators, layout.streams, layout.order, sent, got)
 
 
-cdef dict _scheduling(Plan plan, Simulation& simulation):
+cdef dict _scheduling(object layout, Simulation& simulation):
     cdef uint32_t i
     cdef Worker* worker
     sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0, "queue_switches": 0}
-    for i in range(plan.run.worker_count):
+    for i in range(layout.most_threads):
         worker = &simulation.workers[i]
         sums["drains"] += worker.drains
         sums["searches"] += worker.searches
         sums["reschedules"] += worker.reschedules
         sums["waits"] += worker.waits
-    for i in range(plan.run.port_count):
+    for i in range(len(layout.queues)):
         sums["pushes"] += simulation.ports[i].pushes
         sums["blocked_pushes"] += simulation.ports[i].blocked
         sums["queue_switches"] += simulation.ports[i].switches

@@ -15,44 +15,32 @@ from dataclasses import replace
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.atomic cimport memory_order_relaxed
 from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
 from harness.runtime.native cimport BUCKETS
-from harness.runtime.plan cimport Plan
 from harness.runtime.protocol cimport AWAKE, BLOCKED, IDLE, PATIENCE_NS, QUEUED, SUSPENDED, WANTED_CALLED
 from harness.simulator.account cimport account_of
+from harness.simulator.build cimport build
 from harness.simulator.costs cimport fill_machine, fill_software
 from harness.simulator.native cimport (
-    BALANCE,
-    BUFFER,
-    BURSTS,
-    CONTROL,
-    FILTER,
-    MERGE,
     ENDED,
     NEVER,
     NEW,
-    SINK,
-    SOURCE,
-    SPLIT,
-    WORK,
     Machine,
     Operator,
     Port,
     Simulation,
     Software,
     Worker,
-    adopt,
-    take_over_sizes,
 )
 
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
+from harness.models import pool_of
+from harness.runtime.layout import layout_of
 from harness.simulator.levels import levels_of
 
 MAX_EVENTS = 20_000_000_000
@@ -84,10 +72,6 @@ HALF_WINDOW = 2
 """Samples after which the older one of the profiler's two overlapping windows begins anew. Those of runtime/profiler.pyx are of time,
 and may be of more periods: with 5 here, laws that place queues went by what the work had been long after it had moved (M19 Figure 13)."""
 
-KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
-KINDS["control"] = CONTROL
-KINDS |= dict.fromkeys(BALANCING, BALANCE)
-
 INWARD = BALANCING | {"control"}
 """Kinds whose tuples are not submitted to anybody."""
 
@@ -118,7 +102,7 @@ cdef class SimulatorEngine:
         The run fails after so many: turns of threads, and batches that operators execute.
     """
 
-    cdef Plan plan
+    cdef object layout
     cdef Simulation* core
     cdef object graph, machine, software, totals
     cdef readonly int queue_capacity, batch
@@ -140,7 +124,6 @@ cdef class SimulatorEngine:
     def __cinit__(self, graph, model, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None):
         cdef Machine hardware
         cdef Software costs
-        cdef vector[uint32_t] kinds
         for operator in graph.operators.values():
             if operator.kind in USERS:
                 raise UserError(f"operator {operator.name!r} is of kind {operator.kind}: a user's own operator cannot be simulated")
@@ -152,42 +135,39 @@ cdef class SimulatorEngine:
         self.graph, self.machine, self.software = graph, machine, software
         self.seed, self.replaced = seed, dict(replaced or {})
         self.profiles, self.most_events, self.bounded = profile, events, tuples is not None
-        self.plan = Plan(graph, model, tuples, lambda: hardware_flop_ns(machine), machine.cpus)
-        if self.plan.pool_threads > machine.cpus:
+        self.layout = layout_of(graph, model, pool_of(graph, model, machine.cpus).threads, lambda: hardware_flop_ns(machine))
+        if self.layout.pool_threads > machine.cpus:
             rule = f"at most {machine.cpus}, the CPUs of machine {machine.name!r}"
-            raise UserError(f"threads must be {rule}, not {self.plan.pool_threads} as graph {graph.name!r} asks for")
-        self.queue_capacity, self.batch = self.plan.capacity, int(software["how.batch"])
-        for operator in self.plan.operators:
-            kinds.push_back(BURSTS if operator.kind == "work" and operator.costs else KINDS[operator.kind])
-        run = self.plan.run
+            raise UserError(f"threads must be {rule}, not {self.layout.pool_threads} as graph {graph.name!r} asks for")
+        self.queue_capacity, self.batch = self.layout.capacity, int(software["how.batch"])
         self.core = new Simulation(
-            hardware, costs, <uint64_t> (seed & 0xFFFFFFFFFFFFFFFF), run.operator_count, run.port_count, run.worker_count,
+            hardware, costs, <uint64_t> (seed & 0xFFFFFFFFFFFFFFFF),
+            <uint32_t> len(self.layout.operators), <uint32_t> len(self.layout.queues), <uint32_t> self.layout.most_threads,
             <uint32_t> machine["os.futex_buckets"],
         )
-        adopt(self.core[0], run[0], kinds, self.plan.first_scheduler)
-        if self.plan.first_scheduler + self.plan.pool_threads <= machine.cpus:
+        build(self.core, self.layout, tuples)
+        if self.layout.first_scheduler + self.layout.pool_threads <= machine.cpus:
             self.core.patience = <uint64_t> PATIENCE_NS * 1000
-        balancing = {self.plan.operators[index].name: index for index in self.plan.balancing}
-        self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
+        balancing = {self.layout.operators[index].name: index for index in self.layout.balancing}
+        self.elastic = {name: index for name, index in balancing.items() if self.layout.operators[index].kind == "elastic_load_balance"}
         self.told, self.told_before = set(), set()
         self.turn = threading.RLock()
         self.drain_s = math.inf
 
     def __dealloc__(self):
         if self.process not in (0, getpid()):
-            Py_INCREF(self.plan)
             return
         del self.core
 
     @property
     def threads(self):
         """Threads that execute operators: of sources, of threaded ports, and the pool's level."""
-        return self.plan.first_scheduler + (self.requested if self.started else self.plan.pool_threads)
+        return self.layout.first_scheduler + (self.requested if self.started else self.layout.pool_threads)
 
     @property
     def minimum_threads(self):
         """The lowest level of the pool (FREE)."""
-        return self.plan.minimum_threads
+        return self.layout.minimum_threads
 
     @property
     def simulation(self):
@@ -219,10 +199,10 @@ cdef class SimulatorEngine:
             try:
                 if not self.bounded:
                     self._fill()
-                for i in range(self.plan.first_scheduler):
+                for i in range(self.layout.first_scheduler):
                     self.core.start(i)
-                if self.plan.pool_threads > 0:
-                    self.set_threads(self.plan.pool_threads)
+                if self.layout.pool_threads > 0:
+                    self.set_threads(self.layout.pool_threads)
             except MemoryError:
                 self.broken = "the system refuses memory to the simulation at the start of the run"
                 raise RunFailed(self.broken) from None
@@ -233,15 +213,15 @@ cdef class SimulatorEngine:
 
     cdef _fill(self):
         """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge wants them in order."""
-        operators = self.plan.operators
+        operators = self.layout.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
         ordered = any([operator.kind == "merge" for operator in operators])
-        if self.plan.run.port_count == 0 or self.plan.balancing or timed or ordered:
+        if len(self.layout.queues) == 0 or self.layout.balancing or timed or ordered:
             return
         levels = [
             # a port that is called has nothing waiting (ORDER)
             [queue for queue in level if self.core.ports[<uint32_t> queue].mode == QUEUED]
-            for level in levels_of(self.plan.streams, self.plan.queue_of_port, len(operators))
+            for level in levels_of(self.layout.streams, self.layout.queue_of_port, len(operators))
         ]
         levels = [level for level in levels if level]
         hops = sum([len(level) for level in levels]) * self.queue_capacity * FILLED_PERCENT / 100 * len(levels) / 2
@@ -250,7 +230,7 @@ cdef class SimulatorEngine:
 
     def set_threads(self, level):
         check_process("set_threads", self.process)
-        if self.plan.pool_threads == 0:
+        if self.layout.pool_threads == 0:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
             raise UserError("set_threads was called before start")
@@ -262,23 +242,23 @@ cdef class SimulatorEngine:
                 self._set_level(level)
 
     cdef _set_level(self, level):
-        self.requested = max(level, self.plan.minimum_threads)
+        self.requested = max(level, self.layout.minimum_threads)
         running = [thread for thread in range(self.created) if thread not in self.told]
         for thread in sorted(running, key=self._reluctance)[: max(0, len(running) - self.requested)]:
             self.told.add(thread)
-            self.core.suspend(self.plan.first_scheduler + <uint32_t> thread, True)
+            self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, True)
         missing = self.requested - len(running)
         for thread in sorted(self.told)[: max(0, missing)]:
             self.told.remove(thread)
-            self.core.suspend(self.plan.first_scheduler + <uint32_t> thread, False)
+            self.core.suspend(self.layout.first_scheduler + <uint32_t> thread, False)
             missing -= 1
         for _ in range(missing):
-            self.core.start(self.plan.first_scheduler + <uint32_t> self.created)
+            self.core.start(self.layout.first_scheduler + <uint32_t> self.created)
             self.created += 1
 
     def _reluctance(self, uint32_t thread):
         """Idle threads are suspended first, then the oldest."""
-        return self.core.workers[self.plan.first_scheduler + thread].rest != IDLE
+        return self.core.workers[self.layout.first_scheduler + thread].rest != IDLE
 
     def set_active_ports(self, operator, active):
         check_process("set_active_ports", self.process)
@@ -295,7 +275,7 @@ cdef class SimulatorEngine:
     def set_queued(self, ports, bint queued):
         check_process("set_queued", self.process)
         if self.queue_named is None:
-            self.queue_named = dict(zip(self.plan.input_ports, self.plan.queue_of_port, strict=True))
+            self.queue_named = dict(zip(self.layout.input_ports, self.layout.queue_of_port, strict=True))
         chosen = []
         for port in ports if isinstance(ports, (list, tuple, set, frozenset)) else [ports]:
             if not isinstance(port, PortId) or port not in self.queue_named:
@@ -311,13 +291,7 @@ cdef class SimulatorEngine:
     cdef _want(self, list chosen, bint queued):
         for queue in chosen:
             self.core.want(self.core.ports[<uint32_t> queue], not queued)
-            # the plan sizes batches by what is called behind an operator
-            if queued:
-                self.plan.run.ports[<uint32_t> queue].mode.fetch_and(~<uint32_t> WANTED_CALLED, memory_order_relaxed)
-            else:
-                self.plan.run.ports[<uint32_t> queue].mode.fetch_or(WANTED_CALLED, memory_order_relaxed)
-        self.plan.set_batches()
-        take_over_sizes(self.core[0], self.plan.run[0])
+        self.core.choose_sizes()
 
     def queued(self):
         """The scheduled ports whose queue is switched on, in the graph's order."""
@@ -325,7 +299,7 @@ cdef class SimulatorEngine:
         with self.turn:
             return [
                 port
-                for port, queue in zip(self.plan.input_ports, self.plan.queue_of_port, strict=True)
+                for port, queue in zip(self.layout.input_ports, self.layout.queue_of_port, strict=True)
                 if queue is not None
                 and self.core.ports[<uint32_t> queue].discipline.pooled
                 and not self.core.ports[<uint32_t> queue].mode & WANTED_CALLED
@@ -350,7 +324,7 @@ cdef class SimulatorEngine:
         before, now = self.before, self._read()
         self.before = now
         elapsed = now["time_s"] - before["time_s"]
-        queues = self.plan.queue_of_port
+        queues = self.layout.queue_of_port
         return Sample(
             time_s=now["time_s"],
             elapsed_s=elapsed,
@@ -396,7 +370,7 @@ cdef class SimulatorEngine:
 
     def seize(self, str port):
         """Hold the consumer flag of `port` for ever, before the start: a fault, so that tests can see a run that can go on no more."""
-        queue = self.plan.queue_of_port[[str(name) for name in self.plan.input_ports].index(port)]
+        queue = self.layout.queue_of_port[[str(name) for name in self.layout.input_ports].index(port)]
         if self.started:
             raise UserError("seize was called after start")
         self.core.ports[<uint32_t> queue].consuming.held = True
@@ -404,7 +378,7 @@ cdef class SimulatorEngine:
     @property
     def phased(self):
         """Whether what happens depends on how long it has run: rates that change with time, or costs with the number of tuples."""
-        return any([operator.rates or operator.costs for operator in self.plan.operators])
+        return any([operator.rates or operator.costs for operator in self.layout.operators])
 
     def begin_here(self):
         """What has passed was for the run to settle: samples tell the time since now."""
@@ -435,7 +409,7 @@ cdef class SimulatorEngine:
         if self.started and self.broken is None:
             self._end()  # also of a run that is over: the last operator may close before the threads behind it have let go of their batch
         stuck = self._stuck() if self.started and not drained else []
-        totals = account_of(self.plan, self.core[0], drained, stuck, self._read())
+        totals = account_of(self.layout, self.core[0], drained, stuck, self._read())
         if self.broken is not None:
             totals = replace(totals, error=self.broken)
         if self.totals is None:  # else a signal's handler has stopped it meanwhile
@@ -498,8 +472,8 @@ cdef class SimulatorEngine:
         """Threads that have begun and not ended, though the run is over: there should be none."""
         cdef uint32_t i
         return [
-            self.plan.worker_name(i)
-            for i in range(self.plan.run.worker_count)
+            self.layout.thread_name(i)
+            for i in range(self.layout.most_threads)
             if self.core.workers[i].state not in (NEW, ENDED)
         ]
 
@@ -507,7 +481,7 @@ cdef class SimulatorEngine:
         """Threads that were told to suspend before the last sample and still execute, or wait for another thread (P17 §4.2.3)."""
         stubborn = 0
         for thread in self.told_before & self.told:
-            stubborn += self.core.workers[self.plan.first_scheduler + <uint32_t> thread].rest in (AWAKE, BLOCKED)
+            stubborn += self.core.workers[self.layout.first_scheduler + <uint32_t> thread].rest in (AWAKE, BLOCKED)
         self.told_before = set(self.told)
         return stubborn
 
@@ -515,7 +489,7 @@ cdef class SimulatorEngine:
         cdef uint32_t thread
         active = 0
         for thread in range(self.created):
-            active += self.core.workers[self.plan.first_scheduler + thread].rest != SUSPENDED
+            active += self.core.workers[self.layout.first_scheduler + thread].rest != SUSPENDED
         return active
 
     cdef list _operator_cost(self, list looks):
@@ -567,9 +541,9 @@ cdef class SimulatorEngine:
         sent = received = submitted = 0
         processed = []
         latency.resize(BUCKETS)
-        for i in range(self.plan.run.operator_count):
+        for i in range(len(self.layout.operators)):
             op = &self.core.operators[i]
-            kind = self.plan.operators[i].kind
+            kind = self.layout.operators[i].kind
             processed.append(op.processed)
             if kind == "source":
                 sent += op.processed
@@ -601,7 +575,7 @@ cdef class SimulatorEngine:
         cdef Worker* worker
         allowed = executing = 0
         for thread in range(self.created):
-            worker = &self.core.workers[self.plan.first_scheduler + thread]
+            worker = &self.core.workers[self.layout.first_scheduler + thread]
             awake = now - worker.born - worker.asleep_time - (now - worker.asleep_began if worker.asleep_began != NEVER else 0)
             allowed += awake
             executing += awake - worker.idle_time - (now - worker.idle_began if worker.idle_began != NEVER else 0)

@@ -5,7 +5,7 @@ from libcpp cimport bool
 from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
-from harness.runtime.native cimport Histogram, Run
+from harness.runtime.native cimport Contexts, Histogram, Sizes
 
 
 cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
@@ -78,6 +78,7 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
 cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     enum TupleKind "millrace::sim::TupleKind":
         DATA "millrace::sim::DATA"
+    ctypedef uint32_t OperatorKind "millrace::sim::OperatorKind"
     enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BALANCE, BUFFER, SINK, CONTROL
 
     cdef cppclass Tuple:
@@ -98,14 +99,37 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Flag:
         bool held
 
+    cdef cppclass Mutex:
+        pass
+
     cdef cppclass Target:
+        Operator* op
         Port* port
+        uint32_t path_step
+        bool lazy_wake
 
     cdef cppclass Route:
         vector[Target] targets
+        vector[Tuple] scratch
         uint64_t sent
 
+    cdef cppclass Pace:
+        int64_t length_ps
+        double gap_ps
+
     cdef cppclass Operator:
+        OperatorKind kind
+        uint32_t cost, open_streams, ahead
+        Mutex* lock
+        uint64_t limit, window, threshold, keys
+        vector[Tuple] buffer
+        vector[Pace] paces
+        vector[uint64_t] ends
+        vector[uint32_t] costs
+        bool all
+        Operator* merge
+        vector[Port*] between
+        WaitQueue room
         uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations, seen_windows, held, given_up
         uint32_t active, index
         bool overrun, waiting
@@ -120,13 +144,20 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         Operator* op
         const Discipline* discipline
         Flag consuming
-        uint32_t mode
+        uint32_t index, mode, open_streams
+        bool shared, sole
+        WaitQueue arrivals, own_room
+        WaitQueue* room
+        Operator* balance
+        Mutex* call_lock
         uint64_t pushes, blocked, given_up, switches
 
     cdef cppclass Worker:
-        uint32_t at
-        uint8_t state, rest
-        bool suspended
+        uint32_t at, rest
+        uint8_t state
+        bool suspended, pooled
+        Operator* op
+        Port* port
         uint64_t drains, searches, reschedules, waits, given_up_fingerprints
         uint64_t idle_time, idle_began, asleep_time, asleep_began, born
 
@@ -135,6 +166,9 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
     uint64_t NEVER "millrace::sim::NEVER"
     enum: NEW "millrace::sim::Thread::NEW"
     enum: ENDED "millrace::sim::Thread::ENDED"
+
+    cdef cppclass WaitQueue:
+        pass
 
     cdef cppclass Calendar:
         bool empty() noexcept
@@ -145,6 +179,7 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
         uint64_t switches() noexcept
         uint64_t cpu_time() noexcept
         uint64_t load_time() noexcept
+        void make_queue(WaitQueue& queue) except +
 
 
 cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
@@ -156,9 +191,15 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         deque[Operator] operators
         deque[Port] ports
         deque[Worker] workers
-        uint64_t patience, most_contenders
+        uint64_t patience, most_contenders, ring_bytes
         bool finishing, over
-        uint32_t open_operators
+        uint32_t open_operators, stride, payload, own_threads
+        Contexts* contexts
+        Sizes* sizes
+        const Discipline* pool
+        Mutex* make_mutex() except +
+        void add_histogram(Operator& op) except +
+        void choose_sizes() except +
         vector[uint64_t] looks
         uint64_t looked
         void start(uint32_t worker) except +
@@ -173,11 +214,8 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
 
 
 cdef extern from "control.hpp" namespace "millrace::sim" nogil:
-    pass
+    const Discipline THREADED "millrace::sim::Simulation::threaded"
+    const Discipline SCHEDULED "millrace::sim::Simulation::scheduled"
 
 cdef extern from "filling.hpp" namespace "millrace::sim" nogil:
     pass
-
-cdef extern from "adopt.hpp" namespace "millrace::sim" nogil:
-    void adopt(Simulation& simulation, const Run& run, const vector[uint32_t]& kinds, uint32_t first_scheduler) except +
-    void take_over_sizes(Simulation& simulation, const Run& run) noexcept

@@ -22,6 +22,7 @@
 #include "protocol.hpp"
 #include "ready_flag.hpp"
 #include "ready_ports.hpp"
+#include "sizes.hpp"
 #include "spsc_ring.hpp"
 #include "stopwatch.hpp"
 #include "thread.hpp"
@@ -268,6 +269,7 @@ struct Run {
   uint32_t worker_count;
   ReadyPorts* ready;   // null: no port is scheduled
   Contexts* contexts;  // null: no port is fed from more than one context, whatever queues are on
+  Sizes* sizes;        // of batches and drains
   Tuple* final_punctuation;
   bool python;        // some operator runs Python code
   uint32_t patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
@@ -287,6 +289,20 @@ inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {
     port.sole.store(sole, std::memory_order_relaxed);
     for (uint32_t i = 0; !sole && i < port.feeder_count; ++i) remove_shortcut(port.feeders[i]);
   });
+}
+
+// Sizes of batches and drains, from the work that follows by calls: again whenever a queue comes or goes.
+inline void choose_sizes(Run* run) {
+  run->sizes->refresh([run](uint32_t queue) { return (run->ports[queue].mode.load(std::memory_order_relaxed) & WANTED_CALLED) != 0; },
+                      [run](uint32_t op, uint32_t batch) {
+                        static_cast<SourceState*>(run->operators[op].own)->batch.store(batch, std::memory_order_relaxed);
+                      },
+                      [run](uint32_t queue, const Sizes::OfQueue& sizes) {
+                        Port& port = run->ports[queue];
+                        port.batch.store(sizes.batch, std::memory_order_relaxed);
+                        port.most.store(sizes.most, std::memory_order_relaxed);
+                        port.wake_at.store(sizes.wake_at, std::memory_order_relaxed);
+                      });
 }
 
 template <class T>

@@ -9,6 +9,8 @@
 
 namespace millrace::sim {
 
+inline constexpr uint32_t STEP = 8;  // tuples, at most, of which a runtime that works on one at a time does several in one event
+
 inline void Simulation::start(uint32_t worker) {
   Worker& w = workers[worker];
   w.born = system.now;
@@ -97,6 +99,20 @@ inline void Simulation::want(Port& port, bool called) {
   } else {
     port.mode &= ~static_cast<uint32_t>(WANTED_CALLED);
   }
+}
+
+// Sizes of batches and drains, from the work that follows by calls: again whenever a queue is to come or go.
+inline void Simulation::choose_sizes() {
+  const uint32_t most = software.batch;
+  const auto batch = [most](uint32_t chosen) { return most > 1 ? std::min(chosen, most) : std::clamp(chosen / 4, 1u, STEP); };
+  sizes->refresh([this](uint32_t queue) { return (ports[queue].mode & WANTED_CALLED) != 0; },
+                 [&](uint32_t op, uint32_t chosen) { operators[op].batch = batch(chosen); },
+                 [&](uint32_t queue, const Sizes::OfQueue& chosen) {
+                   Port& port = ports[queue];
+                   port.batch = batch(chosen.batch);
+                   port.most = software.queueful ? static_cast<uint32_t>(port.ring.capacity() + 2) : chosen.most;
+                   port.wake_at = most > 1 ? chosen.wake_at : 1;
+                 });
 }
 
 inline void Simulation::set_active(Operator& op, uint32_t active) {

@@ -26,6 +26,7 @@
 
 #include "contexts.hpp"
 #include "machine.hpp"
+#include "sizes.hpp"
 #include "software.hpp"
 #include "state.hpp"
 #include "system.hpp"
@@ -61,13 +62,18 @@ class Simulation {
     open_operators = operator_count;
   }
   Simulation(const Simulation&) = delete;
+  ~Simulation() {
+    delete contexts;
+    delete sizes;
+  }
 
   const Machine machine;
   const Software software;
   System system;
   std::deque<Operator> operators;
   std::deque<Port> ports;
-  millrace::Contexts* contexts = nullptr;  // the plan's; null: no port is fed from more than one context, whatever queues are on
+  millrace::Contexts* contexts = nullptr;  // its own; null: no port is fed from more than one context, whatever queues are on
+  Sizes* sizes = nullptr;                  // its own
   std::deque<Worker> workers;
   std::deque<Mutex> mutexes;
   std::deque<Histogram> histograms;  // of sinks
@@ -76,6 +82,7 @@ class Simulation {
     system.make_queue(mutex.queue);
     return &mutex;
   }
+  void add_histogram(Operator& sink) { sink.latency = &histograms.emplace_back(); }
   uint32_t stride = 64, payload = 0;
   const Discipline* pool = nullptr;  // of the pool's threads; null: no port is scheduled
   uint32_t own_threads = 0;          // of sources and threaded ports: all but the pool's
@@ -99,6 +106,7 @@ class Simulation {
   void run_out(uint64_t events);
   void suspend(uint32_t worker, bool suspended);
   void want(Port& port, bool called);
+  void choose_sizes();
   void set_active(Operator& op, uint32_t active);
   // Look what every thread executes, every so often (M19 s3); counts by operator.
   void profile(Time period) { profile_period_ = period, next_look_ = system.now + period, looks.assign(operators.size(), 0); }

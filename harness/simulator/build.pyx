@@ -1,0 +1,168 @@
+# build.pyx - from a layout to a simulation of it: operators, ports and workers in virtual time. Both engines execute one layout
+# (harness/runtime/layout.py); what it has proved and chosen is taken over as it is.
+#
+# Locks and queues of threads get futexes by chance, in the order in which they are made: that order is part of what a seed stands for.
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from harness.runtime.derived cimport contexts_of, sizes_of
+from harness.runtime.protocol cimport CALLED, MAX_BATCH, QUEUED, most_at_once
+from harness.simulator.native cimport (
+    BALANCE,
+    BUFFER,
+    BURSTS,
+    CONTROL,
+    FILTER,
+    MERGE,
+    SCHEDULED,
+    SINK,
+    SOURCE,
+    SPLIT,
+    THREADED,
+    WORK,
+    Operator,
+    OperatorKind,
+    Pace,
+    Port,
+    Simulation,
+    Target,
+)
+
+from harness.graph import BALANCING
+from harness.models import Queue
+from harness.runtime.layout import ends_of, paces_of, slots_of, threshold_of
+
+KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
+KINDS |= {"bursts": BURSTS, "control": CONTROL}  # `bursts`: work whose cost changes
+KINDS |= dict.fromkeys(BALANCING, BALANCE)
+
+
+cdef void build(Simulation* core, object layout, object limit) except *:
+    """Make all that runs. `limit` bounds the tuples of each source (None: no bound)."""
+    cdef uint32_t i
+    core.stride = layout.stride
+    core.payload = layout.payload
+    core.own_threads = layout.first_scheduler
+    if layout.pool_threads > 0:
+        core.pool = &SCHEDULED
+    _make_operators(core, layout)
+    _make_states(core, layout, limit)
+    _make_ports(core, layout)
+    _make_workers(core, layout)
+    core.contexts = contexts_of(layout)
+    for i in range(<uint32_t> core.ports.size()):
+        core.ports[i].sole = core.contexts == NULL or core.contexts.sole(i)
+    core.sizes = sizes_of(layout)
+    core.choose_sizes()
+
+
+cdef void _make_operators(Simulation* core, object layout) except *:
+    cdef uint32_t i, output
+    cdef Operator* op
+    cdef Target target
+    for i, operator in enumerate(layout.operators):
+        op = &core.operators[i]
+        op.kind = <OperatorKind> <uint32_t> KINDS["bursts" if operator.costs else operator.kind]
+        op.index = i
+        op.cost = layout.flop[i]
+        op.copies = layout.copies[i] or 0
+        op.open_streams = <uint32_t> len(layout.incoming[i])
+        if layout.locked[i]:
+            op.lock = core.make_mutex()
+        op.routes.resize(operator.outputs)
+        for output in range(op.routes.size()):
+            ways = layout.outgoing[i][output]
+            if len(ways) > 1:
+                op.routes[output].scratch.resize(MAX_BATCH)
+            for way in [layout.ways[index] for index in ways]:
+                target.op = &core.operators[<uint32_t> way.target]
+                target.port = NULL
+                if way.queue is not None:
+                    target.port = &core.ports[<uint32_t> way.queue]
+                target.path_step = way.path_step
+                target.lazy_wake = way.lazy
+                op.routes[output].targets.push_back(target)
+
+
+cdef void _make_states(Simulation* core, object layout, object limit) except *:
+    """What each kind keeps."""
+    cdef uint32_t i
+    cdef Operator* op
+    cdef Pace pace
+    regions = {region.merge: region for region in layout.regions}
+    for i, operator in enumerate(layout.operators):
+        op = &core.operators[i]
+        if op.kind == SOURCE:
+            op.limit = <uint64_t> -1 if limit is None else limit
+            op.window = operator.window
+            op.buffer.resize(most_at_once(core.stride))
+            for length_ns, gap_ns in paces_of(operator):
+                pace.length_ps = length_ns * 1000
+                pace.gap_ps = gap_ns * 1000
+                op.paces.push_back(pace)
+        elif op.kind == BURSTS:
+            for end, cost in ends_of(operator):
+                op.ends.push_back(end)
+                op.costs.push_back(cost)
+        elif op.kind == FILTER:
+            threshold = threshold_of(operator)
+            op.all = threshold is None
+            op.threshold = threshold or 0
+        elif op.kind == SPLIT:
+            op.keys = operator.keys
+        elif op.kind == MERGE:
+            op.slots.resize(slots_of(regions[i]))
+            op.present.assign(op.slots.size(), 0)
+            core.ring_bytes += op.slots.size() * core.stride
+        elif op.kind == BALANCE:
+            op.active = operator.initial_active_ports
+            core.system.make_queue(op.room)
+        elif op.kind in (SINK, CONTROL):
+            op.next_of_path.assign(<size_t> (layout.paths[i] or 0), 0)
+            core.add_histogram(op[0])
+    for region in layout.regions:
+        op = &core.operators[<uint32_t> region.split]
+        op.merge = &core.operators[<uint32_t> region.merge]
+        op.ahead = region.ahead
+        for queue in region.queues:
+            op.between.push_back(&core.ports[<uint32_t> queue])
+
+
+cdef void _make_ports(Simulation* core, object layout) except *:
+    cdef uint32_t i, output
+    cdef Operator* op
+    cdef Port* port
+    for i, queue in enumerate(layout.queues):
+        port = &core.ports[i]
+        port.index = i
+        port.op = &core.operators[<uint32_t> queue.operator]
+        port.ring.resize(queue.capacity)
+        port.shared = queue.shared
+        port.discipline = &SCHEDULED if queue.kind is Queue.SCHEDULED else &THREADED
+        port.open_streams = queue.streams
+        port.mode = QUEUED if queue.on else CALLED
+        port.room = &port.own_room
+        if queue.shared and queue.kind is Queue.SCHEDULED:
+            port.call_lock = core.make_mutex()
+        core.system.make_queue(port.arrivals)
+        core.system.make_queue(port.own_room)
+        core.ring_bytes += port.ring.capacity() * core.stride
+    for i in layout.balancing:
+        op = &core.operators[i]
+        for output in range(op.routes.size()):
+            port = op.routes[output].targets[0].port
+            port.balance = op
+            port.room = &op.room
+
+
+cdef void _make_workers(Simulation* core, object layout) except *:
+    """As in the runtime: threads of sources, then those of threaded ports, then the pool's."""
+    cdef uint32_t i, index, worker = 0
+    for index in layout.sources:
+        core.workers[worker].op = &core.operators[index]
+        worker += 1
+    for index in layout.threaded:
+        core.workers[worker].port = &core.ports[index]
+        worker += 1
+    for i in range(worker, <uint32_t> core.workers.size()):
+        core.workers[i].pooled = True
