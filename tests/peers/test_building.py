@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -65,6 +67,15 @@ def test_every_peer_pins_what_it_uses_and_needs_tools_that_are_named():
         assert each.title and each.command and all(tool.package for tool in each.tools)
     with pytest.raises(UserError, match="peer 'goo' is unknown; did you mean 'go'"):
         find_peer("goo")
+
+
+@pytest.mark.heavy
+def test_what_the_tbb_program_takes_from_our_runtime_is_still_there():
+    """It is built by `make peers` only, but a change of these headers is to be seen by who makes it."""
+    folder = find_peer("tbb").folder
+    words = ["-std=c++20", "-fsyntax-only", f"-I{peer.SHARED['native']}", "-x", "c++", str(folder / "answers.hpp")]
+    done = subprocess.run([os.environ.get("CXX", "g++"), *words], capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_unknown_name_is_told_in_one_line(capsys):
