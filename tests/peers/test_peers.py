@@ -74,3 +74,13 @@ def test_busy_operators_take_their_time(peer, tmp_path):
     record = measure_peer(RunSpec("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100))
     assert record["correct"] and record["tuples_received"] == 100
     assert record["duration_s"] >= 0.2, "100 tuples of 2 ms each, one after the other"
+
+
+@pytest.mark.parametrize("name", ["tbb-pipeline", pytest.param("flink", marks=pytest.mark.slow)])
+def test_a_graph_that_a_program_does_not_run_is_told_with_the_reason(name):
+    found = find_peer(name)
+    if found.built_version is None:
+        pytest.skip(f"peer {name} is not built here (make peers)")
+    record = measure_peer(spec(found, "bushy", {"cost": 1}, tuples=10))
+    assert record["error"].startswith(f"peer {name} ended with exit code ") and "splits behind" in record["error"]
+    assert not record["correct"]

@@ -108,8 +108,7 @@ public final class Main implements Run.Engine {
             stream.addSink(new Sink(plan.operators.indexOf(find("sink")))).setParallelism(1);
             environment.execute();
         } catch (Throwable problem) {
-            problem.printStackTrace();
-            Runtime.getRuntime().halt(1);
+            Run.fail(problem);
         }
     }
 

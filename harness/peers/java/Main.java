@@ -59,8 +59,7 @@ public final class Main implements Run.Engine {
                 }
             }
         } catch (Throwable problem) {
-            problem.printStackTrace();
-            Runtime.getRuntime().halt(1);
+            Run.fail(problem);
         }
         running.countDown();
     }

@@ -61,18 +61,28 @@ public final class Run {
     public static void main(String file, Function<Plan, Engine> make) {
         PrintStream answers = System.out;
         System.setOut(System.err); // what a library prints must not mix with the answers
-        int code = 0;
         try {
             plan = Plan.read(file);
             tallies = plan.operators.stream().map(op -> new Tally(op, plan.payload)).toArray(Tally[]::new);
             obey(make.apply(plan), answers);
         } catch (Throwable problem) {
-            problem.printStackTrace();
-            code = 1;
+            fail(problem);
         }
         answers.flush();
         System.err.flush();
-        Runtime.getRuntime().halt(code);
+        Runtime.getRuntime().halt(0);
+    }
+
+    /** Ends the process at once, whatever its threads do; the last line that it prints is the cause. */
+    public static void fail(Throwable problem) {
+        problem.printStackTrace();
+        Throwable cause = problem;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        System.err.println(cause.getMessage() == null ? cause.toString() : cause.getMessage());
+        System.err.flush();
+        Runtime.getRuntime().halt(1);
     }
 
     private static void obey(Engine engine, PrintStream answers) throws Exception {
@@ -110,8 +120,7 @@ public final class Run {
             while (!engine.await(1000)) {}
             ended = now();
         } catch (Exception problem) {
-            problem.printStackTrace();
-            Runtime.getRuntime().halt(1);
+            fail(problem);
         }
     }
 
