@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from harness.graph import MAX_COST
+from harness.graph import MAX_BUSY_US, MAX_COST
 from topologies import Parameter
 
 SKEWED = "skewed"
@@ -22,6 +22,16 @@ COST = Parameter(
     high=MAX_COST,
     meaning=f"of each work operator; {SKEWED}: 10 % at 10,000, 30 % at 100, 60 % at 1",
     words=(SKEWED,),
+)
+
+
+BUSY = Parameter(
+    name="busy",
+    default=100,
+    unit="µs a tuple",
+    low=1,
+    high=int(MAX_BUSY_US),
+    meaning="how long a tuple keeps an operator busy, however fast the machine is (C-Stream §5.1)",
 )
 
 

@@ -101,7 +101,8 @@ def test_a_hundred_thousand_switches_and_ten_thousand_levels_leave_no_thread_and
 def test_each_topology_stands_a_hundred_thousand_switches_and_ten_thousand_levels(topology: str) -> None:
     sizes = {"pipeline": {"operators": 30}, "data-parallel": {"width": 30}, "mix": {"width": 5, "depth": 6}, "bushy": {}}
     sizes |= {"load-balance": {"workers": 8, "initial": 3}, "phase-change": {"operators": 30}}
-    cost = {} if topology == "phase-change" else {"cost": 10}
+    sizes |= {"tree": {"busy": 1}, "reverse-tree": {"depth": 4, "busy": 1}, "replicated": {"busy": 1}}
+    cost = {"cost": 10} if "cost" in topologies.TOPOLOGIES[topology].parameters else {}
     graph, _ = topologies.build(topology, {**sizes[topology], **cost, "payload": 96}, seed=1)
     dice = random.Random(2)
     engine = open_engine(graph, Dynamic(2))

@@ -14,6 +14,9 @@ DEFAULTS = {
     "data-parallel": {"width": 100, "cost": 100, "payload": 128},
     "mix": {"width": 10, "depth": 10, "cost": 100, "payload": 128},
     "bushy": {"width": 3, "depth": 4, "cost": 100, "payload": 128},
+    "tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
+    "reverse-tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
+    "replicated": {"width": 12, "busy": 100, "payload": 128},
     "phase-change": {"operators": 100, "before": 10, "after": 90, "phase": 1_000_000, "payload": 128},
     "load-balance": {
         "workers": 32,
@@ -32,6 +35,7 @@ DEFAULTS = {
         "rapid": "no",
     },
 }
+NAMES = ", ".join(sorted(DEFAULTS))
 
 
 def test_the_topologies_of_the_papers_are_there():
@@ -122,10 +126,13 @@ BAD = [
     (
         "data_parallel",
         {},
-        "topology 'data_parallel' is unknown (did you mean data-parallel?); "
-        "topologies are: bushy, data-parallel, load-balance, mix, phase-change, pipeline",
+        f"topology 'data_parallel' is unknown (did you mean data-parallel?); topologies are: {NAMES}",
     ),
-    ("?", {}, "topology '?' is unknown; topologies are: bushy, data-parallel, load-balance, mix, phase-change, pipeline"),
+    (
+        "?",
+        {},
+        f"topology '?' is unknown; topologies are: {NAMES}",
+    ),
 ]
 
 
@@ -181,7 +188,7 @@ def new_folder(tmp_path, monkeypatch):
 def test_a_new_module_is_found_by_itself(new_folder):
     (new_folder / "added_by_test.py").write_text(NEW_MODULE.format(name="added"))
     found = topologies._discover()
-    assert list(found) == ["added", "bushy", "data-parallel", "load-balance", "mix", "phase-change", "pipeline"]
+    assert list(found) == ["added", *sorted(DEFAULTS)]
     assert len(found["added"].build(payload=1, seed=0).operators) == 2
 
 
