@@ -37,9 +37,17 @@ COMMANDS: dict[str, str] = {
     "plot": "draw a figure from the tables",
     "claims": "check the papers' claims against the tables",
     "validate": "compare what the simulator predicts of this machine with what it measures",
-    "gate": "slower, fine, or cannot tell: compare two versions of a program, for CI",
+    "gate": "compare the speed of two versions of a program, for CI: slower, fine, or cannot tell",
     "figures": "make the figures: measure, aggregate and draw what is not up to date",
 }
+
+EXAMPLES = """\
+examples:
+  millrace run mix --set cost=1000 --model dynamic --threads 2 --repeats 3
+      run a graph under a threading model and report its throughput
+
+  millrace watch mix --model multilevel --html run.html
+      see how a control law adapts threads and queues"""
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -62,9 +70,8 @@ def _top_parser() -> OneLineParser:
     listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     parser = OneLineParser(
         prog="millrace",
-        description="How should a stream program use the threads of its machine? Runs operator graphs under several threading "
-        "models, measures them, aggregates the records and draws the figures.",
-        epilog=f"commands:\n{listing}\n\n`millrace COMMAND --help` explains one command.",
+        description="Millrace runs operator graphs under several threading models, measures them, and draws the figures.",
+        epilog=f"commands:\n{listing}\n\n{EXAMPLES}\n\n`millrace COMMAND --help` explains one command.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"millrace {__version__}")

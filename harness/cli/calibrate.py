@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SUMMARY = "measure this machine and this runtime, for simulated runs on it"
 
 DESCRIPTION = """\
-What a simulated run on this machine is made of goes into two files:
+It writes two files, from which simulated runs take their constants:
 
   config/machines/local.yaml      cores    clock, multiply, hardware threads that share a core
                                   lines    atomic operations, cache lines that move between cores
@@ -34,13 +34,14 @@ What a simulated run on this machine is made of goes into two files:
                                   system   sleep, wake, switch, yield
   config/software/millrace.yaml   steps    what each step of this runtime costs, one by one, without running a graph
 
-Each group is measured in several rounds, all groups in turn; a constant is the median of its rounds, its range their quartiles.
-Measurements beside which a cache line took another time from core to core than beside most are left out, since a hypervisor has
-then moved the CPUs. Constants whose quartiles are more than 20 % apart are named, since something else used the machine;
-calibrate again when it is quiet. What cannot be measured here keeps the value, tag and source that it has in the file; if
-that is of another CPU, the command says which constants these are.
+All groups are measured in turn, in several rounds. A constant is the median of its rounds, and its range is their quartiles.
 
-Threads are pinned, to CPUs that this process may use (taskset narrows them). It takes up to a minute.
+A hypervisor that moves the CPUs changes the time that a cache line takes from core to core. Measurements beside an unusual time
+are left out. The command names constants whose quartiles are more than 20 % apart, since something else used the machine:
+calibrate again when it is quiet. What cannot be measured here keeps its value, tag and source in the file; if the file is of
+another CPU, the command names these constants.
+
+Threads are pinned to CPUs that this process may use; taskset narrows them. It takes up to a minute.
 
 examples:
   millrace calibrate

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
-The experiments of a profile are measured, their records aggregated with Spark, its benches run, and all figures drawn. Killed
-at any moment and started again it goes on where it was; the block that was being measured is measured again.
+This measures the experiments of a profile, aggregates the records with Spark, runs the profile's benches, and draws all
+figures. You can interrupt it; it resumes and repeats at most one block.
 
-A TARGET is the name of a figure (pldi17_fig9), `claims` (what of the papers holds), or any file that the workflow makes.
-Without one, all figures are made, and the claims checked.
-This calls Snakemake; `snakemake -c2 figures/pldi17_fig9.png` does the same.
+A TARGET is the name of a figure (pldi17_fig9), `claims` (which claims of the papers hold), or any file that the workflow
+makes. Without a TARGET it makes all figures and checks the claims. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png`
+does the same.
 
 examples:
-  millrace figures                                 all figures of the quick profile, in a few minutes
+  millrace figures                                 all figures of the quick profile, in about ten minutes
   millrace figures pldi17_fig9                     one figure; only its experiment is measured
-  millrace figures --config config/paper.yaml      the sizes of the papers, in hours
+  millrace figures --config config/paper.yaml      the sizes of the papers, in roughly three hours
   millrace figures --report                        the figures with captions as one page, results/report.html
 """
 

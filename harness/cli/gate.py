@@ -23,26 +23,27 @@ if TYPE_CHECKING:
     from harness.gate.suite import Suite
     from harness.gate.tree import Role
 
-SUMMARY = "slower, fine, or cannot tell: compare two versions of a program, for CI"
+SUMMARY = "compare the speed of two versions of a program, for CI: slower, fine, or cannot tell"
 
 DESCRIPTION = """\
-Compare two versions of a program, base and head, and say of each cell of a suite: regressed, ok, improved, or cannot tell.
+Base is the old version, head the new one. The gate builds both, measures them in turns, and gives each cell of a suite a
+verdict: regressed, ok, improved or inconclusive. If head is no slower, at most one call in a hundred (alpha 0.01) says that it
+is.
 
-Both are built in trees of their own. A sample is a fresh process; two pairs of them in mirrored order (base head head base, or
-the other way round, by a coin) are a block, and blocks are what the statistics count. Measuring goes on until each cell is
-decided or the time is up. Meanwhile base is compared with itself in the same way: if that finds a difference, the host is not
-to be trusted, and the call says so. Of head that is no worse, at most one call in a hundred (alpha 0.01) says that it is.
+A sample is a fresh process. A block is two pairs of samples in mirrored order (base head head base, or the other way round, by
+a coin), and the statistics count blocks. Measuring ends when each cell is decided or the time is up. At the same time base is
+compared with itself. If that finds a difference, the host cannot be trusted, and the call says so.
 
-A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or what
-pytest-benchmark, pyperf, hyperfine, Google Benchmark and `go test -bench` write, maybe packed by gzip.
+A side is a revision (anything that git knows), a directory, or files of results: verdicts of the gate, or files that
+pytest-benchmark, pyperf, hyperfine, Google Benchmark or `go test -bench` wrote, which may be packed by gzip.
 
 exit codes:
   0    ok: no cell is worse by more than the factor
-  1    regressed: at least one cell is, for certain, whatever became of the others
+  1    regressed: at least one cell is proven slower, whatever became of the others
   2    the call is wrong: an option, the suite, the revision of head, or both sides load one tree's code
-  3    inconclusive: cannot tell of at least one cell (--inconclusive pass makes it 0, fail makes it 1)
-  4    no base: an unknown revision, it does not build, a cell that it has no number of, results of another host
-  5    not measured: head does not build, or gave no number of some cell
+  3    inconclusive: at least one cell is not decided (--inconclusive pass makes it 0, fail makes it 1)
+  4    no base: its revision is unknown, it does not build, it has no number for a cell, or its results are of another host
+  5    not measured: head does not build, or gave no number for a cell
   6    host unstable: base differs from itself, or gave no number beside itself
   7    wrong results: head lost, doubled, reordered or harmed tuples
   70   the gate itself failed, or could not write what was asked for
@@ -59,13 +60,13 @@ examples:
       cells of your own, 40 pairs of each, looked at once; docs/gate.md shows how to write a suite
 
   millrace gate --base main --build make --time-budget 900 -- ./program --size 100
-      no suite: how long the command takes, from its start to its end, in both trees
+      no suite: compare how long a command takes in both trees, from its start to its end
 
   millrace gate --base old1.json --base old2.json --head new1.json --head new2.json
-      files of pytest-benchmark, measured in turns; to decide anything at alpha 0.01 it takes 14 a side, or more
+      files of pytest-benchmark, measured in turns; a decision at alpha 0.01 takes at least 14 files a side
 
   millrace gate --base main --json verdict.json; millrace gate --base verdict.json --head later.json
-      a verdict's file holds head's samples, and can be a side later: it tells the ratio, and takes several in turns to decide
+      a verdict file holds head's samples, and can be a side later; one file tells the ratio, several in turns decide
 
   millrace gate selftest        how often the gate is wrong on this machine
   millrace gate history show    verdicts over time, and when they changed"""

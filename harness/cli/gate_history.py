@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 SUMMARY = "keep verdicts of the gate, and find changes of level over them"
 DESCRIPTION = """\
-A gate compares two commits; what creeps in slower than its factor it cannot see. Its verdicts, one a night, can: `add` keeps
-them, `show` tells for each cell the latest result, the level and its changes, `plot` draws them.
+A gate compares two commits, so it cannot see many small slowdowns that each stay below its factor. A history of verdicts, one a
+night, shows them. `add` keeps a verdict, `show` prints for each cell the latest result, the level and its changes, and `plot`
+draws them.
 
-Results of different hosts (CPU, CPUs allowed, quota, governor, kernel, Python, compiler) are series of their own.
+Results of different hosts (CPU, CPUs allowed, quota, governor, kernel, Python, compiler) form separate series.
 
 examples:
   millrace gate --base v1.4 --json verdict.json

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 SUMMARY = "measure how often the gate raises false alarms and misses slowdowns on this machine"
 
 DESCRIPTION = """\
-A binary is compared with itself, and with itself doing more work in one cell, again and again.
+The selftest compares a binary with itself, and with itself doing more work in one cell, again and again.
 
-The commit at hand is built with code that can do more work for every tuple: multiplies (flop), copies of the tuple (copy),
-atomic operations on one cache line (atomic), short sleeps (sleep). How much makes a slowdown of 1.05 is found by measuring;
-what it really made is told. Base and head are this one binary.
+It builds the current commit with code that can do more work for every tuple: multiplies (flop), copies of the tuple (copy),
+atomic operations on one cache line (atomic), short sleeps (sleep). It measures how much of it makes a slowdown of 1.05, and
+reports the slowdown that it really made. Base and head are this one binary.
 
-A call takes minutes, so processes are recorded, in the blocks that a call would measure, and calls are replayed from them by
-the statistics of real calls: the first ones from processes that no call has seen before, the others from the same with fresh
-coins. Everything is in --record DIR. A selftest that was killed goes on there, and a second one adds to it. Leave the machine
-alone meanwhile.
+A real call takes minutes. So the selftest records processes, in the blocks that a call would measure, and replays calls from
+them with the statistics of real calls. The first calls use processes that no call has seen; the others use the same ones with
+new coins. Everything is kept in --record DIR. A selftest that was killed resumes there, and a second one adds to it. Leave the
+machine alone meanwhile.
 
 examples:
   millrace gate selftest --simulated

@@ -31,13 +31,16 @@ S = TypeVar("S")  # a scenario of one of them
 SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
 
 DESCRIPTION = """\
-A control law chooses the number of threads while a graph runs. Without a command, all of them are put on the SASO bench, which
-drives each law through more than a thousand scenarios (throughput curves with noise, changes of load, bounds) and prints what
-it made of them; a few minutes, nothing is run.
+A control law chooses the number of threads while a graph runs. Without a command, the SASO bench drives each law through more
+than a thousand scenarios (throughput curves with noise, changes of load and bounds) and prints how well it did. It computes for
+a few minutes and runs no graph.
 
 examples:
+  millrace laws bench --every 60
+      scores of all laws on one scenario in 60, in some seconds
+
   millrace laws --report laws.md
-      the table that decides which law is the default
+      scores on all scenarios, in a few minutes: this table decides which law is the default
 
   millrace laws bench --curves mine.yaml --law millrace --law streams
       the same on throughput curves of your own

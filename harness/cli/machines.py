@@ -15,11 +15,11 @@ from harness.software import Software, load_software, software_names
 SUMMARY = "list the machines that can be simulated, or the constants of one"
 
 DESCRIPTION = """\
-Machines are files in config/machines/. A constant is listed with its value, its unit, whether it was measured on that
-hardware, is of an adjacent machine or is an estimate, between what it may be, and where it is from. A star marks what
-`millrace sweep --over machine.sweep` varies. NAME may be a file. docs/machines.md tells how each is used.
+Machines are files in config/machines/. For each constant the list shows its value, unit, range, source and tag: measured on
+that hardware, on an adjacent machine, or an estimate. A star marks what `millrace sweep --over machine.sweep` varies. NAME may
+be a file. docs/machines.md explains each constant.
 
-With --software: the costs of runtimes (config/software/) in place of machines.
+With --software it lists the costs of runtimes (config/software/) in place of machines.
 
 examples:
   millrace machines

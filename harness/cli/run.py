@@ -52,10 +52,10 @@ Each repeat runs in a process of its own. It warms up until sources and sinks ag
 less than 5 %, then it is measured. A run that never settles is reported as such. Every run is checked: no tuple may be
 lost, doubled, reordered or harmed, or the exit code is 1.
 
-With --elastic it adapts first instead: until the control law has kept its number of threads for 8 periods and the run is
-stationary, for at most 40 periods or 10 times the duration, whichever is longer, and never more than 600 s; with --model
-multilevel, where it places queues as well, these are 120 periods and 1,200 s. It is measured for 5 periods at least, the law
-going on.
+With --elastic, a run adapts first: until the control law has kept its number of threads for 8 periods and the rates are
+stationary. This takes at most 40 periods or 10 times the duration, whichever is longer, and never more than 600 s. With --model
+multilevel, where the law also places queues, the limits are 120 periods and 1,200 s. Then the run is measured for 5 periods or
+longer, while the law goes on.
 
 examples:
   millrace run pipeline
@@ -74,13 +74,13 @@ examples:
       the same on a simulated machine, in virtual time; machines are listed by millrace machines
 
   millrace run pipeline --set cost=1000 --model dynamic --elastic --max-threads 8 --log -
-      a control law finds the number of threads while tuples flow; a line a period says what it sees and why it does what
+      a control law finds the number of threads while tuples flow; each period prints what it saw and why it decides so
 
   millrace run pipeline --model multilevel --log -
-      a law decides where queues stand as well
+      a law decides about threads and queues
 
   millrace run pipeline --set operators=10 --peer go
-      the same graph in Go, a goroutine an operator; docs/peers.md lists what else there is
+      the same graph in Go, with a goroutine for each operator; docs/peers.md lists the other runtimes
 
 Topologies and their parameters: millrace topologies. Threading models: millrace models."""
 

@@ -29,14 +29,15 @@ Experiments of a profile are measured block by block. A block is one cell (a top
 (threading models) with all repeats, in random order, each run in a fresh process. Its records are one file, written when the
 block is done.
 
-Without --cell, blocks whose file is there already, measured under the same settings, are skipped: a sweep that was interrupted
-goes on where it was. Runs that fail are recorded as failed and told on stderr; they do not end the sweep.
+Without --cell, the sweep skips blocks that were already measured under the same settings, so an interrupted sweep resumes. Runs
+that fail are recorded as failed and reported on stderr; they do not end the sweep.
 
-An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only,
-also on one that the experiment does not name; `millrace figures` moves such records away, so give them a folder with -o. With
---over machine.sweep each simulated arm also runs with every constant that the profiles of its machine and its software list
-as their sweep, at either end of its range, one at a time: figures show the band
-between the least and the greatest mean.
+An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only, which
+the experiment need not name. `millrace figures` moves the records of such a machine away, so give them a folder with -o.
+
+With --over machine.sweep each simulated arm also runs with the uncertain constants that the profiles of its machine and
+software list under `sweep`: one at a time, at either end of its range. Figures show the band from the lowest to the highest
+mean.
 
 examples:
   millrace sweep --dry-run                            what the quick profile measures, and how long it takes

@@ -24,15 +24,15 @@ DESCRIPTION = """\
 Do one run, as millrace run does, and show what happens in it: throughput, threads, queued ports, how busy the CPUs are, and
 what the control law does and why. In a terminal the view is drawn anew each period; elsewhere there is a line a period.
 
-With --html it also writes a page that plays the run again: the graph with its queues and regions as time goes on, beside the
-curves. The page is one file and needs nothing from elsewhere. --replay makes it from a record of an earlier run.
+With --html it also writes a page that plays the run again: the graph with its queues and regions over time, beside the curves.
+The page is one file and needs no network. --replay makes it from the record of an earlier run.
 
-Ctrl-C ends the run; what was seen until then is in the page. To draw the view takes about 2 ms of a CPU each period: for
-numbers to be published use millrace run.
+Ctrl-C ends the run; the page then shows the periods until that moment. Drawing takes about 2 ms of CPU time each period: use
+millrace run for numbers that you publish.
 
 examples:
   millrace watch pipeline --set cost=1000 --model multilevel --html run.html
-      a law decides where queues stand and how many threads run
+      a law decides about threads and queues
 
   millrace watch mix --model dynamic --elastic --max-threads 8 --period 0.5
       only the threads change
@@ -44,7 +44,7 @@ examples:
       the run of the third line of a file of records
 
   millrace watch my/graph.yaml --replay run.jsonl --html run.html
-      of a run whose graph was a file's"""
+      a run whose graph was a file"""
 
 MAX_LINE = 10**9
 
