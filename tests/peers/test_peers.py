@@ -9,6 +9,7 @@ import harness.measurement.observe as observe
 from harness.measurement.records import validate_record
 from harness.measurement.spec import RunSpec
 from harness.peers import all_peers, find_peer
+from harness.peers.maven import CLUSTER_WARMUP_S
 from harness.peers.measure import measure_peer
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(180)]
@@ -21,8 +22,11 @@ SHAPES = {
 TUPLES = 1234  # no multiple of a batch, of a width, or of the samples of latency
 
 
-CLUSTERS = 2.0  # seconds of warm-up from which on a peer is a cluster in one process, which takes many seconds to start
-PEERS = [pytest.param(name, marks=pytest.mark.slow if each.warmup_s >= CLUSTERS else ()) for name, each in all_peers().items()]
+# A cluster in one process takes many seconds to start.
+PEERS = [
+    pytest.param(name, marks=pytest.mark.slow if each.warmup_s >= CLUSTER_WARMUP_S else ())
+    for name, each in all_peers().items()
+]
 
 
 @pytest.fixture(params=PEERS)

@@ -1,0 +1,35 @@
+"""The recipe of a peer whose jars come from Maven Central: its pom.xml names them, its jars.sha256 has the sum of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.peers.peer import Tool
+
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+OPENED = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in ("java.lang", "java.nio", "java.util", "sun.nio.ch")]
+HEAP = ("-Xms1g", "-Xmx2g", "-XX:+UseParallelGC", "-Djava.io.tmpdir=.")  # where it runs, which is removed after the run
+
+CLUSTER_WARMUP_S = 2.0
+
+
+def recipe(folder: Path, artifact: str) -> dict[str, Any]:
+    """Arguments of `Peer`; the version is that of an artifact in the pom.xml."""
+    classes = ("-d", "{out}/classes", "-cp", "{out}/lib/*", "-sourcepath", "{jvm}", "{here}/Main.java")
+    return {
+        "folder": folder,
+        "version": ("pom.xml", rf"{artifact}</artifactId>\s*<version>([\d.]+)"),
+        "tools": (Tool("java", "default-jre-headless"), Tool("javac", "default-jdk-headless"), Tool("mvn", "maven")),
+        "build": (
+            ("mvn", "--quiet", "--batch-mode", "-f", "{here}/pom.xml", COPY, "-DoutputDirectory={out}/lib"),
+            ("sh", "-c", 'cd "{out}/lib" && sha256sum --check --quiet "{here}/jars.sha256"'),
+            ("javac", "-encoding", "UTF-8", *classes),
+        ),
+        "warmup_s": CLUSTER_WARMUP_S,
+    }
+
+
+def command(*settings: str) -> tuple[str, ...]:
+    """Starts its program with settings of the virtual machine."""
+    return ("java", *HEAP, *settings, *OPENED, "-cp", "{out}/classes:{out}/lib/*", "Main")
