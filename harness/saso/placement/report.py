@@ -1,4 +1,4 @@
-"""The tables that decide: a line a contestant, by noise, and whether our own law keeps what it promises."""
+"""The tables that decide: a line a contestant, by noise, and how far our own law meets its goals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NEAR = 0.95  # of the oracle: what counts as having found it
-QUIET = 0.05  # noise up to here is in the promises
+QUIET = 0.05  # noise up to here is in the goals
 REFERENCE = "streams"  # settling is compared with it
 
 THRIFT = (
@@ -51,16 +51,16 @@ oracle: the contestant that brings the most in a scenario stands for it. hand-pl
 
 
 @dataclass(frozen=True)
-class Promise:
-    """What our own law shall do, and whether it did."""
+class Goal:
+    """What our own law is meant to do, what it did, and whether that is enough."""
 
     text: str
     found: str
-    kept: bool
+    met: bool
 
 
 def summary(rows: Sequence[Row], simulated: bool = False) -> str:
-    """Markdown: a table for each strength of noise, one for changes, and the promises. `simulated`: whether the rows are."""
+    """Markdown: a table for each strength of noise, one for changes, and the goals. `simulated`: whether the rows are."""
     groups: dict[str, Callable[[Row], bool]] = {
         "no noise": lambda row: row.noise == 0.0 and not row.event,
         "noise up to 5 %": lambda row: row.noise <= QUIET and not row.event,
@@ -75,17 +75,17 @@ def summary(rows: Sequence[Row], simulated: bool = False) -> str:
             where = f"{count} scenario{'s' if count > 1 else ''}{', simulated' if simulated else ''}"
             tables.append(f"**{title}** ({where})\n\n" + markdown(_lines(chosen)))
         before = chosen
-    kept = promises(rows)
-    if kept:
-        lines = [(each.text, each.found, "yes" if each.kept else "no") for each in kept]
-        tables.append(markdown([(f"promise of {DEFAULT_LAW}", "found", "kept"), *lines]))
+    aims = goals(rows)
+    if aims:
+        lines = [(each.text, each.found, "yes" if each.met else "no") for each in aims]
+        tables.append(markdown([(f"goal of {DEFAULT_LAW}, here", "found", "met"), *lines]))
     return "\n\n".join([*tables, f"{EXPLANATION} {OF_SIMULATOR if simulated else OF_SURFACES}"]) + "\n"
 
 
-def promises(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Promise]:
-    """Whether `law` keeps what is promised, with noise up to 5 %; empty where it did not take part.
+def goals(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Goal]:
+    """How far `law` meets its goals in these rows, with noise up to 5 %; empty where it did not take part.
 
-    A scenario keeps a promise if each of its phases does. A promise that nobody is there to be compared with is left out.
+    A scenario meets a goal if each of its phases does. A goal that nobody is there to be compared with is left out.
     """
     quiet = [row for row in rows if row.noise <= QUIET]
     ours = {row.scenario: row for row in quiet if row.law == law}
@@ -98,7 +98,7 @@ def promises(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Promise]:
     found = []
     if any(others.values()) or not any(row.simulated for row in quiet):  # simulated, the best contestant is the oracle
         near = fmean(all(accuracy >= NEAR for accuracy, _ in row.phases) for row in ours.values())
-        found.append(Promise(f"within {1 - NEAR:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95))
+        found.append(Goal(f"within {1 - NEAR:.0%} of the oracle in ≥ 95%", f"{near:.1%}", near >= 0.95))
     behind = [
         min(_behind(ours[name], [row for row in some if row.law in BASELINES]))
         for name, some in others.items()
@@ -107,20 +107,20 @@ def promises(rows: Sequence[Row], law: str = DEFAULT_LAW) -> list[Promise]:
     if behind:
         count = sum(each < NEAR for each in behind)
         *first, last = [name for name in BASELINES if any(row.law == name for row in quiet)]
-        text = f"never more than {1 - NEAR:.0%} below {', '.join(first)}{' and ' if first else ''}{last}"
-        found.append(Promise(text, f"{count} of {len(behind)}, worst {min(behind):.1%}", count == 0))
+        text = f"at most {1 - NEAR:.0%} below {', '.join(first)}{' and ' if first else ''}{last}"
+        found.append(Goal(text, f"{count} of {len(behind)}, worst {min(behind):.1%}", count == 0))
     shorter = [
         ours[name].settling / max(1.0, row.settling) for name, some in others.items() for row in some if row.law == REFERENCE
     ]
     if shorter:
         text = f"settling at most half of {REFERENCE}' on the same scenario (median)"
-        found.append(Promise(text, f"{median(shorter):.2f} ×", median(shorter) <= 0.5))
+        found.append(Goal(text, f"{median(shorter):.2f} ×", median(shorter) <= 0.5))
     frugal = [_frugal(ours[name], [row for row in some if row.law not in FIXED]) for name, some in others.items()]
     judged = [each for each in frugal if each]
     if judged:
         for place, text in enumerate(THRIFT):
             more = sum(not all(phase[place] for phase in each) for each in judged)
-            found.append(Promise(text, f"{more} of {len(frugal)} with more", more == 0))
+            found.append(Goal(text, f"{more} of {len(frugal)} with more", more == 0))
     return found
 
 
@@ -149,7 +149,7 @@ def _no_more(ours: float, theirs: float) -> bool:
 
 def as_document(rows: Sequence[Row]) -> dict[str, object]:
     """The rows as JSON."""
-    return {"results": [asdict(row) for row in rows], "promises": [asdict(each) for each in promises(rows)]}
+    return {"results": [asdict(row) for row in rows], "goals": [asdict(each) for each in goals(rows)]}
 
 
 def as_frame(rows: Sequence[Row]) -> pd.DataFrame:
