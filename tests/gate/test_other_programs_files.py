@@ -150,6 +150,26 @@ def test_enough_files_of_any_kind_decide_and_their_verdict_can_be_a_side(tmp_pat
     assert {each.verdict for each in again.cells} <= {Verdict.INCONCLUSIVE, Verdict.OK}
 
 
+def many(kind: str, scale: float, hour: int) -> Any:
+    """A file of 20 processes that follow each other within an hour."""
+    times = [scale * (1 + n % 7 / 100) for n in range(20)]
+    if kind == "hyperfine":
+        return {"results": [{"command": "sort", "times": times}], "number": hour}
+    runs = [{"metadata": {"date": f"2026-05-01 {hour:02d}:{n:02d}:00"}, "values": [time]} for n, time in enumerate(times)]
+    return {"version": "1.0", "metadata": {"name": "sort"}, "benchmarks": [{"runs": runs}]}
+
+
+@pytest.mark.parametrize("kind", ["hyperfine", "pyperf"])
+def test_one_file_a_side_decides_nothing_however_many_processes_it_holds(tmp_path: Path, kind: str) -> None:
+    base, head = (written(tmp_path / f"{kind}{hour}", many(kind, 1 + hour / 10, hour)) for hour in (1, 2))
+    (cell,) = compare_files([base], [head], factor=1.02, alpha=0.01).cells
+    assert cell.verdict is Verdict.INCONCLUSIVE
+    assert cell.reason.startswith("measured in 1 session a side, without the other side in between")
+    base, head = ([written(tmp_path / f"{side}{n}", many(kind, side, 2 * n + side)) for n in range(10)] for side in (1, 2))
+    (cell,) = compare_files(base, head, factor=1.02, alpha=0.01).cells
+    assert (cell.verdict, len(cell.base)) == (Verdict.REGRESSED, 20)
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, bytes])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_a_file_may_be_packed_and_marked_as_windows_does(tmp_path: Path, pack: Any, encoding: str) -> None:

@@ -25,7 +25,7 @@ from harness.gate.host_key import UNKNOWN, differences, host_key
 from harness.gate.notes import mean_notes, same_commit
 from harness.gate.order import on_scale
 from harness.gate.results.read import read_results
-from harness.gate.results.sessions import SAY, Groups, one_say, sessions, without_copies
+from harness.gate.results.sessions import Groups, one_say, sessions, without_copies
 from harness.gate.results.side import Answer, Results
 from harness.gate.scale import as_ratio
 from harness.gate.sequential import Looks, declare, fewest_blocks
@@ -45,7 +45,8 @@ class _Side:
 
     files: tuple[Results, ...]
     answers: Mapping[str, Answer]
-    sessions: int | None  # None: not known
+    sessions: int
+    shortened: bool  # whether a session had more values than it has a say
 
     @property
     def told(self) -> Side:
@@ -125,19 +126,21 @@ def _copies(old: Sequence[Results], new: Sequence[Results]) -> Iterator[str]:
         yield f"{len(both)} files of head hold the same as one of base: {next(f.path for f in new if f.digest in both)}"
 
 
-def _side(given: Sequence[Results], rows: Groups | None) -> _Side:
+def _side(read: Sequence[Results], rows: Groups | None) -> _Side:
     """The files of a side as one, without copies: a cell has the values of all files, and is broken if it is in any.
 
-    `rows`: its sessions, if all files tell their times; else they follow each other as they are given.
+    `rows`: its sessions, if all files tell their times; else they follow each other as they are given, and each is a session.
     """
-    files, _ = without_copies(given)
+    files, _ = without_copies(read)
     groups = [[file] for file in files] if rows is None else rows
     names = dict.fromkeys(name for file in files for name in file.answers)
-    answers = {name: _joined(name, files, groups, rows is not None) for name in names}
-    return _Side(files, answers, None if rows is None else len(rows))
+    answers = {name: _joined(name, files, groups) for name in names}
+    given = {name: sum(len(file.answers[name].values) for file in files) for name in names if not answers[name].broken}
+    shortened = any(len(answers[name].values) < count for name, count in given.items())
+    return _Side(files, answers, len(groups), shortened)
 
 
-def _joined(name: str, files: Sequence[Results], groups: Groups, are_sessions: bool) -> Answer:
+def _joined(name: str, files: Sequence[Results], groups: Groups) -> Answer:
     cell = next(file.answers[name].cell for file in files if name in file.answers)
     for file in files:
         answer = file.answers.get(name)
@@ -148,8 +151,11 @@ def _joined(name: str, files: Sequence[Results], groups: Groups, are_sessions: b
         if _kind(answer.cell) != _kind(cell):
             told = f"{file.path} has it as {_shown(answer.cell)}, a file before it as {_shown(cell)}"
             return Answer(cell, broken=Verdict.UNMEASURED, reason=told)
-    rows = [[value for file in group for value in file.answers[name].values] for group in groups]
-    return Answer(cell, tuple(value for row in rows for value in (one_say(row) if are_sessions else row)))
+    values: list[float] = []
+    for group in groups:
+        row = [value for file in group for value in file.answers[name].values]
+        values += row if any(file.may_be_in_turns for file in group) else one_say(row)
+    return Answer(cell, tuple(values))
 
 
 def _hosts(old: _Side, new: _Side, allowed: bool) -> list[str]:
@@ -223,9 +229,9 @@ def _shown(cell: Cell) -> str:
 
 def _too_few(old: _Side, new: _Side) -> str:
     """Of what there is too little if nothing can be decided: `{}` is how many samples a side there are."""
-    rows = min(old.sessions or 0, new.sessions or 0)
-    if not rows or max(len(old.files), len(new.files)) <= SAY * rows:
+    if not (old.shortened or new.shortened):
         return "{} processes a side"
+    rows = min(old.sessions, new.sessions)
     return (
         f"measured in {rows} session{'s' if rows > 1 else ''} a side, without the other side in between: what the host was "
         "like then counts as a difference, and nothing says how much that is; so there are {} samples a side"

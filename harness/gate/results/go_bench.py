@@ -66,7 +66,7 @@ def of_go_bench(text: str, path: str) -> Results:
         raise UnusableResults(f"{path}: is of several CPUs: {', '.join(sorted(cpus))}")
     notes = (f"{path}: skipped: {', '.join(skipped)}",) if skipped else ()
     host = {"cpu_model": cpus.pop()} if cpus else {}
-    return Results(path, answers, host, tells=TELLS, notes=notes)
+    return Results(path, answers, host, tells=TELLS, notes=notes, may_be_in_turns=True)
 
 
 def _numbers(lines: list[str], path: str) -> Iterator[_Number]:

@@ -2,9 +2,9 @@
 
 A file that is given twice, under whatever name, is one measurement. And a host is not the same tomorrow: results that were
 measured one after the other, with none of the other side in between, share what the host was like then, however many they are.
-Such a row is a session. Two values of it may be a side of a block; of more there are two left, the medians of its earlier and
-its later half, so that a session has one say. If all of base is before all of head, there is one session a side, and nothing
-that tells how far two sessions of the same program would be apart.
+Such a row is a session, and so is a file. Two values of it may be a side of a block; of more there are two left, the medians of
+its earlier and its later half, so that a session has one say. If all of base is before all of head, there is one session a
+side, and nothing that tells how far two sessions of the same program would be apart.
 """
 
 from __future__ import annotations
@@ -21,8 +21,14 @@ from harness.gate.scale import middle_of
 
 SAY = 2  # values that a session may have in the test: a side of a block
 
-TIMES = (("gate", "started_at"), ("datetime",), ("context", "date"), ("metadata", "date"))
-"""Where files of the known kinds have their time: verdicts, pytest-benchmark, Google Benchmark, pyperf."""
+TIMES = (
+    ("gate", "started_at"),
+    ("datetime",),
+    ("context", "date"),
+    ("metadata", "date"),
+    ("benchmarks", 0, "runs", 0, "metadata", "date"),
+)
+"""Where files have their time: verdicts, pytest-benchmark, Google Benchmark, pyperf of one run and of several."""
 
 
 def digest(content: Any) -> str:
@@ -36,7 +42,7 @@ def measured_at(document: Any) -> datetime | None:
     for place in TIMES:
         found = document
         for key in place:
-            found = found.get(key) if isinstance(found, dict) else None
+            found = _within(found, key)
         if isinstance(found, str):
             try:
                 time = datetime.fromisoformat(found)
@@ -44,6 +50,12 @@ def measured_at(document: Any) -> datetime | None:
                 continue
             return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
     return None
+
+
+def _within(document: Any, key: str | int) -> Any:
+    if isinstance(document, dict):
+        return document.get(key)
+    return document[key] if isinstance(key, int) and isinstance(document, list) and document else None
 
 
 def without_copies(files: Iterable[Results]) -> tuple[tuple[Results, ...], tuple[str, ...]]:

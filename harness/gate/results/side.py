@@ -38,6 +38,7 @@ class Results:
     notes: tuple[str, ...] = field(default=())
     digest: str = ""  # of its content: two files with the same one are one measurement
     measured_at: datetime | None = None  # None: it does not say
+    may_be_in_turns: bool = False  # outputs may be appended to it, with the other side measured in between
 
 
 def answer_of(cell: Cell, processes: Iterable[Sequence[Any]]) -> Answer:
