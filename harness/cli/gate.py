@@ -6,14 +6,14 @@ import argparse
 import math
 import random
 import shlex
-import signal
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import seconds, shown, whole
+from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.output import tell
 from harness.errors import RunFailed, UserError
 from harness.gate.errors import Interrupted, NoBase
@@ -81,7 +81,6 @@ MOST_SEED = 2**63 - 1
 SHORTEST_S = 1.0
 FILES = (".json", ".json.gz", ".txt", ".txt.gz")  # what ends so and is not there is no revision, but a file that is missed
 POLICIES = {None: Exit.INCONCLUSIVE, "pass": Exit.OK, "fail": Exit.REGRESSED}
-ENDING = (signal.SIGTERM, signal.SIGHUP)  # what ends a job of a CI, or of a terminal that is closed
 INTERRUPTED = 130
 FAILED = 70  # EX_SOFTWARE of sysexits.h: not 1, which says "regressed"
 OF_MEASURING = {
@@ -215,27 +214,6 @@ def run(args: argparse.Namespace) -> int:
     except Exception:
         tell(traceback.format_exc().rstrip())
         return FAILED
-
-
-@contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise KeyboardInterrupt, unless ignored (nohup): what was measured is written, and the process
-    that is being measured, in a session of its own, ends as well.
-    """
-    taken = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
-
-    def interrupt(number: int, frame: object) -> None:
-        for each in taken:
-            signal.signal(each, signal.SIG_IGN)  # `timeout` sends it twice, and the second must not end the writing
-        raise KeyboardInterrupt
-
-    for number in taken:
-        signal.signal(number, interrupt)
-    try:
-        yield
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _run(args: argparse.Namespace) -> int:

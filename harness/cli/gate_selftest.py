@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.cli.arguments import check_writable, seconds, shown, whole
-from harness.cli.gate import ended_like_ctrl_c
+from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.output import say, tell
 from harness.errors import RunFailed, UserError
 from harness.whole_file import write_whole

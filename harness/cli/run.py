@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
+from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.output import say, tell
 from harness.cli.peer_run import add_peer_argument, peer_spec
 from harness.cli.place import add_place_arguments, parse_constants
@@ -207,6 +208,7 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
+@ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
     """Measure, report; raises RunFailed if a run was not correct."""
     spec = spec_of(args) if args.peer is None else _peer_spec(args)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.arguments import check_writable, whole
+from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.output import say
 from harness.cli.run import add_run_arguments, raise_if_wrong, spec_of
 from harness.cli.run_report import report
@@ -63,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
     """Watch. Raises UserError for bad input, RunFailed if the run was not correct or a file cannot be written."""
     for option in ("html", "record"):

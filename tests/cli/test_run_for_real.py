@@ -84,6 +84,26 @@ def test_ctrl_c_ends_at_once_with_one_line_and_no_orphan(tmp_path):
     assert has_ended(measuring, within_s=10.0)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.usefixtures("signals_heeded")
+def test_runs_that_are_finished_are_kept_whatever_ends_the_command(tmp_path, number):
+    command = [sys.executable, "-m", "harness", "run", "pipeline", "--set", "operators=2", "--model", "manual"]
+    command += ["--duration", "0.1", "--warmup", "0", "--repeats", "200", "--json", str(tmp_path / "runs.jsonl")]
+    environment = os.environ | {"MILLRACE_LOCK": str(tmp_path / "millrace.lock")}
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
+    try:
+        while (line := run.stdout.readline()) and not line.startswith("   2 "):
+            pass
+        run.send_signal(number)
+        _, err = run.communicate(timeout=20)
+    finally:
+        run.kill()
+        run.wait()
+    assert run.returncode == 130
+    assert err.endswith(" of 200 run(s)\n")
+    assert len((tmp_path / "runs.jsonl").read_text().splitlines()) >= 2
+
+
 def has_ended(process: psutil.Process, within_s: float) -> bool:
     """Or is a zombie. One that was still starting when its parent ended notices as soon as it has started."""
     give_up_s = time.monotonic() + within_s
