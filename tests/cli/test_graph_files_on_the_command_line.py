@@ -77,7 +77,7 @@ def specs(monkeypatch, tmp_path) -> list[RunSpec]:
         return failed_record(spec, "not made")
 
     monkeypatch.setattr(block, "run_in_fresh_process", fake)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     return asked
 
 
@@ -228,7 +228,7 @@ def test_long_names_of_cells_are_cut_and_still_differ(tmp_path):
 @pytest.mark.heavy
 @pytest.mark.parametrize("model", ["manual", "dedicated", "dynamic"])
 def test_a_file_runs_for_real(chain, model, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     assert main(["run", str(chain), "--model", model, "--tuples", "500", "--json", "-"]) == 0
     record = json.loads(capsys.readouterr().out)
     validate_record(record)

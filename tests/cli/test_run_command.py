@@ -51,7 +51,7 @@ def runs(monkeypatch, tmp_path):
     """The runs that the command line asks for; none is really made."""
     fake = Runs()
     monkeypatch.setattr(block, "run_in_fresh_process", fake)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     return fake
 
 

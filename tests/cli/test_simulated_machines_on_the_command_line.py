@@ -28,7 +28,7 @@ def runs(monkeypatch, tmp_path) -> list[RunSpec]:
 
     monkeypatch.setattr(block, "run_in_fresh_process", answer)
     monkeypatch.setattr(block, "simulate", answer)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     return asked
 
 

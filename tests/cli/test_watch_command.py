@@ -49,7 +49,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """The run that the command line asks for."""
     fake = Run()
     monkeypatch.setattr(block, "run_in_fresh_process", fake)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     return fake
 
 

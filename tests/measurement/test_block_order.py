@@ -47,7 +47,7 @@ def runs(monkeypatch, tmp_path):
         return {"arm": spec.arm, "repeat": spec.repeat}
 
     monkeypatch.setattr(block, "run_in_fresh_process", run)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     return seen
 
 

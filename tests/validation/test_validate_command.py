@@ -53,7 +53,7 @@ def runs(monkeypatch, tmp_path):
     fake = Runs()
     monkeypatch.setattr(session, "run_in_fresh_process", fake)
     monkeypatch.setattr(state, "shared_cache", lambda sizes: 90_000_000.0)
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("MILLRACE_LOCK", str(tmp_path / "lock"))
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path)
     return fake
