@@ -114,5 +114,6 @@ def test_many_threads_of_a_real_machine_are_nobodys_affair_but_the_users(runs):
 def test_the_report_says_that_it_is_simulated_on_what_and_at_what_price(runs, capsys):
     line = "run pipeline --model manual --machine xeon --software streams-4.2 --set-constant atomic.fence=4.5"
     assert main([*line.split(), "--repeats", "2"]) == 0
-    told = capsys.readouterr().out.splitlines()[2]
-    assert told == ("SIMULATED on xeon with the costs of streams-4.2, atomic.fence 4.5, in virtual time: 0 events in 0.0 s")
+    told = capsys.readouterr().out.splitlines()
+    assert "SIMULATED on xeon with the costs of streams-4.2, atomic.fence 4.5, in virtual time" in told
+    assert "simulated 0 events in 0.0 s" in told

@@ -40,7 +40,7 @@ def test_it_runs_the_command_while_the_workflow_lives():
     words = [sys.executable, "-m", "harness.rules.job", str(os.getpid()), "sweep", "--config", "none.yaml"]
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert done.returncode == 2
-    assert done.stderr == "millrace sweep: none.yaml: cannot be read: No such file or directory\n"
+    assert done.stderr == f"millrace sweep: none.yaml: cannot be read: No such file or directory in {os.getcwd()}\n"
 
 
 def test_it_does_not_begin_if_the_workflow_is_gone_already():
