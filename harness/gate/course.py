@@ -12,10 +12,11 @@ import math
 from harness.gate.block_ranks import RESOLUTION
 from harness.gate.cell import Cell
 from harness.gate.order import Pair, on_scale
-from harness.gate.scale import as_ratio, limits, middle_of
+from harness.gate.scale import as_ratio, limits
 from harness.gate.sequential import Evidence, Looks
 from harness.gate.step import DUST, are_copies, slack, step
 from harness.gate.verdict import CellResult, Decision, Verdict
+from harness.measurement.rank_interval import middle_of
 
 HYPOTHESES = ("regressed", "ok", "improved")
 

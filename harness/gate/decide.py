@@ -21,9 +21,10 @@ from harness.gate.cell import Cell
 from harness.gate.course import HYPOTHESES, Course, Row
 from harness.gate.holm import holm
 from harness.gate.order import Pair
-from harness.gate.scale import limits, middle_of
+from harness.gate.scale import limits
 from harness.gate.sequential import Looks
 from harness.gate.verdict import CellResult, Decision, Verdict
+from harness.measurement.rank_interval import middle_of
 
 
 class Family:

@@ -6,7 +6,6 @@ On either scale positive is worse. A shift is a place on it: what head is worse 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from harness.gate.cell import Metric
 
@@ -41,10 +40,3 @@ def as_ratio(metric: Metric, shift: float, base: float) -> float:
     if base == 0.0:
         return 1.0 if shift == 0.0 else math.inf if shift > 0.0 else 0.0
     return max(0.0, (base + shift) / base)
-
-
-def middle_of(values: Sequence[float]) -> float:
-    """The median, also of numbers whose sum a float cannot hold."""
-    ordered = sorted(values)
-    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
-    return low + (high - low) / 2

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.gate.scale import middle_of
+from harness.measurement.rank_interval import middle_of
 
 DUST = 1e-9  # relative difference below which two values are one: what is left of rounding
 HEAVY = 0.5  # share of samples that share their value, from which on ties are more than chance

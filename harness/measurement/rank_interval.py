@@ -43,4 +43,13 @@ def rank(n: int) -> int:
 def median_interval(values: Sequence[float]) -> Interval:
     """Median and interval of at least one value."""
     ordered, k = sorted(values), rank(len(values))
-    return Interval(statistics.median(ordered), ordered[k - 1], ordered[-k])
+    return Interval(middle_of(ordered), ordered[k - 1], ordered[-k])
+
+
+def middle_of(values: Sequence[float]) -> float:
+    """The median of at least one value, also of finite ones whose sum a float cannot hold."""
+    found = statistics.median(values)
+    if math.isfinite(found) or not all(map(math.isfinite, values)):
+        return found
+    ordered = sorted(values)
+    return ordered[(len(ordered) - 1) // 2] / 2 + ordered[len(ordered) // 2] / 2

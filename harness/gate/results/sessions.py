@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from harness.gate.results.side import Results
-from harness.gate.scale import middle_of
+from harness.measurement.rank_interval import middle_of
 
 SAY = 2  # values that a session may have in the test: a side of a block
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +10,7 @@ from typing import Any
 from harness.gate.cell import Cell, comparable, rule
 from harness.gate.errors import UnusableResults
 from harness.gate.verdict import Verdict
+from harness.measurement.rank_interval import middle_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def answer_of(cell: Cell, processes: Iterable[Sequence[Any]]) -> Answer:
         if None in numbers:
             bad = repr(rounds[numbers.index(None)])[:60]
             return fault(cell, f"{cell.metric.name} must be {rule(cell.metric)}, not {bad}")
-        values.append(_middle([number for number in numbers if number is not None]))
+        values.append(middle_of([number for number in numbers if number is not None]))
     return Answer(cell, tuple(values)) if values else fault(cell, f"has no {cell.metric.name}")
 
 
@@ -70,12 +69,6 @@ def require_any(answers: Mapping[str, Answer], path: str) -> None:
     if all(answer.broken for answer in answers.values()):
         name, first = next(iter(answers.items()))
         raise UnusableResults(f"{path}: {name}: {first.reason or first.broken}")
-
-
-def _middle(values: Sequence[float]) -> float:
-    """The median of at least one; the sum of two may be more than a float can hold."""
-    found = statistics.median(values)
-    return found if math.isfinite(found) else max(values)
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
