@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from harness.config import ROOT
 
@@ -40,7 +41,7 @@ def test_it_runs_the_command_while_the_workflow_lives():
     words = [sys.executable, "-m", "harness.rules.job", str(os.getpid()), "sweep", "--config", "none.yaml"]
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert done.returncode == 2
-    assert done.stderr == f"millrace sweep: none.yaml: cannot be read: No such file or directory in {os.getcwd()}\n"
+    assert done.stderr == f"millrace sweep: none.yaml: cannot be read: No such file or directory in {Path.cwd()}\n"
 
 
 def test_it_does_not_begin_if_the_workflow_is_gone_already():
