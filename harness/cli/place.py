@@ -23,11 +23,11 @@ def add_place_arguments(parser: argparse.ArgumentParser, default: str | None = L
         "--cpus",
         type=whole(1, MAX_CPUS),
         metavar="N",
-        help="of a simulated machine, let the run use its first N CPUs only: cores first, then their further hardware threads",
+        help="simulated machines only: use the first N CPUs; cores come first, then their further hardware threads",
     )
-    parser.add_argument("--simulated", action="store_true", help="simulate the machine, also if it is local")
+    parser.add_argument("--simulated", action="store_true", help="simulate the machine, even if it is local")
     parser.add_argument(
-        "--software", default="", metavar="NAME", help=f"whose costs a simulated run has (default: {DEFAULT_SOFTWARE})"
+        "--software", default="", metavar="NAME", help=f"the runtime whose costs are simulated (default: {DEFAULT_SOFTWARE})"
     )
     parser.add_argument(
         "--set-constant",

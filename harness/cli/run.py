@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log",
         metavar="PATH|-",
-        help="write a line a phase, and a line a period of a control law: to PATH, or with - to stderr",
+        help="write a line for each phase and for each period of a control law: to PATH, or with - to stderr",
     )
     parser.add_argument(
         "--repeats",
@@ -112,7 +112,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         metavar="PATH|-",
-        help="write one JSON record a run, one a line: to PATH, replaced after the last run or when Ctrl-C ends them; "
+        help="write one JSON record for each run, one a line: to PATH, which is replaced after the last run or at Ctrl-C; "
         "with - to stdout, as each run ends and in place of the table",
     )
 
@@ -126,20 +126,20 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--threads",
         type=whole(1, MAX_THREADS),
         metavar="N",
-        help="scheduler threads, of dynamic (default: one a CPU); with --elastic, and of multilevel, those to begin with",
+        help="scheduler threads of dynamic (default: one for each CPU); with --elastic or multilevel, the number at the start",
     )
     _add_elastic_arguments(parser)
     parser.add_argument(
         "--queued",
         metavar="PORTS",
-        help="of dynamic only: which scheduled ports have queues: all (the default), none, a number or a share of them as "
-        "30%%, evenly spread, or names as work50,sink; the others are executed by whoever sends to them",
+        help="dynamic only: which scheduled ports have queues: all (the default), none, a number or a share such as 30%%, "
+        "evenly spread, or names such as work50,sink; the thread that sends to any other port executes it by a call",
     )
     parser.add_argument(
         "--queue-capacity",
         type=whole(1, MAX_QUEUE_CAPACITY),
         metavar="N",
-        help="tuples a queue holds, of all models but manual (default: 1000, fewer where queues are many or tuples large)",
+        help="tuples that a queue holds, in all models but manual (default: 1000, or fewer if queues are many or tuples large)",
     )
     parser.add_argument(
         "--allow-threads",
@@ -152,7 +152,7 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--duration",
         type=seconds(0.0),
         metavar="S",
-        help=f"seconds to measure (default: {DURATION_S:g}; of a simulated run {VIRTUAL_DURATION_S:g} s of virtual time)",
+        help=f"seconds to measure (default: {DURATION_S:g}; simulated runs: {VIRTUAL_DURATION_S:g} s of virtual time)",
     )
     parser.add_argument(
         "--warmup",
@@ -180,12 +180,12 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--elastic",
         action="store_true",
-        help="of dynamic only: a control law changes the threads while the run goes on, and is measured when it has settled",
+        help="dynamic only: a control law changes the number of threads; the run is measured once the law has settled",
     )
     parser.add_argument(
         "--law",
         metavar="NAME",
-        help=f"the control law, one of: {', '.join(LAWS)}; of multilevel: {', '.join(multilevel.LAWS)} "
+        help=f"the control law, one of: {', '.join(LAWS)}; for multilevel: {', '.join(multilevel.LAWS)} "
         f"(default: {DEFAULT_LAW})",
     )
     parser.add_argument(
@@ -195,9 +195,9 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
         "--period",
         type=seconds(0.0),
         metavar="S",
-        help=f"seconds between two steps of a control law (default: {PERIOD_S:g}; at least {SHORTEST_S:g}, which is ten of the "
-        "ticks in which a system counts CPU time, and how often threads that would not suspend are looked for; of a simulated "
-        f"run {VIRTUAL_PERIOD_S:g} s of virtual time, and as short as you like)",
+        help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least {SHORTEST_S:g}, since the "
+        "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
+        f"{VIRTUAL_PERIOD_S:g} s of virtual time)",
     )
     for end, default in (("min", "the least that the graph allows"), ("max", "one for each CPU that can be kept busy")):
         parser.add_argument(
