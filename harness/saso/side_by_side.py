@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import InvalidStateError, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import active_children
 from multiprocessing.context import SpawnContext, SpawnProcess
 
@@ -28,6 +30,12 @@ class _Uninterrupted(SpawnContext):
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _unless_cancelled(hook: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs) -> None:
+    """Says nothing of calls that were cancelled before their processes were killed: the pool's own thread fails over them."""
+    if args.exc_type is not InvalidStateError:
+        hook(args)
+
+
 @contextmanager
 def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait.
@@ -35,7 +43,7 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here.
     They are killed if an exception, such as that of Ctrl-C, leaves the block.
     """
-    others = set(active_children())
+    others, hook = set(active_children()), threading.excepthook
     before = os.environ.get(THREADS)
     os.environ[THREADS] = "1"
     try:
@@ -43,11 +51,13 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
             try:
                 yield pool
             except BaseException:
+                threading.excepthook = partial(_unless_cancelled, hook)
                 pool.shutdown(wait=False, cancel_futures=True)
                 for child in set(active_children()) - others:
                     child.kill()
                 raise
     finally:
+        threading.excepthook = hook
         if before is None:
             del os.environ[THREADS]
         else:

@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 import psutil
 import pytest
@@ -47,6 +49,7 @@ if __name__ == "__main__":
 
 INTERRUPTED = """
 import time
+from concurrent.futures import ProcessPoolExecutor
 from harness.saso.side_by_side import processes
 if __name__ == "__main__":
     try:
@@ -94,3 +97,19 @@ def _runs(process: int) -> bool:
         return psutil.Process(process).status() != psutil.STATUS_ZOMBIE  # nobody may be there to wait for it
     except psutil.NoSuchProcess:
         return False
+
+
+def test_calls_that_are_cancelled_before_their_processes_are_killed_leave_no_traceback(monkeypatch):
+    """The pool's thread has no turn in between: so it is when Ctrl-C comes on a busy host."""
+    told = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    shutdown = ProcessPoolExecutor.shutdown
+    monkeypatch.setattr(ProcessPoolExecutor, "shutdown", lambda pool, wait=True, **_: wait and shutdown(pool))
+    with pytest.raises(KeyboardInterrupt), processes(1) as pool:
+        calls = [pool.submit(time.sleep, 30) for _ in range(9)]
+        while not calls[1].running():
+            time.sleep(0.01)
+        for call in calls:
+            call.cancel()
+        raise KeyboardInterrupt
+    assert told == []
