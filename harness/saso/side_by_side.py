@@ -52,9 +52,9 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
                 yield pool
             except BaseException:
                 threading.excepthook = partial(_unless_cancelled, hook)
-                pool.shutdown(wait=False, cancel_futures=True)
                 for child in set(active_children()) - others:
                     child.kill()
+                pool.shutdown()  # while its thread may fail in silence
                 raise
     finally:
         threading.excepthook = hook
