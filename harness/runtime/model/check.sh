@@ -29,3 +29,6 @@ done
 verify ready.pml -DTUPLES=3 -DCAPACITY=2
 verify ready.pml -DTAKERS=2
 verify ready.pml -DHOLDERS=2
+verify blocking.pml -DWORKERS=3
+verify blocking.pml -DTUPLES=3 -DCAPACITY=2
+verify blocking.pml -DTUPLES=1 -DSTOPS=1

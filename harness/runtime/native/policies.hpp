@@ -1,0 +1,66 @@
+// policies.hpp - which of the ready co-routines runs next: scores, of which the highest wins, and ties are broken by chance.
+//
+// Five as C-Stream prints them (Sahin and Gedik, TOPC 4(3), 2018, s3.2.6), three of others. A policy sees what s3.2.6 lists, and what the three
+// need. Times are of one clock [ns].
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace millrace {
+
+// What a policy sees of a ready co-routine.
+struct Seen {
+  bool source;           // it has no input port
+  int64_t scheduled_ns;  // when it was last scheduled
+  uint64_t queued;       // tuples before its input ports
+  int64_t enqueued_ns;   // when the oldest of them came
+  int64_t born_ns;       // when that left its source
+  double reads_per_s;    // tuples, lately, while it ran
+  double writes_per_s;
+  uint64_t room;           // free slots downstream, where they are fewest
+  uint64_t queued_behind;  // tuples before the fullest port downstream
+  double gain_per_s;       // tuples that reach a sink for each second of work from here to the output
+};
+
+using Score = double (*)(const Seen& seen, double chance);  // `chance`: from 0 to below 1, another one each time
+
+struct Policy {
+  const char* name;
+  const char* meaning;  // for users, one line
+  Score score;          // null: chance alone decides, and nothing is looked at
+  uint64_t floor;       // tuples that it waits for where others are ready: a turn for less is not worth the switch
+};
+
+namespace policies {
+
+inline double max_queue_length(const Seen& seen, double) { return seen.source ? 1e300 : static_cast<double>(seen.queued); }
+inline double min_latency(const Seen& seen, double) { return -static_cast<double>(seen.source ? seen.scheduled_ns : seen.enqueued_ns); }
+inline double least_recently_run(const Seen& seen, double) { return -static_cast<double>(seen.scheduled_ns); }
+inline double max_running_time(const Seen& seen, double) {
+  constexpr double for_ever = 1e300;
+  const double reading = seen.source || seen.reads_per_s <= 0.0 ? for_ever : static_cast<double>(seen.queued) / seen.reads_per_s;
+  const double writing = seen.writes_per_s <= 0.0 ? for_ever : static_cast<double>(seen.room) / seen.writes_per_s;
+  return reading < writing ? reading : writing;
+}
+inline double highest_rate(const Seen& seen, double) { return seen.gain_per_s; }
+inline double oldest_source(const Seen& seen, double) { return -static_cast<double>(seen.source ? seen.scheduled_ns : seen.born_ns); }
+inline double pressure(const Seen& seen, double) {
+  return static_cast<double>(seen.source ? seen.room : seen.queued) - static_cast<double>(seen.queued_behind);
+}
+
+}  // namespace policies
+
+inline constexpr Policy POLICIES[] = {
+    {"random", "any ready operator, by chance", nullptr, 0},
+    {"max_queue_length", "the operator with the longest input queue; sources come first", policies::max_queue_length, 0},
+    {"min_latency", "the operator whose oldest tuple has waited longest in its queue", policies::min_latency, 0},
+    {"least_recently_run", "the operator that was scheduled longest ago", policies::least_recently_run, 0},
+    {"max_running_time", "the operator that can run longest until its input is empty or its output full", policies::max_running_time, 0},
+    {"highest_rate", "the operator that brings most tuples to a sink for its work", policies::highest_rate, 32},
+    {"oldest_source", "the operator whose oldest tuple left its source first", policies::oldest_source, 32},
+    {"pressure", "the operator with the most tuples before it less those behind it", policies::pressure, 32},
+};
+inline constexpr size_t POLICY_COUNT = sizeof POLICIES / sizeof *POLICIES;
+
+}  // namespace millrace

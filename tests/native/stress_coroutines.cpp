@@ -1,0 +1,251 @@
+// Co-routines that wait for tuples and for room, on any number of threads, under every policy: tuples come once and in order, every run comes to
+// its end by itself or when it is told to, and nobody sleeps over what is there. Operators' states have no atomics, so ThreadSanitizer sees it
+// if an edge is missing.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coroutines.hpp"
+#include "real_platform.hpp"
+#include "spsc_ring.hpp"
+#include "stress.hpp"
+#include "try_flag.hpp"
+
+using namespace millrace;
+
+namespace {
+
+constexpr size_t STRIDE = CACHE_LINE;
+
+struct Port {
+  SpscRing ring;
+  std::vector<char> memory;
+  TryFlag producing;  // where several send
+  std::atomic<uint32_t> open{0};
+  uint32_t reader = 0;
+  std::vector<uint32_t> writers;
+};
+
+struct Operator {
+  std::vector<uint32_t> outputs;  // ports
+  uint64_t sends = 0, sent = 0;   // of a source
+  uint32_t wants = 1;             // tuples at each input for one that goes out
+  WaitMode mode = WaitMode::ANY;
+  std::vector<std::vector<uint64_t>> expected;  // by input, by source operator: the next number
+  uint64_t executed = 0, given_up = 0;
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Port>> ports;
+  std::vector<Operator> operators;
+
+  uint64_t size(uint32_t port) const { return ports[port]->ring.size_guess(); }
+  uint64_t room(uint32_t port) const { return ports[port]->ring.capacity() - ports[port]->ring.size_guess(); }
+  bool closed(uint32_t port) const { return ports[port]->open.load(std::memory_order_acquire) == 0; }
+  uint32_t reader(uint32_t port) const { return ports[port]->reader; }
+  const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port]->writers; }
+  Seen seen(uint32_t index, int64_t scheduled_ns) const {
+    const Operator& op = operators[index];
+    Seen seen{.source = op.sends > 0,
+              .scheduled_ns = scheduled_ns,
+              .queued = 0,
+              .enqueued_ns = scheduled_ns,
+              .born_ns = scheduled_ns,
+              .reads_per_s = 1e6,
+              .writes_per_s = 1e6,
+              .room = UINT64_MAX,
+              .queued_behind = 0,
+              .gain_per_s = 1.0 / (1.0 + index)};
+    for (const uint32_t port : inputs[index]) seen.queued += size(port);
+    for (const uint32_t port : op.outputs) {
+      seen.room = std::min(seen.room, room(port));
+      seen.queued_behind = std::max(seen.queued_behind, size(port));
+    }
+    return seen;
+  }
+  std::vector<std::vector<uint32_t>> inputs;  // by operator: ports
+
+  uint32_t add(uint64_t sends = 0) {
+    operators.emplace_back().sends = sends;
+    inputs.emplace_back();
+    return static_cast<uint32_t>(operators.size() - 1);
+  }
+  // A port of `to` that all of `from` send to.
+  void connect(const std::vector<uint32_t>& from, uint32_t to, size_t capacity) {
+    const auto index = static_cast<uint32_t>(ports.size());
+    Port& port = *ports.emplace_back(std::make_unique<Port>());
+    port.memory.resize(capacity * STRIDE);
+    port.ring.init(port.memory.data(), capacity, STRIDE);
+    port.reader = to;
+    port.writers = from;
+    port.open.store(static_cast<uint32_t>(from.size()));
+    for (const uint32_t writer : from) operators[writer].outputs.push_back(index);
+    inputs[to].push_back(index);
+  }
+};
+
+using All = Coroutines<RealPlatform, Graph>;
+
+struct World {
+  Graph graph;
+  All* all = nullptr;
+
+  void push(All::Coroutine& self, uint32_t index, Tuple* tuple) {
+    Port& port = *graph.ports[index];
+    const bool shared = port.writers.size() > 1;
+    for (;;) {
+      if (!shared || port.producing.try_lock()) {
+        const bool pushed = port.ring.push(tuple, 1, STRIDE, 0) == 1;
+        if (shared) port.producing.unlock();
+        if (pushed) {
+          all->written(index);
+          return all->check_for_preemption(self);
+        }
+      }
+      if (all->over()) {
+        ++graph.operators[self.index].given_up;
+        return;
+      }
+      all->wait_for_room(self, index);
+    }
+  }
+  void send(All::Coroutine& self, uint64_t number) {
+    alignas(CACHE_LINE) char room[STRIDE]{};
+    Tuple* tuple = reinterpret_cast<Tuple*>(room);
+    tuple->sequence = number;
+    tuple->order = self.index;
+    for (const uint32_t port : graph.operators[self.index].outputs) push(self, port, tuple);
+  }
+  void close(All::Coroutine& self) {
+    for (const uint32_t port : graph.operators[self.index].outputs) {
+      graph.ports[port]->open.fetch_sub(1, std::memory_order_release);
+      all->written(port);
+    }
+  }
+};
+
+void on_its_own_stack(void* argument) { ++*static_cast<uint64_t*>(argument); }
+
+void source(All::Coroutine& self) {
+  World& world = *static_cast<World*>(self.own);
+  Operator& op = world.graph.operators[self.index];
+  while (op.sent < op.sends && !world.all->over()) world.send(self, op.sent++);
+  world.close(self);
+}
+
+void loop(All::Coroutine& self) {
+  World& world = *static_cast<World*>(self.own);
+  Operator& op = world.graph.operators[self.index];
+  uint64_t out = 0;
+  for (;;) {
+    for (size_t i = 0; i < self.inputs.size(); ++i) self.need[i].store(op.wants, std::memory_order_relaxed);
+    if (world.all->wait(self, op.mode) == Waited::OVER) break;
+    for (size_t i = 0; i < self.inputs.size(); ++i) {
+      Port& port = *world.graph.ports[self.inputs[i]];
+      if (port.ring.size_guess() < op.wants) continue;
+      for (uint32_t taken = 0; taken < op.wants; ++taken) {
+        Tuple* first;
+        EXPECT(port.ring.front(1, &first) == 1);
+        uint64_t& expected = op.expected[i][first->order];
+        EXPECT(first->sequence == expected || (world.all->over() && first->sequence > expected));
+        expected = first->sequence + 1;
+        port.ring.release(1);
+        world.all->read(self.inputs[i]);
+      }
+      if (op.mode == WaitMode::ANY) {
+        world.all->on_thread(self, on_its_own_stack, &op.executed);
+        world.send(self, out++);
+      }
+    }
+    if (op.mode == WaitMode::ALL) {
+      ++op.executed;
+      world.send(self, out++);
+    }
+  }
+  world.close(self);
+}
+
+// Runs the graph; `stop_after`: how often the controlling thread yields before it ends the run; 0: never.
+void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_ns, uint32_t stop_after) {
+  Graph& graph = world.graph;
+  const auto count = static_cast<uint32_t>(graph.operators.size());
+  All all(graph, count, policy, quantum_ns);
+  world.all = &all;
+  for (uint32_t i = 0; i < count; ++i) {
+    all[i].own = &world;
+    all[i].body = graph.inputs[i].empty() ? source : loop;
+    all[i].inputs = graph.inputs[i];
+    graph.operators[i].expected.assign(graph.inputs[i].size(), std::vector<uint64_t>(count, 0));
+  }
+  EXPECT(all.begin(65536));
+  together(static_cast<int>(threads) + 1, [&](int thread) {
+    if (thread < static_cast<int>(threads)) {
+      All::Thread own;
+      own.index = static_cast<uint32_t>(thread);
+      own.chance += static_cast<uint64_t>(thread) * 977;
+      all.work(own);
+    } else {
+      for (uint32_t turn = 0; turn < 50; ++turn) {  // levels come and go
+        all.set_level(1 + turn % threads);
+        std::this_thread::yield();
+      }
+      all.set_level(threads);
+      for (uint32_t turn = 0; turn < stop_after; ++turn) std::this_thread::yield();
+      if (stop_after > 0) all.end();
+    }
+  });
+}
+
+World chain(uint32_t operators, uint64_t tuples, size_t capacity) {
+  World world;
+  uint32_t last = world.graph.add(tuples);
+  for (uint32_t i = 0; i < operators; ++i) {
+    const uint32_t next = world.graph.add();
+    world.graph.connect({last}, next, capacity);
+    last = next;
+  }
+  return world;
+}
+
+// Two sources, a fan-out, operators that want several at once of both ways, and a port that all of them send to.
+World web(uint64_t tuples) {
+  World world;
+  Graph& graph = world.graph;
+  const uint32_t one = graph.add(tuples), other = graph.add(tuples);
+  std::vector<uint32_t> ends;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const uint32_t pair = graph.add(), left = graph.add(), right = graph.add();
+    graph.connect({one}, left, 1 + i);
+    graph.connect({other}, right, 4);
+    graph.connect({left}, pair, 3);
+    graph.connect({right}, pair, 5);
+    graph.operators[pair].mode = WaitMode::ALL;
+    graph.operators[pair].wants = 1 + i;
+    ends.push_back(pair);
+  }
+  const uint32_t sink = graph.add();
+  graph.connect(ends, sink, 2);
+  return world;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const uint64_t tuples = argc > 1 ? std::stoull(argv[1]) : 60;
+  for (const Policy& policy : POLICIES) {
+    for (const uint32_t threads : {1u, 2u, 4u}) {
+      for (const int64_t quantum_ns : {int64_t{0}, int64_t{20'000}, int64_t{50'000'000}}) {
+        World line = chain(12, tuples, 3);
+        run(line, policy, threads, quantum_ns, 0);
+        for (size_t i = 1; i < line.graph.operators.size(); ++i) EXPECT(line.graph.operators[i].executed == tuples);
+        World net = web(tuples);
+        run(net, policy, threads, quantum_ns, 0);
+        EXPECT(net.graph.operators.back().executed == tuples + tuples / 2 + tuples / 3);
+      }
+      for (uint32_t stop = 1; stop < 40; stop += 13) {
+        World cut = web(UINT64_MAX / 2);
+        run(cut, policy, threads, 1'000'000, stop);
+      }
+    }
+  }
+}
