@@ -25,7 +25,6 @@ INTERVAL = "error bars: 95 % interval of the ratio to manual, paired by repeat; 
 PANEL_INCHES = (3.6, 3.0)
 HEIGHTS = (2.1, 1.0)  # of speed-ups, and of the shares below
 MIN_WIDTH = 8.6  # inches; the title needs them
-LEGEND_INCHES = 2.4  # an entry of the legend is as wide, about
 CUT = 4.0  # times a ratio, up or down, an interval is drawn at most: one of two runs may span powers of ten, and hide the bars
 ROOM = 0.32  # of the axis below the highest bar there is above it, for a number
 GROUP = 0.8  # width of the bars of a cell together; 1 is the distance to the next cell
@@ -96,7 +95,7 @@ def figure(tables: Mapping[str, pd.DataFrame], kind: Kind) -> Figure:
                 if column == 0:
                     gains.set_ylabel("throughput over\nthat of manual")
                     shares.set_ylabel("queues [%]")
-        style.title_with_legend(drawing, kind.title, [*_legend(table), *places.legend(table)], LEGEND_INCHES)
+        style.title_with_legend(drawing, kind.title, [*_legend(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 

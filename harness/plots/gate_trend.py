@@ -35,7 +35,6 @@ LOOKS = (
     ("#e69f00", "P"),
     ("#56b4e9", "v"),
 )  # a host's colour and marker; the seventh looks like the first
-HOST_INCHES = 2.6  # what a host's key takes in the legend, about
 LINE_POINTS = 10  # from one line of text to the next
 MANY = 10_000  # from here on values are told as 10 k
 CHANGE_LINE = (0, (4, 2))
@@ -56,7 +55,7 @@ def figure(series: Sequence[Series]) -> Figure:
             ax.set_title(_title(shown[0], several_suites))
         for ax in axes[len(panels) :]:
             ax.set_visible(False)
-        style.title_with_legend(drawing, TITLE, _legend(series, looks), entry_inches=HOST_INCHES)
+        style.title_with_legend(drawing, TITLE, _legend(series, looks))
         provenance.foot(drawing, _sentence(series))
     return drawing
 

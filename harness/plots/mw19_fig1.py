@@ -21,7 +21,6 @@ from harness.plots.queue_arms import MULTILEVEL
 from harness.plots.thread_panels import INTERVAL, without_mean
 
 TABLES = ("throughput",)
-LEGEND_INCHES = 1.6  # that an entry takes; names of arms are long
 TITLE = "Throughput against the share of ports with queues, and what multi-level elasticity finds (M19 Figure 1)"
 PANEL_INCHES = (4.0, 2.4)  # a place's name needs the width
 MIN_WIDTH = 8.6  # inches; the title needs them
@@ -72,9 +71,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
                 ax.set_xlabel("ports with a queue [%]")
                 if column == 0:
                     ax.set_ylabel("throughput at the sinks\n[tuples/s]")
-        style.title_with_legend(
-            drawing, TITLE, [*queue_arms.legend(table), *settled.legend(table), *places.legend(table)], LEGEND_INCHES
-        )
+        style.title_with_legend(drawing, TITLE, [*queue_arms.legend(table), *settled.legend(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 

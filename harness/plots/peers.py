@@ -25,7 +25,6 @@ TABLES = ("throughput", "latency")
 TITLE = "Other runtimes beside ours, over tuple cost"
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.6
-ENTRY_INCHES = 2.0  # of the legend: names with versions are long
 DODGE = 0.035  # of the distance between two costs, from arm to arm: intervals must not hide each other
 NS = 1e-9
 
@@ -46,7 +45,7 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
         axes[0][0].set_ylabel("tuples/s at the sinks")
         axes[1][0].set_ylabel("median latency, sources at full speed")
         handles = [*_legend(table), *settled.legend(table), *places.legend(table)]
-        style.title_with_legend(drawing, TITLE, handles, ENTRY_INCHES)
+        style.title_with_legend(drawing, TITLE, handles)
         provenance.stamp(drawing, table, INTERVAL)
     return drawing
 

@@ -115,16 +115,16 @@ def rates() -> Formatter:
     return EngFormatter(sep=" ")
 
 
-LEGEND_INCHES = 1.3
-"""What an entry of a legend takes, about."""
-
-
-def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist], entry_inches: float = LEGEND_INCHES) -> None:
-    """The figure's title with the legend under it, above all panels, in as many rows as the width asks for."""
-    fitting = max(1, int(figure.get_figwidth() / entry_inches))
-    rows = -(-len(handles) // fitting)
-    columns = -(-len(handles) // rows)
-    figure.legend(handles=handles, title=title, title_fontsize=11, loc="outside upper center", ncols=columns, borderaxespad=0.3)
+def title_with_legend(figure: Figure, title: str, handles: Sequence[Artist]) -> None:
+    """The figure's title with the legend under it, above all panels, in as few rows as fit the figure's width."""
+    for rows in range(1, len(handles) + 1):
+        columns = -(-len(handles) // rows)
+        legend = figure.legend(
+            handles=handles, title=title, title_fontsize=11, loc="outside upper center", ncols=columns, borderaxespad=0.3
+        )
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def whole(number: float) -> str:
