@@ -36,12 +36,13 @@ def test_one_file_a_side_is_inconclusive(gate_stand, capsys):
     assert "one process a side" in out and "5000.000" in out and "give more files a side" in out
 
 
-def test_a_verdict_file_can_be_a_side_of_the_next_call(gate_stand, capsys):
+def test_a_verdict_file_can_be_a_side_of_the_next_call_and_is_one_session(gate_stand, capsys):
     gate_stand.ends = comparison(result("a"))
     main(["gate", "--base", "main", "--json", "old.json"])
     gate_stand.ends = comparison(result("a", Verdict.REGRESSED))
     main(["gate", "--base", "main", "--json", "new.json"])
-    assert main(["gate", "--base", "old.json", "--head", "new.json"]) == 1
+    assert main(["gate", "--base", "old.json", "--head", "new.json"]) == 3
+    assert "measured in 1 session a side" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

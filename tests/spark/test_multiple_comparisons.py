@@ -24,7 +24,7 @@ WORLDS = {
     "unlike noise, 3 repeats": (EQUAL, NOISE_BY_MODEL, 3),
     "one slow, 5 repeats": (ONE_SLOW, SAME_NOISE, 5),
 }
-ABOUT = {"experiment": "fig", "topology": "pipeline", "machine": "local", "simulated": False, "software": None}
+ABOUT = {"experiment": "fig", "topology": "pipeline", "machine": "local", "simulated": False, "software": None, "peer": None}
 
 
 def rates(world: str, rng: np.random.Generator) -> pd.DataFrame:
