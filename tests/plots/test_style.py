@@ -10,6 +10,7 @@ import matplotlib as mpl
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
 
 from harness.errors import RunFailed
 from harness.models import MODELS
@@ -182,3 +183,20 @@ def test_the_foot_admits_what_it_does_not_know():
     foot = provenance.sentence(frame(table.to_dict("records")), "bars: an interval")
     assert foot.startswith("Measured on an unknown CPU.")
     assert foot.endswith("Commit unknown.")
+
+
+@pytest.mark.parametrize("width", [4.0, 8.6])
+def test_a_legend_is_never_wider_than_its_figure(width: float) -> None:
+    names = [
+        "manual",
+        "dynamic elastic (streams)",
+        "multilevel (middleware19)",
+        "2.7 times on a bar: over dynamic elastic (streams)",
+    ]
+    with style.applied():
+        figure = style.plt.figure(figsize=(width, 3.0))
+        style.title_with_legend(figure, "A title", [Patch(label=name) for name in names])
+        (legend,) = figure.legends
+        assert legend.get_window_extent().width <= figure.bbox.width
+        assert [text.get_text() for text in legend.get_texts()] == names
+        style.plt.close(figure)
