@@ -19,7 +19,7 @@
 // The end. Over (a stop, or a failure) makes every blocked co-routine able to go on: its wait says so, and its push gives up. A thread is
 // done when all co-routines have completed.
 //
-// `Platform` says what words, locks, clocks and sleep are: those of this machine, or virtual ones. `Graph` says what is at ports.
+// `Platform` says what words, locks, clocks, fibres and sleep are: those of this machine, or virtual ones. `Graph` says what is at ports.
 // Checked by: tests/native/stress_coroutines.cpp
 #pragma once
 
@@ -61,13 +61,13 @@ class Coroutines {
     // what policies see
     int64_t scheduled_ns = 0, turn_ends_ns = 0;
     uint64_t turns = 0;
-    Fibre fibre;
+    typename Platform::Fibre fibre;
   };
 
   // A thread that executes co-routines.
   struct Thread {
     uint32_t index = 0;
-    Fibre own;
+    typename Platform::Fibre own;
     uint64_t chance = 0x9E3779B97F4A7C15;
     void (*call)(void*) = nullptr;  // what a co-routine wants to be done on the thread's own stack
     void* argument = nullptr;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "fibre.hpp"
 #include "thread.hpp"
 
 namespace millrace {
@@ -14,6 +15,7 @@ struct RealPlatform {
   template <class T>
   using Word = std::atomic<T>;
   using Lock = std::mutex;
+  using Fibre = millrace::Fibre;
   class Signal {
    public:
     void wait(Lock& lock) {
