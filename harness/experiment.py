@@ -56,6 +56,8 @@ class Arm:
     maximum: int | None = None
     law_settings: Mapping[str, object] = field(default_factory=dict)
     queued: str = ""  # which scheduled ports have queues, as `models.Chosen` has it; "": as the model says
+    policy: str = ""  # of co-routines, "": the default one
+    quantum_ms: float | None = None  # likewise
     duration_s: float | None = None  # of its measured window, None: as long as the block's
     peer: str = ""  # NAME VERSION of another runtime, whose name is then `model`
 
@@ -72,6 +74,8 @@ class Arm:
         levels = f" {self.law} within {self.minimum} .. {self.maximum}" if self.elastic else ""
         terms = "".join(f" {name}={value}" for name, value in sorted(self.law_settings.items()))
         where = f" queued {self.queued}" if self.queued else ""
+        where += f" policy {self.policy}" if self.policy else ""
+        where += f" quantum {self.quantum_ms:g} ms" if self.quantum_ms else ""
         return f"{self.name}: {self.peer or self.model}{threads}{levels}{terms}{where}{window}"
 
 
@@ -201,6 +205,8 @@ class Block:
             law=arm.law,
             law_settings=dict(arm.law_settings),
             queued=arm.queued,
+            policy=arm.policy,
+            quantum_ms=arm.quantum_ms,
             period_s=self.period_s,
             minimum=arm.minimum,
             maximum=arm.maximum,

@@ -17,7 +17,7 @@ from harness.experiment import Arm, Block, Cell, Experiment
 from harness.graph import Graph
 from harness.measurement.control import check_law
 from harness.measurement.spec import PERIOD_S, arm_name, level_of
-from harness.models import MODELS, Dynamic, Multilevel, make_model, with_level
+from harness.models import MODELS, Coroutine, Dynamic, Multilevel, make_model, with_level
 from harness.place import Place, find_place
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
@@ -207,6 +207,7 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
     chosen = entry.get("queued")
     options = {
         "elastic": entry.get("elastic", False),
+        "quantum_ms": entry.get("quantum_ms"),
         "law": entry.get("law"),
         "law_settings": entry.get("law_settings", {}),
         "minimum": _whole(entry.get("minimum")),
@@ -214,7 +215,9 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
         if entry.get("maximum") == "machine"
         else _whole(entry.get("maximum")),
     }
-    for threads, queued in product(dict.fromkeys(levels), chosen if isinstance(chosen, list) else [chosen]):
+    policy = entry.get("policy")
+    several = [each if isinstance(each, list) else [each] for each in (chosen, policy)]
+    for threads, queued, options["policy"] in product(dict.fromkeys(levels), *several):
         options["queued"] = None if queued is None else str(queued)
         try:
             arm = replace(_arm(model, _whole(threads), options, place), duration_s=entry.get("duration_s"))
@@ -228,7 +231,7 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
 def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place) -> Arm:
     """Raises UserError for an arm that cannot be, or not there. The machine's CPUs are the default of its threads."""
     place.check_levels(threads, options["maximum"])
-    if model in (Dynamic.name, Multilevel.name):
+    if model in (Dynamic.name, Multilevel.name, Coroutine.name):
         if not (options["elastic"] or options["law"] or options["law_settings"] or model == Multilevel.name):
             threads = threads or place.cpus
         elif place.simulated:
@@ -245,6 +248,8 @@ def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place)
         maximum=options["maximum"],
         law_settings=options["law_settings"],
         queued=options["queued"] or "",
+        policy=options["policy"] or "",
+        quantum_ms=options["quantum_ms"],
     )
 
 

@@ -57,6 +57,7 @@ class Queue(StrEnum):
     CALLED = "called"  # by a function call of whoever submits
     THREADED = "threaded"  # through a queue with a thread of its own
     SCHEDULED = "scheduled"  # through a queue that scheduler threads empty
+    RESUMED = "resumed"  # through a queue before a co-routine, which threads resume when it can go on
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,48 @@ class Multilevel:
         _check_levels(self.threads, self.minimum, self.maximum)
 
 
-Model = Manual | Dedicated | Dynamic | Multilevel
-MODELS: dict[str, type[Model]] = {model.name: model for model in (Manual, Dedicated, Dynamic, Multilevel)}
+DEFAULT_POLICY = "oldest_source"
+"""The scheduling policy of co-routines unless another one is named: simulated with 4 threads, it and `highest_rate` have by far
+the least latency of all, at the same throughput, and it needs to know nothing of what operators cost."""
+
+QUANTUM_MS = 50.0
+"""After which a co-routine is preempted unless another time is given, as in C-Stream [ms]."""
+
+LONGEST_QUANTUM_MS = 3.6e6
+
+
+@dataclass(frozen=True)
+class Coroutine:
+    """Every operator is a co-routine, and threads resume those that can go on, as a policy says (C-Stream §3)."""
+
+    name: ClassVar[str] = "coroutine"
+    queue: ClassVar[Queue] = Queue.RESUMED
+    threads: int | None = None  # that resume co-routines; None: one for each CPU
+    policy: str = DEFAULT_POLICY  # which of those that can go on is resumed next: a name of `policies()`
+    quantum_ms: float = QUANTUM_MS  # after which one that runs is preempted, when it next waits or sends
+    queue_capacity: int | None = None  # tuples a queue; None: as of dynamic (`scheduled_capacity`)
+
+    def __post_init__(self) -> None:
+        _check_capacity(self.queue_capacity)
+        if self.threads is not None:
+            _check_whole("threads", self.threads, MAX_THREADS, "")
+        known = policies()
+        if self.policy not in known:
+            raise UserError(f"policy must be one of {', '.join(known)}, not {self.policy!r}")
+        quantum = self.quantum_ms
+        if not isinstance(quantum, (int, float)) or isinstance(quantum, bool) or not 0.0 < quantum <= LONGEST_QUANTUM_MS:
+            raise UserError(f"quantum must be above 0 and at most {LONGEST_QUANTUM_MS:,.0f} ms, not {quantum!r}")
+
+
+def policies() -> dict[str, str]:
+    """The scheduling policies of co-routines: what each resumes next, by name. They are in `runtime/native/policies.hpp`."""
+    from harness.runtime.protocol import POLICIES  # compiled; imported late, so that graphs can be read without it
+
+    return POLICIES
+
+
+Model = Manual | Dedicated | Dynamic | Multilevel | Coroutine
+MODELS: dict[str, type[Model]] = {model.name: model for model in (Manual, Dedicated, Dynamic, Multilevel, Coroutine)}
 
 
 def make_model(
@@ -145,6 +186,8 @@ def make_model(
     minimum: int | None = None,
     maximum: int | None = None,
     queued: str | None = None,
+    policy: str | None = None,
+    quantum_ms: float | None = None,
 ) -> Model:
     """The model called `name`; a law, or settings of one, make dynamic elastic, as multilevel always is.
 
@@ -162,6 +205,8 @@ def make_model(
         "minimum": minimum,
         "maximum": maximum,
         "queued": queued,
+        "policy": policy or None,
+        "quantum_ms": quantum_ms,
     }
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
@@ -219,6 +264,8 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     A port threaded by hand stays so under every model, and so does a buffer. What only chooses a way runs on the thread that
     submits to it (`ON_SUBMITTER`). Others go by their operator's annotation, and without one by the run's model.
     """
+    if isinstance(model, Coroutine):
+        return _queues_of_coroutines(graph, model)
     capacity = getattr(model, "queue_capacity", None)
     by_model = {
         name: _CALLED if kind.queue is Queue.CALLED else PortQueue(kind.queue, capacity) for name, kind in MODELS.items()
@@ -234,6 +281,33 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
         for place, port in enumerate(graph.input_ports()):
             if port in graph.threaded:
                 queues[place] = PortQueue(Queue.THREADED, graph.threaded[port])
+    return queues
+
+
+def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
+    """The same under the coroutine model: one co-routine executes an operator, whichever port its tuples come by.
+
+    So no co-routine holds a lock, which it could not do while it waits. An operator is called only where one stream leads to
+    it: what only chooses a way, and what its author wants under the manual model. It has a thread at each port if its author wants
+    one at some, or if it is a user's that locks its own state and has several. Raises UserError for an operator that its author
+    wants under the dynamic model: there is no pool of its threads.
+    """
+    fed: dict[str, int] = {}
+    for _, (name, _) in graph.streams:
+        fed[name] = fed.get(name, 0) + 1
+    by_hand = {port.operator for port in graph.threaded}
+    queues: list[PortQueue] = []
+    for operator in graph.operators.values():
+        wish = operator.threading.model if operator.threading else ""
+        if wish == Dynamic.name:
+            raise UserError(f"operator {operator.name!r}: threading must not be dynamic where the model is coroutine")
+        threaded = operator.name in by_hand or wish == Dedicated.name or (operator.reentrant and operator.inputs > 1)
+        called = operator.kind in ON_SUBMITTER or wish == Manual.name
+        kind = Queue.THREADED if threaded else Queue.CALLED if called and fed.get(operator.name) == 1 else Queue.RESUMED
+        for number in range(operator.inputs):
+            port = PortId(operator.name, number)
+            capacity = graph.threaded.get(port, model.queue_capacity)
+            queues.append(_CALLED if kind is Queue.CALLED else PortQueue(kind, capacity))
     return queues
 
 
@@ -299,7 +373,10 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     highest number asked for that is a level, or at the minimum. Where nobody asks for a number it is that of the CPUs: `cpus`,
     of the machine it runs on, or None for those of this process. Raises UserError for a maximum that is too low for the graph.
     """
-    if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)):
+    queues = port_queues(graph, model)
+    if isinstance(model, Coroutine):
+        return Pool(max(least_threads(graph), model.threads or cpus or allowed_cpus()), False)
+    if not any(queue.kind is Queue.SCHEDULED for queue in queues):
         return Pool(0, False)
     wishes: set[Threading] = {operator.threading for operator in graph.operators.values() if operator.threading is not None}
     wishes = {wish for wish in wishes if wish.model == Dynamic.name}
@@ -332,7 +409,7 @@ def least_threads(graph: Graph) -> int:
 
 def with_level(graph: Graph, model: Model) -> Model:
     """A model that names a fixed number of threads with the number that the graph gets, which is never a lower one."""
-    if not isinstance(model, Dynamic) or model.elastic or model.threads is None:
+    if not isinstance(model, (Dynamic, Coroutine)) or getattr(model, "elastic", False) or model.threads is None:
         return model
     return replace(model, threads=max(model.threads, pool_of(graph, model).threads))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.cgroup import ROOT, pids_room, read_text
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.models import Model, Queue, pool_of, port_queues
+from harness.models import Coroutine, Model, Queue, pool_of, port_queues
 
 MOST_THREADS = 16_384
 """Threads of a run, unless its user allows for more (a choice: ten thousand start within seconds on two CPUs)."""
@@ -31,7 +31,7 @@ pages of its own stack (an estimate)."""
 
 def threads_of(graph: Graph, model: Model) -> int:
     """Threads that a run begins with: of sources and of threaded ports, and of the pool."""
-    sources = sum(operator.kind == "source" for operator in graph.operators.values())
+    sources = sum(operator.kind == "source" for operator in graph.operators.values()) if model.name != Coroutine.name else 0
     threaded = sum(queue.kind is Queue.THREADED for queue in port_queues(graph, model))
     return sources + threaded + pool_of(graph, model).threads
 

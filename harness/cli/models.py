@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 from harness.cli.output import say
 from harness.cpu import usable_cpus
-from harness.models import DEFAULT_LAW, DEFAULT_QUEUE_CAPACITY, MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, allowed_cpus
+from harness.models import (
+    DEFAULT_LAW,
+    DEFAULT_POLICY,
+    DEFAULT_QUEUE_CAPACITY,
+    MAX_QUEUE_CAPACITY,
+    MAX_THREADS,
+    MODELS,
+    QUANTUM_MS,
+    allowed_cpus,
+    policies,
+)
 
 SUMMARY = "list the threading models with their options"
 
@@ -45,6 +55,8 @@ OPTIONS: dict[str, Option] = {
         "what a queue holds",
     ),
     "elastic": Option("no", "", "", "a law changes the threads while tuples flow"),
+    "policy": Option(DEFAULT_POLICY, "", "see below", "which co-routine goes on next"),
+    "quantum": Option(f"{QUANTUM_MS:g}", "ms", "above 0", "after which one that runs is preempted"),
     "queued": Option("all", "ports", "all, none, 7, 30%, names", "which scheduled ports have queues"),
     "law": Option(DEFAULT_LAW, "", "millrace laws", "the control law; makes the threads elastic"),
     "law_set": Option("the law's own", "", "NAME=VALUE", "a setting of the law"),
@@ -53,10 +65,13 @@ OPTIONS: dict[str, Option] = {
 }
 """By the name of the option of `millrace run`."""
 
-OF_MODEL = {("multilevel", "threads"): {"default": "the least", "meaning": "scheduler threads to begin with"}}
+OF_MODEL = {
+    ("multilevel", "threads"): {"default": "the least", "meaning": "scheduler threads to begin with"},
+    ("coroutine", "threads"): {"default": f"one a CPU ({allowed_cpus()})", "meaning": "threads that resume co-routines"},
+}
 """What is told otherwise of a model's option."""
 
-OPTION_OF = {"law_settings": "law_set", "minimum": "min_threads", "maximum": "max_threads"}
+OPTION_OF = {"quantum_ms": "quantum", "law_settings": "law_set", "minimum": "min_threads", "maximum": "max_threads"}
 """The option of a model's field, where that has another name."""
 
 
@@ -84,6 +99,9 @@ def as_text() -> str:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         summary = (inspect.getdoc(model) or "").partition("\n")[0]
         parts.append("\n  ".join([f"{name}: {summary}", *(lines if len(rows) > 1 else ["no options"])]))
+    width = max(map(len, policies()))
+    lines = [f"  {name.ljust(width)}  {meaning}" for name, meaning in policies().items()]
+    parts.append("\n".join(["policies of coroutine, --policy: what goes on next", *lines]))
     parts.append(
         "Splits and load balances have a queue before them only if the graph threads their port: they run on the thread that\n"
         "submits to them."

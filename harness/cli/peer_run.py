@@ -10,7 +10,7 @@ from harness.measurement.spec import RunSpec
 from harness.measurement.subject import build_subject, find_subject
 
 OURS = (
-    "model", "threads", "elastic", "law", "law_set", "period", "min_threads", "max_threads", "queued",
+    "model", "threads", "elastic", "law", "law_set", "period", "min_threads", "max_threads", "queued", "policy", "quantum",
     "machine", "cpus", "simulated", "software", "set_constant",
 )  # fmt: skip
 """Options that say how our own runtime executes a graph, or where."""

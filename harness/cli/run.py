@@ -31,10 +31,13 @@ from harness.measurement.spec import (
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import (
     DEFAULT_LAW,
+    DEFAULT_POLICY,
     MAX_QUEUE_CAPACITY,
     MAX_THREADS,
     MODELS,
+    QUANTUM_MS,
     Chosen,
+    Coroutine,
     Dynamic,
     Model,
     Multilevel,
@@ -126,7 +129,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--threads",
         type=whole(1, MAX_THREADS),
         metavar="N",
-        help="scheduler threads of dynamic (default: one for each CPU); with --elastic or multilevel, the number at the start",
+        help="scheduler threads of dynamic, or threads of coroutine (default: one for each CPU); with --elastic or multilevel, "
+        "the number at the start",
     )
     _add_elastic_arguments(parser)
     parser.add_argument(
@@ -134,6 +138,17 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         metavar="PORTS",
         help="dynamic only: which scheduled ports have queues: all (the default), none, a number or a share such as 30%%, "
         "evenly spread, or names such as work50,sink; the thread that sends to any other port executes it by a call",
+    )
+    parser.add_argument(
+        "--policy",
+        metavar="NAME",
+        help=f"coroutine only: which co-routine goes on next, as millrace models lists them (default: {DEFAULT_POLICY})",
+    )
+    parser.add_argument(
+        "--quantum",
+        type=float,
+        metavar="MS",
+        help=f"coroutine only: milliseconds after which a co-routine that runs is preempted (default: {QUANTUM_MS:g})",
     )
     parser.add_argument(
         "--queue-capacity",
@@ -270,6 +285,8 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
         minimum=args.min_threads,
         maximum=maximum,
         queued=args.queued,
+        policy=args.policy,
+        quantum_ms=args.quantum,
     )
     check_law(model)
     if subject.graph is not None:
@@ -300,6 +317,8 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
         minimum=args.min_threads,
         maximum=maximum,
         queued=args.queued or "",
+        policy=args.policy or "",
+        quantum_ms=args.quantum,
         allow_threads=args.allow_threads,
     )
     if not place.simulated:
@@ -344,7 +363,7 @@ def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | N
     Raises UserError for more of them than it has.
     """
     place.check_levels(args.threads, args.max_threads)
-    if args.model not in (Dynamic.name, Multilevel.name):
+    if args.model not in (Dynamic.name, Multilevel.name, Coroutine.name):
         return args.threads, args.max_threads
     if args.elastic or args.law or args.law_set or args.model == Multilevel.name:
         return args.threads, args.max_threads or (place.cpus if place.simulated else None)

@@ -19,7 +19,7 @@ from harness.measurement.spec import (
     cell_slug,
 )
 from harness.measurement.subject import build_subject, find_subject
-from harness.models import Chosen, Dynamic, Multilevel, begins_queued
+from harness.models import Chosen, Coroutine, Dynamic, Multilevel, begins_queued
 from harness.place import Place, find_place
 
 PAIR = "{pair}"
@@ -59,6 +59,8 @@ def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: 
         period_s=float(run.get("period_s", VIRTUAL_PERIOD_S if place.simulated else PERIOD_S)),
         minimum=run.get("minimum"),
         queued=str(run.get("queued", "")),
+        policy=run.get("policy", ""),
+        quantum_ms=run.get("quantum_ms"),
         **_levels(run, place, elastic),
     )
     for name, least in (("duration_s", SHORTEST_S), ("period_s", spec.shortest_s)):
@@ -100,7 +102,7 @@ def _levels(run: Mapping[str, Any], place: Place, elastic: bool) -> dict[str, in
     place.check_levels(threads, maximum)
     if place.simulated and elastic:
         maximum = maximum or place.cpus
-    elif place.simulated and run["model"] == Dynamic.name:
+    elif place.simulated and run["model"] in (Dynamic.name, Coroutine.name):
         threads = threads or place.cpus
     return {"threads": threads, "maximum": maximum}
 

@@ -15,6 +15,7 @@ from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
 from harness.measurement.oracle import explain
 from harness.measurement.spec import RunSpec, arm_name, cell_slug
+from harness.models import Coroutine, make_model
 
 SCHEMA_VERSION = 1
 
@@ -26,6 +27,7 @@ def blank_record(
 
     `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without, or if they may change.
     """
+    model = make_model(spec.model, policy=spec.policy, quantum_ms=spec.quantum_ms) if spec.model == Coroutine.name else None
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
@@ -37,6 +39,8 @@ def blank_record(
         "parameters": dict(parameters),
         "model": spec.model,
         "peer": spec.peer or None,
+        "policy": None if model is None else model.policy,
+        "quantum_ms": None if model is None else model.quantum_ms,
         "threads": threads,
         "threads_total": 0,
         "queue_capacity": spec.queue_capacity or 0,

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from harness.cpu import SHORTEST_S
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
-from harness.models import DEFAULT_LAW, Dynamic, Model, Multilevel, make_model
+from harness.models import DEFAULT_LAW, DEFAULT_POLICY, QUANTUM_MS, Coroutine, Dynamic, Model, Multilevel, make_model
 from harness.place import find_place
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
@@ -70,6 +70,8 @@ class RunSpec:
     queued: str = ""  # of dynamic only: which scheduled ports have queues, as `models.Chosen` has it; "": all
     allow_threads: int | None = None  # of real ones, at most; None: as `thread_room.MOST_THREADS`
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
+    policy: str = ""  # of coroutine only, "": the default one
+    quantum_ms: float | None = None  # likewise
     peer: str = ""  # NAME VERSION of the runtime that is measured in place of ours (`harness.peers`); `model` is then its name
 
     def __post_init__(self) -> None:
@@ -82,7 +84,8 @@ class RunSpec:
     def asked(self) -> str:
         """A digest of what runs of one arm have in common: records that have it answer the same question."""
         of_run = ("repeat", "order_in_block", "constants", "graph_file", "allow_threads", "live")
-        common = {name: value for name, value in asdict(self).items() if name not in of_run and (name != "peer" or value)}
+        newer = ("peer", "policy", "quantum_ms")  # left out where nobody asks for one: older records answer the same question
+        common = {name: value for name, value in asdict(self).items() if name not in of_run and (name not in newer or value)}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
@@ -152,8 +155,10 @@ class RunSpec:
             minimum=self.minimum,
             maximum=self.maximum,
             queued=self.queued or None,
+            policy=self.policy or None,
+            quantum_ms=self.quantum_ms,
         )
-        if isinstance(model, Dynamic) and not model.elastic and model.threads is None:
+        if isinstance(model, (Dynamic, Coroutine)) and not getattr(model, "elastic", False) and model.threads is None:
             return replace(model, threads=find_place(self.machine, self.simulated, self.software).cpus)
         return model
 
@@ -184,7 +189,8 @@ def level_of(model: Model) -> int | None:
 def arm_name(model: Model) -> str:
     """A name for an arm: the model, with its scheduler threads if they are fixed (`dynamic-2`), or with the law that changes
     them unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`, `multilevel`); and where queues are, if not
-    everywhere (`dynamic-1-queued-30pct`).
+    everywhere (`dynamic-1-queued-30pct`); and the policy and the quantum of co-routines, if others than the default ones
+    (`coroutine-2-random`, `coroutine-2-random-5ms`).
     """
     if isinstance(model, Multilevel):
         return model.name + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
@@ -193,4 +199,7 @@ def arm_name(model: Model) -> str:
     if getattr(model, "elastic", False):
         return f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "") + where
     level = level_of(model)
-    return model.name if level is None else f"{model.name}-{level}{where}"
+    if isinstance(model, Coroutine):
+        where = "" if model.policy == DEFAULT_POLICY else f"-{model.policy}"
+        where += "" if model.quantum_ms == QUANTUM_MS else f"-{model.quantum_ms:g}ms"
+    return model.name + ("" if level is None else f"-{level}") + where

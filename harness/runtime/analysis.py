@@ -1,10 +1,10 @@
 """What can be proved about a graph before it runs, so that tuples need not pay for it.
 
-* Who can get where. Every operator is executed in a *context*: the thread of a source, the consumer side of a queued port, or
-  the lock of an operator that more than one context reaches. An operator with one context needs no lock, a queue fed from one
-  context needs no producer flag (P17 §5.2 elides locks the same way). A port whose queue may be switched off counts as queued:
-  without its queue it is executed in the contexts of those that feed it. That only joins contexts, so what holds here holds
-  then.
+* Who can get where. Every operator is executed in a *context*: the thread of a source, the consumer side of a queued port, a
+  co-routine, or the lock of an operator that more than one context reaches. An operator with one context needs no lock, a
+  queue fed from one context needs no producer flag (P17 §5.2 elides locks the same way). A port whose queue may be switched off
+  counts as queued: without its queue it is executed in the contexts of those that feed it. That only joins contexts, so what
+  holds here holds then.
 * Which way a tuple came. Each path from the sources gets a number (Ball and Larus, MICRO 1996, seen from the other end):
   streams into a port add different amounts to a tuple's path, and sinks check the order of each path. Branches between a split
   and the merge that restores its order are one path; what a control port gets from where they have joined before the merge is
@@ -19,8 +19,18 @@ from __future__ import annotations
 MAX_PATHS = 2**20
 
 
-def contexts_of(order, incoming, queued):
-    """By operator: the one context that executes it, and whether it is its own lock's."""
+def contexts_of(order, incoming, queued, resumed):
+    """By operator: the one context that executes it, and whether it is its own lock's.
+
+    `queued`, `resumed`: by input port, whether it has a queue, and whether that is before a co-routine.
+    """
+
+    def of(stream):
+        source, _, target, port = stream
+        if resumed[port]:
+            return ("co-routine", target)
+        return ("port", port) if queued[port] else context[source]
+
     context = [None] * len(incoming)
     locked = [False] * len(incoming)
     for index in order:
@@ -28,14 +38,10 @@ def contexts_of(order, incoming, queued):
         if not streams:
             context[index] = ("source", index)
             continue
-        source, _, _, port = streams[0]
-        first = ("port", port) if queued[port] else context[source]
-        if len(streams) > 1:
-            for source, _, _, port in streams:
-                if (("port", port) if queued[port] else context[source]) != first:
-                    locked[index] = True
-                    first = ("lock", index)
-                    break
+        first = of(streams[0])
+        if len(streams) > 1 and any(of(stream) != first for stream in streams):
+            locked[index] = True
+            first = ("lock", index)
         context[index] = first
     return context, locked
 

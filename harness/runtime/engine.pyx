@@ -42,7 +42,7 @@ from harness.cpu import Reading, others_share, system_share
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, PortId
-from harness.models import pool_of
+from harness.models import Coroutine, pool_of
 from harness.runtime.account import account_of
 from harness.runtime.layout import layout_of
 from harness.runtime.pool import Pool
@@ -111,6 +111,8 @@ cdef class RuntimeEngine:
     cdef dict before  # the counters at the end of the last sample
 
     def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S):
+        if isinstance(model, Coroutine):
+            raise UserError("the coroutine model is not there yet")
         self.turn = threading.RLock()
         self._forget()
         self.plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, ns_per_flop), tuples)

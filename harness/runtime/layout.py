@@ -17,6 +17,7 @@ from harness.graph import BALANCING, MAX_THREADS, USERS, Graph, Operator, PortId
 from harness.models import (
     COPY_FLOP,
     QUEUE_MEMORY,
+    Coroutine,
     Model,
     PortQueue,
     Queue,
@@ -101,8 +102,9 @@ class Layout:
     regions: tuple[Region, ...]
     calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
     longest: tuple[int, ...]  # and on the longest way of any kind
-    pool_threads: int  # at the start; 0: no port is scheduled
+    pool_threads: int  # at the start; 0: no port is scheduled, and no operator is a co-routine
     minimum_threads: int  # FREE
+    resumed: bool  # the model is coroutine: sources have no threads of their own
 
     @cached_property
     def streams(self) -> list[Stream]:
@@ -127,8 +129,18 @@ class Layout:
 
     @cached_property
     def sources(self) -> list[int]:
-        """Operators with a thread of their own."""
+        """Sources with a thread of their own."""
+        if self.resumed:
+            return []
         return [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
+
+    @cached_property
+    def coroutines(self) -> list[int]:
+        """Operators that are co-routines: under the coroutine model the sources, and all behind a queue that is resumed."""
+        if not self.resumed:
+            return []
+        behind = {queue.operator for queue in self.queues if queue.kind is Queue.RESUMED}
+        return [index for index, operator in enumerate(self.operators) if operator.kind == "source" or index in behind]
 
     @cached_property
     def threaded(self) -> list[int]:
@@ -191,10 +203,14 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         incoming[stream[2]].append(stream)
         outgoing[stream[0]][stream[1]].append(stream)
     queue_of_port, capacities, capacity, chosen = _sizes(queues, input_ports, graph.threaded, operators, stride)
-    context, locked = contexts_of(order, incoming, queued)
+    resumed = isinstance(model, Coroutine)
+    context, locked = contexts_of(order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues])
     paths, steps = paths_of(operators, order, incoming)
     # One thread alone executes what is in the context of a source or of a threaded port, and so may put wake-ups off.
-    lazy = [kind == "source" or (kind == "port" and queues[which].kind is Queue.THREADED) for kind, which in context]
+    lazy = [
+        (kind == "source" and not resumed) or (kind == "port" and queues[which].kind is Queue.THREADED)
+        for kind, which in context
+    ]
     calls, longest = depths_of(order, outgoing, queued)
     return Layout(
         payload=graph.payload,
@@ -222,6 +238,7 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         longest=tuple(longest),
         pool_threads=pool_threads and max(pool_threads, _least(graph)),
         minimum_threads=_least(graph) if pool_threads else 1,
+        resumed=resumed,
     )
 
 
@@ -252,11 +269,11 @@ def _sizes(
         count += 1
         if queue.capacity is not None:
             given += queue.capacity
-            if queue.kind is Queue.SCHEDULED:
+            if queue.kind is not Queue.THREADED:
                 of_scheduled = queue.capacity
             elif port not in by_hand or of_threaded == 0:
                 of_threaded = queue.capacity
-        elif queue.kind is Queue.SCHEDULED:
+        elif queue.kind is not Queue.THREADED:
             scheduled += 1
         else:
             threaded += 1
@@ -266,7 +283,7 @@ def _sizes(
     if scheduled:
         of_scheduled = min(scheduled_capacity(scheduled, stride, all(map(_is_cheap, operators))), most)
     capacities = [
-        0 if queue.kind is Queue.CALLED else queue.capacity or (of_scheduled if queue.kind is Queue.SCHEDULED else of_threaded)
+        0 if queue.kind is Queue.CALLED else queue.capacity or (of_threaded if queue.kind is Queue.THREADED else of_scheduled)
         for queue in queues
     ]
     return queue_of_port, capacities, of_scheduled or of_threaded, threaded * of_threaded + scheduled * of_scheduled > given

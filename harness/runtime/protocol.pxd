@@ -4,6 +4,14 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 
 
+cdef extern from "policies.hpp" namespace "millrace" nogil:
+    cppclass Policy:
+        const char* name
+        const char* meaning
+    const Policy* POLICY_TABLE "millrace::POLICIES"
+    enum: POLICY_COUNT "millrace::POLICY_COUNT"
+
+
 cdef extern from "protocol.hpp" namespace "millrace" nogil:
     cpdef enum: MAX_BATCH, BATCH_BYTES, BATCH_FLOP, CHEAP_BATCH, SLOW_BATCH, BATCHES_IN_SILENCE
     cpdef enum: DRAIN_FLOP, LEAST_RESCHEDULED

@@ -39,7 +39,7 @@ from harness.simulator.native cimport (
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
-from harness.models import pool_of
+from harness.models import Coroutine, pool_of
 from harness.runtime.layout import layout_of
 from harness.simulator.levels import levels_of
 
@@ -127,6 +127,8 @@ cdef class SimulatorEngine:
         for operator in graph.operators.values():
             if operator.kind in USERS:
                 raise UserError(f"operator {operator.name!r} is of kind {operator.kind}: a user's own operator cannot be simulated")
+        if isinstance(model, Coroutine):
+            raise UserError("the coroutine model cannot be simulated: it runs on real threads only")
         fill_machine(&hardware, machine)
         fill_software(&costs, software, machine)
         capacity = software.get("how.queue_capacity")

@@ -145,6 +145,8 @@ RECORD = _struct(
     {
         "asked": TEXT,
         "peer": TEXT,
+        "policy": TEXT,
+        "quantum_ms": REAL,
         "threads": SMALL,
         "sink_tuples_per_s": REAL,
         "submitted_tuples_per_s": REAL,

@@ -198,7 +198,10 @@ def test_a_file_s_graph_that_has_a_topology_s_name_is_not_taken_for_it(tmp_path:
         ("pipeline --model manual --html /nowhere/run.html", "--html '/nowhere/run.html': there is no directory '/nowhere'"),
         ("pipeline --model manual --record .", "--record must name a file, not the directory '.'"),
         ("pipelin --model manual", "topology 'pipelin' is unknown (did you mean pipeline?)"),
-        ("pipeline --model manual --threads 2", "threads applies to dynamic and multilevel only, not to the model manual"),
+        (
+            "pipeline --model manual --threads 2",
+            "threads applies to dynamic, multilevel and coroutine only, not to the model manual",
+        ),
         ("--replay nowhere.jsonl", "nowhere.jsonl: cannot be read: No such file or directory in "),
         ("--replay FILE --model manual", "--model is for a run; with --replay the record says what was run"),
         ("--replay FILE --set cost=1", "--set is for a run"),

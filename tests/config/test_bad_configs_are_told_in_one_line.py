@@ -98,7 +98,8 @@ BAD_SIZES = {
     ),
     "an unknown model": (
         {"arms": [{"model": "manuel"}]},
-        "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, multilevel, not 'manuel'; did you mean 'manual'?",
+        "sizes.tiny.arms[0].model: must be one of manual, dedicated, dynamic, multilevel, coroutine, "
+        "not 'manuel'; did you mean 'manual'?",
     ),
     "an unknown peer": (
         {"arms": [{"peer": ["asyncio", "asynco"]}]},
@@ -115,7 +116,7 @@ BAD_SIZES = {
     "an arm of nothing": ({"arms": [{"threads": 2}]}, "sizes.tiny.arms[0].model: missing key"),
     "threads for a model without": (
         {"arms": [{"model": "manual", "threads": 2}]},
-        "sizes.tiny.arms[0].threads: threads applies to dynamic and multilevel only, not to the model manual",
+        "sizes.tiny.arms[0].threads: threads applies to dynamic, multilevel and coroutine only, not to the model manual",
     ),
     "no threads at all": (
         {"arms": [{"model": "dynamic", "threads": 0}]},

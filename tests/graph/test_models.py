@@ -12,7 +12,18 @@ from harness.annotations import threading
 from harness.elasticity.multilevel import layout_of
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.models import MODELS, Dedicated, Dynamic, Manual, Multilevel, begins_queued, make_model
+from harness.models import (
+    DEFAULT_POLICY,
+    MODELS,
+    QUANTUM_MS,
+    Coroutine,
+    Dedicated,
+    Dynamic,
+    Manual,
+    Multilevel,
+    begins_queued,
+    make_model,
+)
 from topologies import build
 
 
@@ -26,6 +37,8 @@ from topologies import build
         ("dynamic", {"elastic": True}, Dynamic(elastic=True)),
         ("multilevel", {}, Multilevel()),
         ("multilevel", {"law": "streams", "threads": 2, "maximum": 4}, Multilevel(law="streams", threads=2, maximum=4)),
+        ("coroutine", {}, Coroutine(policy=DEFAULT_POLICY, quantum_ms=QUANTUM_MS)),
+        ("coroutine", {"threads": 2, "policy": "random", "quantum_ms": 0.5}, Coroutine(2, "random", 0.5)),
         ("dynamic", {"law": "pldi17"}, Dynamic(elastic=True, law="pldi17")),
         ("dynamic", {"law": "", "law_settings": {"a": "1"}}, Dynamic(elastic=True, law_settings=(("a", "1"),))),
         (
@@ -42,14 +55,14 @@ def test_a_model_is_made_with_its_options(name, options, model):
 @pytest.mark.parametrize(
     ("name", "options", "told"),
     [
-        ("elastic", {}, "model 'elastic' is unknown; models are: manual, dedicated, dynamic, multilevel"),
-        ("", {}, "model '' is unknown; models are: manual, dedicated, dynamic, multilevel"),
-        ("manual", {"threads": 1}, "threads applies to dynamic and multilevel only, not to the model manual"),
-        ("dedicated", {"threads": 1}, "threads applies to dynamic and multilevel only, not to the model dedicated"),
+        ("elastic", {}, "model 'elastic' is unknown; models are: manual, dedicated, dynamic, multilevel, coroutine"),
+        ("", {}, "model '' is unknown; models are: manual, dedicated, dynamic, multilevel, coroutine"),
+        ("manual", {"threads": 1}, "threads applies to dynamic, multilevel and coroutine only, not to the model manual"),
+        ("dedicated", {"threads": 1}, "threads applies to dynamic, multilevel and coroutine only, not to the model dedicated"),
         (
             "manual",
             {"queue_capacity": 9},
-            "queue_capacity applies to dedicated, dynamic and multilevel only, not to the model manual",
+            "queue_capacity applies to dedicated, dynamic, multilevel and coroutine only, not to the model manual",
         ),
         ("dynamic", {"threads": 0}, "threads must be from 1 to 1024, not 0"),
         ("dynamic", {"threads": 1025}, "threads must be from 1 to 1024, not 1025"),
@@ -60,6 +73,15 @@ def test_a_model_is_made_with_its_options(name, options, model):
         ("manual", {"minimum": 2}, "minimum applies to dynamic and multilevel only, not to the model manual"),
         ("dynamic", {"minimum": 2}, "minimum applies to an elastic pool only, not to one of a fixed level: 2"),
         ("dynamic", {"maximum": 2}, "maximum applies to an elastic pool only, not to one of a fixed level: 2"),
+        ("dynamic", {"policy": "random"}, "policy applies to coroutine only, not to the model dynamic"),
+        ("manual", {"quantum_ms": 1.0}, "quantum_ms applies to coroutine only, not to the model manual"),
+        ("coroutine", {"quantum_ms": 0.0}, "quantum must be above 0 and at most 3,600,000 ms, not 0.0"),
+        (
+            "coroutine",
+            {"policy": "rando"},
+            "policy must be one of random, max_queue_length, min_latency, least_recently_run, max_running_time, "
+            "highest_rate, oldest_source, pressure, not 'rando'",
+        ),
         ("dynamic", {"elastic": True, "minimum": 0}, "minimum must be from 1 to 1024 threads, not 0"),
         ("dynamic", {"elastic": True, "maximum": 1025}, "maximum must be from 1 to 1024 threads, not 1025"),
         ("dynamic", {"elastic": True, "minimum": 5, "maximum": 4}, "minimum must be at most the maximum of 4 threads, not 5"),

@@ -105,7 +105,7 @@ BAD = [
     ("show mix --model magic -o graph.svg", "argument --model: invalid choice: 'magic'"),
     ("show mix --threads 2 -o graph.svg", "--threads 2 needs a --model"),
     ("show mix --queue-capacity 2 -o graph.svg", "--queue-capacity 2 needs a --model"),
-    ("show mix --model manual --threads 2 -o graph.svg", "threads applies to dynamic and multilevel only"),
+    ("show mix --model manual --threads 2 -o graph.svg", "threads applies to dynamic, multilevel and coroutine only"),
     ("show mix --model dynamic --threads 0 -o graph.svg", "threads must be from 1 to 1024, not 0"),
     ("show mix --model dynamic --threads two -o graph.svg", "argument --threads: invalid int value: 'two'"),
     ("show mix --model dedicated --queue-capacity 0 -o graph.svg", "queue_capacity must be from 1 to 1048576 tuples, not 0"),
