@@ -62,6 +62,13 @@ class Sample:
     others_cpu: float = 0.0  # as `system_cpu`, of other processes alone
     utilisation: float | None = None  # share of their time that active scheduler threads executed operators; None without any
     balancers: Mapping[str, Balance] = field(default_factory=dict)  # elastic_load_balance operators by name
+    useful_s: Sequence[
+        float
+    ] = ()  # time that threads spent executing each operator, all its replicas together [s]; empty: not measured
+    queue_full: Sequence[
+        float
+    ] = ()  # share of the period for which each input port's queue was full, 0 .. 1; empty: not measured
+    replicas: Sequence[int] = ()  # of each operator, at the period's end; empty: under this model operators have none
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from harness.checked_yaml import load_yaml
 from harness.cli.arguments import check_writable, whole
 from harness.cli.countdown import Countdown
 from harness.cli.output import say
-from harness.elasticity import DEFAULT_LAW, LAWS, Law, law_class, multilevel
+from harness.elasticity import DEFAULT_LAW, LAWS, Decides, Law, law_class
 from harness.errors import UserError
 from harness.given_file import load_strict_json, read_given, text_of
 from harness.whole_file import write_whole
@@ -91,6 +91,9 @@ and, as far as wanted:
 The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
 
 
+TITLES = {Decides.QUEUES: "Laws that place queues and choose the number of threads (model multilevel):"}
+"""What comes before the laws of a kind in the listing; those for threads alone come first, without a title."""
+
 MAX_PATH = 200  # characters of a file's name that an error shows
 MAX_PORTS_TEXT = 40  # characters of a row
 MAX_EVERY = 1000
@@ -126,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     replaying.set_defaults(action=replay_trace)
     replaying.add_argument("trace", metavar="TRACE", help="a JSON file, or - for standard input")
-    both = f"one of: {', '.join(LAWS)}; for a multi-level trace: {', '.join(multilevel.LAWS)}"
+    both = f"one of: {', '.join(LAWS[Decides.THREADS])}; for a multi-level trace: {', '.join(LAWS[Decides.QUEUES])}"
     of = "replay_{}".format  # what is given before the command is the bench's
     replaying.add_argument("--law", dest=of("law"), required=True, metavar="NAME", help=both)
     replaying.add_argument(
@@ -183,7 +186,7 @@ def bench(args: argparse.Namespace) -> int:
             raise UserError(f"--{option} is for --multilevel only, not {str(value)[:80]!r}")
     from harness.saso.report import as_document, as_frame, summary
 
-    laws = list(dict.fromkeys(args.law or LAWS))
+    laws = list(dict.fromkeys(args.law or LAWS[Decides.THREADS]))
     for name in laws:
         law_class(name)
     scenarios = _scenarios(args)
@@ -302,9 +305,11 @@ def _json_or_none(text: str) -> object:
 
 def list_laws(args: argparse.Namespace) -> int:
     """Print the listing: laws of the thread level, then those that place queues."""
-    texts = [law_as_text(law_class(name), name == DEFAULT_LAW) for name in LAWS]
-    texts.append("Laws that place queues and choose the number of threads (model multilevel):")
-    texts += [law_as_text(multilevel.law_class(name), name == multilevel.DEFAULT_LAW) for name in multilevel.LAWS]
+    texts = []
+    for decides, laws in LAWS.items():
+        if decides in TITLES:
+            texts.append(TITLES[decides])
+        texts += [law_as_text(law_class(name, decides), name == DEFAULT_LAW) for name in laws]
     say("\n\n".join(texts))
     return 0
 
@@ -330,8 +335,8 @@ def replay_trace(args: argparse.Namespace) -> int:
 
     law, path = args.replay_law, args.replay_json
     settings = parse_settings(args.set)
-    if args.replay_multilevel or law not in multilevel.LAWS:  # a wrong name is told before anything is read
-        (multilevel.law_class if args.replay_multilevel else law_class)(law)
+    if args.replay_multilevel or law not in LAWS[Decides.QUEUES]:  # a wrong name is told before anything is read
+        law_class(law, Decides.QUEUES if args.replay_multilevel else Decides.THREADS)
     trace = parse_trace(_text_of(args.trace))
     if args.replay_multilevel and trace.layout is None:
         raise UserError("--multilevel: the trace must have the key 'ports', or be the record of a run of such a law")

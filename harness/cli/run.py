@@ -15,7 +15,7 @@ from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.cpu import SHORTEST_S
-from harness.elasticity import LAWS, multilevel
+from harness.elasticity import LAWS, Decides
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
 from harness.measurement.control import BALANCER, check_law, pool_law
@@ -200,7 +200,7 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--law",
         metavar="NAME",
-        help=f"the control law, one of: {', '.join(LAWS)}; for multilevel: {', '.join(multilevel.LAWS)} "
+        help=f"the control law, one of: {', '.join(LAWS[Decides.THREADS])}; for multilevel: {', '.join(LAWS[Decides.QUEUES])} "
         f"(default: {DEFAULT_LAW})",
     )
     parser.add_argument(

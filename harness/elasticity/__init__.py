@@ -1,6 +1,7 @@
-"""Control laws of the thread level: one law a file, readings in, decisions out.
+"""Control laws: one law a file, readings in, decisions out.
 
   law                   what a law is: Reading, Decision, Bounds, Law
+  layout                the graph as a law sees it
   cpu_limit             who may climb
   fixed                 keeps its level: the baseline goes through the same door
   trends                records of levels, which the next three laws keep
@@ -9,6 +10,7 @@
   elastic_load_balance  the ElasticLoadBalance operator's
   utilisation           C-Stream §4.1
   millrace              our own, the default of elastic
+  multilevel            laws that also place queues
 
 Which law is best is for `harness.saso` to say.
 """
@@ -19,23 +21,60 @@ import importlib
 from collections.abc import Mapping
 
 from harness.elasticity.cpu_limit import CpuLimit
-from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
+from harness.elasticity.law import Bounds, Decides, Decision, Law, Reading, Setting
+from harness.elasticity.layout import Layout, Link, layout_of
 from harness.errors import UserError
 
-__all__ = ["DEFAULT_LAW", "LAWS", "Bounds", "Decision", "Law", "Reading", "Setting", "law_class", "make_law"]
+__all__ = [
+    "DEFAULT_LAW",
+    "LAWS",
+    "Bounds",
+    "Decides",
+    "Decision",
+    "Law",
+    "Layout",
+    "Link",
+    "Reading",
+    "Setting",
+    "law_class",
+    "layout_of",
+    "make_law",
+]
 
-LAWS = ("millrace", "pldi17", "streams", "elastic_load_balance", "utilisation", "fixed")
+LAWS: Mapping[Decides, tuple[str, ...]] = {
+    Decides.THREADS: ("millrace", "pldi17", "streams", "elastic_load_balance", "utilisation", "fixed"),
+    Decides.QUEUES: ("millrace", "middleware19", "streams"),
+}
+"""The laws by what they decide about; the first of each is the default."""
+
+_ROOMS = {Decides.THREADS: "harness.elasticity", Decides.QUEUES: "harness.elasticity.multilevel"}
+_TASKS = {Decides.THREADS: "choose threads", Decides.QUEUES: "place queues"}
+
 DEFAULT_LAW = "millrace"
 
 
-def law_class(name: str) -> type[Law]:
-    """The law called `name`: the one `Law` that its module defines. Raises UserError for an unknown name."""
-    if name not in LAWS:
-        raise UserError(f"law {name!r} is unknown; laws are: {', '.join(LAWS)}")
-    module = importlib.import_module(f"harness.elasticity.{name}")
-    return module.LAW
+def law_class(name: str, decides: Decides = Decides.THREADS) -> type[Law]:
+    """The law called `name` among those that decide about this: the one `Law` that its module defines.
+
+    Raises UserError for an unknown name.
+    """
+    if name not in LAWS[decides]:
+        known = any(name in laws for laws in LAWS.values())
+        what = f"does not {_TASKS[decides]}; laws that do are" if known else "is unknown; laws are"
+        raise UserError(f"law {name!r} {what}: {', '.join(LAWS[decides])}")
+    return importlib.import_module(f"{_ROOMS[decides]}.{name}").LAW
 
 
-def make_law(name: str, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> Law:
-    """A law ready for its first reading. Raises UserError for an unknown law or setting, or a value out of range."""
-    return law_class(name)(bounds, cpu, settings)
+def make_law(
+    name: str,
+    bounds: Bounds,
+    cpu: CpuLimit | None = None,
+    settings: Mapping[str, object] | None = None,
+    layout: Layout | None = None,
+    decides: Decides = Decides.THREADS,
+) -> Law:
+    """A law ready for its first reading; `layout`: the graph, which a law that decides about more than threads must know.
+
+    Raises UserError for an unknown law or setting, a value out of range, or a graph that is missing.
+    """
+    return law_class(name, decides)(bounds, cpu, settings, layout)

@@ -33,8 +33,6 @@ al., TPDS 25(6), 2014. How often to measure, and buffer sizes, are the operator'
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from harness.elasticity.cpu_limit import Answers, CpuLimit
 from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
 from harness.elasticity.trends import LevelRecord, Trends, beats, differ
@@ -63,13 +61,12 @@ class ElasticLoadBalance(Law):
         Setting("rapid_scaling", False, 0, 1, "", "levels 1, 2, 3, 4, 6, 8, 11, 16 … instead of all"),
     )
 
-    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
+    def begin(self) -> None:
         """No level is trusted, and all count as congested."""
-        super().__init__(bounds, cpu, settings)
-        self._levels = levels_of(bounds, bool(self.set["rapid_scaling"]))
+        self._levels = levels_of(self.bounds, bool(self.set["rapid_scaling"]))
         self._records = [LevelRecord() for _ in self._levels]
         self._was_congested = [True] * len(self._levels)
-        self._at = self._levels.index(bounds.start)
+        self._at = self._levels.index(self.bounds.start)
         self._noise = NOISE_LIMIT
         self._time = 0
 

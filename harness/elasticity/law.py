@@ -1,5 +1,8 @@
 """What a control law is: the reading of a period goes in, a decision comes out.
 
+A law decides about a configuration: the number of threads, which input ports have queues, and how many replicas each operator
+has. Every law decides about threads; what else it decides about, `Law.decides` says.
+
 A law has no clock, no thread and no file: time is what its readings say. So it can be driven by an engine, by a curve
 (`harness.saso`) or by a recorded trace, and never knows which.
 
@@ -13,16 +16,30 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar
 
 from harness.elasticity.cpu_limit import CpuLimit
+from harness.elasticity.layout import Layout
 from harness.errors import UserError
 from harness.graph import MAX_THREADS
 
 
+class Decides(StrEnum):
+    """What a law decides about besides the number of threads."""
+
+    THREADS = "threads"  # nothing else
+    QUEUES = "queues"  # which input ports have queues (M19)
+    REPLICAS = "replicas"  # how many replicas each operator has (C-Stream §4.2)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One period as a law sees it. Raises UserError for what no clock or counter can show."""
+    """One period as a law sees it. Raises UserError for what no clock or counter can show.
+
+    Entries of `costs`, `useful_s`, `tuples` and `replicas` are in the order of the graph's operators, those of `full` in the
+    order of `Graph.input_ports`. All are of this period alone. What is empty, or None, is not known.
+    """
 
     time_s: float  # at the period's end, since the run's start
     elapsed_s: float  # the period's true length
@@ -33,8 +50,16 @@ class Reading:
     utilisation: float | None = None  # share of their time that the threads executed operators, 0 .. 1 (C-Stream §4.1)
     congestion: float | None = None  # mean fill of the buffers in use, 0 .. 1 (ElasticLoadBalance)
     costs: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, in the graph's order (M19 §3); empty: not known
-    queued: frozenset[int] = frozenset()  # places (`multilevel.Layout`) whose ports were to have their queues during the period
+    queued: frozenset[int] = frozenset()  # places (`Layout`) whose ports were to have their queues during the period
     arrived: float | None = None  # tuples at the sinks over those submitted; None: not known
+    useful_s: Sequence[
+        float
+    ] = ()  # time that threads spent executing each operator, all its replicas together [s] (DS2's useful time)
+    tuples: Sequence[float] = ()  # that each operator took in; a source: that it sent
+    full: Sequence[float] = ()  # share of the period for which each input port's queue was full, 0 .. 1 (C-Stream §4.2.1)
+    replicas: Sequence[int] = ()  # that each operator had
+    target: float | None = None  # tuples/s that the sources were to send, all together; None: as many as they can
+    latency_s: float | None = None  # mean age of the tuples that reached the sinks [s]
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.throughput) and self.throughput >= 0.0):
@@ -47,6 +72,17 @@ class Reading:
             share = getattr(self, name)
             if share is not None and not 0.0 <= share <= 1.0 + 1e-9:
                 raise UserError(f"{name} must be from 0 to 1, not {share!r}")
+        for name, unit in (("target", "tuples/s"), ("latency_s", "seconds")):
+            number = getattr(self, name)
+            if number is not None and not (math.isfinite(number) and number >= 0.0):
+                raise UserError(f"{name} must be a number of {unit} from 0, not {number!r}")
+        for name in ("useful_s", "tuples", "full"):
+            for place, number in enumerate(getattr(self, name)):
+                if not (math.isfinite(number) and number >= 0.0):
+                    raise UserError(f"{name}[{place}] must be a number from 0, not {number!r}")
+        for place, count in enumerate(self.replicas):
+            if count < 1:
+                raise UserError(f"replicas[{place}] must be 1 or more, not {count!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +92,8 @@ class Decision:
     threads: int  # the level of the next period
     reason: str  # for people: "trend below, above untrusted → up"
     state: str  # what the law is doing, one or two words: climbing, settled, ...
-    queued: frozenset[int] | None = (
-        None  # of laws that place queues: the places of all ports that shall have theirs; None: as is
-    )
+    queued: frozenset[int] | None = None  # the places of all ports that shall have their queues; None: as is
+    replicas: Sequence[int] | None = None  # of each operator, in the graph's order; None: as is
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,24 +157,46 @@ class Setting:
         return number
 
 
+NO_LAYOUT = Layout(ports=(), at=(), sources=(), links=(), tuples=(), flop=(), payload=0, cpus=1)
+"""The graph of a law that is told of none: without operators and places."""
+
+
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else text[:40] + "…"
 
 
 class Law(ABC):
-    """A control law of the thread level. Subclasses say what they do in `decide`."""
+    """A control law. Subclasses say what they do in `decide`."""
 
     name: ClassVar[str]
     summary: ClassVar[str]  # one line for listings, with the source
+    decides: ClassVar[Decides] = Decides.THREADS
+    NEEDS: ClassVar[frozenset[str]] = frozenset()  # fields of `Reading` without which it can do nothing; "layout": the graph
     SETTINGS: ClassVar[tuple[Setting, ...]] = ()
 
-    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
-        """`cpu`: whoever answers requests to climb; None: the law's own. Raises UserError for an unknown setting or value."""
+    def __init__(
+        self,
+        bounds: Bounds,
+        cpu: CpuLimit | None = None,
+        settings: Mapping[str, object] | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        """`cpu`: whoever answers requests to climb; None: the law's own. `layout`: the graph, None: not known.
+
+        Raises UserError for an unknown setting or value, or if the law must know the graph and does not.
+        """
+        if layout is None and "layout" in self.NEEDS:
+            raise UserError(f"law {self.name} must know the graph: it decides about {self.decides.value} by its operators")
         self.bounds = bounds
+        self.layout = layout or NO_LAYOUT
         self.set = self.parsed(settings or {})
         self.cpu = self.cpu_limit() if cpu is None else cpu
         self._time_s = -math.inf
+        self.begin()
+
+    def begin(self) -> None:  # noqa: B027 - a law that keeps nothing has nothing to prepare
+        """Prepare for the first reading; bounds, settings and layout are known. Raises UserError for settings at odds."""
 
     def step(self, reading: Reading) -> Decision:
         """Decide on the level of the next period. Raises UserError if the clock stands still or goes back."""

@@ -27,14 +27,13 @@ with other noise than it is run with; FEW and BOLD with the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from harness.elasticity.belief import Belief
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
-from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
+from harness.elasticity.law import Decision, Law, Reading, Setting
 from harness.elasticity.scaling import Vector, family
 
 PRICE = 0.016  # of a doubling of the level, as a share of throughput
@@ -79,12 +78,11 @@ class Millrace(Law):
         Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
     )
 
-    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
+    def begin(self) -> None:
         """As every law."""
-        super().__init__(bounds, cpu, settings)
-        self._family = family(bounds.maximum)
+        self._family = family(self.bounds.maximum)
         self._levels = np.array(self._family.levels)
-        self._allowed = (self._levels >= bounds.minimum) | (self._levels == self._nearest(bounds.minimum))
+        self._allowed = (self._levels >= self.bounds.minimum) | (self._levels == self._nearest(self.bounds.minimum))
         self._loads: list[Load] = []
         self._begin(Belief(self._family, self._family.prior))
 

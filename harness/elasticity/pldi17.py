@@ -35,6 +35,7 @@ from collections.abc import Callable, Mapping
 
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
 from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
+from harness.elasticity.layout import Layout
 from harness.elasticity.trends import LevelRecord, Trends, beats, differ
 from harness.errors import UserError
 
@@ -78,10 +79,12 @@ class Pldi17(Law):
         bounds: Bounds,
         cpu: CpuLimit | None = None,
         settings: Mapping[str, object] | None = None,
+        layout: Layout | None = None,
+        *,
         next_level: Callable[[int], int] | None = None,
     ) -> None:
         """`next_level`: the step function, the level above a level; None: as `doubling` says."""
-        super().__init__(bounds, cpu, settings)
+        super().__init__(bounds, cpu, settings, layout)
         self._levels = levels_of(bounds, next_level or (twice if self.set["doubling"] else one_more))
         self._records = [LevelRecord() for _ in self._levels]
         self._at = self._levels.index(bounds.start)

@@ -41,10 +41,8 @@ Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ElasticThreadAd
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from harness.elasticity.cpu_limit import CpuLimit, SinceLastRequest
-from harness.elasticity.law import Bounds, Decision, Law, Reading
+from harness.elasticity.law import Decision, Law, Reading
 from harness.elasticity.trends import LevelRecord, Trends, beats, differ
 
 SENSITIVITY = 0.05
@@ -60,14 +58,15 @@ class Streams(Law):
     summary = "what IBM Streams really does: doubles up, bisects down, faults included (OSStreams, P17 §4.2)"
     sensitivity = SENSITIVITY
 
-    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
+    def begin(self) -> None:
         """Levels outside the bounds are trusted to bring nothing, which is wrong for the maximum itself."""
-        super().__init__(bounds, cpu, settings)
-        self._below, self._level, self._above = bounds.start // 2, bounds.start, 2 * bounds.start
+        self._below, self._level, self._above = self.bounds.start // 2, self.bounds.start, 2 * self.bounds.start
         self._time = 0
         self._noise = NOISE_LIMIT
         self._records = [
-            LevelRecord() if bounds.minimum <= level < bounds.maximum else LevelRecord(first=0.0, last=0.0, trusted=True)
+            LevelRecord()
+            if self.bounds.minimum <= level < self.bounds.maximum
+            else LevelRecord(first=0.0, last=0.0, trusted=True)
             for level in range(self._above + 1)
         ]
 

@@ -14,10 +14,8 @@ Source: Şahin and Gedik, TOPC 2018, §4.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from harness.elasticity.cpu_limit import Answers, CpuLimit
-from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
+from harness.elasticity.law import Decision, Law, Reading, Setting
 from harness.errors import UserError
 
 
@@ -31,9 +29,8 @@ class Utilisation(Law):
         Setting("high", 0.95, 0.0, 1.0, "", "one thread more above this share of busy time"),
     )
 
-    def __init__(self, bounds: Bounds, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None) -> None:
+    def begin(self) -> None:
         """Raises UserError if low > high."""
-        super().__init__(bounds, cpu, settings)
         if self.set["low"] > self.set["high"]:
             raise UserError(f"low must be at most high, {self.set['high']:g}, not {self.set['low']:g}")
 

@@ -7,15 +7,15 @@ for the time in which the pool's law was thinking.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness import elasticity
 from harness.cpu import SHORTEST_S, usable_cpus
-from harness.elasticity import multilevel
-from harness.elasticity.law import Bounds, Decision, Law, Reading
-from harness.elasticity.multilevel import MultilevelLaw, layout_of
+from harness.elasticity import Bounds, Decides, Decision, Law, Reading, layout_of
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
@@ -72,6 +72,7 @@ class Controller:
     ) -> None:
         """`cpus` for threads, None: those of this process. Raises UserError for a law, setting or level that cannot be."""
         self._engine = engine
+        self._graph = graph
         law = pool_law(graph, model, cpus, engine.queue_capacity, engine.batch)
         self.period_s = period_s
         self.pool = None if law is None else Loop(law, period_s)
@@ -116,7 +117,7 @@ class Controller:
             thought_s, tuples = self._thinking
             shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
             self.pool.collect(max(0.0, sample.elapsed_s - thought_s), max(0, sample.submitted_tuples - tuples), shares)
-            self.pool.count(sample.submitted_tuples, sample.sink_tuples)
+            self.pool.count(sample)
             if self.pool.is_due(self.sample_s):
                 throughput, elapsed_s, arrived = self.pool.throughput, self.pool.elapsed_s, self.pool.arrived
                 state, reason, switched = self._step_pool(self.pool, sample)
@@ -143,7 +144,7 @@ class Controller:
             return None
         law = self.pool.law
         bounds = {"minimum": law.bounds.minimum, "maximum": law.bounds.maximum, "start": law.bounds.start}
-        places = [str(port) for port in law.layout.ports] if isinstance(law, MultilevelLaw) else None
+        places = [str(port) for port in law.layout.ports] if law.decides is Decides.QUEUES else None
         return {"law": law.name, "settings": dict(law.set), "period_s": self.period_s, **bounds, "places": places}
 
     def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str, tuple[Names, Names]]:
@@ -152,7 +153,8 @@ class Controller:
             pool.begin()
             return "waiting", f"put off: {hindrance}", ((), ())
         before = pool.queued
-        decision = pool.step(sample.time_s, costs=rounded(sample.operator_cost))
+        target = target_rate(self._graph, sample.time_s - pool.whole_s, sample.time_s)
+        decision = pool.step(sample.time_s, costs=rounded(sample.operator_cost), replicas=sample.replicas, target=target)
         if decision.threads != sample.threads_requested:
             self._engine.set_threads(decision.threads)
         return decision.state, decision.reason, self._switch(before, pool.queued)
@@ -161,7 +163,7 @@ class Controller:
         """Switch queues; returns the ports that got theirs, and that lost it. On comes first."""
         if self.pool is None or before == after:
             return (), ()
-        ports = self.pool.law.layout.ports  # type: ignore[attr-defined]
+        ports = self.pool.law.layout.ports
         names: list[Names] = []
         for chosen, queued in ((after - before, True), (before - after, False)):
             if chosen:
@@ -199,7 +201,10 @@ class Loop:
         """A new period; what was seen is forgotten."""
         self.elapsed_s = 0.0
         self._tuples = 0
+        self.whole_s = 0.0  # its length, be it that the law was thinking in it
         self._submitted = self._at_sinks = 0
+        self._sums: dict[str, list[float]] = {}  # over the period, of what a sample has for each operator or port
+        self._latencies: list[int] = []
         self._shares: dict[str, float | None] = {}
 
     def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
@@ -211,10 +216,15 @@ class Loop:
             known = share is not None and mean is not None and self.elapsed_s > 0.0
             self._shares[name] = (mean * before_s + share * elapsed_s) / self.elapsed_s if known else None
 
-    def count(self, submitted: int, at_sinks: int) -> None:
-        """Add the tuples of a whole sample, be it that the law was thinking in it."""
-        self._submitted += submitted
-        self._at_sinks += at_sinks
+    def count(self, sample: Sample) -> None:
+        """Add what a whole sample counted, be it that the law was thinking in it."""
+        self.whole_s += sample.elapsed_s
+        self._submitted += sample.submitted_tuples
+        self._at_sinks += sample.sink_tuples
+        full_s = [share * sample.elapsed_s for share in sample.queue_full]
+        for name, values in (("useful_s", sample.useful_s), ("tuples", sample.processed), ("full", full_s)):
+            self._sums[name] = _added(self._sums.get(name, ()), values)
+        self._latencies = _added(self._latencies, sample.latency_counts)
 
     def is_due(self, sample_s: float) -> bool:
         """Whether a period is over, as nearly as samples of `sample_s` allow."""
@@ -230,10 +240,10 @@ class Loop:
         """Tuples at the sinks over those submitted, of the period so far; None if none were."""
         return self._at_sinks / self._submitted if self._submitted else None
 
-    def step(self, time_s: float, congestion: float | None = None, costs: Sequence[float] = ()) -> Decision:
-        """End the period: what the law decides. Raises ControlFailed, whatever the law raises."""
+    def step(self, time_s: float, **more: Any) -> Decision:
+        """End the period: what the law decides. `more`: fields of its reading. Raises ControlFailed whatever the law raises."""
         try:
-            seen = {"congestion": congestion, "costs": costs, "queued": self.queued, "arrived": self.arrived, **self._shares}
+            seen = {"queued": self.queued, "arrived": self.arrived, **self._shares, **self._counted(), **more}
             decision = self.law.step(Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen))
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
@@ -251,13 +261,67 @@ class Loop:
         self.level, self.queued, self.state = decision.threads, queued, decision.state
         return decision
 
+    def _counted(self) -> dict[str, Any]:
+        """What the law needs of operators, ports and sinks; nobody else's step has to look through it."""
+        needed = self.law.NEEDS
+        counted: dict[str, Any] = {name: tuple(sums) for name, sums in self._sums.items() if name in needed and sums}
+        if "full" in counted:
+            counted["full"] = tuple(min(1.0, full_s / self.whole_s) for full_s in counted["full"])
+        if "latency_s" in needed:
+            counted["latency_s"] = mean_latency_s(self._latencies)
+        return counted
+
     def _places(self, queued: frozenset[int]) -> frozenset[int]:
         """Checked. Raises UserError for what is no place."""
-        places = len(self.law.layout.ports) if isinstance(self.law, MultilevelLaw) else 0
+        places = len(self.law.layout.ports)
         for place in queued:
             if not 0 <= place < places:
                 raise UserError(f"queued must hold places from 0 to {places - 1}, not {place!r}")
         return queued
+
+
+def _added(sums: Sequence[float], values: Sequence[float]) -> list[float]:
+    """Entry by entry."""
+    return [one + other for one, other in zip(sums, values, strict=True)] if sums else list(values)
+
+
+def mean_latency_s(counts: Sequence[int]) -> float | None:
+    """Of a histogram whose buckets are those of `latency_bounds_ns`, by their middles; None if it is empty."""
+    total = sum(counts)
+    if total == 0:
+        return None
+    from harness.runtime.engine import latency_bounds_ns  # compiled; imported late, as in `open_engine`
+
+    middles, low = [], 0
+    for bound in latency_bounds_ns():
+        middles.append((low + bound) / 2)
+        low = bound
+    middles += [float(low)] * (len(counts) - len(middles))  # beyond the last bound
+    return sum(count * middle for count, middle in zip(counts, middles, strict=False)) / total / 1e9
+
+
+def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:
+    """Tuples/s that the sources were to send together between two moments since the start; None if one sends all it can."""
+    wanted = [_wanted(operator, begin_s, end_s) for operator in graph.operators.values() if operator.kind == "source"]
+    known = [tuples for tuples in wanted if tuples is not None]
+    return sum(known) / (end_s - begin_s) if len(known) == len(wanted) and end_s > begin_s else None
+
+
+def _wanted(source: Operator, begin_s: float, end_s: float) -> float | None:
+    """Tuples that a source was to send between two moments; None: as many as it could."""
+    if not source.rates:
+        return None if source.rate is None else source.rate * (end_s - begin_s)
+    cycle_s = sum(length_s for length_s, _ in source.rates)
+    tuples, at_s = 0.0, math.floor(begin_s / cycle_s) * cycle_s
+    for length_s, rate in itertools.cycle(source.rates):
+        if at_s >= end_s:
+            return tuples
+        overlap_s = min(end_s, at_s + length_s) - max(begin_s, at_s)
+        if overlap_s > 0.0 and rate is None:
+            return None
+        tuples += max(0.0, overlap_s) * (rate or 0.0)
+        at_s += length_s
+    return tuples
 
 
 def rounded(shares: Sequence[float]) -> list[float]:
@@ -275,14 +339,16 @@ def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity
         return None
     if isinstance(model, Multilevel):
         layout = layout_of(graph, model, cpus or usable_cpus(), queue_capacity, batch)
-        return multilevel.make_law(model.law, _bounds(pool), layout, settings=dict(model.law_settings))
+        return elasticity.make_law(
+            model.law, _bounds(pool), settings=dict(model.law_settings), layout=layout, decides=Decides.QUEUES
+        )
     return _law(model, pool)
 
 
 def check_law(model: Model) -> None:
     """Raise UserError if the law of an elastic model, or a setting of it, cannot be. For when there is no graph yet."""
     if isinstance(model, Multilevel):
-        multilevel.law_class(model.law).parsed(dict(model.law_settings))
+        elasticity.law_class(model.law, Decides.QUEUES).parsed(dict(model.law_settings))
     elif isinstance(model, Dynamic) and model.elastic:
         low = model.minimum or 1
         start = model.threads or low

@@ -164,11 +164,11 @@ class RunSpec:
 
     def _settings_of_repeat(self) -> Mapping[str, object]:
         """Those of the law; one that draws lots draws others in each repeat."""
-        from harness.elasticity.multilevel import law_class  # late: who only names runs needs no law
+        from harness.elasticity import Decides, law_class  # late: who only names runs needs no law
 
         if self.model != Multilevel.name:
             return self.law_settings
-        draws = any(setting.name == "seed" for setting in law_class(self.law or DEFAULT_LAW).SETTINGS)
+        draws = any(setting.name == "seed" for setting in law_class(self.law or DEFAULT_LAW, Decides.QUEUES).SETTINGS)
         return {"seed": self.seed + self.repeat, **self.law_settings} if draws else self.law_settings
 
 

@@ -27,9 +27,8 @@ from itertools import repeat
 from typing import Any
 
 from harness import elasticity
-from harness.elasticity import Bounds, Decision, Law, Reading, multilevel
+from harness.elasticity import LAWS, Bounds, Decides, Decision, Law, Layout, Reading
 from harness.elasticity.cpu_limit import Answers
-from harness.elasticity.multilevel import Layout
 from harness.errors import UserError
 from harness.saso import replay_multilevel
 from harness.saso import trace_values as checked
@@ -52,11 +51,10 @@ class Trace:
 def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> Law:
     """The law that the trace is for. Raises UserError for an unknown law or setting, or a law of the other kind."""
     cpu = None if trace.cpu_ok is None else Answers(trace.cpu_ok)
-    if trace.layout is not None:
-        return multilevel.make_law(name, trace.bounds, trace.layout, cpu, settings)
-    if name not in elasticity.LAWS and name in multilevel.LAWS:
+    decides = Decides.THREADS if trace.layout is None else Decides.QUEUES
+    if decides is Decides.THREADS and name not in LAWS[decides] and name in LAWS[Decides.QUEUES]:
         raise UserError(f"law {name} places queues: a trace for it must have the key 'ports'")
-    return elasticity.make_law(name, trace.bounds, cpu, settings)
+    return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, decides)
 
 
 def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> list[Decision]:

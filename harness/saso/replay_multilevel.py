@@ -21,8 +21,7 @@ from math import ceil
 from typing import Any
 
 import topologies
-from harness.elasticity import Bounds
-from harness.elasticity.multilevel import Layout, Link, layout_of
+from harness.elasticity import Bounds, Layout, Link, layout_of
 from harness.elasticity.multilevel.regions import BATCH
 from harness.errors import UserError
 from harness.graph import MAX_PAYLOAD, MAX_QUEUE_CAPACITY, MAX_THREADS, PortId

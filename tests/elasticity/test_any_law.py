@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity import LAWS, Bounds, Reading, law_class, make_law
+from harness.elasticity import LAWS, Bounds, Decides, Reading, law_class, make_law
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
 from tests.elasticity.drive import reading
@@ -43,7 +43,7 @@ def drive(name, bounds, answers, trace, switched=False):
     return decisions
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", LAWS[Decides.THREADS])
 @settings(deadline=None, max_examples=100)
 @given(
     bounds=bounds_of_levels(),
@@ -58,13 +58,13 @@ def test_levels_stay_within_the_bounds_and_the_same_trace_gives_the_same_decisio
     assert drive(name, bounds, answers, trace, switched) == decisions
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", LAWS[Decides.THREADS])
 def test_an_idle_hour_raises_nothing_and_work_that_comes_back_neither(name):
     trace = [(1.0, throughput, 0.0, 0.0, 0.0, 0.0) for throughput in [100.0] * 10 + [0.0] * 60 + [100.0] * 10]
     assert len(drive(name, Bounds(1, 8, 1), (), trace)) == 80
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", LAWS[Decides.THREADS])
 def test_a_clock_that_stands_still_or_goes_back_is_refused(name):
     law = make_law(name, Bounds(1, 8, 1))
     law.step(reading(5, 1, 100.0))
@@ -120,3 +120,31 @@ def test_a_setting_that_is_no_number_in_range_is_refused_by_name(value):
     with pytest.raises(UserError, match="sensitivity must be from 0 to 1, not ") as told:
         make_law("pldi17", Bounds(1, 8, 1), settings={"sensitivity": value})
     assert len(str(told.value)) < 120
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("target", -1.0, "target must be a number of tuples/s from 0, not -1.0"),
+        ("latency_s", float("nan"), "latency_s must be a number of seconds from 0, not nan"),
+        ("useful_s", (0.1, -0.2), r"useful_s\[1\] must be a number from 0, not -0.2"),
+        ("tuples", (float("inf"),), r"tuples\[0\] must be a number from 0, not inf"),
+        ("full", (-0.1,), r"full\[0\] must be a number from 0, not -0.1"),
+        ("replicas", (1, 0), r"replicas\[1\] must be 1 or more, not 0"),
+    ],
+)
+def test_a_reading_that_no_counter_can_show_is_refused(field, value, told):
+    with pytest.raises(UserError, match=told):
+        Reading(1.0, 1.0, 1, 100.0, **{field: value})
+
+
+def test_a_law_that_must_know_the_graph_is_not_made_without_it():
+    with pytest.raises(UserError, match="law middleware19 must know the graph: it decides about queues by its operators"):
+        make_law("middleware19", Bounds(1, 8, 1), decides=Decides.QUEUES)
+
+
+def test_a_law_of_the_other_kind_is_refused_with_those_of_this_kind():
+    with pytest.raises(
+        UserError, match="law 'pldi17' does not place queues; laws that do are: millrace, middleware19, streams"
+    ):
+        make_law("pldi17", Bounds(1, 8, 1), decides=Decides.QUEUES)

@@ -11,7 +11,7 @@ from tests.elasticity.drive import Cpu, closed_loop, levels, open_loop, peak_at,
 
 
 def law(minimum=1, maximum=16, start=1, granted=True, next_level=None, **settings) -> Pldi17:
-    return Pldi17(Bounds(minimum, maximum, start), Cpu(granted), settings, next_level)
+    return Pldi17(Bounds(minimum, maximum, start), Cpu(granted), settings, next_level=next_level)
 
 
 # A curve, the law's arguments, and the levels that follow.

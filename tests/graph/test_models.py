@@ -9,7 +9,7 @@ import pytest
 
 from harness import models
 from harness.annotations import threading
-from harness.elasticity.multilevel import layout_of
+from harness.elasticity import layout_of
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.models import (

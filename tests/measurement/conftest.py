@@ -201,7 +201,9 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Scripted]]:
     def write(levels: Iterable[int | Exception] = ()) -> list[Scripted]:
         made: list[Scripted] = []
 
-        def make(name: str, bounds: Bounds, cpu: object = None, settings: Mapping[str, object] | None = None) -> Scripted:
+        def make(
+            name: str, bounds: Bounds, cpu: object = None, settings: Mapping[str, object] | None = None, **_: object
+        ) -> Scripted:
             made.append(Scripted(levels, [name], bounds, settings=settings))
             return made[-1]
 

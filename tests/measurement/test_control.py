@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.engine import Sample
 from harness.graph import Graph, PortId
-from harness.measurement.control import SETTLED_PERIODS, ControlFailed, Controller
+from harness.measurement.control import SETTLED_PERIODS, ControlFailed, Controller, mean_latency_s, target_rate
 from harness.models import Dynamic, Manual, Multilevel
 
 ELASTIC = Dynamic(elastic=True, maximum=8)
@@ -377,3 +377,56 @@ def test_a_balancer_and_a_pool_are_controlled_side_by_side(balancers, graph, mom
     steps = [controller.see(with_balancers(moment(0.25 * n), spread=(1, 9, 0.5))) for n in range(1, 5)]
     assert [step.state for step in steps] == [None, None, None, "playing"]
     assert all("spread" in step.balancers for step in steps)
+
+
+NEEDS_ALL = frozenset(("useful_s", "tuples", "full", "latency_s"))
+
+
+def test_operators_and_ports_are_told_to_a_law_that_needs_them_summed_over_its_period(graph, moment, script, runtime):
+    made = script([1])
+    controller = Controller(Doors(), graph, ELASTIC, 0.75)
+    made[0].NEEDS = NEEDS_ALL
+    first = {"useful_s": (0.1, 0.2, 0.0), "processed": (10, 10, 9), "queue_full": (1.0, 0.0), "replicas": (1, 2, 1)}
+    second = {"useful_s": (0.1, 0.4, 0.1), "processed": (30, 20, 20), "queue_full": (0.1, 0.2), "replicas": (1, 3, 1)}
+    controller.see(moment(0.25, **first, latency_counts=(0, 4, 0, 0)))
+    controller.see(moment(0.75, **second, elapsed_s=0.5, latency_counts=(0, 0, 4, 0)))
+    (reading,) = made[0].readings
+    assert reading.useful_s == pytest.approx((0.2, 0.6, 0.1))
+    assert reading.tuples == (40, 30, 29)
+    assert reading.full == pytest.approx((0.4, 0.4 / 3))
+    assert reading.replicas == (1, 3, 1), "those at the end"
+    assert reading.latency_s == pytest.approx((4 * 55e-9 + 4 * 550e-9) / 8), "the middles of the buckets"
+
+
+def test_a_law_that_needs_nothing_of_operators_is_not_told(graph, moment, script):
+    made = script([1])
+    Controller(Doors(), graph, ELASTIC, 0.25).see(moment(0.25, useful_s=(0.1, 0.2, 0.0), processed=(1, 1, 1)))
+    assert (made[0].readings[0].useful_s, made[0].readings[0].tuples, made[0].readings[0].latency_s) == ((), (), None)
+
+
+def test_without_tuples_at_the_sinks_there_is_no_latency(runtime):
+    assert mean_latency_s((0, 0, 0)) is None
+
+
+def sources(*given: dict[str, Any]) -> Graph:
+    graph = Graph("paced", 8)
+    for index, options in enumerate(given):
+        graph.connect(graph.source(f"source{index}", **options), graph.sink(f"sink{index}"))
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("given", "begin_s", "end_s", "expected"),
+    [
+        ([{"rate": 100.0}, {"rate": 50.0}], 3.0, 5.0, 150.0),
+        ([{"rate": 100.0}, {}], 3.0, 5.0, None),
+        ([{"rates": [(1.0, 100.0), (3.0, 20.0)]}], 0.0, 4.0, 40.0),
+        ([{"rates": [(1.0, 100.0), (3.0, 20.0)]}], 8.5, 9.5, 60.0),
+        ([{"rates": [(1.0, 100.0), (3.0, 0.0)]}], 2.0, 3.0, 0.0),
+        ([{"rates": [(1.0, 100.0), (1.0, None)]}], 2.0, 3.0, 100.0),
+        ([{"rates": [(1.0, 100.0), (1.0, None)]}], 2.5, 3.5, None),
+    ],
+    ids=["two", "one-unpaced", "cycle", "across-two", "silence", "before-full-speed", "full-speed"],
+)
+def test_the_target_is_what_paced_sources_were_to_send(given, begin_s, end_s, expected):
+    assert target_rate(sources(*given), begin_s, end_s) == (None if expected is None else pytest.approx(expected))

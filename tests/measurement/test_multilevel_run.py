@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from harness.elasticity import multilevel
+from harness import elasticity
 from harness.elasticity.cpu_limit import LeaveToOthers
-from harness.elasticity.law import Decision
+from harness.elasticity.law import Decides, Decision, Law
 from harness.errors import RunFailed, UserError
 from harness.measurement.control import check_law, pool_law
 from harness.measurement.records import record_line
@@ -19,11 +19,12 @@ from harness.models import Multilevel
 from topologies import build
 
 
-class Scripted(multilevel.MultilevelLaw):
+class Scripted(Law):
     """Queues at the places of its script, one entry a period, the last one for good."""
 
     name = "scripted"
     summary = "for tests"
+    decides = Decides.QUEUES
     script = (frozenset({3}), frozenset({3, 7}), frozenset({7}))
 
     def decide(self, reading):
@@ -40,7 +41,7 @@ class Scripted(multilevel.MultilevelLaw):
 
 @pytest.fixture
 def scripted(monkeypatch):
-    monkeypatch.setattr(multilevel, "law_class", lambda name: Scripted)
+    monkeypatch.setattr(elasticity, "law_class", lambda name, decides: Scripted)
     return Scripted
 
 
@@ -84,7 +85,7 @@ def test_a_law_reads_costs_and_the_queues_of_its_period(scripted):
             seen.append(reading)
             return scripted_decide(self, reading)
 
-    multilevel.law_class = lambda name: Watching  # undone by the fixture
+    elasticity.law_class = lambda name, decides: Watching  # undone by the fixture
     measure(spec(simulated=True))
     assert [reading.queued for reading in seen[:4]] == [frozenset(), {3}, {3, 7}, {7}]
     assert [reading.threads for reading in seen[:3]] == [1, 2, 2]

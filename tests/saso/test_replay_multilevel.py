@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import topologies
 from harness.cli import main
-from harness.elasticity.multilevel import layout_of
+from harness.elasticity import layout_of
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.measurement.run import RunSpec, measure

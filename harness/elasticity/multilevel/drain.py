@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from harness.elasticity.law import Reading
-from harness.elasticity.multilevel.layout import Layout
+from harness.elasticity.layout import Layout
 
 COST_PERIODS = 4  # that the window of costs may reach back
 MOST_PERIODS = 20  # for which it waits for tuples, at most (a guess): of a source that sends few the queues may have been empty

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.elasticity.multilevel.layout import Layout
+from harness.elasticity.layout import Layout
 
 GROUPS = 9
 """How many there are, the lightest first; in M19 nobody says, in IBM Streams these."""

@@ -33,23 +33,22 @@ Source: Ni, Schneider, Pavuluri, Kaus and Wu, Middleware 2019, §3.2 and §3.3, 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
-from harness.elasticity.law import Bounds, Decision, Reading, Setting
+from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
 from harness.elasticity.multilevel.drain import Drain
 from harness.elasticity.multilevel.groups import places, places_of_operators
-from harness.elasticity.multilevel.law import MultilevelLaw
-from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.middleware19_search import Search
 from harness.elasticity.streams import Streams
 
 
-class Middleware19(MultilevelLaw):
+class Middleware19(Law):
     """M19 §3."""
 
     name = "middleware19"
     summary = "queues by groups of cost with binary search, threads by P17's law, in turn (M19 §3)"
+    decides = Decides.QUEUES
+    NEEDS = frozenset(("layout",))
     SETTINGS = (
         Setting("sensitivity", 0.05, 0.0, 1.0, "", "SENS: differences up to this share are none"),
         Setting("history", True, 0, 1, "", "no search at levels between two that had the same queues"),
@@ -59,25 +58,18 @@ class Middleware19(MultilevelLaw):
         Setting("seed", 0, 0, 999_999, "", "which operators of a group are tried first"),
     )
 
-    def __init__(
-        self,
-        bounds: Bounds,
-        layout: Layout,
-        cpu: CpuLimit | None = None,
-        settings: Mapping[str, object] | None = None,
-    ) -> None:
+    def begin(self) -> None:
         """It begins without queues."""
-        super().__init__(bounds, layout, cpu, settings)
-        self._places = places_of_operators(layout)
-        self._threads = Streams(bounds, self.cpu)
+        self._places = places_of_operators(self.layout)
+        self._threads = Streams(self.bounds, self.cpu)
         self._threads.sensitivity = self.set["sensitivity"]
-        self._threads.untrust(bounds.start)  # or a maximum of up to twice the start would count as known to bring nothing
+        self._threads.untrust(self.bounds.start)  # or a maximum of up to twice the start would count as known to bring nothing
         self._dice = random.Random(self.set["seed"])
-        self._level = bounds.start
+        self._level = self.bounds.start
         self._on: set[int] = set()  # operators with queues, outside a search
         self._search: Search | None = None
         self._due = True  # a search up begins with the next period that tells of the state without queues
-        self._drain = Drain(layout)
+        self._drain = Drain(self.layout)
         self._record: tuple[int, int] | None = None  # lowest and highest level that the queues are known to suit
         self._came_from: tuple[int, float] | None = (
             None  # level and throughput [tuples/s] before the present level's first period

@@ -24,16 +24,13 @@ long to fill (`FILLS`, `BACKLOG`, `SLOW_PRICE`), which were chosen by a few runs
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
-from harness.elasticity.law import Bounds, Decision, Reading, Setting
+from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
 from harness.elasticity.multilevel.balance import BALANCED, Balance, believed, undecided
 from harness.elasticity.multilevel.evidence import Evidence, Fit, Place, Unrest
-from harness.elasticity.multilevel.law import MultilevelLaw
-from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.memory import Load, remember
 from harness.elasticity.multilevel.options import Options, Placements
 from harness.elasticity.multilevel.outlook import HURTS, Survey
@@ -69,24 +66,23 @@ FILLS = 0.1  # of throughput that a look has to promise, besides, where that tak
 SEED = 2019
 
 
-class Millrace(MultilevelLaw):
+class Millrace(Law):
     """See the module."""
 
     name = "millrace"
     summary = "Bayesian search over placements and levels with a model of the graph: our own"
+    decides = Decides.QUEUES
+    NEEDS = frozenset(("layout",))
     SETTINGS = (
         Setting("tolerance", 0.004, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another configuration"),
         Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
         Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
     )
 
-    def __init__(
-        self, bounds: Bounds, layout: Layout, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None
-    ) -> None:
+    def begin(self) -> None:
         """As every law that places queues."""
-        super().__init__(bounds, layout, cpu, settings)
-        self._graph = Placements(layout)
-        self._shares = WorkShares(layout)
+        self._graph = Placements(self.layout)
+        self._shares = WorkShares(self.layout)
         self._generator = np.random.default_rng(SEED)
         self._options: Options | None = None
         self._odds: Vector | None = None  # of the hypotheses

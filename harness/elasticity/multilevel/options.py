@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from harness.elasticity.law import Bounds as Levels
+from harness.elasticity.layout import Layout
 from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
 from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH, Place
-from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.physics import Bounds, Hypotheses, bounds_of, log_throughput
 from harness.elasticity.multilevel.regions import Flow, Parts, Vector
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.elasticity.multilevel.layout import Layout, Link
+from harness.elasticity.layout import Layout, Link
 
 Vector = NDArray[np.float64]
 

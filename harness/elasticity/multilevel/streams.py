@@ -43,14 +43,11 @@ Source: IBM Streams as opened (github.com/IBMStreams/OSStreams), ScheduledQueue;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.elasticity.cpu_limit import CpuLimit, SinceLastRequest
-from harness.elasticity.law import Bounds, Decision, Reading
+from harness.elasticity.law import Decides, Decision, Law, Reading
 from harness.elasticity.multilevel.groups import places, places_of_operators
-from harness.elasticity.multilevel.law import MultilevelLaw
-from harness.elasticity.multilevel.layout import Layout
 from harness.elasticity.multilevel.streams_ports import Finish, PortSearch
 from harness.elasticity.streams import CPU_LIMIT, Streams
 
@@ -76,27 +73,22 @@ class AdjustmentRecord:
         return all(known > level for known in self.explored)
 
 
-class StreamsOfPortsAndThreads(MultilevelLaw):
+class StreamsOfPortsAndThreads(Law):
     """The law of IBM Streams, fault for fault. It has no settings: there they are constants."""
 
     name = "streams"
     summary = (
         "what IBM Streams really does: queues by groups of cost, threads by doubling, in turn, faults included (OSStreams)"
     )
+    decides = Decides.QUEUES
+    NEEDS = frozenset(("layout",))
 
-    def __init__(
-        self,
-        bounds: Bounds,
-        layout: Layout,
-        cpu: CpuLimit | None = None,
-        settings: Mapping[str, object] | None = None,
-    ) -> None:
+    def begin(self) -> None:
         """It begins without queues."""
-        super().__init__(bounds, layout, cpu, settings)
-        self._places = places_of_operators(layout)
+        self._places = places_of_operators(self.layout)
         self._ports = PortSearch(self._places)
-        self._threads = Streams(bounds, self.cpu)
-        self._level = bounds.start
+        self._threads = Streams(self.bounds, self.cpu)
+        self._level = self.bounds.start
         self._queued: frozenset[int] = frozenset()
         self._count = 0
         self._removed = False  # by the last step: the next period is burnt

@@ -19,7 +19,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from harness.elasticity.multilevel.layout import Layout
+from harness.elasticity.layout import Layout
 from harness.elasticity.multilevel.regions import Vector
 
 LOOKS_A_SECOND = (

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.elasticity import Decision, Law, Reading, multilevel
-from harness.elasticity import make_law as make_thread_law
+from harness import elasticity
+from harness.elasticity import LAWS, Decides, Decision, Law, Reading
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
 from harness.elasticity.law import Bounds
 from harness.errors import UserError
@@ -26,7 +26,7 @@ BASELINES = ("manual", "dedicated", DYNAMIC)
 
 def contestants() -> list[str]:
     """All of them; of the laws those that there are."""
-    return [*FIXED[:2], DYNAMIC, FIXED[2], *multilevel.LAWS]
+    return [*FIXED[:2], DYNAMIC, FIXED[2], *LAWS[Decides.QUEUES]]
 
 
 def check_name(name: str) -> None:
@@ -57,9 +57,9 @@ def trace_of(name: str, scenario: Scenario) -> Trace:
         best = scenario.best(0)
         return run(_Stays(Bounds(best.threads, best.threads, best.threads)), scenario, best.queued)
     if name == DYNAMIC:
-        return run(make_thread_law("millrace", bounds), scenario, everywhere)
+        return run(elasticity.make_law("millrace", bounds), scenario, everywhere)
     least = least_threads(name, bounds.maximum)
-    return run(multilevel.make_law(name, Bounds(least, bounds.maximum, least), layout), scenario)
+    return run(elasticity.make_law(name, Bounds(least, bounds.maximum, least), layout=layout, decides=Decides.QUEUES), scenario)
 
 
 class _Stays(Law):

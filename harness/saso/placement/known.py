@@ -20,7 +20,7 @@ from harness.whole_file import write_whole
 
 FOLDER = ROOT / "build" / "oracles"
 CODE = ("saso/placement/graphs.py", "saso/placement/oracle.py", "saso/placement/regions.pyx", "saso/placement/surface.py")
-CODE += ("saso/placement/world.py", "elasticity/multilevel/layout.py", "models.py", "machine.py", "software.py", "constants.py")
+CODE += ("saso/placement/world.py", "elasticity/layout.py", "models.py", "machine.py", "software.py", "constants.py")
 CODE += ("graph.py", "graph_order.py")
 
 

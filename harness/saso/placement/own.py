@@ -12,8 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from harness.elasticity import Bounds
-from harness.elasticity.multilevel import Layout, layout_of
+from harness.elasticity import Bounds, Layout, layout_of
 from harness.graph import Graph
 from harness.models import Dynamic
 from harness.saso.expression import Expression

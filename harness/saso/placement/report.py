@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from harness.elasticity.multilevel import DEFAULT_LAW
+from harness.elasticity import DEFAULT_LAW
 from harness.saso.placement.bench import Row
 from harness.saso.placement.contestants import BASELINES, FIXED
 from harness.saso.report import markdown

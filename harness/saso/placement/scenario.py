@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from harness.elasticity import Bounds
-from harness.elasticity.multilevel import Layout, layout_of
+from harness.elasticity import Bounds, Layout, layout_of
 from harness.models import Dynamic
 from harness.saso.placement.graphs import COSTS, Shape, graph_of
 from harness.saso.placement.known import best_known

@@ -25,7 +25,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from harness.elasticity.multilevel import Layout
+from harness.elasticity import Layout
 from harness.models import COPY_FLOP
 from harness.saso.placement.regions import Regions
 from harness.saso.placement.world import HEADER, Array, Prices, World

@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from harness.elasticity.multilevel import layout_of
+from harness.elasticity import layout_of
 from harness.errors import UserError
 from harness.graph import MAX_THREADS, Graph
 from harness.graph_file import dump_graph, load_graph_file

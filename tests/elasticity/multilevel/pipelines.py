@@ -7,14 +7,22 @@ is bounded by the slowest region, by the scheduler threads for all regions toget
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.elasticity import Decision, Reading
-from harness.elasticity.multilevel import Layout, Link, MultilevelLaw
+from harness import elasticity
+from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Link, Reading
+from harness.elasticity.cpu_limit import CpuLimit
 from harness.graph import PortId
 
 PERIOD_S = 10.0
+
+
+def make_law(
+    name: str, bounds: Bounds, layout: Layout, cpu: CpuLimit | None = None, settings: Mapping[str, object] | None = None
+) -> Law:
+    """A law that places queues."""
+    return elasticity.make_law(name, bounds, cpu, settings, layout, Decides.QUEUES)
 
 
 def pipeline(operators: int, cpus: int = 8, flop: float = 100.0) -> Layout:
@@ -64,7 +72,7 @@ Surface = Callable[[int, frozenset[int]], float]
 
 
 def drive(
-    law: MultilevelLaw,
+    law: Law,
     surface: Surface,
     periods: int,
     costs: Sequence[float] = (),
@@ -90,7 +98,7 @@ def drive(
     return decisions
 
 
-def feed(law: MultilevelLaw, throughputs: Sequence[float], costs: Sequence[float] = (), first: int = 1) -> list[Decision]:
+def feed(law: Law, throughputs: Sequence[float], costs: Sequence[float] = (), first: int = 1) -> list[Decision]:
     """What a law decides on given throughputs, its queues being as it wants them."""
     given = iter(throughputs)
     threads, queued = law.bounds.start, frozenset()

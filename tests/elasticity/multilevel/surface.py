@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from harness.elasticity import Bounds, Decision, Reading
-from harness.elasticity.multilevel import Layout, MultilevelLaw, layout_of
+from harness.elasticity import Bounds, Decision, Law, Layout, Reading, layout_of
 from harness.elasticity.multilevel.regions import Flow, loads_of
 from harness.graph import Graph
 from harness.models import Dynamic
@@ -78,7 +77,7 @@ class Step:
 
 
 def drive(
-    law: MultilevelLaw,
+    law: Law,
     surface: Callable[[int], Surface] | Surface,
     periods: int,
     after: Sequence[Step] = (),

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity import Bounds, Reading
+from harness.elasticity import LAWS, Bounds, Decides, Layout, Reading, law_class
 from harness.elasticity.cpu_limit import Answers
-from harness.elasticity.multilevel import LAWS, Layout, law_class, make_law
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.saso.replay import parse_trace, replay
 from harness.saso.replay_multilevel import told
-from tests.elasticity.multilevel.pipelines import Pipeline, drive, pipeline
+from tests.elasticity.multilevel.pipelines import Pipeline, drive, make_law, pipeline
 from tests.elasticity.test_any_law import SHARES, THROUGHPUTS, bounds_of_levels
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_traces.json").read_text(encoding="utf-8"))
@@ -41,7 +40,11 @@ def periods(draw):
 
 
 def driven(name, bounds, layout, answers, trace, switched):
-    given = {setting.name: not setting.default for setting in law_class(name).SETTINGS if isinstance(setting.default, bool)}
+    given = {
+        setting.name: not setting.default
+        for setting in law_class(name, Decides.QUEUES).SETTINGS
+        if isinstance(setting.default, bool)
+    }
     law = make_law(name, bounds, layout, None if answers is None else Answers(answers), given if switched else None)
     threads, queued, before, decisions = bounds.start, frozenset(), frozenset(), []
     for period, (throughput, costs, busy, late) in enumerate(trace, start=1):
@@ -82,7 +85,7 @@ def test_laws_decide_as_they_always_did(case):
     assert [told(decision.queued, trace.layout) for decision in decisions] == queues
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", LAWS[Decides.QUEUES])
 @pytest.mark.parametrize("costs_known", [True, False])
 def test_a_pipeline_of_heavy_operators_is_left_faster_than_by_a_single_thread(name, costs_known):
     surface = Pipeline([1.0] * 20, queue=0.2)
@@ -93,7 +96,7 @@ def test_a_pipeline_of_heavy_operators_is_left_faster_than_by_a_single_thread(na
     assert len({(decision.threads, decision.queued) for decision in decisions[-20:]}) == 1, "it settles"
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", LAWS[Decides.QUEUES])
 def test_an_idle_hour_raises_nothing_and_work_that_comes_back_neither(name):
     law = make_law(name, Bounds(1, 8, 1), pipeline(6))
     surface = Pipeline([1.0] * 6)
@@ -103,13 +106,13 @@ def test_an_idle_hour_raises_nothing_and_work_that_comes_back_neither(name):
     assert len(decisions) == 120
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", LAWS[Decides.QUEUES])
 def test_nothing_is_switched_where_there_is_no_place(name):
     law = make_law(name, Bounds(2, 8, 2), pipeline(0))
     assert {decision.queued or frozenset() for decision in drive(law, lambda n, on: 100.0 * n, 20)} == {frozenset()}
 
 
-@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("name", LAWS[Decides.QUEUES])
 def test_costs_that_are_no_numbers_are_none(name):
     law = make_law(name, Bounds(2, 8, 2), pipeline(3))
     assert len(drive(law, lambda n, on: 100.0 * n, 20, (math.nan, math.inf, -1.0, 0.5))) == 20

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from harness.elasticity import Bounds, Reading
-from harness.elasticity.multilevel import make_law
 from harness.elasticity.multilevel.balance import SETTLES, Balance, believed, undecided
 from harness.elasticity.multilevel.millrace import DRAINS, WAITS
+from tests.elasticity.multilevel.pipelines import make_law
 from tests.elasticity.multilevel.surface import surface_of
 from topologies import build
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity.multilevel import layout_of
+from harness.elasticity import layout_of
 from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
 from harness.elasticity.multilevel.regions import Flow, loads_of
 from harness.models import Dynamic

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 from harness.cli import main
-from harness.elasticity import Bounds
-from harness.elasticity.multilevel import law_class, make_law
+from harness.elasticity import Bounds, Decides, law_class
 from harness.saso.replay_multilevel import INPUTS
-from tests.elasticity.multilevel.pipelines import Pipeline, drive, pipeline
+from tests.elasticity.multilevel.pipelines import Pipeline, drive, make_law, pipeline
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/laws.md").read_text(encoding="utf-8")
 PART = PAGE.partition("## Laws that place queues")[2].partition("## Writing a law")[0]
@@ -29,7 +28,7 @@ def test_the_page_tells_of_every_key_of_a_trace():
 
 
 def test_the_page_tells_of_every_setting_with_its_default():
-    for setting in law_class("middleware19").SETTINGS:
+    for setting in law_class("middleware19", Decides.QUEUES).SETTINGS:
         default = str(setting.default).lower() if isinstance(setting.default, bool) else f"{setting.default:g}"
         assert f"| `{setting.name}` ({default}) |" in PART
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.elasticity.multilevel import layout_of
+from harness.elasticity import layout_of
 from harness.elasticity.multilevel.evidence import MISFITS, NOISES, TRUST, Evidence, Unrest
 from harness.elasticity.multilevel.options import Placements
 from harness.elasticity.multilevel.physics import SIDES, bounds_of, draw, log_throughput

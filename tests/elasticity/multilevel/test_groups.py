@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.elasticity.multilevel import Layout
+from harness.elasticity import Layout
 from harness.elasticity.multilevel.groups import (
     GROUPS,
     by_doubles_of_the_lightest,

@@ -100,7 +100,7 @@ def test_of_two_sets_of_a_group_the_smaller_is_within_the_larger():
 
 
 def law(operators=4, minimum=2, maximum=64, cpu=None, **given):
-    return Middleware19(Bounds(minimum, maximum, minimum), pipeline(operators), cpu or Cpu(), given)
+    return Middleware19(Bounds(minimum, maximum, minimum), cpu or Cpu(), given, pipeline(operators))
 
 
 def threads_alone(law, gain, periods, costs=(0.0, 0.25, 0.25, 0.25, 0.25)):
@@ -238,7 +238,7 @@ def test_where_it_begins_at_its_maximum_throughput_that_stays_is_no_change_in_lo
 def test_climbs_are_refused_while_the_cpus_are_busier_than_the_limit():
     top = {}
     for limit in (0.8, 0.95):
-        subject = Middleware19(Bounds(2, 8, 2), pipeline(4), settings={"cpu_limit": limit})
+        subject = Middleware19(Bounds(2, 8, 2), settings={"cpu_limit": limit}, layout=pipeline(4))
         top[limit] = max(levels(drive(subject, lambda n, on: 100.0, 10, system_cpu=0.9)))
     assert top[0.8] == 2 < top[0.95]
 

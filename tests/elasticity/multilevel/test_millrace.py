@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity import Bounds, Reading
-from harness.elasticity.multilevel import layout_of, make_law
+from harness.elasticity import Bounds, Reading, layout_of
 from harness.elasticity.multilevel.outlook import Survey
 from harness.errors import UserError
 from harness.graph import Graph, Threading
 from harness.models import Dynamic
 from harness.saso.placement.graphs import random_graph
 from tests.elasticity.drive import Cpu
+from tests.elasticity.multilevel.pipelines import make_law
 from tests.elasticity.multilevel.surface import Surface, drive, surface_of
 from topologies import build
 

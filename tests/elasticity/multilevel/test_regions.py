@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.elasticity.multilevel import layout_of
+from harness.elasticity import layout_of
 from harness.elasticity.multilevel.regions import BATCH, CALL, Flow, loads_of
 from harness.graph import Graph
 from harness.models import Dynamic

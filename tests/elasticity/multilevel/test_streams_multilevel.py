@@ -14,7 +14,7 @@ THREE_PAIRS = (0.0, 0.4, 0.4, 0.08, 0.08, 0.02, 0.02)
 
 
 def law(operators=4, minimum=2, maximum=64, start=None, cpu=None):
-    return StreamsOfPortsAndThreads(Bounds(minimum, maximum, start or minimum), pipeline(operators), cpu or Cpu())
+    return StreamsOfPortsAndThreads(Bounds(minimum, maximum, start or minimum), cpu or Cpu(), layout=pipeline(operators))
 
 
 def told(decisions):
@@ -166,7 +166,7 @@ def test_while_ports_drain_nothing_happens():
 
 
 def test_the_first_climb_is_refused_by_its_own_cpu_limit():
-    subject = StreamsOfPortsAndThreads(Bounds(2, 8, 2), pipeline(4))
+    subject = StreamsOfPortsAndThreads(Bounds(2, 8, 2), layout=pipeline(4))
     seen = [
         subject.step(Reading(10.0 * period, 10.0, 2, throughput, system_cpu=0.5, costs=TWO_AND_TWO))
         for period, throughput in enumerate([*FOUND, 200.0, 200.0], start=1)
@@ -184,7 +184,7 @@ def test_a_graph_without_places_has_its_threads_chosen():
 def test_it_settles_in_minutes_as_the_published_implementation_did(operators, cpus, published_s):
     """On what surface that did, without noise, is not told; on this one it takes about as long."""
     surface = Pipeline([1.0] * operators, queue=2.0, contention=0.0, cpus=cpus)
-    subject = StreamsOfPortsAndThreads(Bounds(2, cpus, 2), pipeline(operators, cpus))
+    subject = StreamsOfPortsAndThreads(Bounds(2, cpus, 2), layout=pipeline(operators, cpus))
     decisions = drive(subject, surface.throughput, 150, surface.shares)
     assert settled_after(decisions) * PERIOD_S == pytest.approx(published_s, rel=0.15)
     found = surface.throughput(decisions[-1].threads, decisions[-1].queued)

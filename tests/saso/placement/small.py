@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from harness.elasticity import Decision
+from harness.elasticity import Decides, Decision, Law, Layout, layout_of
 from harness.elasticity.cpu_limit import LastPeriod
-from harness.elasticity.multilevel import Layout, MultilevelLaw, layout_of
 from harness.graph import Graph
 from harness.models import Dynamic
 from harness.saso.placement.graphs import Shape
@@ -55,11 +54,12 @@ def scenario(operators: int = 8, costs: str = "balanced-1000", **options) -> Sce
     return Scenario("small", costs=costs, **(given | options))
 
 
-class Toy(MultilevelLaw):
+class Toy(Law):
     """Goes to four threads and a queue before every second place in its third period, and stays there."""
 
     name = "toy"
     summary = "a toy"
+    decides = Decides.QUEUES
 
     def cpu_limit(self) -> LastPeriod:
         return LastPeriod(1.0)

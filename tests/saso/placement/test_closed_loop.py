@@ -15,7 +15,7 @@ PLAIN = scenario()
 
 
 def toy(of):
-    return Toy(of.bounds, of.layout)
+    return Toy(of.bounds, layout=of.layout)
 
 
 def test_a_law_begins_without_queues_at_one_thread_and_then_gets_what_it_asks_for():

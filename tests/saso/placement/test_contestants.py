@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.elasticity import multilevel
+from harness import elasticity
 from harness.errors import UserError
 from harness.saso.placement.contestants import contestants, least_threads, trace_of
 from tests.saso.placement.small import Toy, scenario
@@ -36,7 +36,7 @@ def test_hand_placed_is_the_best_of_the_first_phase():
 
 
 def test_a_law_that_places_queues_is_made_by_its_name(monkeypatch):
-    monkeypatch.setattr(multilevel, "law_class", lambda name: Toy)
+    monkeypatch.setattr(elasticity, "law_class", lambda name, decides: Toy)
     trace = trace_of("millrace", PLAIN)
     assert trace.levels[:4] == [1, 1, 1, 4]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.elasticity import multilevel
+from harness import elasticity
 from harness.errors import UserError
 from harness.graph import PortId
 from harness.models import Dedicated, Dynamic, Multilevel
@@ -105,7 +105,7 @@ def test_a_row_says_how_noisy_its_scenario_is():
 
 
 def test_a_law_is_in_the_loop(monkeypatch):
-    monkeypatch.setattr(multilevel, "law_class", lambda name: Toy)
+    monkeypatch.setattr(elasticity, "law_class", lambda name, decides: Toy)
     done = run("millrace", SMALL, periods=12)
     assert done.levels[:3] == [1, 1, 1] and done.levels[-1] == 4
     assert done.queues[:3] == [0, 0, 0] and done.queues[-1] == 4

@@ -1,4 +1,4 @@
-"""A graph as laws that place queues see it: who sends to whom, how much, and where a queue may stand."""
+"""A graph as laws see it: who sends to whom, how much, where a queue may stand, and which operators may have replicas."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Link:
     place: int | None  # of the target's port among those whose queue comes and goes; None: it never has one, or always
     threaded: bool = False  # it always has one, with a thread of its own
     dealt: bool = False
+    port: int = 0  # the target's input port, by index in `Graph.input_ports`
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Layout:
     `ports`: the port of each place; `at`: its operator; `sources`: operators with a thread of their own; `tuples`: through each
     operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple,
     0 where nobody knows; `payload` in bytes, `cpus` that threads may use; `queue_capacity`: tuples that a queue holds;
-    `batch`: tuples that the runtime moves at once, at most, 0 where nobody knows.
+    `batch`: tuples that the runtime moves at once, at most, 0 where nobody knows. `replicable`: operators that may have
+    replicas; `inputs`: input ports of all operators.
     """
 
     ports: Sequence[PortId]
@@ -44,6 +46,8 @@ class Layout:
     cpus: int
     queue_capacity: int = DEFAULT_QUEUE_CAPACITY
     batch: int = 0
+    replicable: Sequence[int] = ()
+    inputs: int = 0
 
     @property
     def operators(self) -> int:
@@ -60,6 +64,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
     numbered = graph.numbered()
     index_of = {operator.name: index for index, operator in enumerate(operators)}
     queues = dict(zip(graph.input_ports(), port_queues(graph, model), strict=True))
+    index_of_port = {port: index for index, port in enumerate(queues)}
     ports = [port for port, queue in queues.items() if queue.kind is Queue.SCHEDULED]
     place_of = {port: place for place, port in enumerate(ports)}
     tuples = [1.0 if operator.kind == "source" else 0.0 for operator in operators]
@@ -70,7 +75,8 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
             target = graph.streams[stream].target
             threaded = queues[target].kind is Queue.THREADED
             dealt = operators[index].outputs > 1
-            links.append(Link(index, index_of[target.operator], share, place_of.get(target), threaded, dealt))
+            port = index_of_port[target]
+            links.append(Link(index, index_of[target.operator], share, place_of.get(target), threaded, dealt, port))
             tuples[index_of[target.operator]] += share
     return Layout(
         ports=ports,
@@ -83,6 +89,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
         cpus=cpus,
         queue_capacity=queue_capacity or DEFAULT_QUEUE_CAPACITY,
         batch=batch,
+        inputs=len(queues),
     )
 
 
