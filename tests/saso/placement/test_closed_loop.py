@@ -86,5 +86,5 @@ def test_a_decision_that_says_nothing_of_queues_leaves_them():
         def decide(self, reading):
             return Decision(2, "silent", "silent", frozenset((1,)) if reading.time_s == PERIOD_S else None)
 
-    trace = run(Silent(Bounds(1, 16, 1), PLAIN.layout), PLAIN)
+    trace = run(Silent(Bounds(1, 16, 1), layout=PLAIN.layout), PLAIN)
     assert set(trace.placements[1:]) == {frozenset((1,))}
