@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.graph import BALANCING, DROPPING, Operator
+from harness.graph import BALANCING, Operator
 
 Stream = tuple[int, int, int, int]
 """Source operator, output port, target operator, input port, all by index."""
@@ -28,10 +28,8 @@ def of_tuples(
     arriving = [0] * len(operators)
     for source, output, target, _ in streams:
         operator = operators[source]
-        count = processed[source]
-        if operator.kind in DROPPING:
-            count = emitted[source]
-        elif chooses(operator):
+        count = emitted[source] if operator.counts_emitted else processed[source]
+        if chooses(operator):
             count = sent[source, output]
         elif operator.outputs > 1:
             count = count // operator.outputs + (output < count % operator.outputs)
@@ -43,7 +41,7 @@ def of_tuples(
         accounted = processed[index] + left_at[index]
         if arriving[index] != accounted:
             problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-        if operator.kind in DROPPING and operator.preserves and processed[index] != held_by[index] + emitted[index]:
+        if operator.counts_emitted and operator.preserves and processed[index] != held_by[index] + emitted[index]:
             problems.append(f"{operator.kind} {operator.name!r} did not pass on what it got")
     return problems
 

@@ -7,7 +7,8 @@ Kinds of operator:
   source   makes tuples: as fast as it is allowed to, at a rate, or in bursts of rates; a window punctuation after every so
            many; no input port, a thread of its own (P17 §2.3)
   work     `cost` dependent floating-point multiplies a tuple (P17 §5), or bursts of costs, or busy for a time (C-Stream's busy
-           operator); more than one output port: tuples go round-robin
+           operator, §5.1); passes on a share of the tuples, chosen by a hash of its own; more than one output port: those go
+           round-robin
   filter   passes on a share of the tuples, chosen by a hash of their sequence numbers
   split    sends each tuple to the next of its output ports, or by its key; runs on the thread that submits to it, as the
            splitter of SPL's @parallel does (P17 §2.1), so no model puts a queue before it
@@ -129,7 +130,7 @@ class Operator:
     rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
     rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
-    selectivity: float = 1.0  # filter: share of tuples passed on
+    selectivity: float = 1.0  # filter, work: share of tuples passed on
     keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
     native: object | None = None  # native: a harness.native_function.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
@@ -143,6 +144,11 @@ class Operator:
     measure_period: float = 5.0  # elastic_load_balance: seconds between two decisions
     rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
     threading: Threading | None = None  # annotation in force where the operator was added
+
+    @property
+    def counts_emitted(self) -> bool:
+        """Whether what it sends on is counted apart, for it may be fewer tuples than it has got."""
+        return self.kind in DROPPING or self.selectivity < 1.0
 
     def input(self, port: int) -> PortId:
         """The id of input port `port`."""
@@ -216,11 +222,14 @@ class Graph:
         outputs: int = 1,
         busy_us: float = 0.0,
         costs: Sequence[tuple[int, int]] = (),
+        selectivity: float = 1.0,
     ) -> Operator:
         """Add an operator that computes for `cost` FLOP a tuple; with several outputs it sends tuples round-robin.
 
         Instead of `cost`: `busy_us`, the time in µs that a tuple keeps it busy, or `costs`, bursts (tuples, FLOP) by the
-        tuples' sequence numbers, over and over.
+        tuples' sequence numbers, over and over. `selectivity`: the share of tuples, from 0 to 1, that it passes on when it is
+        done with them (C-Stream §5.1). A hash of its place in the graph and of their sequence numbers chooses them: the same
+        ones in every run, and each operator for itself.
         """
         of = f"of operator {name!r}"
         _whole(f"cost {of}", cost, 0, MAX_COST, "FLOP")
@@ -233,7 +242,11 @@ class Graph:
         if len(given) > 1:
             raise GraphError(f"operator {name!r}: {' and '.join(given)} exclude each other")
         costs = tuple((tuples, flop) for _, (tuples, flop) in bursts)
-        return self._add(Operator(name, "work", inputs, outputs, cost, busy_us=busy_us, costs=costs))
+        selectivity = _number(f"selectivity {of}", selectivity, 0.0, 1.0, "of the tuples")
+        all_pass = selectivity == 1.0
+        return self._add(
+            Operator(name, "work", inputs, outputs, cost, None, all_pass, busy_us=busy_us, costs=costs, selectivity=selectivity)
+        )
 
     def filter(self, name: str, selectivity: float) -> Operator:
         """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of their sequence numbers."""

@@ -22,7 +22,7 @@ from harness.graph_text import Text
 
 KEYS: dict[str, tuple[str, ...]] = {
     "source": ("rate", "rates", "window"),
-    "work": ("cost", "costs", "busy_us", "inputs", "outputs"),
+    "work": ("cost", "costs", "busy_us", "selectivity", "inputs", "outputs"),
     "filter": ("selectivity",),
     "split": ("outputs", "keys"),
     "merge": (),

@@ -102,10 +102,11 @@ def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]
 def _kind_text(operator: Operator) -> str:
     """What an operator does, in a few words."""
     match operator.kind:
-        case "work" if operator.busy_us:
-            return f"{operator.busy_us:,g} µs"
         case "work":
-            return _cost_text([flop for _, flop in operator.costs]) if operator.costs else f"{operator.cost:,} FLOP"
+            share = f", passes {100 * operator.selectivity:g} %" if operator.selectivity < 1.0 else ""
+            if operator.busy_us:
+                return f"{operator.busy_us:,g} µs{share}"
+            return (_cost_text([flop for _, flop in operator.costs]) if operator.costs else f"{operator.cost:,} FLOP") + share
         case "split":
             return f"1 to {operator.outputs:,}" + (f" by {operator.keys:,} keys" if operator.keys else "")
         case "threaded_split":

@@ -19,7 +19,6 @@ from harness.runtime.plan cimport Plan
 
 from harness.conservation import chooses, of_tuples, of_windows
 from harness.engine import Totals
-from harness.graph import DROPPING
 
 
 def account_of(Plan plan, bint started, stuck, state):
@@ -113,7 +112,7 @@ def _conservation(Plan plan, processed, left_at, held_by):
     cdef uint32_t i, output
     emitted, sent = {}, {}
     for i, operator in enumerate(plan.operators):
-        if operator.kind in DROPPING:
+        if operator.counts_emitted:
             emitted[i] = plan.run.operators[i].emitted.read()
         elif chooses(operator):
             sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})

@@ -41,7 +41,7 @@ from harness.runtime.submit cimport end_run
 from harness.cpu import Reading, others_share, system_share
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
-from harness.graph import BALANCING, DROPPING, PortId
+from harness.graph import BALANCING, PortId
 from harness.models import Coroutine, pool_of
 from harness.runtime.account import account_of
 from harness.runtime.layout import layout_of
@@ -396,7 +396,7 @@ cdef class RuntimeEngine:
         cdef uint64_t submitted = 0
         for i in range(run.operator_count):
             kind = self.plan.operators[i].kind
-            if kind in DROPPING:
+            if self.plan.operators[i].counts_emitted:
                 submitted += run.operators[i].emitted.read()
             elif kind != "sink" and kind not in INWARD:
                 submitted += run.operators[i].processed.read()

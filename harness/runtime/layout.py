@@ -37,6 +37,9 @@ MERGE_AHEAD = 4096 - 8 * MAX_BATCH
 """Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches
 for each."""
 
+GOLDEN = 0xD1B54A32D192ED03
+"""An odd number whose multiples spread over 64 bits: seeds of operators."""
+
 AFTER_THE_END = 8 * MAX_BATCH
 """Slots of a merge beyond those: for what threads that were waiting still send when the run is cut short."""
 
@@ -317,7 +320,7 @@ def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequ
     changed = [False] * len(operators)
     if not all(operator.preserves for operator in operators):
         for index in order:
-            changes = not operators[index].preserves and operators[index].kind != "filter"
+            changes = not operators[index].preserves and operators[index].kind in USERS
             changed[index] = changes or any(changed[stream[0]] for stream in incoming[index])
     return tuple(changed)
 
@@ -379,9 +382,13 @@ def ends_of(operator: Operator) -> list[tuple[int, int]]:
     return ends
 
 
-def threshold_of(operator: Operator) -> int | None:
-    """Of a filter: it passes on what mixes to less (protocol.hpp). None: all."""
-    return None if operator.selectivity >= 1.0 else int(operator.selectivity * 2.0**64)
+def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
+    """Which tuples an operator passes on: those whose number, mixed with the first value, comes out below the second one
+    (`passes` in protocol.hpp). None: all. Filters mix with 0, so that all of them agree; work operators with their `index`.
+    """
+    if operator.selectivity >= 1.0:
+        return None
+    return 0 if operator.kind == "filter" else (index + 1) * GOLDEN % 2**64, int(operator.selectivity * 2.0**64)
 
 
 def slots_of(region: Region) -> int:

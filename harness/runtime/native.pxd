@@ -184,6 +184,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         char* scratch
         Counter sent
 
+    cdef cppclass Chosen:
+        uint64_t seed, threshold
+
     cdef cppclass Operator:
         Kernel kernel
         double factor
@@ -203,6 +206,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint64_t dropped
         Counter emitted
         uint64_t left
+        Chosen* chosen
         Operator* control
         bool drops
         bool reentrant
@@ -260,10 +264,6 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint64_t* ends
         uint32_t* costs
         uint32_t count
-
-    cdef cppclass FilterState:
-        uint64_t threshold
-        bool all
 
     cdef cppclass BalanceState:
         atomic[uint32_t] active

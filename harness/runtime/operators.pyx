@@ -15,7 +15,7 @@ from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
 from harness.runtime.native cimport (
     HANDLED,
     BurstState,
-    FilterState,
+    Chosen,
     Kernel,
     MarkKernel,
     MergeState,
@@ -69,6 +69,11 @@ cdef int32_t work_round_robin(Operator* op, Worker* worker, Tuple* first, uint32
 
 
 cdef int32_t work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    multiply_in_bursts(op, worker, first, count)
+    return 0 if op.outputs == 1 else round_robin(op, worker, first, count)
+
+
+cdef void multiply_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """What a tuple costs depends on its sequence number: `bursty cost` of the ElasticLoadBalance tests."""
     cdef BurstState* bursts = <BurstState*> op.own
     cdef uint64_t place
@@ -81,20 +86,30 @@ cdef int32_t work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t
         while place >= bursts.ends[stretch]:
             stretch += 1
         multiply_batch(tuple_, worker.run.stride, 1, op.factor, bursts.costs[stretch])
-    return 0 if op.outputs == 1 else round_robin(op, worker, first, count)
+
+
+cdef int32_t selective_work(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """A tuple that goes no further has cost as much as the others (C-Stream s5.1)."""
+    work(op, worker, first, count)
+    return filter_(op, worker, first, count)
+
+
+cdef int32_t selective_work_in_bursts(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    multiply_in_bursts(op, worker, first, count)
+    return filter_(op, worker, first, count)
 
 
 cdef int32_t filter_(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """Passes on a share of the tuples, the same ones in every run. Those that pass stay in runs: neighbours go on together."""
-    cdef FilterState* state = <FilterState*> op.own
+    cdef Chosen* chosen = op.chosen
     cdef size_t stride = worker.run.stride
     cdef uint32_t i, start = 0
-    cdef uint64_t mixed
+    cdef uint64_t sequence
     for i in range(count):
-        mixed = fingerprint(slot(first, stride, i).sequence)
-        if state.all or passes(mixed, state.threshold):
+        sequence = slot(first, stride, i).sequence
+        if chosen == NULL or passes(fingerprint(sequence ^ chosen.seed), chosen.threshold):
             continue
-        op.dropped += mixed * op.copies
+        op.dropped += fingerprint(sequence) * op.copies
         if i > start:
             pass_on(op, worker, slot(first, stride, start), i - start)
         start = i + 1
@@ -105,7 +120,10 @@ cdef int32_t filter_(Operator* op, Worker* worker, Tuple* first, uint32_t count)
 
 cdef void pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     op.emitted.add(count)
-    deliver(worker, op.routes, first, count)
+    if op.outputs == 1:
+        deliver(worker, op.routes, first, count)
+    else:
+        round_robin(op, worker, first, count)
     worker.at.store(op.index + 1, memory_order_relaxed)
 
 
@@ -345,6 +363,8 @@ cdef Kernel kernel_for(object operator) except? NULL:
     """The kernel of a harness.graph.Operator; sources have none."""
     kind = operator.kind
     if kind == "work":
+        if operator.selectivity < 1.0:
+            return selective_work_in_bursts if operator.costs else selective_work
         if operator.costs:
             return work_in_bursts
         return work if operator.outputs == 1 else work_round_robin

@@ -210,7 +210,7 @@ cdef class Plan:
                 self.run.operators[<uint32_t> number[operator.controls]].control = &self.run.operators[i]
         regions = {region.merge: region for region in layout.regions}
         for i, operator in enumerate(self.operators):
-            if operator.kind == "work" and not operator.costs:
+            if operator.kind == "work" and not operator.costs and operator.selectivity == 1.0:
                 continue
             if operator.reentrant and self.run.operators[i].lock != NULL:
                 # where several threads call a port that never has a queue, the lock is all that keeps its tuples apart

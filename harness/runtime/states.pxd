@@ -18,6 +18,5 @@ cdef class States:
     cdef void* _merge(self, size_t slots, size_t marks) except NULL
     cdef void* _split(self, uint64_t keys) except NULL
     cdef void* _balance(self, operator) except NULL
-    cdef void* _filter(self, operator) except NULL
     cdef void* _bursts(self, operator) except NULL
     cdef void* _native(self, operator) except NULL

@@ -7,7 +7,7 @@ from libcpp.atomic cimport memory_order_relaxed
 from harness.runtime.native cimport (
     BalanceState,
     BurstState,
-    FilterState,
+    Chosen,
     MergeState,
     NativeFunction,
     NativeState,
@@ -27,7 +27,7 @@ from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
 from harness.graph import BALANCING
-from harness.runtime.layout import ends_of, paces_of, threshold_of
+from harness.runtime.layout import chosen_by, ends_of, paces_of
 
 
 @cython.no_gc_clear
@@ -57,6 +57,11 @@ cdef class States:
         and punctuations may reach it before the tuple that is next.
         """
         kind = operator.kind
+        choice = chosen_by(operator, op.index)
+        if choice is not None:
+            op.chosen = <Chosen*> self.block(sizeof(Chosen))
+            op.chosen.seed = choice[0]
+            op.chosen.threshold = choice[1]
         if kind == "source":
             op.own = self._source(operator, limit)
         elif kind in ("sink", "control"):
@@ -67,8 +72,6 @@ cdef class States:
             op.own = self._split(operator.keys)
         elif kind in BALANCING:
             op.own = self._balance(operator)
-        elif kind == "filter":
-            op.own = self._filter(operator)
         elif kind == "work" and operator.costs:
             op.own = self._bursts(operator)
         elif kind == "native":
@@ -124,13 +127,6 @@ cdef class States:
         state.ways = <uint32_t*> self.block(operator.outputs * sizeof(uint32_t))
         return state
 
-    cdef void* _filter(self, operator) except NULL:
-        cdef FilterState* state = make_array[FilterState](1)
-        threshold = threshold_of(operator)
-        state.all = threshold is None
-        state.threshold = threshold or 0
-        return state
-
     cdef void* _bursts(self, operator) except NULL:
         cdef BurstState* state = make_array[BurstState](1)
         ends = ends_of(operator)
@@ -161,8 +157,6 @@ cdef class States:
                 delete_array[SplitState](<SplitState*> <size_t> address)
             elif kind in BALANCING:
                 delete_array[BalanceState](<BalanceState*> <size_t> address)
-            elif kind == "filter":
-                delete_array[FilterState](<FilterState*> <size_t> address)
             elif kind == "work":
                 delete_array[BurstState](<BurstState*> <size_t> address)
             elif kind == "native":

@@ -8,7 +8,6 @@ from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, W
 
 from harness.conservation import chooses, of_tuples, of_windows
 from harness.engine import Totals
-from harness.graph import DROPPING
 
 
 cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state):
@@ -78,7 +77,7 @@ cdef list _conservation(object layout, Simulation& simulation, list processed, l
     cdef uint32_t i, output
     emitted, sent = {}, {}
     for i, operator in enumerate(layout.operators):
-        if operator.kind in DROPPING:
+        if operator.counts_emitted:
             emitted[i] = simulation.operators[i].emitted
         elif chooses(operator):
             for output in range(operator.outputs):

@@ -30,7 +30,7 @@ from harness.simulator.native cimport (
 
 from harness.graph import BALANCING
 from harness.models import Queue
-from harness.runtime.layout import ends_of, paces_of, slots_of, threshold_of
+from harness.runtime.layout import chosen_by, ends_of, paces_of, slots_of
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
 KINDS |= {"bursts": BURSTS, "control": CONTROL}  # `bursts`: work whose cost changes
@@ -92,6 +92,11 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
     regions = {region.merge: region for region in layout.regions}
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
+        choice = chosen_by(operator, i)
+        if choice is not None:
+            op.all = False
+            op.seed = choice[0]
+            op.threshold = choice[1]
         if op.kind == SOURCE:
             op.limit = <uint64_t> -1 if limit is None else limit
             op.window = operator.window
@@ -104,10 +109,6 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
             for end, cost in ends_of(operator):
                 op.ends.push_back(end)
                 op.costs.push_back(cost)
-        elif op.kind == FILTER:
-            threshold = threshold_of(operator)
-            op.all = threshold is None
-            op.threshold = threshold or 0
         elif op.kind == SPLIT:
             op.keys = operator.keys
         elif op.kind == MERGE:

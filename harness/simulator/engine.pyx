@@ -38,7 +38,7 @@ from harness.simulator.native cimport (
 
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
-from harness.graph import BALANCING, DROPPING, MAX_THREADS, USERS, PortId
+from harness.graph import BALANCING, MAX_THREADS, USERS, PortId
 from harness.models import Coroutine, pool_of
 from harness.runtime.layout import layout_of
 from harness.simulator.levels import levels_of
@@ -552,7 +552,7 @@ cdef class SimulatorEngine:
             if kind == "sink":
                 received += op.processed
                 op.latency.add_to(latency.data())
-            elif kind in DROPPING:
+            elif self.layout.operators[i].counts_emitted:
                 submitted += op.emitted
             elif kind not in INWARD:
                 submitted += op.processed

@@ -121,7 +121,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         OperatorKind kind
         uint32_t cost, open_streams, ahead
         Mutex* lock
-        uint64_t limit, window, threshold, keys
+        uint64_t limit, window, seed, threshold, keys
         vector[Tuple] buffer
         vector[Pace] paces
         vector[uint64_t] ends

@@ -209,7 +209,7 @@ def makers(graph, draw):
         lambda name: graph.source(name, rate=draw(st.one_of(st.none(), rates)), window=draw(st.integers(0, 9))),
         lambda name: graph.source(name, rates=draw(bursts)),
         lambda name: graph.work(name, draw(st.integers(0, 10**9)), draw(st.integers(1, 3)), draw(st.integers(1, 3))),
-        lambda name: graph.work(name, busy_us=draw(st.floats(0, 1e6))),
+        lambda name: graph.work(name, busy_us=draw(st.floats(0, 1e6)), selectivity=draw(st.floats(0, 1))),
         lambda name: graph.work(name, costs=draw(costs)),
         lambda name: graph.filter(name, draw(st.floats(0, 1))),
         lambda name: graph.split(name, draw(st.integers(1, 4)), draw(st.integers(0, 9))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -70,7 +71,16 @@ def test_a_filter_preserves_only_if_it_passes_all():
     assert graph.filter("none", 0).selectivity == 0.0
 
 
+def test_work_preserves_only_if_it_passes_all():
+    graph = Graph("g")
+    half = graph.work("half", busy_us=3, selectivity=0.5)
+    assert (half.selectivity, half.preserves, half.counts_emitted) == (0.5, False, True)
+    assert graph.work("all", selectivity=1) == replace(graph.work("plain"), name="all")
+
+
 BAD = {
+    "share": (lambda g: g.work("w", selectivity=2), "selectivity of operator 'w' must be from 0 to 1 of the tuples, not 2"),
+    "share text": (lambda g: g.work("w", selectivity="half"), "not 'half'"),
     "rate 0": (lambda g: g.source("s", rate=0), "rate of source 's' must be from 1e-06 to 1e+09 tuples/s, not 0"),
     "rate nan": (lambda g: g.source("s", rate=math.nan), "rate of source 's' must be from 1e-06 to 1e+09 tuples/s, not nan"),
     "rate inf": (lambda g: g.source("s", rate=math.inf), "not inf"),

@@ -119,6 +119,18 @@ def control_cycle() -> Graph:
     return graph
 
 
+def selective() -> Graph:
+    """Work that drops tuples: alone, in bursts of costs, with several output ports, and behind itself."""
+    graph = Graph("selective", 16)
+    head, thin = graph.work("head", 1, selectivity=0.9), graph.work("thin", costs=[(3, 1), (2, 50)], selectivity=0.5)
+    spread, sink = graph.work("spread", 1, outputs=2, selectivity=0.7), graph.sink("sink")
+    for source, target in ((graph.source("source"), head), (head, thin), (head, spread), (thin, sink)):
+        graph.connect(source, target)
+    for port in range(2):
+        graph.connect(spread.output(port), sink)
+    return graph
+
+
 def filters() -> Graph:
     """Some pass, all pass, none pass; a fan-out before them."""
     graph = Graph("filters", 16)
@@ -287,6 +299,7 @@ GRAPHS = {
     "payload of 5 bytes": lambda: pipeline(3, payload=5),
     "control cycle": control_cycle,
     "filters": filters,
+    "selective": selective,
     "keys": lambda: keyed(ordered=False),
     "keys, merge": keyed,
     "windows": lambda: windows(ordered=False),

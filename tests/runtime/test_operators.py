@@ -137,6 +137,54 @@ def test_a_filter_chooses_the_same_tuples_in_every_run_under_every_model_and_no_
     assert len({later - earlier for earlier, later in itertools.pairwise(chosen)}) > 5
 
 
+def thinned(*shares: float) -> tuple[Graph, list[list[tuple[int, float]]]]:
+    """A chain of work operators that pass on these shares, and what each sends on."""
+    graph = Graph("thinned", 8)
+    last, seen = graph.source("source"), [[] for _ in shares]
+    for index, share in enumerate(shares):
+        work, watch = graph.work(f"work{index}", 1, selectivity=share), watcher(graph, f"watch{index}", seen[index])
+        graph.connect(last, work)
+        graph.connect(work, watch)
+        last = watch
+    graph.connect(last, graph.sink("sink"))
+    return graph, seen
+
+
+def test_each_work_operator_with_a_selectivity_chooses_for_itself() -> None:
+    """Else, of operators in a row, all but the first would pass on everything."""
+    graph, (first, second, third) = thinned(0.5, 0.5, 0.5)
+    totals = run_to_end(graph, Manual(), 20_000)
+    assert totals.correct and totals.received == len(third)
+    for many, few in ((20_000, len(first)), (len(first), len(second)), (len(second), len(third))):
+        assert abs(few - many / 2) < 5 * (many / 4) ** 0.5  # five standard deviations
+
+
+def test_a_work_operator_passes_on_the_same_tuples_under_every_model() -> None:
+    chosen = []
+    for model in ALL.values():
+        graph, seen = thinned(0.0 if model == Manual() else 0.3, 1.0)
+        assert run_to_end(graph, model, 2000).correct
+        chosen.append([sequence for sequence, _ in seen[1]])
+    assert chosen[0] == [] and len(chosen[1]) > 400 and all(each == chosen[1] for each in chosen[1:])
+
+
+@every_model
+@pytest.mark.parametrize("how", [{"cost": 3}, {"costs": [(3, 1), (2, 50)]}])
+def test_what_a_work_operator_passes_on_goes_to_its_output_ports_in_turn(model: Model, how: dict) -> None:
+    graph = Graph("spread", 8)
+    work, sink = graph.work("work", outputs=3, selectivity=0.4, **how), graph.sink("sink", inputs=3)
+    graph.connect(graph.source("source"), work)
+    seen: list[list[tuple[int, float]]] = [[] for _ in range(3)]
+    for port in range(3):
+        watch = watcher(graph, f"watch{port}", seen[port])
+        graph.connect(work.output(port), watch)
+        graph.connect(watch, sink.input(port))
+    totals = run_to_end(graph, model, 2000)
+    assert totals.correct and 600 < totals.received < 1000
+    in_turn = sorted(itertools.chain(*([sequence for sequence, _ in branch] for branch in seen)))
+    assert [[sequence for sequence, _ in branch] for branch in seen] == [in_turn[port::3] for port in range(3)]
+
+
 @every_model
 def test_all_tuples_of_a_key_go_the_same_way_and_every_way_gets_some(model: Model) -> None:
     graph = Graph("keys", 8)

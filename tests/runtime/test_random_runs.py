@@ -64,7 +64,7 @@ def draw_operator(draw: st.DrawFn, graph: Graph, name: str, kinds: tuple[str, ..
         operator = graph.work(name, costs=[(3, 1), (2, 5000)], outputs=draw(st.integers(1, 2)))
     else:
         inputs, outputs = (2 if kind == "join" else 1), (3 if kind == "spread" else 1)
-        operator = graph.work(name, draw(COSTS), inputs, outputs)
+        operator = graph.work(name, draw(COSTS), inputs, outputs, selectivity=draw(st.sampled_from([1.0, 1.0, 1.0, 0.6])))
     return operator, operator
 
 

@@ -16,7 +16,7 @@ from tests.simulator.runs import PLACES, run_to_end, simulated
 from topologies import TOPOLOGIES, build
 
 CUT_SHORT = ("pipeline", "merge, skewed", "keys, merge", "diamond", "data-parallel", "split fan-out", *BALANCES)
-DROPPING = ("filters", "windows", "windows, merge")
+DROPPING = ("filters", "selective", "windows", "windows, merge")
 
 
 def models_of(machine: str) -> dict[str, Model]:
@@ -70,7 +70,7 @@ def test_every_topology_keeps_the_invariants_under_every_model(topology: str) ->
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
 @pytest.mark.parametrize(
-    "shape", ["pipeline", "merge, skewed", "diamond", "data-parallel", "split fan-out", "filters", *BALANCES]
+    "shape", ["pipeline", "merge, skewed", "diamond", "data-parallel", "split fan-out", "filters", "selective", *BALANCES]
 )
 def test_a_run_cut_short_accounts_for_every_tuple_left_behind(shape: str, place: tuple[str, str]) -> None:
     machine, software = place

@@ -45,6 +45,8 @@ SIZES = [
     ("reverse-tree", {"depth": 3, "branching": 3}, {"source": 9, "work": 13, "sink": 1}, 22, 3),
     ("replicated", {}, {"source": 1, "split": 1, "work": 12, "merge": 1, "sink": 1}, 26, 2),
     ("replicated", {"width": 1}, {"source": 1, "split": 1, "work": 1, "merge": 1, "sink": 1}, 4, 2),
+    ("chain", {}, {"source": 1, "work": 12, "sink": 1}, 13, 12),
+    ("chain", {"operators": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),
     ("bushy", {}, {"source": 1, "work": 80, "sink": 1}, 107, 8),
     ("bushy", {"width": 1, "depth": 1}, {"source": 1, "work": 2, "sink": 1}, 3, 2),
     ("bushy", {"width": 1, "depth": 9}, {"source": 1, "work": 18, "sink": 1}, 19, 18),
@@ -74,6 +76,21 @@ def test_the_load_of_a_phase_change_changes_after_so_many_tuples_and_back_again(
     assert all([tuples for tuples, _ in work.costs] == [500, 500] for work in changing)
     assert sum(10_000 in (work.cost, *(flop for _, flop in work.costs[:1])) for work in works) == 1  # heavy at first
     assert all(work.costs[1][1] == 10_000 for work in changing)
+
+
+@pytest.mark.parametrize(("name", "busy"), [("chain", 12), ("replicated", 12), ("tree", 63), ("reverse-tree", 63)])
+def test_the_topologies_of_c_stream_have_its_busy_operators_of_100_us_as_they_are(name, busy):
+    graph, _ = topologies.build(name, {}, 0)  # C-Stream §5.1: 12 in chain and data parallel, 63 in trees of depth 6
+    works = [operator for operator in graph.operators.values() if operator.kind == "work"]
+    assert [(work.busy_us, work.selectivity) for work in works] == [(100.0, 1.0)] * busy
+
+
+def test_each_operator_of_a_chain_passes_on_its_share():
+    graph, values = topologies.build("chain", {"operators": 3, "busy": 7, "selectivity": 50}, 0)
+    assert values["selectivity"] == 50
+    assert feeds(graph) == {"source": ["busy1"], "busy1": ["busy2"], "busy2": ["busy3"], "busy3": ["sink"], "sink": []}
+    assert {(work.busy_us, work.selectivity) for work in graph.operators.values() if work.kind == "work"} == {(7.0, 0.5)}
+    assert graph.flow().hops == 14.0  # 8 tuples sent: 8 + 4 + 2 pass an operator, 1 arrives
 
 
 def test_bushy_has_the_82_operators_of_the_paper():

@@ -31,6 +31,7 @@
 
 namespace millrace {
 
+struct Chosen;
 struct Operator;
 struct Port;
 struct Target;
@@ -94,6 +95,7 @@ struct Operator {
   uint64_t dropped;                     // fingerprints of the tuples that went no further, each as often as sinks would have seen it
   Counter emitted;                      // tuples sent on by operators that may drop or hold them
   uint64_t left;                        // tuples of a batch that a user's operator was not executed on any more: the run was cut short
+  Chosen* chosen;                       // which tuples it passes on; null: all
   Operator* control;                    // whose tuples are absorbed in its stead: its control port; null if it has none
   bool drops;                           // a user's function may drop tuples; else a dropped one is a lost one
   bool reentrant;                       // its function is called without the lock: it locks its own state
@@ -176,9 +178,9 @@ struct BurstState {
   uint32_t count;
 };
 
-struct FilterState {
-  uint64_t threshold;  // passes on what mixes to less
-  bool all;
+// Which tuples an operator passes on: those whose sequence number, mixed with `seed`, comes out below `threshold` (protocol.hpp).
+struct Chosen {
+  uint64_t seed, threshold;
 };
 
 struct MergeState;

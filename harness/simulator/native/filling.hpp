@@ -90,18 +90,18 @@ inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tu
       check(*op, first, count, system.now);
       return;
     }
-    if (op->kind == SPLIT || op->kind == FILTER || op->routes.size() > 1) {
+    if (op->kind == SPLIT || op->kind == FILTER || !op->all || op->routes.size() > 1) {
       for (Count i = 0; i < count; ++i) {
         Tuple& tuple = first[i];
         Route* route = &op->routes[0];
-        if (op->kind == FILTER) {
-          const uint64_t mixed = fingerprint(tuple.sequence);
-          if (!op->all && !passes(mixed, op->threshold)) {
-            op->dropped += mixed * op->copies;
+        if (op->kind == FILTER || !op->all) {
+          if (!op->passes_on(tuple.sequence)) {
+            op->dropped += fingerprint(tuple.sequence) * op->copies;
             continue;
           }
           ++op->emitted;
-        } else {
+        }
+        if (op->kind == SPLIT || op->routes.size() > 1) {
           if (op->kind == SPLIT) tuple.order = op->order++;
           if (op->keys > 0) {
             route = &op->routes[way_of(key_of(tuple.sequence, op->keys), static_cast<uint32_t>(op->routes.size()))];

@@ -71,7 +71,7 @@ inline Task<> Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count co
     case BALANCE:
       return balance(w, op, first, count);
     default:
-      return round_robin(w, op, first, count);
+      return op.all ? round_robin(w, op, first, count) : filter(w, op, first, count);
   }
 }
 
@@ -120,9 +120,8 @@ inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count co
   Count start = 0;
   w.mixed += software.filter_tuple * count;
   for (Count i = 0; i < count; ++i) {
-    const uint64_t mixed = fingerprint(first[i].sequence);
-    if (op.all || passes(mixed, op.threshold)) continue;
-    op.dropped += mixed * op.copies;
+    if (op.passes_on(first[i].sequence)) continue;
+    op.dropped += fingerprint(first[i].sequence) * op.copies;
     if (i > start) {
       w.mixed += software.filter_cut;
       co_await pass_on(w, op, first + start, i - start);
@@ -136,7 +135,11 @@ inline Task<> Simulation::filter(Worker& w, Operator& op, Tuple* first, Count co
 inline Task<> Simulation::pass_on(Worker& w, Operator& op, Tuple* first, Count count) {
   op.emitted += count;
   w.mixed += software.filter_run;
-  co_await deliver(w, op.routes[0], first, count);
+  if (op.routes.size() == 1) {
+    co_await deliver(w, op.routes[0], first, count);
+  } else {
+    co_await round_robin(w, op, first, count);
+  }
 }
 
 inline Task<> Simulation::merge(Worker& w, Operator& op, Tuple* first, Count count) {

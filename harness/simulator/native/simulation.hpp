@@ -189,7 +189,7 @@ class Simulation {
   static void check(Operator& op, const Tuple* first, Count count, Time now);
   void make(Operator& source, Tuple& tuple);
   static bool chooses(const Operator& op) noexcept {
-    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BALANCE || (op.routes.size() > 1 && op.kind != SOURCE);
+    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BALANCE || !op.all || (op.routes.size() > 1 && op.kind != SOURCE);
   }
 
   // -- filling.hpp

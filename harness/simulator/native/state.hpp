@@ -72,9 +72,10 @@ struct Operator {
   // bursts
   std::vector<uint64_t> ends;
   std::vector<uint32_t> costs;
-  // filter
-  uint64_t threshold = 0;
+  // filter, work: passes on those whose number, mixed with `seed`, comes out below `threshold`
+  uint64_t seed = 0, threshold = 0;
   bool all = true;
+  bool passes_on(uint64_t sequence) const noexcept { return all || passes(fingerprint(sequence ^ seed), threshold); }
   // split
   uint64_t keys = 0;
   uint32_t marks = 0, ahead = 0;
