@@ -288,9 +288,9 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     """The same under the coroutine model: one co-routine executes an operator, whichever port its tuples come by.
 
     So no co-routine holds a lock, which it could not do while it waits. An operator is called only where one stream leads to
-    it: what only chooses a way, and what its author wants under the manual model. It has a thread at each port if its author wants
-    one at some, or if it is a user's that locks its own state and has several. Raises UserError for an operator that its author
-    wants under the dynamic model: there is no pool of its threads.
+    it: what only chooses a way, and what its author wants under the manual model. It has a thread at each port if its author
+    wants one at some, or if it is a user's that locks its own state and has several. Raises UserError for an operator that its
+    author wants under the dynamic model: there is no pool of its threads.
     """
     fed: dict[str, int] = {}
     for _, (name, _) in graph.streams:

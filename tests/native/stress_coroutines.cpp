@@ -32,6 +32,8 @@ struct Operator {
   uint32_t wants = 1;             // tuples at each input for one that goes out
   WaitMode mode = WaitMode::ANY;
   std::vector<std::vector<uint64_t>> expected;  // by input, by source operator: the next number
+  uint64_t leaves_after = UINT64_MAX;           // executions after which it returns, whatever is left
+  bool paced = false;                           // a source that sleeps between two tuples
   uint64_t executed = 0, given_up = 0;
 };
 
@@ -44,7 +46,19 @@ struct Graph {
   bool closed(uint32_t port) const { return ports[port]->open.load(std::memory_order_acquire) == 0; }
   uint32_t reader(uint32_t port) const { return ports[port]->reader; }
   const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port]->writers; }
-  Seen seen(uint32_t index, int64_t scheduled_ns) const {
+  bool given(uint32_t index) const { return tokens[index]->load(std::memory_order_acquire) > 0; }
+  void leaves(uint32_t) {}
+  void turn_begins(uint32_t thread, uint32_t index) {
+    EXPECT(executes[thread] == NO_CO);
+    executes[thread] = index;
+  }
+  void turn_ends(uint32_t thread, uint32_t index, int64_t began_ns, int64_t now_ns) {
+    EXPECT(executes[thread] == index && began_ns <= now_ns);
+    executes[thread] = NO_CO;
+  }
+  void rests(uint32_t thread, bool) { EXPECT(executes[thread] == NO_CO); }
+  void wakes(uint32_t thread, bool) { EXPECT(executes[thread] == NO_CO); }
+  Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t) const {
     const Operator& op = operators[index];
     Seen seen{.source = op.sends > 0,
               .scheduled_ns = scheduled_ns,
@@ -63,11 +77,15 @@ struct Graph {
     }
     return seen;
   }
-  std::vector<std::vector<uint32_t>> inputs;  // by operator: ports
+  std::vector<std::vector<uint32_t>> inputs;                   // by operator: ports
+  std::vector<std::unique_ptr<std::atomic<uint32_t>>> tokens;  // by operator: what it waits for besides, each time it has executed a tuple
+  std::vector<uint32_t> executes = std::vector<uint32_t>(8, NO_CO);  // by thread
+  bool passes_tokens = false;
 
   uint32_t add(uint64_t sends = 0) {
     operators.emplace_back().sends = sends;
     inputs.emplace_back();
+    tokens.emplace_back(std::make_unique<std::atomic<uint32_t>>(1));
     return static_cast<uint32_t>(operators.size() - 1);
   }
   // A port of `to` that all of `from` send to.
@@ -99,10 +117,13 @@ struct World {
         if (shared) port.producing.unlock();
         if (pushed) {
           all->written(index);
+          if (shared) all->written_by_one_of(index);
           return all->check_for_preemption(self);
         }
       }
-      if (all->over()) {
+      const bool gone = graph.operators[port.reader].leaves_after != UINT64_MAX &&
+                        (*all)[port.reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
+      if (all->over() || gone) {
         ++graph.operators[self.index].given_up;
         return;
       }
@@ -115,6 +136,17 @@ struct World {
     tuple->sequence = number;
     tuple->order = self.index;
     for (const uint32_t port : graph.operators[self.index].outputs) push(self, port, tuple);
+  }
+  // Tokens go round: each operator needs one for a tuple, and gives it to the next.
+  void pass_token(All::Coroutine& self) {
+    if (!graph.passes_tokens) return;
+    std::atomic<uint32_t>& own = *graph.tokens[self.index];
+    while (own.load(std::memory_order_acquire) == 0 && !all->over()) all->wait_for_other(self);
+    if (all->over()) return;
+    own.fetch_sub(1, std::memory_order_acq_rel);
+    const uint32_t next = self.index + 1 < graph.operators.size() ? self.index + 1 : 1;
+    graph.tokens[next]->fetch_add(1, std::memory_order_acq_rel);
+    all->gave(next);
   }
   void close(All::Coroutine& self) {
     for (const uint32_t port : graph.operators[self.index].outputs) {
@@ -129,7 +161,10 @@ void on_its_own_stack(void* argument) { ++*static_cast<uint64_t*>(argument); }
 void source(All::Coroutine& self) {
   World& world = *static_cast<World*>(self.own);
   Operator& op = world.graph.operators[self.index];
-  while (op.sent < op.sends && !world.all->over()) world.send(self, op.sent++);
+  while (op.sent < op.sends && !world.all->over()) {
+    if (op.paced) world.all->sleep_until(self, now_ns() + 20'000);
+    world.send(self, op.sent++);
+  }
   world.close(self);
 }
 
@@ -137,7 +172,7 @@ void loop(All::Coroutine& self) {
   World& world = *static_cast<World*>(self.own);
   Operator& op = world.graph.operators[self.index];
   uint64_t out = 0;
-  for (;;) {
+  while (op.executed < op.leaves_after) {
     for (size_t i = 0; i < self.inputs.size(); ++i) self.need[i].store(op.wants, std::memory_order_relaxed);
     if (world.all->wait(self, op.mode) == Waited::OVER) break;
     for (size_t i = 0; i < self.inputs.size(); ++i) {
@@ -154,6 +189,7 @@ void loop(All::Coroutine& self) {
       }
       if (op.mode == WaitMode::ANY) {
         world.all->on_thread(self, on_its_own_stack, &op.executed);
+        world.pass_token(self);
         world.send(self, out++);
       }
     }
@@ -169,7 +205,7 @@ void loop(All::Coroutine& self) {
 void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_ns, uint32_t stop_after) {
   Graph& graph = world.graph;
   const auto count = static_cast<uint32_t>(graph.operators.size());
-  All all(graph, count, policy, quantum_ns);
+  All all(graph, count, static_cast<uint32_t>(graph.ports.size()), policy, quantum_ns);
   world.all = &all;
   for (uint32_t i = 0; i < count; ++i) {
     all[i].own = &world;
@@ -178,18 +214,20 @@ void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_n
     graph.operators[i].expected.assign(graph.inputs[i].size(), std::vector<uint64_t>(count, 0));
   }
   EXPECT(all.begin(65536));
+  std::unique_ptr<All::Thread[]> own(new All::Thread[threads]);
+  for (uint32_t i = 0; i < threads; ++i) {
+    own[i].index = i;
+    own[i].chance += i * 977;
+  }
   together(static_cast<int>(threads) + 1, [&](int thread) {
     if (thread < static_cast<int>(threads)) {
-      All::Thread own;
-      own.index = static_cast<uint32_t>(thread);
-      own.chance += static_cast<uint64_t>(thread) * 977;
-      all.work(own);
+      all.work(own[thread]);
     } else {
       for (uint32_t turn = 0; turn < 50; ++turn) {  // levels come and go
-        all.set_level(1 + turn % threads);
+        all.suspend(own[turn % threads], turn % 3 != 0 && turn % threads > 0);
         std::this_thread::yield();
       }
-      all.set_level(threads);
+      for (uint32_t i = 0; i < threads; ++i) all.suspend(own[i], false);
       for (uint32_t turn = 0; turn < stop_after; ++turn) std::this_thread::yield();
       if (stop_after > 0) all.end();
     }
@@ -228,6 +266,16 @@ World web(uint64_t tuples) {
   return world;
 }
 
+// Many send to one port, which holds two tuples.
+World fan_in(uint32_t senders, uint64_t tuples) {
+  World world;
+  std::vector<uint32_t> from;
+  for (uint32_t i = 0; i < senders; ++i) from.push_back(world.graph.add(tuples));
+  const uint32_t sink = world.graph.add();
+  world.graph.connect(from, sink, 2);
+  return world;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -241,6 +289,22 @@ int main(int argc, char** argv) {
         World net = web(tuples);
         run(net, policy, threads, quantum_ns, 0);
         EXPECT(net.graph.operators.back().executed == tuples + tuples / 2 + tuples / 3);
+        World many = fan_in(20, tuples / 4);
+        run(many, policy, threads, quantum_ns, 0);
+        EXPECT(many.graph.operators.back().executed == 20 * (tuples / 4));
+        World ring = chain(5, tuples, 4);
+        ring.graph.passes_tokens = true;
+        run(ring, policy, threads, quantum_ns, 0);
+        EXPECT(ring.graph.operators.back().executed == tuples);
+        World slow = chain(3, 10, 4);
+        slow.graph.operators[0].paced = true;
+        run(slow, policy, threads, quantum_ns, 0);
+        EXPECT(slow.graph.operators.back().executed == 10);
+        World early = chain(4, tuples, 3);  // its readers' writers must not wait for ever
+        early.graph.operators[2].leaves_after = 5;
+        run(early, policy, threads, quantum_ns, 0);
+        EXPECT(early.graph.operators[2].executed == 5 && early.graph.operators.back().executed == 5);
+        EXPECT(early.graph.operators[1].executed == tuples);
       }
       for (uint32_t stop = 1; stop < 40; stop += 13) {
         World cut = web(UINT64_MAX / 2);

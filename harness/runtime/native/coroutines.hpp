@@ -2,7 +2,8 @@
 //
 //   READY          it can go on, and is in the set that threads pick from
 //   RUNNING        a thread executes it
-//   READ_BLOCKED   it waits for tuples at input ports, WRITE_BLOCKED   for room at an input port downstream
+//   READ_BLOCKED   it waits for tuples at input ports, WRITE_BLOCKED   for what others give back, as room at an input port downstream
+//   ASLEEP         it waits for a time
 //   CLAIMED        a thread looks whether it can go on
 //   COMPLETED      it has returned
 //
@@ -16,16 +17,35 @@
 // What a co-routine waits for may be read while another thread has claimed it meanwhile and it waits for something else: the reader acts on
 // its look by a claim alone, and looks again once it has it.
 //
-// The end. Over (a stop, or a failure) makes every blocked co-routine able to go on: its wait says so, and its push gives up. A thread is
-// done when all co-routines have completed.
+// Where several send to a port its reader wakes one of them that waits for room, and who was woken wakes the next when it has sent and left
+// room behind (written_by_one_of): with a thousand senders, all of them would be woken for the room of a batch.
 //
-// `Platform` says what words, locks, clocks, fibres and sleep are: those of this machine, or virtual ones. `Graph` says what is at ports.
-// Checked by: tests/native/stress_coroutines.cpp
+// The end. Over (a stop, or a failure) makes every blocked co-routine able to go on: its wait says so, and its push gives up. A thread is
+// done when all co-routines have completed; or, once the run is over, when each that has not is in the hands of another thread.
+//
+// Who is next. The policy gives each ready co-routine a score when it becomes ready. Those are a heap, whose first one is looked at anew before
+// it is taken, as is one more at each turn, in a row: what policies look at changes while a co-routine is ready. So a turn costs the logarithm
+// of how many are ready, and a policy that looks at what does not change meanwhile is obeyed exactly.
+//
+// `Platform` says what words, locks, clocks, fibres and sleep are: those of this machine, or virtual ones. `Graph` says what is at ports, and
+// is told what happens:
+//
+//   size(port), room(port), closed(port), reader(port), writers(port)      ports; `writers` may be empty: others than co-routines send
+//   given(co, what)                          whether what WRITE_BLOCKED co waits for has been given back, where that is no port's room
+//   seen(co, scheduled_ns, looks)            what policies see
+//   leaves(co)                               on its own stack, before it stops for anything: what it has put off is to be done now
+//   turn_begins(thread, co), turn_ends(thread, co, began_ns, now_ns)       on the thread's stack
+//   rests(thread, suspended), wakes(thread, suspended)                     a thread goes to sleep, or is back
+//
+// Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py, and in all interleavings runtime/model/blocking.pml
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "fibre.hpp"
@@ -33,7 +53,7 @@
 
 namespace millrace {
 
-enum class CoState : uint32_t { READY, RUNNING, READ_BLOCKED, WRITE_BLOCKED, CLAIMED, COMPLETED };
+enum class CoState : uint32_t { READY, RUNNING, READ_BLOCKED, WRITE_BLOCKED, ASLEEP, CLAIMED, COMPLETED };
 enum class WaitMode : uint32_t { ALL, ANY };
 enum class Waited : uint32_t { DONE, OVER };
 
@@ -57,10 +77,15 @@ class Coroutines {
     std::vector<uint32_t> inputs;            // its input ports
     std::unique_ptr<Word<uint32_t>[]> need;  // by input: tuples; 0: it does not wait there
     Word<uint32_t> mode{0};
-    Word<uint32_t> full{NO_CO};  // the port that has no room
+    Word<uint32_t> lacks{NOTHING};  // the port that has no room; or OTHER, and something else of the graph's
+    int64_t wakes_ns = 0;           // ASLEEP: until then
     // what policies see
     int64_t scheduled_ns = 0, turn_ends_ns = 0;
     uint64_t turns = 0;
+    uint64_t chance = 0;
+    // how often it reads the clock
+    int64_t looked_ns = 0;
+    uint32_t looks_left = 0, stretch = 1;
     typename Platform::Fibre fibre;
   };
 
@@ -71,18 +96,34 @@ class Coroutines {
     uint64_t chance = 0x9E3779B97F4A7C15;
     void (*call)(void*) = nullptr;  // what a co-routine wants to be done on the thread's own stack
     void* argument = nullptr;
+    Word<bool> suspended{false};       // it picks nothing more: its level was taken away
+    bool busy = false;                 // under the lock: it has picked one
+    typename Platform::Signal signal;  // where it sleeps
   };
 
-  Coroutines(Graph& graph, uint32_t count, const Policy& policy, int64_t quantum_ns)
-      : graph_(graph), policy_(policy), quantum_ns_(quantum_ns), coroutines_(new Coroutine[count]), count_(count), open_(count) {
+  static constexpr uint32_t NOTHING = UINT32_MAX, OTHER = UINT32_MAX - 1;
+
+  // `ports`: of the graph, as many as its numbers go up to.
+  Coroutines(Graph& graph, uint32_t count, uint32_t ports, const Policy& policy, int64_t quantum_ns)
+      : graph_(graph),
+        policy_(policy),
+        quantum_ns_(quantum_ns),
+        coroutines_(new Coroutine[count]),
+        count_(count),
+        senders_(new Senders[ports]),
+        open_(count) {
     for (uint32_t i = 0; i < count; ++i) {
       coroutines_[i].index = i;
       coroutines_[i].all = this;
+      coroutines_[i].chance = 0x9E3779B97F4A7C15 * (i + 1);
     }
     ready_.reserve(count);
+    asleep_.reserve(count);
   }
 
   Coroutine& operator[](uint32_t index) noexcept { return coroutines_[index]; }
+  uint32_t count() const noexcept { return count_; }
+  const Stacks& stacks() const noexcept { return stacks_; }
 
   // Before the threads. Stacks of `bytes` each; false: the system refuses them.
   bool begin(size_t bytes) {
@@ -91,15 +132,17 @@ class Coroutines {
       Coroutine& co = coroutines_[i];
       co.need.reset(new Word<uint32_t>[co.inputs.size() + 1]());
       co.fibre.begin(stacks_.stack(i), stacks_.bytes(), enter, &co);
-      ready_.push_back(i);
+      enter_ready(entry_of(co));
     }
     return true;
   }
 
-  // What a thread does until all co-routines have completed.
+  // What a thread does until it is done. Its record must live as long as any of the threads works.
   void work(Thread& thread) {
     thread.own.adopt_thread();
-    while (Coroutine* co = pick(thread)) {
+    Coroutine* preempted = nullptr;
+    while (Coroutine* co = pick(thread, preempted)) {
+      preempted = nullptr;
       Request request;
       for (;;) {
         co->thread = &thread;
@@ -107,6 +150,7 @@ class Coroutines {
         if (request != CALL) break;
         thread.call(thread.argument);
       }
+      graph_.turn_ends(thread.index, co->index, co->scheduled_ns, platform_.now());
       switch (request) {
         case READ:
           settle(*co, CoState::READ_BLOCKED);
@@ -114,8 +158,11 @@ class Coroutines {
         case WRITE:
           settle(*co, CoState::WRITE_BLOCKED);
           break;
+        case SLEEP:
+          fall_asleep(*co);
+          break;
         case PREEMPTED:
-          make_ready(*co);
+          preempted = co;
           break;
         default:
           complete(*co);
@@ -137,20 +184,50 @@ class Coroutines {
       leave(self, READ);
     }
   }
-  // Waits until the port has room, or the run is over: one round of Algorithm 3.
+  // Waits until the port has room, its reader has completed, or the run is over: one round of Algorithm 3.
   void wait_for_room(Coroutine& self, uint32_t port) {
-    self.full.store(port, std::memory_order_relaxed);
-    if (!over() && graph_.room(port) == 0) leave(self, WRITE);
-    self.full.store(NO_CO, std::memory_order_relaxed);
+    self.lacks.store(port, std::memory_order_relaxed);
+    if (!given(self)) {
+      senders_[port].waiting.fetch_add(1, std::memory_order_relaxed);
+      leave(self, WRITE);
+    }
+    self.lacks.store(NOTHING, std::memory_order_relaxed);
   }
+  // Waits until Graph::given says so, or the run is over.
+  void wait_for_other(Coroutine& self) {
+    self.lacks.store(OTHER, std::memory_order_relaxed);
+    if (!given(self)) leave(self, WRITE);
+    self.lacks.store(NOTHING, std::memory_order_relaxed);
+  }
+  // Waits until a time, or until the run is over.
+  void sleep_until(Coroutine& self, int64_t time_ns) {
+    self.wakes_ns = time_ns;
+    if (!over()) leave(self, SLEEP);
+  }
+  // Lets others run.
+  void yield(Coroutine& self) { leave(self, PREEMPTED); }
+
+  // The clock is read as often as needed to be late by an eighth of the quantum at most, where tuples go on costing what they did.
   void check_for_preemption(Coroutine& self) {
-    if (platform_.now() >= self.turn_ends_ns) leave(self, PREEMPTED);
+    if (self.looks_left > 0) {
+      --self.looks_left;
+      return;
+    }
+    constexpr uint32_t most = 64;
+    const int64_t now = platform_.now();
+    if (now >= self.turn_ends_ns || self.thread->suspended.load(std::memory_order_relaxed)) {
+      leave(self, PREEMPTED);
+      return;
+    }
+    self.stretch = now - self.looked_ns < quantum_ns_ / 16 ? std::min(2 * self.stretch, most) : 1;
+    self.looked_ns = now;
+    self.looks_left = self.stretch - 1;
   }
   // Has something done on the thread's own stack, which is as large as a thread's: users' code, the interpreter.
   void on_thread(Coroutine& self, void (*call)(void*), void* argument) {
     self.thread->call = call;
     self.thread->argument = argument;
-    leave(self, CALL);
+    self.fibre.switch_to(self.thread->own, reinterpret_cast<void*>(CALL));
   }
 
   // -- for whoever changes a port ---------------------------------------------------------------------------------------------------------
@@ -161,14 +238,25 @@ class Coroutines {
     Coroutine& reader = coroutines_[graph_.reader(port)];
     if (reader.state.load(std::memory_order_acquire) == CoState::READ_BLOCKED) try_wake(reader, CoState::READ_BLOCKED);
   }
+  // The same by one of several who send there: if it has left room, and another waits for some, that one is woken.
+  void written_by_one_of(uint32_t port) {
+    if (senders_[port].waiting.load(std::memory_order_relaxed) > 0 && graph_.room(port) > 0) wake_sender(port);
+  }
   // After tuples were taken (Algorithm 8).
   void read(uint32_t port) {
+    const std::vector<uint32_t>& writers = graph_.writers(port);
+    if (writers.empty()) return;
     platform_.fence();  // BLOCKED
-    for (const uint32_t writer : graph_.writers(port)) {
-      Coroutine& co = coroutines_[writer];
-      if (co.state.load(std::memory_order_acquire) == CoState::WRITE_BLOCKED && co.full.load(std::memory_order_relaxed) == port)
-        try_wake(co, CoState::WRITE_BLOCKED);
+    if (writers.size() == 1) {
+      given_back(writers[0]);
+    } else if (senders_[port].waiting.load(std::memory_order_relaxed) > 0) {
+      wake_sender(port);
     }
+  }
+  // After a co-routine may have been given what it lacks.
+  void gave(uint32_t index) {
+    platform_.fence();  // BLOCKED
+    given_back(index);
   }
 
   // -- for the engine ---------------------------------------------------------------------------------------------------------------------
@@ -181,25 +269,55 @@ class Coroutines {
       const CoState state = coroutines_[i].state.load(std::memory_order_acquire);
       if (state == CoState::READ_BLOCKED || state == CoState::WRITE_BLOCKED) try_wake(coroutines_[i], state);
     }
-  }
-  // Lets the threads below `level` pick; the others sleep as soon as their co-routine lets go of them.
-  void set_level(uint32_t level) {
     lock_.lock();
-    level_ = level;
+    while (!asleep_.empty()) wake_sleeper();
+    call_all();
     lock_.unlock();
-    signal_.wake_all();
+  }
+  // A thread picks no more, and sleeps as soon as its co-routine lets go of it; or it picks again.
+  void suspend(Thread& thread, bool suspended) {
+    lock_.lock();
+    thread.suspended.store(suspended, std::memory_order_relaxed);
+    lock_.unlock();
+    thread.signal.wake_one();
+  }
+  bool somebody_ready() {
+    lock_.lock();
+    const bool some = !ready_.empty();
+    lock_.unlock();
+    return some;
   }
 
  private:
-  enum Request : uintptr_t { READ = 1, WRITE, PREEMPTED, COMPLETED, CALL };
+  enum Request : uintptr_t { READ = 1, WRITE, SLEEP, PREEMPTED, COMPLETED, CALL };
+
+  struct Senders {
+    Word<uint32_t> waiting{0};  // co-routines that wait for room at this port
+    Word<uint32_t> turn{0};     // of which of the port's writers it is to be woken
+  };
+  // A ready co-routine; the highest is next.
+  struct Entry {
+    double score;
+    uint32_t index;
+    uint32_t chance;  // between equal scores
+    bool enough;      // tuples to be worth a turn
+    bool operator<(const Entry& other) const noexcept {
+      if (enough != other.enough) return !enough;
+      return score != other.score ? score < other.score : chance < other.chance;
+    }
+  };
 
   static void enter(void* argument, void*) {
     Coroutine& self = *static_cast<Coroutine*>(argument);
     self.fibre.arrived();
     self.body(self);
+    self.all->graph_.leaves(self.index);
     self.fibre.switch_to(self.thread->own, reinterpret_cast<void*>(COMPLETED), true);
   }
-  void leave(Coroutine& self, Request request) { self.fibre.switch_to(self.thread->own, reinterpret_cast<void*>(request)); }
+  void leave(Coroutine& self, Request request) {
+    graph_.leaves(self.index);
+    self.fibre.switch_to(self.thread->own, reinterpret_cast<void*>(request));
+  }
 
   bool satisfied(const Coroutine& co) const {
     const bool any = co.mode.load(std::memory_order_relaxed) == static_cast<uint32_t>(WaitMode::ANY);
@@ -221,10 +339,16 @@ class Coroutines {
     }
     return any;
   }
+  bool given(const Coroutine& co) const {
+    const uint32_t lacks = co.lacks.load(std::memory_order_relaxed);
+    if (lacks == NOTHING || over()) return true;
+    if (lacks == OTHER) return graph_.given(co.index);
+    if (graph_.room(lacks) > 0) return true;
+    const uint32_t reader = graph_.reader(lacks);
+    return reader != NO_CO && coroutines_[reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
+  }
   bool may_go_on(const Coroutine& co, CoState blocked) const {
-    if (blocked == CoState::READ_BLOCKED) return satisfied(co) || hopeless(co);
-    const uint32_t port = co.full.load(std::memory_order_relaxed);
-    return over() || port == NO_CO || graph_.room(port) > 0;
+    return blocked == CoState::READ_BLOCKED ? satisfied(co) || hopeless(co) : given(co);
   }
 
   // The caller is alone with it, and lets go of it: it is blocked from now on, or ready.
@@ -234,80 +358,213 @@ class Coroutines {
       platform_.fence();                                   // BLOCKED
       if (!may_go_on(co, blocked)) return;
       if (!claim(co, blocked)) return;  // whoever was faster sees to it
-      if (may_go_on(co, blocked)) return make_ready(co);
+      if (may_go_on(co, blocked)) return wake(co, blocked);
     }
   }
-  void try_wake(Coroutine& co, CoState blocked) {
-    if (!may_go_on(co, blocked) || !claim(co, blocked)) return;
-    if (may_go_on(co, blocked)) {
-      make_ready(co);
-    } else {
+  // Whether it is ready now by the caller.
+  bool try_wake(Coroutine& co, CoState blocked) {
+    if (!may_go_on(co, blocked) || !claim(co, blocked)) return false;
+    if (!may_go_on(co, blocked)) {
       settle(co, blocked);
+      return false;
     }
+    wake(co, blocked);
+    return true;
+  }
+  // It was blocked, and the caller has claimed it.
+  void wake(Coroutine& co, CoState blocked) {
+    const uint32_t lacks = co.lacks.load(std::memory_order_relaxed);
+    if (blocked == CoState::WRITE_BLOCKED && lacks < OTHER) senders_[lacks].waiting.fetch_sub(1, std::memory_order_relaxed);
+    make_ready(co);
   }
   bool claim(Coroutine& co, CoState blocked) {
     return co.state.compare_exchange_strong(blocked, CoState::CLAIMED, std::memory_order_acq_rel, std::memory_order_relaxed);  // CLAIM
   }
+  bool given_back(uint32_t writer) {
+    Coroutine& co = coroutines_[writer];
+    return co.state.load(std::memory_order_acquire) == CoState::WRITE_BLOCKED && try_wake(co, CoState::WRITE_BLOCKED);
+  }
+  // One of those that wait for room at the port, each in its turn.
+  void wake_sender(uint32_t port) {
+    const std::vector<uint32_t>& writers = graph_.writers(port);
+    const auto count = static_cast<uint32_t>(writers.size());
+    const uint32_t first = senders_[port].turn.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < count && graph_.room(port) > 0; ++i) {
+      const uint32_t at = first + i < count ? first + i : first + i - count;
+      if (coroutines_[writers[at]].lacks.load(std::memory_order_relaxed) == port && given_back(writers[at])) {
+        senders_[port].turn.store(at + 1 < count ? at + 1 : 0, std::memory_order_relaxed);
+        return;
+      }
+    }
+  }
 
+  // -- who is ready -----------------------------------------------------------------------------------------------------------------------
+
+  // What the policy says of a co-routine. The caller is alone with it.
+  Entry entry_of(Coroutine& co) {
+    const auto chance = static_cast<uint32_t>(drawn(co.chance) >> 32);
+    if (policy_.score == nullptr) return {0.0, co.index, chance, true};
+    const Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
+    return {policy_.score(seen, chance * 0x1p-32), co.index, chance, seen.source || seen.queued >= policy_.floor};
+  }
+  void enter_ready(const Entry& entry) {  // under the lock
+    coroutines_[entry.index].state.store(CoState::READY, std::memory_order_relaxed);
+    ready_.push_back(entry);
+    if (policy_.score != nullptr) std::push_heap(ready_.begin(), ready_.end());
+  }
   void make_ready(Coroutine& co) {
+    const Entry entry = entry_of(co);
     lock_.lock();
-    co.state.store(CoState::READY, std::memory_order_relaxed);
-    ready_.push_back(co.index);
+    enter_ready(entry);
+    Thread* called = call_one();
     lock_.unlock();
-    signal_.wake_one();
+    if (called != nullptr) called->signal.wake_one();
+  }
+  void fall_asleep(Coroutine& co) {
+    const Entry entry = entry_of(co);
+    lock_.lock();
+    if (over()) {
+      enter_ready(entry);
+    } else {
+      co.state.store(CoState::ASLEEP, std::memory_order_relaxed);
+      asleep_.push_back({co.wakes_ns, co.index});
+      std::push_heap(asleep_.begin(), asleep_.end(), std::greater<>());
+      if (asleep_.front().second == co.index && watch_ != nullptr) watch_->signal.wake_one();  // for an earlier time than it knows
+    }
+    lock_.unlock();
+  }
+  void wake_sleeper() {  // under the lock: the next one
+    std::pop_heap(asleep_.begin(), asleep_.end(), std::greater<>());
+    enter_ready(entry_of(coroutines_[asleep_.back().second]));
+    asleep_.pop_back();
   }
   void complete(Coroutine& co) {
     lock_.lock();
     co.state.store(CoState::COMPLETED, std::memory_order_release);
-    const bool last = --open_ == 0;
+    --open_;
     lock_.unlock();
-    if (last) signal_.wake_all();
+    for (const uint32_t port : co.inputs) {  // who sends there need not wait any more
+      platform_.fence();                     // BLOCKED
+      for (const uint32_t writer : graph_.writers(port)) given_back(writer);
+    }
   }
 
-  // The next one; null: all have completed.
-  Coroutine* pick(Thread& thread) {
+  // An idle thread, which is to be woken once the lock is given back; null: there is none. Under the lock.
+  Thread* call_one() {
+    if (idle_.empty()) return nullptr;
+    Thread* thread = idle_.back();
+    idle_.pop_back();
+    return thread;
+  }
+  // Wakes every idle thread. Under the lock.
+  void call_all() {
+    while (Thread* thread = call_one()) thread->signal.wake_one();
+  }
+
+  // The next one, instead of `preempted`, which is ready again; null: this thread is done.
+  Coroutine* pick(Thread& thread, Coroutine* preempted) {
+    Entry entry{};
+    if (preempted != nullptr) entry = entry_of(*preempted);
+    int64_t now = platform_.now();
     lock_.lock();
-    while (open_ > 0 && (ready_.empty() || thread.index >= level_)) signal_.wait(lock_);
-    Coroutine* co = nullptr;
-    if (open_ > 0) {
-      const size_t place = ready_.size() == 1 ? 0 : best(thread);
-      co = &coroutines_[ready_[place]];
-      ready_[place] = ready_.back();
-      ready_.pop_back();
-      co->state.store(CoState::RUNNING, std::memory_order_relaxed);
+    if (thread.busy) --running_;
+    thread.busy = false;
+    if (preempted != nullptr) enter_ready(entry);
+    if (over()) call_all();  // what they wait for may be this
+    for (;;) {
+      while (!asleep_.empty() && asleep_.front().first <= now) wake_sleeper();
+      if (open_ == 0 || (over() && ready_.empty() && asleep_.empty() && open_ <= running_)) {
+        call_all();
+        lock_.unlock();
+        return nullptr;
+      }
+      const bool suspended = thread.suspended.load(std::memory_order_relaxed);
+      if (!suspended && !ready_.empty()) break;
+      rest(thread, suspended);
+      now = platform_.now();
     }
-    const bool more = !ready_.empty();
+    Coroutine* co = &coroutines_[take(thread)];
+    co->state.store(CoState::RUNNING, std::memory_order_relaxed);
+    ++running_;
+    thread.busy = true;
+    Thread* called = !ready_.empty() || unwatched() ? call_one() : nullptr;
     lock_.unlock();
-    if (co == nullptr) return nullptr;
-    if (more) signal_.wake_one();
-    co->scheduled_ns = platform_.now();
-    co->turn_ends_ns = co->scheduled_ns + quantum_ns_;
+    if (called != nullptr) called->signal.wake_one();
+    co->looked_ns = co->scheduled_ns = now;
+    co->turn_ends_ns = now + quantum_ns_;
+    co->looks_left = 0;
     ++co->turns;
+    graph_.turn_begins(thread.index, co->index);
     return co;
   }
-  size_t best(Thread& thread) {
-    if (policy_.score == nullptr) return static_cast<size_t>(chance(thread) * static_cast<double>(ready_.size()));
-    size_t best = 0, equal = 0;
-    double highest = 0.0;
-    bool found = false, enough = false;
-    for (size_t place = 0; place < ready_.size(); ++place) {
-      const Coroutine& co = coroutines_[ready_[place]];
-      const Seen seen = graph_.seen(co.index, co.scheduled_ns);
-      const bool has_enough = seen.source || seen.queued >= policy_.floor;
-      if (found && enough && !has_enough) continue;
-      const double score = policy_.score(seen, chance(thread));
-      if (!found || (has_enough && !enough) || score > highest) {
-        best = place, highest = score, equal = 1, found = true, enough = has_enough;
-      } else if (score == highest && chance(thread) * static_cast<double>(++equal) < 1.0) {
-        best = place;
+  // Whether no thread wakes for who is ASLEEP. Under the lock.
+  bool unwatched() const noexcept { return !asleep_.empty() && watch_ == nullptr; }
+  // Sleeps until there may be something to do. Under the lock, but for the sleep.
+  void rest(Thread& thread, bool suspended) {
+    if (suspended) {
+      if (!ready_.empty() || unwatched()) {  // it may have been woken for what it now leaves to others
+        if (Thread* called = call_one()) called->signal.wake_one();
+      }
+    } else {
+      idle_.push_back(&thread);
+    }
+    graph_.rests(thread.index, suspended);
+    if (!suspended && unwatched()) {
+      watch_ = &thread;
+      thread.signal.wait_until(lock_, asleep_.front().first);
+      watch_ = nullptr;
+    } else {
+      thread.signal.wait(lock_);
+    }
+    graph_.wakes(thread.index, suspended);
+    for (size_t place = idle_.size(); place-- > 0;) {  // nobody has called it: it is late, or suspended
+      if (idle_[place] != &thread) continue;
+      idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(place));
+      break;
+    }
+  }
+  // The ready co-routine that is next, taken from the set. Under the lock.
+  uint32_t take(Thread& thread) {
+    if (policy_.score == nullptr) {
+      const size_t place = ready_.size() == 1 ? 0 : (drawn(thread.chance) >> 32) * ready_.size() >> 32;
+      const uint32_t index = ready_[place].index;
+      ready_[place] = ready_.back();
+      ready_.pop_back();
+      return index;
+    }
+    if (ready_.size() > 1) {
+      look_again(drawn(thread.chance) % ready_.size());
+      for (int looks = 0; looks < 3; ++looks) {
+        const uint32_t first = ready_[0].index;
+        look_again(0);
+        if (ready_[0].index == first) break;
       }
     }
-    return best;
+    std::pop_heap(ready_.begin(), ready_.end());
+    const uint32_t index = ready_.back().index;
+    ready_.pop_back();
+    return index;
   }
-  static double chance(Thread& thread) noexcept {  // xorshift64*
-    uint64_t& x = thread.chance;
+  // Scores the entry at a place of the heap anew, and puts it where it belongs.
+  void look_again(size_t place) {
+    const Entry entry = entry_of(coroutines_[ready_[place].index]);
+    while (place > 0 && ready_[(place - 1) / 2] < entry) {
+      ready_[place] = ready_[(place - 1) / 2];
+      place = (place - 1) / 2;
+    }
+    for (;;) {
+      size_t child = 2 * place + 1;
+      if (child >= ready_.size()) break;
+      if (child + 1 < ready_.size() && ready_[child] < ready_[child + 1]) ++child;
+      if (!(entry < ready_[child])) break;
+      ready_[place] = ready_[child];
+      place = child;
+    }
+    ready_[place] = entry;
+  }
+  static uint64_t drawn(uint64_t& x) noexcept {  // xorshift64*
     x ^= x >> 12, x ^= x << 25, x ^= x >> 27;
-    return static_cast<double>((x * 0x2545F4914F6CDD1D) >> 11) * 0x1p-53;
+    return x * 0x2545F4914F6CDD1D;
   }
 
   Graph& graph_;
@@ -317,12 +574,16 @@ class Coroutines {
   Stacks stacks_;
   std::unique_ptr<Coroutine[]> coroutines_;
   const uint32_t count_;
+  std::unique_ptr<Senders[]> senders_;
   Word<bool> over_{false};
   typename Platform::Lock lock_;
-  typename Platform::Signal signal_;  // under the lock: somebody is ready, a level has changed, all have completed
-  std::vector<uint32_t> ready_;       // under the lock, in no order
-  uint32_t open_;                     // under the lock
-  uint32_t level_ = UINT32_MAX;       // under the lock
+  // under the lock
+  std::vector<Entry> ready_;                          // a heap, unless chance decides
+  std::vector<std::pair<int64_t, uint32_t>> asleep_;  // a heap: until when, and who
+  std::vector<Thread*> idle_;                         // threads that sleep for want of work; the last one is called first
+  Thread* watch_ = nullptr;                           // that wakes by itself for the first of those asleep
+  uint32_t open_;                                     // have not completed
+  uint32_t running_ = 0;                              // in the hands of a thread
 };
 
 }  // namespace millrace

@@ -9,18 +9,21 @@
 
 namespace millrace {
 
+// What a policy looks at besides what is always there: nobody finds out what it does not need.
+enum Looks : uint32_t { TIMES = 1, RATES = 2, BEHIND = 4, GAIN = 8, ALL_LOOKS = 15 };
+
 // What a policy sees of a ready co-routine.
 struct Seen {
-  bool source;           // it has no input port
-  int64_t scheduled_ns;  // when it was last scheduled
-  uint64_t queued;       // tuples before its input ports
-  int64_t enqueued_ns;   // when the oldest of them came
-  int64_t born_ns;       // when that left its source
-  double reads_per_s;    // tuples, lately, while it ran
-  double writes_per_s;
-  uint64_t room;           // free slots downstream, where they are fewest
+  bool source;             // it has no input port
+  int64_t scheduled_ns;    // when it was last scheduled
+  uint64_t queued;         // tuples before its input ports
+  int64_t enqueued_ns;     // when the oldest of them came; TIMES, as is the next
+  int64_t born_ns;         // when that left its source
+  double reads_per_s;      // tuples, lately, while it ran; RATES, as is the next
+  double writes_per_s;     // to each of the ports downstream
+  uint64_t room;           // free slots downstream, where they are fewest; BEHIND, as is the next
   uint64_t queued_behind;  // tuples before the fullest port downstream
-  double gain_per_s;       // tuples that reach a sink for each second of work from here to the output
+  double gain_per_s;       // tuples that reach a sink for each second of work from here to the output; GAIN
 };
 
 using Score = double (*)(const Seen& seen, double chance);  // `chance`: from 0 to below 1, another one each time
@@ -29,6 +32,7 @@ struct Policy {
   const char* name;
   const char* meaning;  // for users, one line
   Score score;          // null: chance alone decides, and nothing is looked at
+  uint32_t looks;       // of Looks: what the score needs
   uint64_t floor;       // tuples that it waits for where others are ready: a turn for less is not worth the switch
 };
 
@@ -52,14 +56,15 @@ inline double pressure(const Seen& seen, double) {
 }  // namespace policies
 
 inline constexpr Policy POLICIES[] = {
-    {"random", "any ready operator, by chance", nullptr, 0},
-    {"max_queue_length", "the operator with the longest input queue; sources come first", policies::max_queue_length, 0},
-    {"min_latency", "the operator whose oldest tuple has waited longest in its queue", policies::min_latency, 0},
-    {"least_recently_run", "the operator that was scheduled longest ago", policies::least_recently_run, 0},
-    {"max_running_time", "the operator that can run longest until its input is empty or its output full", policies::max_running_time, 0},
-    {"highest_rate", "the operator that brings most tuples to a sink for its work", policies::highest_rate, 32},
-    {"oldest_source", "the operator whose oldest tuple left its source first", policies::oldest_source, 32},
-    {"pressure", "the operator with the most tuples before it less those behind it", policies::pressure, 32},
+    {"random", "any ready operator, by chance", nullptr, 0, 0},
+    {"max_queue_length", "the operator with the longest input queue; sources come first", policies::max_queue_length, 0, 0},
+    {"min_latency", "the operator whose oldest tuple has waited longest in its queue", policies::min_latency, TIMES, 0},
+    {"least_recently_run", "the operator that was scheduled longest ago", policies::least_recently_run, 0, 0},
+    {"max_running_time", "the operator that can run longest until its input is empty or its output full", policies::max_running_time,
+     RATES | BEHIND, 0},
+    {"highest_rate", "the operator that brings most tuples to a sink for its work", policies::highest_rate, GAIN, 32},
+    {"oldest_source", "the operator whose oldest tuple left its source first", policies::oldest_source, TIMES, 32},
+    {"pressure", "the operator with the most tuples before it less those behind it", policies::pressure, BEHIND, 32},
 };
 inline constexpr size_t POLICY_COUNT = sizeof POLICIES / sizeof *POLICIES;
 

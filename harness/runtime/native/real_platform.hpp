@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -16,22 +17,23 @@ struct RealPlatform {
   using Word = std::atomic<T>;
   using Lock = std::mutex;
   using Fibre = millrace::Fibre;
+  // Where one thread sleeps. The lock is held by who waits, and was held by who saw it wait.
   class Signal {
    public:
     void wait(Lock& lock) {
-      sleepers_.fetch_add(1, std::memory_order_relaxed);  // under the lock, as is what the sleeper waits for
-      wake_.wait(lock);
-      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+      std::unique_lock held(lock, std::adopt_lock);
+      wake_.wait(held);
+      held.release();
     }
-    // After the lock was given back: whoever waits has counted itself before that.
-    void wake_one() noexcept {
-      if (sleepers_.load(std::memory_order_relaxed) > 0) wake_.notify_one();
+    void wait_until(Lock& lock, int64_t time_ns) {
+      std::unique_lock held(lock, std::adopt_lock);
+      wake_.wait_until(held, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(time_ns)));
+      held.release();
     }
-    void wake_all() noexcept { wake_.notify_all(); }
+    void wake_one() noexcept { wake_.notify_one(); }
 
    private:
-    std::atomic<uint32_t> sleepers_{0};
-    std::condition_variable_any wake_;
+    std::condition_variable wake_;
   };
   void fence() noexcept {
 #if defined(__SANITIZE_THREAD__)
