@@ -48,6 +48,9 @@ examples:
   millrace laws bench --multilevel --every 10
       the laws that place queues as well, on graphs: docs/laws-bench.md
 
+  millrace laws bench --replicas --every 10
+      the laws that choose threads and replicas, on graphs of co-routines
+
   millrace laws list
       every law with its settings
 
@@ -91,7 +94,10 @@ and, as far as wanted:
 The record of a run (one line of results/raw/*.jsonl) is a trace, too."""
 
 
-TITLES = {Decides.QUEUES: "Laws that place queues and choose the number of threads (model multilevel):"}
+TITLES = {
+    Decides.QUEUES: "Laws that place queues and choose the number of threads (model multilevel):",
+    Decides.REPLICAS: "Laws that choose replicas and the number of threads (model coroutine):",
+}
 """What comes before the laws of a kind in the listing; those for threads alone come first, without a title."""
 
 MAX_PATH = 200  # characters of a file's name that an error shows
@@ -155,6 +161,12 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
 
     add("--law", action="append", metavar="NAME", help="this law only; may be repeated (default: all)")
     add("--multilevel", False, action="store_true", help="laws that place queues, too (docs/laws-bench.md)")
+    add(
+        "--replicas",
+        False,
+        action="store_true",
+        help="laws that choose replicas in place of those for threads (docs/laws-bench.md)",
+    )
     add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
     add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="one in N scenarios of the library (default: all)")
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
@@ -179,11 +191,15 @@ def run(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     """Drive the laws through the scenarios; print and write what came of it."""
+    if args.multilevel and args.replicas:
+        raise UserError("--multilevel and --replicas are two benches: give one of them")
     if args.multilevel:
         return _bench_of_placements(args)
     for option in ("surfaces", "simulator"):
         if (value := getattr(args, option)) is not None:
             raise UserError(f"--{option} is for --multilevel only, not {str(value)[:80]!r}")
+    if args.replicas:
+        return _bench_of_replicas(args)
     from harness.saso.report import as_document, as_frame, summary
 
     laws = list(dict.fromkeys(args.law or LAWS[Decides.THREADS]))
@@ -226,6 +242,23 @@ def _bench_of_placements(args: argparse.Namespace) -> int:
         summary = functools.partial(summary, simulated=True)
     with _countdown(len(laws) * len(chosen)) as line:
         rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios that place queues"), args.jobs)
+    return _tell(args, rows, summary, as_document, as_frame)
+
+
+def _bench_of_replicas(args: argparse.Namespace) -> int:
+    from harness.saso.replication.bench import run_bench
+    from harness.saso.replication.report import as_document, as_frame, summary
+    from harness.saso.replication.scenario import scenarios
+
+    if args.curves is not None:
+        raise UserError(f"--curves is not for --replicas, whose laws need operators: {args.curves[:80]!r}")
+    laws = list(dict.fromkeys(args.law or LAWS[Decides.REPLICAS]))
+    for name in laws:
+        law_class(name, Decides.REPLICAS)
+    chosen = list(scenarios())[:: args.every]
+    _check_outputs(args)
+    with _countdown(len(laws) * len(chosen)) as line:
+        rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios with replicas"), args.jobs)
     return _tell(args, rows, summary, as_document, as_frame)
 
 

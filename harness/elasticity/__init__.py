@@ -11,6 +11,7 @@
   utilisation           C-Stream §4.1
   millrace              our own, the default of elastic
   multilevel            laws that also place queues
+  replication           laws that also choose replicas
 
 Which law is best is for `harness.saso` to say.
 """
@@ -44,11 +45,16 @@ __all__ = [
 LAWS: Mapping[Decides, tuple[str, ...]] = {
     Decides.THREADS: ("millrace", "pldi17", "streams", "elastic_load_balance", "utilisation", "fixed"),
     Decides.QUEUES: ("millrace", "middleware19", "streams"),
+    Decides.REPLICAS: ("millrace", "cstream"),
 }
 """The laws by what they decide about; the first of each is the default."""
 
-_ROOMS = {Decides.THREADS: "harness.elasticity", Decides.QUEUES: "harness.elasticity.multilevel"}
-_TASKS = {Decides.THREADS: "choose threads", Decides.QUEUES: "place queues"}
+_ROOMS = {
+    Decides.THREADS: "harness.elasticity",
+    Decides.QUEUES: "harness.elasticity.multilevel",
+    Decides.REPLICAS: "harness.elasticity.replication",
+}
+_TASKS = {Decides.THREADS: "choose threads", Decides.QUEUES: "place queues", Decides.REPLICAS: "choose replicas"}
 
 DEFAULT_LAW = "millrace"
 

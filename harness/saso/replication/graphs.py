@@ -1,0 +1,120 @@
+"""Graphs as laws of replicas see them: chains, trees and so on, made by hand, since no engine is to run them.
+
+A shape is a list of streams between numbered operators, those before the others first. `kinds` says what each is: a `source`, a
+`busy` operator that may have replicas, a `stateful` one that may not, a `split` or `merge`, or a `sink`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.elasticity import Layout, Link
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`kinds` by operator, `streams` as pairs of operators in the order of their sources."""
+
+    name: str
+    kinds: tuple[str, ...]
+    streams: tuple[tuple[int, int], ...]
+
+    @property
+    def busy(self) -> list[int]:
+        """The operators that do the work."""
+        return [index for index, kind in enumerate(self.kinds) if kind in ("busy", "stateful")]
+
+
+def chain(operators: int) -> Shape:
+    """A source, busy operators, a sink."""
+    return Shape(
+        "chain", ("source", *["busy"] * operators, "sink"), tuple((index, index + 1) for index in range(operators + 1))
+    )
+
+
+def replicated(width: int) -> Shape:
+    """A split, `width` busy operators side by side, a merge: C-Stream's data parallelism (Figure 3)."""
+    kinds = ("source", "split", *["busy"] * width, "merge", "sink")
+    lanes = range(2, 2 + width)
+    return Shape(
+        "replicated",
+        kinds,
+        ((0, 1), *((1, lane) for lane in lanes), *((lane, 2 + width) for lane in lanes), (2 + width, 3 + width)),
+    )
+
+
+def tree(depth: int, branching: int) -> Shape:
+    """Each busy operator is followed by a split, which deals its tuples out to `branching` more; the last ones by a sink."""
+    kinds, streams, tips = ["source"], [], [0]
+    for level in range(depth):
+        following = []
+        for tip in tips:
+            for _ in range(branching if level else 1):
+                kinds.append("busy")
+                streams.append((tip, len(kinds) - 1))
+                if level < depth - 1:
+                    kinds.append("split")
+                    streams.append((len(kinds) - 2, len(kinds) - 1))
+                following.append(len(kinds) - 1)
+        tips = following
+    kinds.append("sink")
+    streams += [(tip, len(kinds) - 1) for tip in tips]
+    return Shape("tree", tuple(kinds), tuple(sorted(streams)))
+
+
+def reverse_tree(depth: int, branching: int) -> Shape:
+    """Sources with a busy operator each; a merge and another busy operator join `branching` of them, and so on, to one sink."""
+    width = branching ** (depth - 1)
+    kinds = ["source"] * width
+    streams, tips = [], list(range(width))
+    for level in range(depth):
+        following = []
+        groups = (
+            [tips] if level and len(tips) <= branching else [tips[i : i + branching] for i in range(0, len(tips), branching)]
+        )
+        for group in [[tip] for tip in tips] if level == 0 else groups:
+            at = group[0]
+            if len(group) > 1:
+                kinds.append("merge")
+                at = len(kinds) - 1
+                streams += [(tip, at) for tip in group]
+            kinds.append("busy")
+            streams.append((at, len(kinds) - 1))
+            following.append(len(kinds) - 1)
+        tips = following
+    kinds.append("sink")
+    streams += [(tip, len(kinds) - 1) for tip in tips]
+    return Shape("reverse tree", tuple(kinds), tuple(sorted(streams)))
+
+
+def layout(shape: Shape, selectivity: Sequence[float], cpus: int) -> Layout:
+    """As a law sees it. A split deals its tuples out evenly; `selectivity`: tuples sent for one that came in."""
+    inputs: list[list[int]] = [[] for _ in shape.kinds]
+    outputs: list[list[int]] = [[] for _ in shape.kinds]
+    for number, (source, target) in enumerate(shape.streams):
+        outputs[source].append(number)
+        inputs[target].append(number)
+    port_of, ports = {}, 0
+    for operator in range(len(shape.kinds)):
+        for number in inputs[operator]:
+            port_of[number] = ports
+            ports += 1
+    tuples = [1.0 if kind == "source" else 0.0 for kind in shape.kinds]
+    links = []
+    for number, (source, target) in enumerate(shape.streams):
+        share = tuples[source] * selectivity[source] / len(outputs[source])
+        links.append(Link(source, target, share, None, dealt=len(outputs[source]) > 1, port=port_of[number]))
+        tuples[target] += share
+    return Layout(
+        ports=(),
+        at=(),
+        sources=[index for index, kind in enumerate(shape.kinds) if kind == "source"],
+        links=links,
+        tuples=tuples,
+        flop=[0.0] * len(tuples),
+        payload=0,
+        cpus=cpus,
+        replicable=[index for index, kind in enumerate(shape.kinds) if kind == "busy"],
+        inputs=ports,
+    )
