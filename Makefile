@@ -4,7 +4,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard $(foreach room,runtime simulator calibration saso/placement gate,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.hpp))
+RUNTIME := $(wildcard $(foreach room,runtime simulator calibration saso/placement gate,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 ARGS ?=

@@ -22,7 +22,7 @@ flags = ["-std=c++20", "-pthread", "-falign-functions=64", *shlex.split(optimise
 flags += ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter"]
 if sanitizer:
     flags += [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"]
-depends = ["setup.py"] + [str(path) for room in ROOMS for path in sorted((ROOT / room / "native").glob("*.hpp"))]
+depends = ["setup.py"] + [str(path) for room in ROOMS for path in sorted((ROOT / room / "native").glob("*.h*"))]
 extensions = [
     Extension(
         ".".join((*room.parts, source.stem)),

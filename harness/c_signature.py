@@ -71,29 +71,65 @@ def _is(base: str, stars: int = 0) -> Callable[[_CType], bool]:
     return lambda given: given == (base, stars)
 
 
+def _is_pointer(given: _CType) -> bool:
+    return given.stars >= 1
+
+
+class Interface(NamedTuple):
+    """A signature that the runtime calls: in C, for numba, and what each argument may be declared as."""
+
+    c: str
+    numba: str
+    arguments: tuple[tuple[str, str, Callable[[_CType], bool]], ...]
+
+
 _BYTES = ("int8_t", "uint8_t", "void")
-_ARGUMENTS: tuple[tuple[str, str, Callable[[_CType], bool]], ...] = (
-    ("sequence", "uint64_t", _is("uint64_t")),
-    ("value", "double *", _is("double", 1)),
-    ("payload", "char *", lambda given: given.base in _BYTES and given.stars == 1),
-    ("payload_bytes", "uint64_t", _is("uint64_t")),
-    ("control", "double", _is("double")),
-    ("state", "void *", lambda given: given.stars >= 1),
+VALUE = Interface(
+    C_SIGNATURE,
+    NUMBA_SIGNATURE,
+    (
+        ("sequence", "uint64_t", _is("uint64_t")),
+        ("value", "double *", _is("double", 1)),
+        ("payload", "char *", lambda given: given.base in _BYTES and given.stars == 1),
+        ("payload_bytes", "uint64_t", _is("uint64_t")),
+        ("control", "double", _is("double")),
+        ("state", "void *", _is_pointer),
+    ),
 )
+"""Of an operator on untyped tuples."""
+
+PROCESS = Interface(
+    "int32_t (millrace_context *, uint32_t, const void *, void *)",
+    "int32(voidptr, uint32, voidptr, voidptr)",
+    (
+        ("context", "millrace_context *", _is_pointer),
+        ("port", "uint32_t", _is("uint32_t")),
+        ("tuple", "const void *", lambda given: given.stars == 1),
+        ("state", "void *", _is_pointer),
+    ),
+)
+"""Of a typed operator or sink, once a tuple (native/millrace.h)."""
+
+STEP = Interface(
+    "int32_t (millrace_context *, void *)",
+    "int32(voidptr, voidptr)",
+    (("context", "millrace_context *", _is_pointer), ("state", "void *", _is_pointer)),
+)
+"""Of a typed source, again and again; and of a typed operator, when its last stream has ended."""
 
 
-def mismatch(signature: str) -> str | None:
+def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
     """What keeps a function of this C signature from being an operator, as a phrase; None: nothing."""
     found = re.fullmatch(r"([^()]+?)\s*(?:\(\s*\*\s*\)\s*)?\(([^()]*)\)", signature.strip())
     if found is None:
         return "is not of the form 'RESULT (ARGUMENT, ...)'"
     result, listed = found[1].strip(), found[2].strip()
     arguments = [] if listed in ("", "void") else [argument.strip() for argument in listed.split(",")]
-    if len(arguments) != len(_ARGUMENTS):
-        return f"takes {len(arguments)} argument(s), not {len(_ARGUMENTS)}"
+    if len(arguments) != len(interface.arguments):
+        return f"takes {len(arguments)} argument(s), not {len(interface.arguments)}"
     if _parsed(result) != ("int32_t", 0):
         return f"returns {result}, not int32_t"
-    for place, (argument, (name, wanted, fits)) in enumerate(zip(arguments, _ARGUMENTS, strict=True), 1):
+    for place, (argument, (name, wanted, fits)) in enumerate(zip(arguments, interface.arguments, strict=True), 1):
         if not fits(_parsed(argument)):
             return f"takes as argument {place} ({name}) {argument}, not {wanted}"
     return None

@@ -48,7 +48,7 @@ def of_tuples(
 
 def chooses(operator: Operator) -> bool:
     """Whether the output port depends on the tuple, or on which buffer has room."""
-    return bool(operator.keys) or operator.kind in BALANCING
+    return bool(operator.keys) or operator.kind in BALANCING or operator.typed is not None
 
 
 def of_windows(

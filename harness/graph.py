@@ -19,6 +19,8 @@ Kinds of operator:
   buffer   what is before an output port of the two above
   python   a Python callable, `function(sequence, value) -> value`, or None to drop the tuple
   native   a compiled function (`harness.native_function`)
+  typed    a function on tuples with attributes (`harness.schema`) that sends none, one or many for each; sources and sinks may
+           be typed, too, and in a graph where one operator is all are
   sink     counts, checks and stamps the latency of what arrives
   control  the control port of another operator: absorbs what arrives, and so may close a cycle
 
@@ -34,16 +36,33 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.errors import UserError
 from harness.graph_flow import Flow, flow_of
 from harness.graph_order import Numbered, cycle_of, describe_cycle, number
 
+if TYPE_CHECKING:
+    from harness.schema import Schema
+    from harness.typed import Typed
+
 USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
-DROPPING = frozenset(("filter", "merge")) | USERS  # kinds that may send on fewer tuples than they get, or later
+DROPPING = frozenset(("filter", "merge", "typed")) | USERS  # kinds that may send on fewer tuples than they get, or later
 BALANCING = frozenset(("threaded_split", "elastic_load_balance"))  # kinds that send a tuple to whichever buffer has room
-KINDS = ("source", "work", "filter", "split", "merge", *sorted(BALANCING), "buffer", "python", "native", "sink", "control")
+KINDS = (
+    "source",
+    "work",
+    "filter",
+    "split",
+    "merge",
+    *sorted(BALANCING),
+    "buffer",
+    "python",
+    "native",
+    "typed",
+    "sink",
+    "control",
+)
 MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
 MAX_COST = 10**9  # FLOP a tuple: about a second on a slow core
 MAX_BUSY_US = 1e6  # µs a tuple: a second
@@ -144,11 +163,17 @@ class Operator:
     measure_period: float = 5.0  # elastic_load_balance: seconds between two decisions
     rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
     threading: Threading | None = None  # annotation in force where the operator was added
+    typed: Typed | None = None  # typed, and sources and sinks that are typed
 
     @property
     def counts_emitted(self) -> bool:
-        """Whether what it sends on is counted apart, for it may be fewer tuples than it has got."""
+        """Whether what it sends on is counted apart, for it may be fewer tuples than it has got, or more."""
         return self.kind in DROPPING or self.selectivity < 1.0
+
+    @property
+    def users(self) -> bool:
+        """Whether a user's own function is called in it, which may take for ever."""
+        return self.kind in USERS or self.typed is not None
 
     def input(self, port: int) -> PortId:
         """The id of input port `port`."""
@@ -339,6 +364,65 @@ class Graph:
             Operator(name, "native", inputs, 1, preserves=bool(preserves), native=native, reentrant=bool(reentrant))
         )
 
+    def typed_source(
+        self, name: str, function: object, gives: Schema | Sequence[Schema], state: object = None, cost: int | None = None
+    ) -> Operator:
+        """Add a source whose tuples have attributes: one output port for each schema in `gives`.
+
+        `function`, `state` and `cost` as in `typed`; here it is called again and again, for what is to be sent next.
+        """
+        return self._typed("source", name, (), gives, function, None, state, cost)
+
+    def typed(
+        self,
+        name: str,
+        function: object,
+        takes: Schema | Sequence[Schema],
+        gives: Schema | Sequence[Schema],
+        state: object = None,
+        finish: object = None,
+        cost: int | None = None,
+    ) -> Operator:
+        """Add an operator that gets tuples of the schemas `takes` and may send any number of the schemas `gives`, one a port.
+
+        `function`: compiled, and called with `state`, or a Python callable; `finish`: called when the last stream into it has
+        ended. docs/operators.md says how each is called. `cost`: about what a tuple costs [FLOP], for the size of batches.
+        Raises GraphError for a function or state that it cannot call.
+        """
+        return self._typed("typed", name, takes, gives, function, finish, state, cost)
+
+    def typed_sink(
+        self,
+        name: str,
+        function: object,
+        takes: Schema | Sequence[Schema],
+        state: object = None,
+        finish: object = None,
+        cost: int | None = None,
+    ) -> Operator:
+        """Add a sink that gets tuples of the schemas `takes`, one a port; all else as in `typed`."""
+        return self._typed("sink", name, takes, (), function, finish, state, cost)
+
+    def _typed(
+        self,
+        kind: str,
+        name: str,
+        takes: Schema | Sequence[Schema],
+        gives: Schema | Sequence[Schema],
+        function: object,
+        finish: object,
+        state: object,
+        cost: int | None,
+    ) -> Operator:
+        from harness.typed import COMPILED_FLOP, PYTHON_FLOP, schemas_of, typed_of
+
+        inputs, outputs = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
+        typed = typed_of(name, kind == "source", inputs, outputs, function, finish, state)
+        if cost is None:
+            cost = COMPILED_FLOP if typed.compiled else PYTHON_FLOP
+        _whole(f"cost of operator {name!r}", cost, 0, MAX_COST, "FLOP")
+        return self._add(Operator(name, kind, len(inputs), len(outputs), cost, preserves=False, typed=typed))
+
     def sink(self, name: str, inputs: int = 1) -> Operator:
         """Add a sink."""
         return self._add(Operator(name, "sink", inputs, 0))
@@ -450,6 +534,11 @@ class Graph:
         return operator
 
     # -- reading --------------------------------------------------------------------------------------------------------------
+
+    @property
+    def typed_graph(self) -> bool:
+        """Whether its streams have schemas."""
+        return any(operator.typed is not None for operator in self.operators.values())
 
     def successors(self) -> dict[PortId, list[PortId]]:
         """Input ports fed by each output port; every output port has an entry."""

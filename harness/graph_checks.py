@@ -37,11 +37,27 @@ def problems_of(graph: Graph) -> Iterator[str]:
             if stream in seen:
                 yield f"stream {outer_port(graph, stream.source)} -> {stream.target} is connected twice"
             seen.add(stream)
+    typed = [operator.name for operator in graph.operators.values() if operator.typed is not None]
+    if typed and len(typed) < len(graph.operators):
+        plain = next(name for name, operator in graph.operators.items() if operator.typed is None)
+        yield f"operator {typed[0]!r} is typed and {plain!r} is not: in a graph all operators are typed, or none is"
+    elif typed:
+        yield from _schema_problems(graph)
     cycle = cycle_of(graph, number(graph))
     if cycle:
         yield describe_cycle(cycle)
     elif "merge" in kinds:
         yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
+
+
+def _schema_problems(graph: Graph) -> Iterator[str]:
+    """Where a stream's tuples are not what its target takes."""
+    for source, target in graph.streams:
+        given, taken = graph.operators[source.operator].typed, graph.operators[target.operator].typed
+        if given.gives[source.port] != taken.takes[target.port]:
+            name, wanted = given.gives[source.port].name, taken.takes[target.port].name
+            told = f"{name}, but the port takes {wanted}" if name != wanted else f"another {name} than the port takes"
+            yield f"stream {source} -> {target} has tuples of {told}"
 
 
 def _merge_problems(graph: Graph) -> Iterator[str]:

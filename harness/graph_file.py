@@ -92,7 +92,7 @@ PLAIN = Operator("", "", 1, 1)
 
 
 def _entry(graph: Graph, operator: Operator) -> dict[str, Any]:
-    if operator.kind in ("python", "native"):
+    if operator.users:
         raise GraphError(f"graph {graph.name!r}: the function of operator {operator.name!r} cannot be written to a file")
     if operator.kind == "control":
         return {"control": operator.controls}

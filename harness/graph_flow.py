@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.graph import Graph, Operator
     from harness.graph_order import Numbered
 
-HOPS = frozenset(("work", "filter", "merge", "python", "native"))
+HOPS = frozenset(("work", "filter", "merge", "python", "native", "typed"))
 """Kinds of operator that count as a hop: those that do something with a tuple."""
 
 MAX_COPIES = 2**53
@@ -21,11 +21,11 @@ MAX_COPIES = 2**53
 class Flow:
     """What one tuple of the sources becomes, on average, if users' functions pass on what they get.
 
-    `hops`: operators (work, filter, merge, python, native) that a tuple passes on its way, per tuple at the sinks; `hopping`:
-    which of the graph's operators these are, by place.
+    `hops`: operators (those of `HOPS`) that a tuple passes on its way, per tuple at the sinks; `hopping`: which of the graph's
+    operators these are, by place.
     `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
     `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink or a control
-    port, one that is dropped counted as if it went on; None if it depends on the tuple.
+    port, one that is dropped counted as if it went on; None if it depends on the tuple, or the tuple is typed.
     """
 
     hops: float
@@ -38,7 +38,7 @@ def flow_of(graph: Graph) -> Flow:
     """The flow of a graph without a cycle; splits and round-robin outputs share evenly, fan-out multiplies."""
     operators = list(graph.operators.values())
     numbered = graph.numbered()
-    ends = _copies(graph, operators, numbered, [1] * len(operators))
+    ends = _copies(graph, operators, numbered, [1 if operator.typed is None else None for operator in operators])
     at_sinks = ends
     if not all(operator.preserves and operator.kind != "control" for operator in operators):
         at_end = [int(operator.kind == "sink") if operator.preserves else None for operator in operators]

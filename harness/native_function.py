@@ -12,8 +12,19 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
-from harness.c_signature import C_SIGNATURE, NUMBA_SIGNATURE, PROTOTYPE, mismatch, signature_of_ctypes
+from harness.c_signature import (
+    C_SIGNATURE,
+    NUMBA_SIGNATURE,
+    PROCESS,
+    PROTOTYPE,
+    STEP,
+    VALUE,
+    Interface,
+    mismatch,
+    signature_of_ctypes,
+)
 from harness.graph import GraphError
 
 __all__ = ["C_SIGNATURE", "NUMBA_SIGNATURE", "PROTOTYPE", "NativeFunction"]
@@ -37,8 +48,9 @@ class NativeFunction:
 
     address: int
     state: int = 0  # address of what the function gets as its last argument; 0: none
-    signature: str = C_SIGNATURE  # in C, as the function declares it
+    signature: str = ""  # in C, as the function declares it; empty: as it must be
     owners: tuple[object, ...] = field(default=(), repr=False, compare=False)
+    interface: ClassVar[Interface] = VALUE  # what the runtime calls
 
     def __post_init__(self) -> None:
         if not _is_address(self.address):
@@ -49,9 +61,11 @@ class NativeFunction:
             raise GraphError(f"state of a native function must be from 0 to {MAX_ADDRESS}, not {_shown(self.state)}")
         if not isinstance(self.signature, str):
             raise GraphError(f"signature of a native function must be text in C, not {_shown(self.signature)}")
-        problem = mismatch(self.signature)
+        if not self.signature:
+            object.__setattr__(self, "signature", self.interface.c)
+        problem = mismatch(self.signature, self.interface)
         if problem is not None:
-            raise GraphError(f"a native function must be '{C_SIGNATURE}'; '{self.signature}' {problem}")
+            raise GraphError(f"a native function must be '{self.interface.c}'; '{self.signature}' {problem}")
 
     @classmethod
     def of(cls, function: object, state: object = None) -> NativeFunction:
@@ -64,6 +78,9 @@ class NativeFunction:
         Raises GraphError for anything else, for a null pointer and for a function that declares another signature.
         """
         if isinstance(function, NativeFunction):
+            if function.interface is not cls.interface:
+                problem = mismatch(function.signature, cls.interface) or "is meant for another kind of operator"
+                raise GraphError(f"a native function must be '{cls.interface.c}'; '{function.signature}' {problem}")
             return function._with_state(state)
         if all(hasattr(function, name) for name in ("function", "user_data", "signature")):
             return cls._of_low_level_callable(function)._with_state(state)
@@ -100,7 +117,7 @@ class NativeFunction:
             typed = function.ctypes
         except (TypeError, NotImplementedError) as problem:  # numba has types that ctypes has not
             raise GraphError(
-                f"a native function must be '{C_SIGNATURE}', by numba '{NUMBA_SIGNATURE}', "
+                f"a native function must be '{cls.interface.c}', by numba '{cls.interface.numba}', "
                 f"not what {_shown(function)} declares: {problem}"
             ) from None
         return cls._of_ctypes(typed, function)
@@ -130,6 +147,18 @@ class NativeFunction:
             told = f"the function has one already, at {self.state:#x}, and {_shown(state)} is another"
             raise GraphError(f"state is given twice: {told}")
         return replace(self, state=_address_of_state(state), owners=(*self.owners, state))
+
+
+class ProcessFunction(NativeFunction):
+    """A compiled function of a typed operator or sink: called once a tuple."""
+
+    interface = PROCESS
+
+
+class StepFunction(NativeFunction):
+    """A compiled function of a typed source, called until it has no more; or of what an operator does at its end."""
+
+    interface = STEP
 
 
 # -- states ------------------------------------------------------------------------------------------------------------------
@@ -162,6 +191,12 @@ def _address_of_array(array: object) -> int:
     if array.size == 0:
         raise GraphError(f"state must not be empty; the array given has shape {array.shape}")
     return int(array.ctypes.data)
+
+
+def is_compiled(given: object) -> bool:
+    """Whether something stands for a compiled function, though perhaps one of a wrong signature; else it is Python."""
+    special = isinstance(given, NativeFunction | ctypes._CFuncPtr) or _is_capsule(given) or _is_numba_cfunc(given)
+    return special or all(hasattr(given, name) for name in ("function", "user_data", "signature"))
 
 
 # -- what is what ------------------------------------------------------------------------------------------------------------

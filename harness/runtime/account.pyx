@@ -46,6 +46,9 @@ def account_of(Plan plan, bint started, stuck, state):
             native = <NativeState*> run.operators[i].own
             if native.error.load(memory_order_acquire) != 0:
                 error = f"operator {plan.operators[i].name!r} returned {native.error.load(memory_order_acquire)} (tuple {native.failed_at})"
+        elif run.operators[i].typed != NULL and run.operators[i].typed.error.load(memory_order_acquire) != 0:
+            answer = run.operators[i].typed.error.load(memory_order_acquire)
+            error = f"operator {plan.operators[i].name!r} returned {answer} (tuple {run.operators[i].typed.failed_at})"
     if not stuck:
         for port in range(run.port_count):
             left_at[run.ports[port].op.index] += _left_behind(run, port, &seen)
@@ -55,6 +58,9 @@ def account_of(Plan plan, bint started, stuck, state):
             op = &run.operators[i]
             kind = plan.operators[i].kind
             seen += op.dropped
+            if op.typed != NULL:
+                violations += op.typed.violations
+                damaged += op.typed.damaged
             left_at[i] += op.left
             if kind == "source":
                 expected += (<SourceState*> op.own).fingerprints * op.copies
@@ -63,7 +69,7 @@ def account_of(Plan plan, bint started, stuck, state):
                 seen += sink.fingerprints
                 damaged += sink.damaged
                 violations += sink.violations
-                order_checked = order_checked and sink.paths > 0
+                order_checked = order_checked and (sink.paths > 0 or op.typed != NULL)
                 if kind == "sink":
                     longest = max(longest, sink.latency.longest())
             elif kind == "merge":
@@ -114,7 +120,7 @@ def _conservation(Plan plan, processed, left_at, held_by):
     for i, operator in enumerate(plan.operators):
         if operator.counts_emitted:
             emitted[i] = plan.run.operators[i].emitted.read()
-        elif chooses(operator):
+        if chooses(operator):
             sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})
     return of_tuples(plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by)
 

@@ -56,7 +56,7 @@ class Way(NamedTuple):
     target: int
     port: int  # input port of the graph
     queue: int | None  # of the layout; None: the target is called
-    path_step: int  # added to the path of a tuple that goes this way
+    path_step: int  # added to the path of a tuple that goes this way; of a typed stream, its number among those into the target
     lazy: bool  # one thread alone sends this way, so it may put off waking the port's thread
 
 
@@ -70,6 +70,7 @@ class QueuePlace(NamedTuple):
     shared: bool  # more than one thread may produce: the producer flag is needed
     on: bool  # it begins switched on
     streams: int  # that lead here
+    stride: int  # of a slot [bytes]
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class Layout:
     """What a graph gets under a model. Operators, input ports, ways and queues are named by their index."""
 
     payload: int  # bytes
-    stride: int  # of a slot [bytes]
+    stride: int  # of a slot [bytes], of the largest where streams are typed
+    strides: tuple[tuple[int, ...], ...]  # of a slot, by operator and output port
     operators: tuple[Operator, ...]
     input_ports: tuple[PortId, ...]
     order: tuple[int, ...]  # of operators, topological
@@ -193,7 +195,8 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
     """
     operators = list(graph.operators.values())
     input_ports = list(graph.input_ports())
-    stride = slot_stride(graph.payload)
+    strides = _strides(graph, operators)
+    stride = max(max(each, default=0) for each in strides)
     number = {name: index for index, name in enumerate(graph.operators)}
     port_number = {port: index for index, port in enumerate(input_ports)}
     order = list(graph.numbered().order)
@@ -209,6 +212,8 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
     resumed = isinstance(model, Coroutine)
     context, locked = contexts_of(order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues])
     paths, steps = paths_of(operators, order, incoming)
+    if graph.typed_graph:
+        steps = {stream: place for streams_in in incoming for place, stream in enumerate(streams_in)}
     # One thread alone executes what is in the context of a source or of a threaded port, and so may put wake-ups off.
     lazy = [
         (kind == "source" and not resumed) or (kind == "port" and queues[which].kind is Queue.THREADED)
@@ -218,6 +223,7 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
     return Layout(
         payload=graph.payload,
         stride=stride,
+        strides=strides,
         operators=tuple(operators),
         input_ports=tuple(input_ports),
         order=tuple(order),
@@ -227,7 +233,7 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
             for of_port in ports
             for stream in of_port
         ),
-        queues=_places(queues, capacities, incoming, context, begins_queued(graph, model), input_ports),
+        queues=_places(queues, capacities, incoming, context, begins_queued(graph, model), input_ports, strides),
         queue_of_port=tuple(queue_of_port),
         capacity=capacity,
         capacity_chosen=chosen,
@@ -243,6 +249,14 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         minimum_threads=_least(graph) if pool_threads else 1,
         resumed=resumed,
     )
+
+
+def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ...], ...]:
+    """Bytes of a slot by operator and output port."""
+    if not graph.typed_graph:
+        plain = slot_stride(graph.payload)
+        return tuple((plain,) * operator.outputs for operator in operators)
+    return tuple(tuple(slot_stride(schema.size) for schema in operator.typed.gives) for operator in operators)
 
 
 def _least(graph: Graph) -> int:
@@ -299,19 +313,22 @@ def _places(
     context: Sequence[tuple[str, int]],
     on: Container[PortId],
     ports: Sequence[PortId],
+    strides: Sequence[Sequence[int]],
 ) -> tuple[QueuePlace, ...]:
     """The queues, in the order of the ports."""
     places = {}
     for operator, streams in enumerate(incoming):
         feeding: dict[int, list[int]] = {}
+        stride = {}
         for stream in streams:
             if queues[stream[3]].kind is not Queue.CALLED:
                 feeding.setdefault(stream[3], []).append(stream[0])
+                stride[stream[3]] = strides[stream[0]][stream[1]]
         for port, feeders in feeding.items():
             shared = any(context[feeder] != context[feeders[0]] for feeder in feeders)
             kind = queues[port].kind
             begins = kind is not Queue.SCHEDULED or ports[port] in on
-            places[port] = QueuePlace(port, operator, kind, capacities[port], shared, begins, len(feeders))
+            places[port] = QueuePlace(port, operator, kind, capacities[port], shared, begins, len(feeders), stride[port])
     return tuple(places[port] for port in sorted(places))
 
 
@@ -345,6 +362,13 @@ def _regions(
 
 def _is_cheap(operator: Operator) -> bool:
     return operator.cost < COPY_FLOP and not operator.costs and not operator.busy_us
+
+
+def incoming_of(layout: Layout, index: int) -> list[tuple[int, int, int]]:
+    """The streams into a typed operator, by their number: source operator and output port, and which of its input ports."""
+    ways = sorted((layout.ways[way] for way in layout.incoming[index]), key=lambda way: way.path_step)
+    first = min((way.port for way in ways), default=0)  # every port is fed, and an operator's lie side by side
+    return [(way.source, way.output, way.port - first) for way in ways]
 
 
 def _flop_of(operators: Sequence[Operator], flop_ns: Callable[[], float]) -> tuple[int, ...]:

@@ -77,6 +77,7 @@ cdef extern from "spsc_ring.hpp" namespace "millrace" nogil:
         void release(size_t count) noexcept
         size_t size_guess() noexcept
         size_t capacity() noexcept
+        size_t stride() noexcept
         const atomic[uint64_t]& tail() noexcept
         const atomic[uint64_t]& head() noexcept
         Tuple* left_behind(size_t index) noexcept
@@ -177,10 +178,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         bool wake_owed
         Operator* from_ "from"
         atomic[bool] direct
+        uint32_t stride
 
     cdef cppclass Route:
         Target* targets
         uint32_t count
+        uint32_t stride
         char* scratch
         Counter sent
 
@@ -211,6 +214,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         bool drops
         bool reentrant
         void* own
+        TypedState* typed
 
     cdef cppclass Port:
         SpscRing ring
@@ -362,3 +366,53 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     void choose_sizes(Run* run) noexcept
     T* make_array[T](size_t count) except +
     void delete_array[T](T* array) noexcept
+
+
+cdef extern from "typed.hpp" namespace "millrace" nogil:
+    enum: MILLRACE_MORE "::MILLRACE_MORE", MILLRACE_IDLE "::MILLRACE_IDLE"
+    cdef cppclass millrace_context "::millrace_context":
+        char** room
+        void (*send)(millrace_context*, uint32_t) noexcept nogil
+    ctypedef int32_t (*ProcessFunction)(millrace_context*, uint32_t, const void*, void*) noexcept nogil
+    ctypedef int32_t (*StepFunction)(millrace_context*, void*) noexcept nogil
+
+    cdef cppclass Incoming:
+        uint64_t next
+        uint64_t seed
+        uint32_t port
+
+    cdef cppclass Outgoing:
+        Tuple* slots
+        uint64_t sent
+        uint64_t seed
+        size_t stride
+        uint32_t words
+        uint32_t filled
+
+    cdef cppclass TypedState:
+        millrace_context context
+        Operator* op
+        Worker* worker
+        ProcessFunction process
+        StepFunction step
+        StepFunction finish
+        void* state
+        void* python
+        SourceState* source
+        Histogram* latency
+        Incoming* incoming
+        uint32_t* words
+        Outgoing* outgoing
+        uint32_t outputs
+        uint32_t batches
+        size_t* strides
+        int64_t born_ns
+        uint64_t violations
+        uint64_t damaged
+        atomic[int32_t] error
+        uint64_t failed_at
+
+    uint64_t port_seed(uint32_t op, uint32_t output) noexcept
+    Incoming& check(TypedState* state, Tuple* tuple_) noexcept
+    bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept
+    void rewind(TypedState* state, uint32_t output) noexcept

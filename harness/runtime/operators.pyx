@@ -38,6 +38,7 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.protocol cimport MAX_BATCH, passes
 from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
+from harness.runtime.typed cimport typed, typed_python
 from harness.runtime.users cimport native, python
 
 from harness.graph import BALANCING
@@ -362,6 +363,8 @@ cdef bool mark_sink(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
 cdef Kernel kernel_for(object operator) except? NULL:
     """The kernel of a harness.graph.Operator; sources have none."""
     kind = operator.kind
+    if operator.typed is not None and kind != "source":
+        return typed if operator.typed.compiled else typed_python
     if kind == "work":
         if operator.selectivity < 1.0:
             return selective_work_in_bursts if operator.costs else selective_work

@@ -35,9 +35,10 @@ from harness.runtime.native cimport (
 from harness.runtime.operators cimport kernel_for, mark_kernel_for
 from harness.runtime.protocol cimport CALLED, MAX_BATCH, PATIENCE_LOOKS
 from harness.runtime.states cimport States
+from harness.runtime.typed cimport make_typed, typed_source_body
 
 from harness.errors import RunFailed, UserError
-from harness.graph import BALANCING, USERS
+from harness.graph import BALANCING
 from harness.models import Queue, allowed_cpus
 from harness.runtime.layout import slots_of
 
@@ -82,7 +83,7 @@ cdef class Plan:
         count = len(self.layout.queues)
         if count == 0:
             return
-        self.memory_bytes = sum([queue.capacity for queue in self.layout.queues]) * self.run.stride
+        self.memory_bytes = sum([queue.capacity * queue.stride for queue in self.layout.queues])
         slots = f" for {count} queues of {self.run.stride}-byte slots"
         cause = f"payload {self.run.payload}" if self.layout.capacity_chosen else f"queue_capacity {self.layout.capacity}"
         self._check_memory(cause, self.memory_bytes, slots)
@@ -125,6 +126,7 @@ cdef class Plan:
             for port in range(op.outputs):
                 op.routes[port].targets = &self.targets[target]
                 op.routes[port].count = <uint32_t> len(layout.outgoing[i][port])
+                op.routes[port].stride = layout.strides[i][port]
                 target += op.routes[port].count
                 if op.routes[port].count > 1:
                     op.routes[port].scratch = self.states.block(MAX_BATCH * self.run.stride)
@@ -132,12 +134,13 @@ cdef class Plan:
             to = &self.targets[target]
             to.op = &self.run.operators[<uint32_t> way.target]
             to.path_step = way.path_step
+            to.stride = layout.strides[way.source][way.output]
             to.lazy_wake = way.lazy
             if way.queue is not None:
                 to.port = &self.run.ports[<uint32_t> way.queue]
         for i in range(self.run.operator_count):
             op = &self.run.operators[i]
-            if op.outputs == 1 and op.routes[0].count == 1:
+            if op.outputs == 1 and op.routes[0].count == 1 and self.operators[i].typed is None:
                 to = op.routes[0].targets
                 op.next_path_step = to.path_step
                 to.from_ = op
@@ -154,8 +157,8 @@ cdef class Plan:
             port.index = index
             port.op = &self.run.operators[<uint32_t> queue.operator]
             port.discipline = discipline_of(queue.kind)
-            port.ring.init(memory, queue.capacity, self.run.stride)
-            memory += <size_t> queue.capacity * self.run.stride
+            port.ring.init(memory, queue.capacity, queue.stride)
+            memory += <size_t> queue.capacity * queue.stride
             port.open_streams = queue.streams
             port.shared = queue.shared
             if not port.discipline.pooled:
@@ -219,7 +222,10 @@ cdef class Plan:
             if operator.kind == "merge":
                 slots, marks = slots_of(regions[i]), regions[i].marks
                 self._check_memory(f"merge {operator.name!r}", slots * self.run.stride + marks * sizeof(Tuple))
-            self.states.give(&self.run.operators[i], operator, limit, layout.paths[i], layout.changed[i], slots, marks)
+            paths = layout.paths[i] if operator.typed is None else None
+            self.states.give(&self.run.operators[i], operator, limit, paths, layout.changed[i], slots, marks)
+            if operator.typed is not None:
+                make_typed(self.states, &self.run.operators[i], operator, layout)
             if operator.kind in BALANCING:
                 self._join_buffers(&self.run.operators[i])
         for region in layout.regions:
@@ -257,13 +263,13 @@ cdef class Plan:
         run.workers = make_array[Worker](run.worker_count)
         self.owed = make_array[TargetPointer](len(layout.ways) + 1 if layout.threaded else 0)
         # a native function may be a callback into Python too (ctypes)
-        run.python = any([operator.kind in USERS for operator in self.operators])
+        run.python = any([operator.users for operator in self.operators])
         base = PYTHON_STACK_BYTES if run.python else STACK_BYTES
         nested = max(layout.longest) if pooled else 0  # any thread may drain any scheduled port downstream of it
         for index in layout.sources:
             worker = &run.workers[next_worker]
             worker.op = &run.operators[index]
-            worker.body = source_body
+            worker.body = source_body if worker.op.typed == NULL else typed_source_body
             self.own_stacks.append(base + FRAME_BYTES * max(layout.calls[index], nested))
             if layout.threaded:
                 owed = self._lend_owed(worker, index, owed)

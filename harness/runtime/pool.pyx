@@ -24,7 +24,7 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.protocol cimport BLOCKED, IDLE, SUSPENDED
 
 from harness.errors import UserError
-from harness.graph import MAX_THREADS, USERS
+from harness.graph import MAX_THREADS
 
 
 PERIOD_S = 0.1
@@ -142,7 +142,7 @@ cdef class Pool:
 
     def _in_users_code(self, int thread):
         at = self.worker(thread).at.load(memory_order_relaxed)
-        return at > 0 and self.plan.operators[at - 1].kind in USERS
+        return at > 0 and self.plan.operators[at - 1].users
 
     def _someone_in_users_code(self):
         """Of all threads: those of the pool may wait for room, or a lock, that the thread of a source or of a threaded port has."""

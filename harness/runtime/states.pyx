@@ -17,6 +17,7 @@ from harness.runtime.native cimport (
     SourceState,
     SplitState,
     Tuple,
+    TypedState,
     delete_array,
     give_back_memory,
     make_array,
@@ -159,6 +160,8 @@ cdef class States:
                 delete_array[BalanceState](<BalanceState*> <size_t> address)
             elif kind == "work":
                 delete_array[BurstState](<BurstState*> <size_t> address)
+            elif kind == "typed state":
+                delete_array[TypedState](<TypedState*> <size_t> address)
             elif kind == "native":
                 delete_array[NativeState](<NativeState*> <size_t> address)
         for address, size in self.blocks or ():

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime cimport dedicated, dynamic, modes
+from harness.runtime cimport dedicated, dynamic, modes, typed
 from harness.runtime.native cimport (
     DATA,
     WINDOW,
@@ -99,13 +99,13 @@ cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) no
     cdef uint32_t i, called = 0
     cdef Target* target
     if route.count == 1:
-        send(worker, route.targets, first, worker.run.stride, count, NULL)
+        send(worker, route.targets, first, route.stride, count, NULL)
         return
     for i in range(route.count):
         target = &route.targets[i]
         target.early = target.port != NULL and not target.port.mode.load(memory_order_relaxed) & NOW_CALLED
         if target.early:
-            send(worker, target, first, worker.run.stride, count, route.scratch)
+            send(worker, target, first, route.stride, count, route.scratch)
         else:
             called += 1
     if called > 0 and worker.run.ready != NULL:
@@ -114,7 +114,7 @@ cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) no
         target = &route.targets[i]
         if not target.early:
             called -= 1
-            send(worker, target, first, worker.run.stride, count, route.scratch if called > 0 else NULL)
+            send(worker, target, first, route.stride, count, route.scratch if called > 0 else NULL)
 
 
 cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count, uint32_t every) noexcept nogil:
@@ -137,17 +137,18 @@ cdef void send(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
 
 cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
     """Execute the target's operator. Siblings never see what it changes: if they are still to come it works on copies."""
-    cdef uint32_t i, at_once = count if spacing == worker.run.stride else 1
+    cdef size_t stride = target.stride
+    cdef uint32_t i, at_once = count if spacing == stride else 1
     cdef uint32_t begin = 0
     cdef Tuple* batch
     while begin < count:
         batch = slot(first, spacing, begin)
         if scratch != NULL:
-            memcpy(scratch, batch, at_once * worker.run.stride)
+            memcpy(scratch, batch, at_once * stride)
             batch = <Tuple*> scratch
         if target.path_step != 0:
             for i in range(at_once):
-                slot(batch, worker.run.stride, i).path += target.path_step
+                slot(batch, stride, i).path += target.path_step
         execute(worker, target.op, batch, at_once)
         begin += at_once
 
@@ -208,7 +209,7 @@ cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil:
     """Execute the port's operator on `count` queued tuples. The caller is the port's consumer at this time (ALONE)."""
     cdef uint32_t i, start = 0
-    cdef size_t stride = worker.run.stride
+    cdef size_t stride = port.ring.stride()
     if port.marks.read() == port.marks_taken:
         execute(worker, port.op, first, count)
         return
@@ -288,6 +289,8 @@ cdef void close_operator(Worker* worker, Operator* op) noexcept nogil:
     cdef Operator* next_
     cdef uint32_t route, i
     while True:
+        if op.typed != NULL:
+            typed.finish(worker, op)
         next_ = NULL
         for route in range(op.outputs):
             for i in range(op.routes[route].count):

@@ -8,6 +8,9 @@ cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
 cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 
 
+cdef str text_of(error)
+
+
 cdef class PythonCall:
     cdef object function
     cdef str name

@@ -38,7 +38,7 @@ from harness.simulator.native cimport (
 
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
-from harness.graph import BALANCING, MAX_THREADS, USERS, PortId
+from harness.graph import BALANCING, MAX_THREADS, PortId
 from harness.models import Coroutine, pool_of
 from harness.runtime.layout import layout_of
 from harness.simulator.levels import levels_of
@@ -125,8 +125,9 @@ cdef class SimulatorEngine:
         cdef Machine hardware
         cdef Software costs
         for operator in graph.operators.values():
-            if operator.kind in USERS:
-                raise UserError(f"operator {operator.name!r} is of kind {operator.kind}: a user's own operator cannot be simulated")
+            if operator.users:
+                kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
+                raise UserError(f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot be simulated")
         if isinstance(model, Coroutine):
             raise UserError("the coroutine model cannot be simulated: it runs on real threads only")
         fill_machine(&hardware, machine)

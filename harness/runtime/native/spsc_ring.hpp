@@ -82,6 +82,7 @@ class SpscRing {
     return std::min<uint64_t>(tail_.load(std::memory_order_acquire) - head, capacity_);
   }
   size_t capacity() const noexcept { return capacity_; }
+  size_t stride() const noexcept { return stride_; }
 
   // What a waiting side watches (parking.hpp).
   const std::atomic<uint64_t>& tail() const noexcept { return tail_; }

@@ -35,6 +35,7 @@ struct Chosen;
 struct Operator;
 struct Port;
 struct Target;
+struct TypedState;
 struct Worker;
 struct Run;
 
@@ -67,13 +68,15 @@ struct Target {
   bool wake_owed;            // threaded port: it has put it off, and still has to
   Operator* from;            // the operator whose only way this is; null if it has others
   std::atomic<bool> direct;  // of any other: shortcut() is set
+  uint32_t stride;           // of a slot
 };
 
 struct Route {
   Target* targets;
   uint32_t count;
-  char* scratch;  // room for the copies that called siblings may change; null if none can
-  Counter sent;   // tuples, of operators that choose the output port by the tuple
+  uint32_t stride;  // of a slot
+  char* scratch;    // room for the copies that called siblings may change; null if none can
+  Counter sent;     // tuples, of operators that choose the output port by the tuple
 };
 
 struct Operator {
@@ -100,6 +103,7 @@ struct Operator {
   bool drops;                           // a user's function may drop tuples; else a dropped one is a lost one
   bool reentrant;                       // its function is called without the lock: it locks its own state
   void* own;                            // state of its kind
+  TypedState* typed;                    // of a typed operator, source or sink; else null (typed.hpp)
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
 

@@ -1,0 +1,386 @@
+# typed.pyx - operators whose tuples have attributes, and that send none, one or many for each that they get, on any output port.
+#
+# What such an operator sends is collected in slots of each output port and delivered when they are full, or when it is done with what
+# it was given: then nothing of it is held back. A delivery in the middle of a call waits where a queue is full, as any other does, and so
+# holds up the function that sends (BOUND). The slots are the operator's, which is executed by one thread at a time (ALONE), and that thread
+# does not come back to it from a delivery, which leads downstream only.
+#
+# Once a run is cut short nothing more is sent: a sender that found a queue full may have given up what came before, and a receiver must
+# not see a gap. The thread that gave up had seen Worker::stop, before which Run::over was written, and who executes the operator after it
+# has that from it (edge HANDOVER, or the operator's lock).
+#
+# As other functions of users (users.pyx) they may take long, so before one is called this thread hands on what others could wait for.
+# What each has sent is counted by output port, numbered and sealed, and checked where it arrives (native/typed.hpp).
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
+
+from harness.runtime.dynamic cimport announce
+from harness.runtime.native cimport (
+    HANDLED,
+    MILLRACE_IDLE,
+    MILLRACE_MORE,
+    Incoming,
+    Operator,
+    Outgoing,
+    ProcessFunction,
+    Run,
+    SinkState,
+    SourceState,
+    StepFunction,
+    Tuple,
+    TypedState,
+    Worker,
+    check,
+    enter,
+    make_array,
+    millrace_context,
+    now_ns,
+    payload_of,
+    port_seed,
+    rewind,
+    slot,
+)
+from harness.runtime.protocol cimport BATCHES_IN_SILENCE, most_at_once
+from harness.runtime.states cimport States
+from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
+from harness.runtime.users cimport text_of
+
+from harness.runtime.layout import incoming_of
+
+
+cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """A compiled function, called once a tuple."""
+    cdef TypedState* state = op.typed
+    cdef size_t stride = state.strides[state.incoming[first.path].port]
+    cdef uint32_t i
+    cdef int32_t answer
+    cdef Tuple* tuple_
+    cdef Incoming* incoming
+    state.worker = worker
+    hand_over(worker)
+    for i in range(count):
+        tuple_ = slot(first, stride, i)
+        if worker.stop.load(memory_order_acquire):
+            leave(op, worker, count - i)
+            break
+        incoming = &check(state, tuple_)
+        state.born_ns = tuple_.born_ns
+        answer = state.process(&state.context, incoming.port, payload_of(tuple_), state.state)
+        if answer < 0:
+            fail(state, answer)
+            return HANDLED
+        if state.latency != NULL and tuple_.born_ns != 0:
+            state.latency.record(now_ns() - tuple_.born_ns)
+    deliver_all(state)
+    return HANDLED
+
+
+cdef int32_t typed_python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """A callable. What it sends for a tuple goes on before the next call, which may take long."""
+    cdef TypedState* state = op.typed
+    cdef size_t stride = state.strides[state.incoming[first.path].port]
+    cdef uint32_t i
+    cdef Tuple* tuple_
+    cdef Incoming* incoming
+    state.worker = worker
+    hand_over(worker)
+    for i in range(count):
+        tuple_ = slot(first, stride, i)
+        if worker.stop.load(memory_order_acquire):
+            leave(op, worker, count - i)
+            break
+        incoming = &check(state, tuple_)
+        state.born_ns = tuple_.born_ns
+        with gil:
+            call(state, incoming.port, payload_of(tuple_))
+        if state.latency != NULL and tuple_.born_ns != 0:
+            state.latency.record(now_ns() - tuple_.born_ns)
+        deliver_all(state)
+        hand_over(worker)
+    return HANDLED
+
+
+cdef void leave(Operator* op, Worker* worker, uint32_t count) noexcept nogil:
+    """The rest of a batch of a run that was cut short: as if the operator had not been given these tuples yet (ONCE)."""
+    op.processed.add(-<uint64_t> count)
+    op.left += count
+    worker.run.gave_up.store(True, memory_order_relaxed)
+
+
+cdef void fail(TypedState* state, int32_t answer) noexcept nogil:
+    """The function has told an error: the run is over."""
+    state.failed_at = state.op.processed.read()
+    state.error.store(answer, memory_order_release)
+    state.worker.run.failed.store(True, memory_order_release)
+    end_run(state.worker.run)
+
+
+# -- sending ------------------------------------------------------------------------------------------------------------------------
+
+
+cdef void send(millrace_context* context, uint32_t output) noexcept nogil:
+    """What a function calls when it has written a tuple."""
+    cdef TypedState* state = <TypedState*> context
+    cdef SourceState* source = state.source
+    cdef uint32_t most
+    if source == NULL:
+        if enter(state, output, state.born_ns, most_at_once(state.outgoing[output].stride)):
+            deliver_port(state, output)
+            hand_over(state.worker)
+        return
+    source.sent += 1
+    most = min(source.batch.load(memory_order_relaxed), most_at_once(state.outgoing[output].stride))
+    if enter(state, output, now_ns() if state.outgoing[output].filled == 0 else 0, most):
+        deliver_port(state, output)
+        state.batches += 1
+        if state.batches % BATCHES_IN_SILENCE == 0:
+            hand_over(state.worker)
+        elif most < source.room:  # a region that takes its time
+            announce(state.worker)
+
+
+cdef void* room_of(void* context, int64_t output) noexcept nogil:
+    return (<millrace_context*> context).room[output]
+
+
+cdef void send_from(void* context, int64_t output) noexcept nogil:
+    send(<millrace_context*> context, <uint32_t> output)
+
+
+def addresses():
+    """Of the functions millrace_room and millrace_send (native/millrace.h), for those who cannot include a header."""
+    return <size_t> <void*> &room_of, <size_t> <void*> &send_from
+
+
+cdef void deliver_port(TypedState* state, uint32_t output) noexcept nogil:
+    """Send on what is in the slots of an output port."""
+    cdef Outgoing* out = &state.outgoing[output]
+    cdef Operator* op = state.op
+    cdef uint32_t count = out.filled
+    if state.worker.run.over.load(memory_order_acquire):  # cut short: what came before may have been given up, so this is not sent
+        state.worker.run.gave_up.store(True, memory_order_relaxed)
+        rewind(state, output)
+        return
+    op.routes[output].sent.add(count)
+    if state.source != NULL:
+        op.processed.add(count)
+    else:
+        op.emitted.add(count)
+    deliver(state.worker, &op.routes[output], out.slots, count)
+    state.worker.at.store(op.index + 1, memory_order_relaxed)
+    rewind(state, output)
+
+
+cdef void deliver_all(TypedState* state) noexcept nogil:
+    cdef uint32_t output
+    for output in range(state.outputs):
+        if state.outgoing[output].filled > 0:
+            deliver_port(state, output)
+
+
+cdef void finish(Worker* worker, Operator* op) noexcept nogil:
+    """What an operator does when its last stream has ended, before it tells those behind it. Of a run that is cut short: nothing."""
+    cdef TypedState* state = op.typed
+    cdef int32_t answer = 0
+    if worker.stop.load(memory_order_acquire):
+        return
+    state.worker = worker
+    state.born_ns = 0
+    worker.at.store(op.index + 1, memory_order_relaxed)
+    hand_over(worker)
+    if state.python != NULL:
+        with gil:
+            end(state)
+    elif state.finish != NULL:
+        answer = state.finish(&state.context, state.state)
+    if answer < 0:
+        fail(state, answer)
+    else:
+        deliver_all(state)
+
+
+# -- sources ------------------------------------------------------------------------------------------------------------------------
+
+
+cdef void* typed_source_body(void* argument) noexcept nogil:
+    """A source's own thread: calls its function until that has nothing more, the run is over, or enough is sent."""
+    cdef Worker* worker = <Worker*> argument
+    cdef Run* run = worker.run
+    cdef Operator* op = worker.op
+    cdef TypedState* state = op.typed
+    cdef SourceState* source = state.source
+    cdef int32_t answer = MILLRACE_MORE
+    state.worker = worker
+    while not (run.finishing.load(memory_order_relaxed) or worker.stop.load(memory_order_acquire)) and source.sent < source.limit:
+        worker.at.store(op.index + 1, memory_order_relaxed)
+        if state.python != NULL:
+            with gil:
+                answer = step(state)
+        else:
+            answer = state.step(&state.context, state.state)
+        if answer == MILLRACE_MORE:
+            continue
+        if answer < 0:
+            fail(state, answer)
+            break
+        deliver_all(state)
+        hand_over(worker)
+        if answer != MILLRACE_IDLE:
+            break
+    deliver_all(state)
+    close_operator(worker, op)
+    hand_over(worker)
+    worker.at.store(0, memory_order_relaxed)
+    worker.thread.finish()
+    return NULL
+
+
+# -- Python -------------------------------------------------------------------------------------------------------------------------
+
+
+cdef class TypedCall:
+    """The callables of a typed operator. The first exception ends the run and is kept here."""
+
+    def __cinit__(self, operator):
+        self.name = operator.name
+        self.function = operator.typed.function
+        self.end = operator.typed.finish
+        self.takes = operator.typed.takes
+        self.gives = operator.typed.gives
+        self.source = None
+        self.error = None
+        self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
+
+
+cdef void call(TypedState* state, uint32_t port, char* content) noexcept:
+    """One tuple, with the interpreter's lock held."""
+    cdef TypedCall owner
+    if state.worker.run.failed.load(memory_order_relaxed):  # while this thread waited for the lock; the owner may be gone by now
+        return
+    owner = <TypedCall> state.python
+    try:
+        schema = owner.takes[port]
+        send_all(state, owner, owner.function(port, schema.unpack(content[:<size_t> schema.size])))
+    except BaseException as error:
+        raised(state, owner, error)
+
+
+cdef void end(TypedState* state) noexcept:
+    cdef TypedCall owner
+    if state.worker.run.failed.load(memory_order_relaxed):
+        return
+    owner = <TypedCall> state.python
+    try:
+        if owner.end is not None:
+            send_all(state, owner, owner.end())
+    except BaseException as error:
+        raised(state, owner, error)
+
+
+cdef int32_t step(TypedState* state) noexcept:
+    """The next tuple of a source."""
+    cdef TypedCall owner
+    if state.worker.run.failed.load(memory_order_relaxed):
+        return 0
+    owner = <TypedCall> state.python
+    try:
+        if owner.source is None:
+            owner.source = iter(owner.function())
+        try:
+            item = next(owner.source)
+        except StopIteration:
+            return 0
+        if item is None:
+            return MILLRACE_IDLE
+        send_one(state, owner, item)
+        return MILLRACE_MORE
+    except BaseException as error:
+        raised(state, owner, error)
+        return 0
+
+
+cdef int send_all(TypedState* state, TypedCall owner, object items) except -1:
+    if items is not None:
+        for item in items:
+            send_one(state, owner, item)
+    return 0
+
+
+cdef int send_one(TypedState* state, TypedCall owner, object item) except -1:
+    """One of the pairs that a callable sends: an output port, and a tuple."""
+    cdef uint32_t output
+    cdef bytes content
+    port, values = item
+    if not isinstance(port, int) or not 0 <= port < len(owner.gives):
+        raise ValueError(f"output port must be from 0 to {len(owner.gives) - 1}, not {port!r}")
+    output = port
+    content = owner.gives[output].pack(values)
+    memcpy(state.context.room[output], <const char*> content, len(content))
+    with nogil:
+        send(&state.context, output)
+    return 0
+
+
+cdef void raised(TypedState* state, TypedCall owner, error) noexcept:
+    cdef Run* run = state.worker.run
+    run.failed.store(True, memory_order_release)
+    end_run(run)
+    if owner.error is None:
+        owner.error = owner.failed  # there may be no memory for more
+        owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)}"
+
+
+# -- before the run -----------------------------------------------------------------------------------------------------------------
+
+
+cdef int make_typed(States states, Operator* op, object operator, object layout) except -1:
+    """The state of a typed operator, once it has that of its kind."""
+    cdef TypedState* state = make_array[TypedState](1)
+    cdef uint32_t i, source, output
+    cdef Outgoing* out
+    op.typed = state
+    states.made.append(("typed state", <size_t> state))
+    state.op = op
+    given = operator.typed
+    if operator.kind == "source":
+        state.source = <SourceState*> op.own
+    elif operator.kind == "sink":
+        state.latency = &(<SinkState*> op.own).latency
+    if given.compiled:
+        if operator.kind == "source":
+            state.step = <StepFunction> <size_t> given.function.address
+        else:
+            state.process = <ProcessFunction> <size_t> given.function.address
+        if given.finish is not None:
+            state.finish = <StepFunction> <size_t> given.finish.address
+        state.state = <void*> <size_t> given.function.state
+        states.natives.append(given)
+    else:
+        called = TypedCall(operator)
+        states.calls.append(called)
+        state.python = <void*> called
+    ways = incoming_of(layout, op.index)
+    state.incoming = <Incoming*> states.block(len(ways) * sizeof(Incoming))
+    for i, (source, output, port) in enumerate(ways):
+        state.incoming[i].seed = port_seed(source, output)
+        state.incoming[i].port = port
+    state.words = <uint32_t*> states.block(len(given.takes) * sizeof(uint32_t))
+    state.strides = <size_t*> states.block(len(given.takes) * sizeof(size_t))
+    for source, output, port in ways:
+        i = port
+        state.words[i] = given.takes[i].size // 8
+        state.strides[i] = layout.strides[source][output]
+    state.outputs = op.outputs
+    state.outgoing = <Outgoing*> states.block(op.outputs * sizeof(Outgoing))
+    state.context.room = <char**> states.block(op.outputs * sizeof(char*))
+    state.context.send = send
+    for i in range(op.outputs):
+        out = &state.outgoing[i]
+        out.stride = layout.strides[op.index][i]
+        out.words = given.gives[i].size // 8
+        out.seed = port_seed(op.index, i)
+        out.slots = <Tuple*> states.block(most_at_once(out.stride) * out.stride)
+        rewind(state, i)
+    return 0
