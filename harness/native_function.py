@@ -48,7 +48,7 @@ class NativeFunction:
 
     address: int
     state: int = 0  # address of what the function gets as its last argument; 0: none
-    signature: str = ""  # in C, as the function declares it; empty: as it must be
+    signature: str | None = None  # in C, as the function declares it; None: as it must be
     owners: tuple[object, ...] = field(default=(), repr=False, compare=False)
     interface: ClassVar[Interface] = VALUE  # what the runtime calls
 
@@ -61,7 +61,7 @@ class NativeFunction:
             raise GraphError(f"state of a native function must be from 0 to {MAX_ADDRESS}, not {_shown(self.state)}")
         if not isinstance(self.signature, str):
             raise GraphError(f"signature of a native function must be text in C, not {_shown(self.signature)}")
-        if not self.signature:
+        if self.signature is None:
             object.__setattr__(self, "signature", self.interface.c)
         problem = mismatch(self.signature, self.interface)
         if problem is not None:
