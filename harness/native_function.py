@@ -59,10 +59,10 @@ class NativeFunction:
             raise GraphError("a native function must not be a null pointer")
         if not _is_address(self.state):
             raise GraphError(f"state of a native function must be from 0 to {MAX_ADDRESS}, not {_shown(self.state)}")
-        if not isinstance(self.signature, str):
-            raise GraphError(f"signature of a native function must be text in C, not {_shown(self.signature)}")
         if self.signature is None:
             object.__setattr__(self, "signature", self.interface.c)
+        if not isinstance(self.signature, str):
+            raise GraphError(f"signature of a native function must be text in C, not {_shown(self.signature)}")
         problem = mismatch(self.signature, self.interface)
         if problem is not None:
             raise GraphError(f"a native function must be '{self.interface.c}'; '{self.signature}' {problem}")
