@@ -289,9 +289,12 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
 
     So no co-routine holds a lock, which it could not do while it waits. An operator is called only where one stream leads to
     it: what only chooses a way, and what its author wants under the manual model. It has a thread at each port if its author
-    wants one at some, or if it is a user's that locks its own state and has several. Raises UserError for an operator that its
-    author wants under the dynamic model: there is no pool of its threads.
+    wants one at some, or if it is a user's that locks its own state and has several. Who wants an operator under the dynamic
+    model wants it executed by a pool, which is here the threads that resume co-routines.
     """
+    for operator in graph.operators.values():
+        if operator.typed is not None:
+            raise UserError(f"operator {operator.name!r} is typed, which the coroutine model does not run")
     fed: dict[str, int] = {}
     for _, (name, _) in graph.streams:
         fed[name] = fed.get(name, 0) + 1
@@ -299,8 +302,6 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     queues: list[PortQueue] = []
     for operator in graph.operators.values():
         wish = operator.threading.model if operator.threading else ""
-        if wish == Dynamic.name:
-            raise UserError(f"operator {operator.name!r}: threading must not be dynamic where the model is coroutine")
         threaded = operator.name in by_hand or wish == Dedicated.name or (operator.reentrant and operator.inputs > 1)
         called = operator.kind in ON_SUBMITTER or wish == Manual.name
         kind = Queue.THREADED if threaded else Queue.CALLED if called and fed.get(operator.name) == 1 else Queue.RESUMED
@@ -373,17 +374,17 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     highest number asked for that is a level, or at the minimum. Where nobody asks for a number it is that of the CPUs: `cpus`,
     of the machine it runs on, or None for those of this process. Raises UserError for a maximum that is too low for the graph.
     """
-    queues = port_queues(graph, model)
-    if isinstance(model, Coroutine):
-        return Pool(max(least_threads(graph), model.threads or cpus or allowed_cpus()), False)
-    if not any(queue.kind is Queue.SCHEDULED for queue in queues):
+    if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)) and not isinstance(model, Coroutine):
         return Pool(0, False)
     wishes: set[Threading] = {operator.threading for operator in graph.operators.values() if operator.threading is not None}
     wishes = {wish for wish in wishes if wish.model == Dynamic.name}
     asked = [wish.threads for wish in wishes if wish.threads is not None]
     opinions = {wish.elastic for wish in wishes if wish.elastic is not None}
     low, high = 1, None
-    if isinstance(model, (Dynamic, Multilevel)):
+    if isinstance(model, Coroutine):
+        opinions = {False}
+        asked += [] if model.threads is None else [model.threads]
+    elif isinstance(model, (Dynamic, Multilevel)):
         opinions = {True} if isinstance(model, Multilevel) else opinions | {model.elastic}  # the law needs its levels
         low, high = model.minimum or low, model.maximum
         if model.threads is not None:

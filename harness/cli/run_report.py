@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from harness.models import Coroutine
 from harness.watch.lines import count
 
 COLUMNS = {
@@ -60,9 +61,9 @@ def _threads(record: dict[str, Any]) -> str:
         return "did not start"
     queues = f", queues of {record['queue_capacity']} tuples" if record["queue_capacity"] else ""
     when = " at the end" if record["elastic"] is not None else ""  # a law changed their number while the run went on
-    own = (
-        f"{count(pool, 'scheduler thread')}, {count(total - pool, 'operator thread')}" if pool else "those of sources included"
-    )
+    own = count(pool, "scheduler thread") if pool else "those of sources included"
+    if pool and (total > pool or record["model"] != Coroutine.name):
+        own += f", {count(total - pool, 'operator thread')}"
     return f"{count(total, 'thread')}{when} ({own}){queues}"
 
 

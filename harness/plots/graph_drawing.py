@@ -19,7 +19,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
 from harness.graph import BALANCING, Graph, Operator, PortId
-from harness.models import DEFAULT_QUEUE_CAPACITY, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
+from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
 from harness.plots import style
 from harness.plots.graph_layout import Layout, Link, Node, arrange
 
@@ -64,14 +64,15 @@ def threads_of(graph: Graph, model: Model) -> dict[str, tuple[str, ...]]:
     """The threads that may execute each operator: `t1`, `t2`, … of sources, then of ports; `pool`: any of it."""
     found: dict[str, dict[str, None]] = {name: {} for name in graph.operators}
     sources = [operator.name for operator in graph.operators.values() if operator.kind == "source"]
+    resumed = isinstance(model, Coroutine)
     for number, name in enumerate(sources, start=1):
-        found[name][f"t{number}"] = None
-    number = len(sources)
+        found[name][POOL if resumed else f"t{number}"] = None
+    number = 0 if resumed else len(sources)
     called: dict[str, list[PortId]] = defaultdict(list)  # by operator
     for port, queue in zip(graph.input_ports(), port_queues(graph, model), strict=True):
         if queue.kind is Queue.CALLED:
             called[port.operator].append(port)
-        elif queue.kind is Queue.SCHEDULED:
+        elif queue.kind in (Queue.SCHEDULED, Queue.RESUMED):
             found[port.operator][POOL] = None
         else:
             number += 1
@@ -153,11 +154,14 @@ def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | s
     queues = len(kinds) - kinds.count(Queue.CALLED)
     own = "the thread of the source" if sources == 1 else f"the threads of {sources:,} sources"
     threads = []
-    if Queue.SCHEDULED in kinds:
+    if Queue.SCHEDULED in kinds or isinstance(model, Coroutine):
         threads.append(_pool_size(pool_of(graph, model)))
     if Queue.THREADED in kinds:
         threads.append(_count(kinds.count(Queue.THREADED), "dedicated thread"))
-    own = " and ".join([", ".join(threads), own] if threads else [own])
+    if isinstance(model, Coroutine):
+        own = " and ".join(threads)
+    else:
+        own = " and ".join([", ".join(threads), own] if threads else [own])
     return [*lines, f"{model.name}: {own}; {_count(queues, 'queue') if queues else 'no queues'}"]
 
 
@@ -197,6 +201,8 @@ class _Picture:
         self.layout = layout
         self.executors = executors
         self.sources = sum(operator.kind == "source" for operator in graph.operators.values())
+        if isinstance(model, Coroutine):
+            self.sources = 0  # with a thread of their own
         self.texts = {index: node_text(graph, node, executors) for index, node in enumerate(layout.nodes) if node.names}
         self.outputs: dict[int, list[int]] = defaultdict(list)
         self.inputs: dict[int, list[int]] = defaultdict(list)
@@ -372,14 +378,16 @@ class _Picture:
             else:
                 own, calls = f"t1 to t{self.sources}: the threads of the sources", "; they call everything downstream"
             colors = [_thread_color(number + 1) for number in range(min(self.sources, len(THREAD_COLORS)))]
-            lines.append((self._swatch(*colors), own + (calls if isinstance(self.model, Manual) and not self.queues else "")))
+            if self.sources > 0:
+                alone = isinstance(self.model, Manual) and not self.queues
+                lines.append((self._swatch(*colors), own + (calls if alone else "")))
         kinds = {queue.kind for queue in self.queues.values()}
-        if Queue.SCHEDULED in kinds:
+        if Queue.SCHEDULED in kinds or isinstance(self.model, Coroutine):
             size = _pool_size(pool_of(self.graph, self.model))
             pool = "the only scheduler thread" if size == "1 scheduler thread" else f"any of {size}"
             lines.append((self._swatch(POOL_COLOR), f"{POOL}: {pool}"))
         if Queue.THREADED in kinds:
-            each = "queue" if Queue.SCHEDULED not in kinds else "threaded port"
+            each = "queue" if kinds == {Queue.THREADED} else "threaded port"
             lines.append((self._swatch(*THREAD_COLORS), f"t{self.sources + 1} and on: a thread for each {each}"))
         if any(len(set(self.executors.get(name, ()))) > 1 for name in self.executors):
             lines.append((self._swatch(SEVERAL_COLOR), "several threads may execute it"))

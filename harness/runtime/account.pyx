@@ -54,6 +54,8 @@ def account_of(Plan plan, bint started, stuck, state):
             left_at[run.ports[port].op.index] += _left_behind(run, port, &seen)
         for i in range(run.worker_count):
             seen += run.workers[i].given_up_fingerprints
+        for i in range(run.co_worker_count):
+            seen += run.co_workers[i].given_up_fingerprints
         for i in range(run.operator_count):
             op = &run.operators[i]
             kind = plan.operators[i].kind

@@ -18,6 +18,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
+from harness.runtime.coroutine cimport wait_for_buffers
 from harness.runtime.native cimport HANDLED, BalanceState, Operator, Route, Tuple, Worker, pause_core, slot
 from harness.runtime.protocol cimport AWAKE, BLOCKED
 from harness.runtime.submit cimport hand_over, push
@@ -85,6 +86,12 @@ cdef void wait_for_room(Operator* op, Worker* worker, BalanceState* state) noexc
     cdef uint64_t freed = state.freed.load(memory_order_acquire)  # FREED
     cdef uint32_t _
     hand_over(worker)
+    if worker.resumed:
+        state.waiting.store(True, memory_order_relaxed)
+        wait_for_buffers(worker, op)
+        state.waiting.store(False, memory_order_relaxed)
+        worker.at.store(op.index + 1, memory_order_relaxed)
+        return
     for _ in range(worker.run.patience):
         if has_room(op, state):
             return

@@ -22,6 +22,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport atomic, memory_order_acq_rel, memory_order_acquire, memory_order_relaxed
 
+from harness.runtime cimport coroutine
 from harness.runtime.dynamic cimport announce, wait_a_little
 from harness.runtime.native cimport Port, Run, Target, Tuple, Worker, pause_core
 from harness.runtime.protocol cimport AWAKE, BATCHES_IN_SILENCE, BLOCKED, CHEAP_BATCH
@@ -53,6 +54,8 @@ cdef void* port_body(void* argument) noexcept nogil:
         elif count < CHEAP_BATCH:
             announce(worker)
         port.ring.release(count)
+        if worker.run.coroutines != NULL:
+            coroutine.tuples_taken(worker.run, port)
         if port.room.somebody_guess() and port.ring.size_guess() * 2 <= port.ring.capacity():
             wake_producer(port)
     hand_over(worker)
@@ -86,6 +89,9 @@ cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept n
         return
     hand_over(worker)
     port.arrivals.wake_one()
+    if worker.resumed:
+        coroutine.wait_for_room(worker, port, round_)
+        return
     if not unchanged(worker.run, port.ring.head(), head):
         return
     worker.waits.add(1)
@@ -103,6 +109,8 @@ cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
     cdef size_t waiting = port.ring.size_guess()
     if port.shared and waiting < port.ring.capacity() and port.room.somebody_guess():
         port.room.wake_one()
+    if port.shared and worker.run.coroutines != NULL:
+        coroutine.another_sender(worker, port)
     if waiting >= port.wake_at.load(memory_order_relaxed) or not target.lazy_wake:
         port.arrivals.wake_one()
     elif not target.wake_owed:
@@ -116,5 +124,8 @@ cdef void wake_owed(Worker* worker) noexcept nogil:
     for i in range(worker.owed_count):
         if worker.owed[i].wake_owed:
             worker.owed[i].wake_owed = False
-            worker.owed[i].port.arrivals.wake_one()
+            if worker.owed[i].port.arrivals != NULL:
+                worker.owed[i].port.arrivals.wake_one()
+            else:
+                coroutine.announce(worker.run, worker.owed[i].port)
     worker.owed_count = 0

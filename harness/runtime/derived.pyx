@@ -36,5 +36,5 @@ cdef Sizes* sizes_of(object layout) except NULL:
     for way in layout.ways:
         sizes.add_way(way.source, way.target, NO_QUEUE if way.queue is None else <uint32_t> way.queue)
     for index, queue in enumerate(layout.queues):
-        sizes.add_queue(index, queue.operator, queue.capacity, queue.kind is Queue.THREADED)
+        sizes.add_queue(index, queue.operator, queue.capacity, queue.kind in (Queue.THREADED, Queue.RESUMED))
     return sizes

@@ -16,6 +16,7 @@ from posix.unistd cimport getpid
 
 from harness.runtime.balance cimport set_active
 from harness.runtime.bodies cimport start_threads
+from harness.runtime.coroutine cimport buffers_changed
 from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
@@ -31,6 +32,7 @@ from harness.runtime.native cimport (
     multiply_batch,
     now_ns,
     opaque_one,
+    operator_of,
     slot,
     value_for,
 )
@@ -42,7 +44,7 @@ from harness.cpu import Reading, others_share, system_share
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, PortId
-from harness.models import Coroutine, pool_of
+from harness.models import pool_of
 from harness.runtime.account import account_of
 from harness.runtime.layout import layout_of
 from harness.runtime.pool import Pool
@@ -111,8 +113,6 @@ cdef class RuntimeEngine:
     cdef dict before  # the counters at the end of the last sample
 
     def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S):
-        if isinstance(model, Coroutine):
-            raise UserError("the coroutine model is not there yet")
         self.turn = threading.RLock()
         self._forget()
         self.plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, ns_per_flop), tuples)
@@ -180,6 +180,8 @@ cdef class RuntimeEngine:
         if not isinstance(active, int) or isinstance(active, bool) or not 1 <= active <= ports:
             raise UserError(f"set_active_ports: active ports of {operator!r} must be from 1 to {ports}, not {active!r}")
         set_active(<BalanceState*> self.plan.run.operators[<uint32_t> index].own, active)
+        if self.plan.run.coroutines != NULL:
+            buffers_changed(self.plan.run, &self.plan.run.operators[<uint32_t> index])
 
     def finished(self):
         check_process("finished", self.process)
@@ -452,7 +454,7 @@ cdef class RuntimeEngine:
                 with nogil:
                     run.workers[i].thread.join()
             else:
-                at = run.workers[i].at.load(memory_order_acquire)
+                at = operator_of(run.workers[i])
                 where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
                 stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()

@@ -109,7 +109,9 @@ class Layout:
     longest: tuple[int, ...]  # and on the longest way of any kind
     pool_threads: int  # at the start; 0: no port is scheduled, and no operator is a co-routine
     minimum_threads: int  # FREE
-    resumed: bool  # the model is coroutine: sources have no threads of their own
+    contexts: tuple[tuple[str, int], ...]  # by operator: which one executes it, as `analysis.contexts_of` has it
+    policy: str = ""  # of co-routines; "": the model has none
+    quantum_ns: int = 0  # likewise
 
     @cached_property
     def streams(self) -> list[Stream]:
@@ -135,14 +137,14 @@ class Layout:
     @cached_property
     def sources(self) -> list[int]:
         """Sources with a thread of their own."""
-        if self.resumed:
+        if self.policy:
             return []
         return [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
 
     @cached_property
     def coroutines(self) -> list[int]:
         """Operators that are co-routines: under the coroutine model the sources, and all behind a queue that is resumed."""
-        if not self.resumed:
+        if not self.policy:
             return []
         behind = {queue.operator for queue in self.queues if queue.kind is Queue.RESUMED}
         return [index for index, operator in enumerate(self.operators) if operator.kind == "source" or index in behind]
@@ -209,15 +211,13 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         incoming[stream[2]].append(stream)
         outgoing[stream[0]][stream[1]].append(stream)
     queue_of_port, capacities, capacity, chosen = _sizes(queues, input_ports, graph.threaded, operators, stride)
-    resumed = isinstance(model, Coroutine)
     context, locked = contexts_of(order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues])
     paths, steps = paths_of(operators, order, incoming)
     if graph.typed_graph:
         steps = {stream: place for streams_in in incoming for place, stream in enumerate(streams_in)}
-    # One thread alone executes what is in the context of a source or of a threaded port, and so may put wake-ups off.
+    # What is in the context of a source, a co-routine or a threaded port is sent by it alone, and so it may put wake-ups off.
     lazy = [
-        (kind == "source" and not resumed) or (kind == "port" and queues[which].kind is Queue.THREADED)
-        for kind, which in context
+        kind in ("source", "co-routine") or (kind == "port" and queues[which].kind is Queue.THREADED) for kind, which in context
     ]
     calls, longest = depths_of(order, outgoing, queued)
     return Layout(
@@ -247,7 +247,9 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         longest=tuple(longest),
         pool_threads=pool_threads and max(pool_threads, _least(graph)),
         minimum_threads=_least(graph) if pool_threads else 1,
-        resumed=resumed,
+        contexts=tuple(context),
+        policy=model.policy if isinstance(model, Coroutine) else "",
+        quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
     )
 
 

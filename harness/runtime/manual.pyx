@@ -1,5 +1,6 @@
 # manual.pyx - a source's own thread: makes tuples and submits them. Under the manual model that is all there is: everything downstream of
-# the source is executed by calls from here (P17 s2.2). The other models give sources the same thread; it ends at the first queue.
+# the source is executed by calls from here (P17 s2.2). The other models give sources the same thread; it ends at the first queue. The
+# coroutine model makes a co-routine of it.
 #
 # A source submits up to 32 tuples at once, fewer where the region that it calls is expensive (native/sizes.hpp), and looks once a batch
 # whether it shall end.
@@ -7,6 +8,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
+from harness.runtime.coroutine cimport check_for_preemption
 from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport WINDOW, Operator, Run, SourceState, Tuple, Worker, now_ns, slot
 from harness.runtime.operators cimport make_tuple
@@ -38,12 +40,14 @@ cdef void* source_body(void* argument) noexcept nogil:
             for i in range(1, count):
                 slot(source.buffer, run.stride, i).born_ns = 0
             source.buffer.born_ns = now_ns()  # one clock reading a batch: its first tuple is the sample
+        worker.born_ns = source.buffer.born_ns
         worker.at.store(op.index + 1, memory_order_relaxed)
         tuple_ = source.buffer
         for _ in range(count):
             make_tuple(source, tuple_, run.payload)
             tuple_ = slot(tuple_, run.stride, 1)
         op.processed.add(count)
+        worker.taken += count
         deliver(worker, op.routes, source.buffer, count)
         batches += 1
         if batches % BATCHES_IN_SILENCE == 0:  # its tuples may all have been for others than those who still wait for a word
@@ -52,10 +56,13 @@ cdef void* source_body(void* argument) noexcept nogil:
             announce(worker)
         if source.window > 0 and source.sent % source.window == 0:
             send_window(worker, op, source)
+        if worker.resumed:
+            check_for_preemption(worker)
     close_operator(worker, op)
     hand_over(worker)
     worker.at.store(0, memory_order_relaxed)
-    worker.thread.finish()
+    if not worker.resumed:
+        worker.thread.finish()
     return NULL
 
 

@@ -163,6 +163,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         void add_way(uint32_t source, uint32_t target, uint32_t queue) except +
         void add_queue(uint32_t index, uint32_t op, size_t capacity, bool threaded) except +
 
+    cdef cppclass CoroutineRun
+    cdef cppclass Stamps
+
     cdef cppclass Discipline:
         bool pooled
         void* (*body)(void*) noexcept nogil
@@ -225,6 +228,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[uint32_t] wake_at
         Parking* arrivals
         Parking* room
+        Stamps* stamps
         atomic[uint64_t]* freed
         mutex* call_lock
         Target** feeders
@@ -311,6 +315,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint64_t held
         uint64_t given_up
         double last_mark
+        uint32_t splits_on
         bool overrun
 
     cdef cppclass Worker:
@@ -333,6 +338,12 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Counter waits
         Stopwatch idle
         Stopwatch asleep
+        atomic[Worker*] executes
+        uint32_t co
+        bool resumed
+        uint64_t taken
+        uint64_t pushed
+        int64_t born_ns
         uint64_t given_up_fingerprints
         Parking pause
         Thread thread
@@ -346,6 +357,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t port_count
         Worker* workers
         uint32_t worker_count
+        Worker* co_workers
+        uint32_t co_worker_count
+        CoroutineRun* coroutines
         ReadyPorts* ready
         Contexts* contexts
         Sizes* sizes
@@ -359,6 +373,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[bool] over
         Parking ended
 
+    uint32_t operator_of(const Worker& thread) noexcept
     void set_shortcut(Target* target)
     void remove_shortcut(Target* target)
     enum: NO_QUEUE "millrace::Contexts::NO_QUEUE"

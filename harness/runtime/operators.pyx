@@ -11,6 +11,8 @@ from libcpp cimport bool
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
 from harness.runtime.balance cimport balance
+from harness.runtime.coroutine cimport merge_advanced
+from harness.runtime.coroutine cimport wait_for_merge as wait_as_coroutine
 from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
 from harness.runtime.native cimport (
     HANDLED,
@@ -186,6 +188,9 @@ cdef void wait_for_merge(Operator* op, Worker* worker, uint32_t count) noexcept 
     cdef uint32_t i, round_ = 0, at = worker.at.load(memory_order_relaxed)
     cdef bint helped
     while op.order + count - state.merge.next.load(memory_order_relaxed) > state.ahead and not worker.stop.load(memory_order_acquire):
+        if worker.resumed:
+            wait_as_coroutine(worker, state.merge, op.order + count - state.ahead)
+            continue
         helped = False
         announce(worker)
         for i in range(state.port_count):
@@ -255,6 +260,8 @@ cdef int32_t merge(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
             state.held += 1
     if count > start:
         pass_on(op, worker, slot(first, stride, start), count - start)
+    if worker.run.coroutines != NULL:
+        merge_advanced(worker.run, state)
     return HANDLED
 
 
@@ -303,6 +310,8 @@ cdef bool mark_merge(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
     state.last_mark = mark.value
     if state.waiting.push(mark, 1, 0, 0) > 0:
         pass_on_waiting(op, worker, state)
+        if worker.run.coroutines != NULL:
+            merge_advanced(worker.run, state)
     elif worker.run.over.load(memory_order_acquire):  # cut short, a branch may have given up the one that is next
         worker.run.gave_up.store(True, memory_order_relaxed)
     else:

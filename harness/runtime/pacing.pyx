@@ -10,6 +10,7 @@ from libc.stdint cimport INT64_MAX, int64_t, uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport Pace, SourceState, Worker, now_ns, sharpen_timer, slot
+from harness.runtime.coroutine cimport sleep_until as sleep_as_coroutine
 from harness.runtime.submit cimport hand_over
 
 cdef enum:
@@ -56,4 +57,7 @@ cdef uint32_t due(Worker* worker, SourceState* source, uint32_t most) noexcept n
 cdef void sleep_until(Worker* worker, int64_t time_ns, int64_t now) noexcept nogil:
     hand_over(worker)
     worker.at.store(0, memory_order_relaxed)
+    if worker.resumed:
+        sleep_as_coroutine(worker, min(time_ns, now + <int64_t> LONGEST_SLEEP_NS))
+        return
     worker.run.ended.sleep_for(min(time_ns - now, <int64_t> LONGEST_SLEEP_NS), worker.run.over)

@@ -7,6 +7,7 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
+from harness.runtime.coroutine cimport free_coroutines, make_coroutines
 from harness.runtime.derived cimport contexts_of, sizes_of
 from harness.runtime.disciplines cimport discipline_of
 from harness.runtime.manual cimport source_body
@@ -46,6 +47,9 @@ ctypedef Target* TargetPointer
 
 FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
+
+CO_STACK_BYTES = 64 * 1024
+"""Of a co-routine, which runs users' code on its thread's stack; memory for it is taken as it is touched."""
 
 STACK_BYTES = 256 * 1024
 PYTHON_STACK_BYTES = 2 * 2**20
@@ -152,7 +156,9 @@ cdef class Plan:
         cdef Port* port
         cdef char* memory = self.memory
         cdef uint32_t index
-        for index, queue in enumerate(self.layout.queues):
+        layout = self.layout
+        fed_by_threads = {way.queue for way in layout.ways if layout.contexts[way.source][0] in ("port", "lock")}
+        for index, queue in enumerate(layout.queues):
             port = &self.run.ports[index]
             port.index = index
             port.op = &self.run.operators[<uint32_t> queue.operator]
@@ -161,6 +167,10 @@ cdef class Plan:
             memory += <size_t> queue.capacity * queue.stride
             port.open_streams = queue.streams
             port.shared = queue.shared
+            if queue.kind is Queue.RESUMED:
+                if index in fed_by_threads:
+                    port.room = new Parking()
+                continue
             if not port.discipline.pooled:
                 port.arrivals = new Parking()
                 port.room = new Parking()
@@ -255,17 +265,17 @@ cdef class Plan:
         cdef Run* run = self.run
         layout = self.layout
         pooled = layout.pool_threads > 0
-        if pooled:
+        if pooled and not layout.policy:
             run.ready = new ReadyPorts(run.port_count)
         if self.first_scheduler + layout.pool_threads <= allowed_cpus():
             run.patience = PATIENCE_LOOKS
         run.worker_count = layout.most_threads
         run.workers = make_array[Worker](run.worker_count)
-        self.owed = make_array[TargetPointer](len(layout.ways) + 1 if layout.threaded else 0)
+        self.owed = make_array[TargetPointer](len(layout.ways) + 1 if layout.threaded or layout.policy else 0)
         # a native function may be a callback into Python too (ctypes)
         run.python = any([operator.users for operator in self.operators])
         base = PYTHON_STACK_BYTES if run.python else STACK_BYTES
-        nested = max(layout.longest) if pooled else 0  # any thread may drain any scheduled port downstream of it
+        nested = max(layout.longest) if run.ready != NULL else 0  # any thread may drain any scheduled port downstream of it
         for index in layout.sources:
             worker = &run.workers[next_worker]
             worker.op = &run.operators[index]
@@ -287,7 +297,21 @@ cdef class Plan:
             worker.run = run
             worker.pooled = i >= self.first_scheduler
             if worker.pooled:
-                worker.body = discipline_of(Queue.SCHEDULED).body
+                worker.body = discipline_of(Queue.RESUMED if layout.policy else Queue.SCHEDULED).body
+                worker.co = i - self.first_scheduler
+        if layout.policy:
+            self._make_coroutines(owed)
+
+    def _make_coroutines(self, uint32_t owed):
+        """`owed`: how much of the room for targets is lent already."""
+        cdef uint32_t co, index
+        self.run.co_worker_count = <uint32_t> len(self.layout.coroutines)
+        self.run.co_workers = make_array[Worker](self.run.co_worker_count)
+        for co, index in enumerate(self.layout.coroutines):
+            owed = self._lend_owed(&self.run.co_workers[co], index, owed)
+        deepest = max([self.layout.calls[index] for index in self.layout.coroutines])
+        choose_sizes(self.run)
+        make_coroutines(self.run, self.layout, CO_STACK_BYTES + FRAME_BYTES * deepest)
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
         """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""
@@ -309,6 +333,8 @@ cdef class Plan:
 
     def __dealloc__(self):
         cdef uint32_t i
+        if self.run.coroutines != NULL:
+            free_coroutines(self.run)
         if self.run.operators != NULL:
             for i in range(self.run.operator_count):
                 if self.run.operators[i].lock != NULL:
@@ -318,12 +344,13 @@ cdef class Plan:
             for i in range(self.run.port_count):
                 if self.run.ports[i].arrivals != NULL:
                     del self.run.ports[i].arrivals
-                    if self.run.ports[i].freed == NULL:
-                        del self.run.ports[i].room
+                if self.run.ports[i].room != NULL and self.run.ports[i].freed == NULL:
+                    del self.run.ports[i].room
                 if self.run.ports[i].call_lock != NULL:
                     del self.run.ports[i].call_lock
             delete_array[Port](self.run.ports)
         delete_array[Worker](self.run.workers)
+        delete_array[Worker](self.run.co_workers)
         delete_array[Route](self.routes)
         delete_array[Target](self.targets)
         delete_array[TargetPointer](self.owed)

@@ -18,8 +18,9 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_seq_cst
 
+from harness.runtime cimport coroutine
 from harness.runtime.bodies cimport start_threads
-from harness.runtime.native cimport Worker, now_ns
+from harness.runtime.native cimport Worker, now_ns, operator_of
 from harness.runtime.plan cimport Plan
 from harness.runtime.protocol cimport BLOCKED, IDLE, SUSPENDED
 
@@ -73,7 +74,7 @@ cdef class Pool:
         self.stubborn = {thread for thread, told in self.told.items() if told < self.review_number - 1 and not self._asleep(thread)}
         runnable = [thread for thread in range(self.created) if thread not in self.told]
         held = sum([self._held(thread) for thread in runnable])
-        if held == len(runnable) and not self.plan.run.ready.empty() and self._someone_in_users_code():
+        if held == len(runnable) and self._something_ready() and self._someone_in_users_code():
             self.extra += 1
         else:
             self.extra = min(self.extra, held)
@@ -105,16 +106,16 @@ cdef class Pool:
         if excess > 0:
             for thread in sorted(running, key=self._reluctance)[:excess]:
                 self.told[thread] = self.review_number
-                self.worker(thread).suspended.store(1, memory_order_seq_cst)
-            self.plan.run.ready.wake_all()  # those that sleep for want of work sleep for the other reason now
+                self._suspend(thread, True)
+            if self.plan.run.ready != NULL:
+                self.plan.run.ready.wake_all()  # those that sleep for want of work sleep for the other reason now
             return
         for thread in list(self.told):
             if excess == 0:
                 return
             if thread not in self.stubborn:
                 del self.told[thread]
-                self.worker(thread).suspended.store(0, memory_order_seq_cst)
-                self.worker(thread).pause.wake_all()
+                self._suspend(thread, False)
                 excess += 1
         self._start(-excess)
 
@@ -131,6 +132,19 @@ cdef class Pool:
     cdef Worker* worker(self, int thread):
         return &self.plan.run.workers[self.plan.first_scheduler + thread]
 
+    def _suspend(self, int thread, bint suspended):
+        """Tell a thread to suspend, or to go on. Those that sleep for want of work are not woken for it."""
+        self.worker(thread).suspended.store(suspended, memory_order_seq_cst)
+        if self.plan.run.coroutines != NULL:
+            coroutine.suspend(self.plan.run, thread, suspended)
+        elif not suspended:
+            self.worker(thread).pause.wake_all()
+
+    def _something_ready(self):
+        if self.plan.run.coroutines != NULL:
+            return coroutine.somebody_ready(self.plan.run)
+        return not self.plan.run.ready.empty()
+
     def _asleep(self, int thread):
         return self.worker(thread).rest.load(memory_order_acquire) == SUSPENDED
 
@@ -141,7 +155,7 @@ cdef class Pool:
         return 2 if self._in_users_code(thread) else 1
 
     def _in_users_code(self, int thread):
-        at = self.worker(thread).at.load(memory_order_relaxed)
+        at = operator_of(self.worker(thread)[0])
         return at > 0 and self.plan.operators[at - 1].users
 
     def _someone_in_users_code(self):

@@ -9,9 +9,9 @@ Counts are of the last while (native/windows.hpp). What is not looked at, as whi
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
-from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
+from libcpp.atomic cimport memory_order_acquire, memory_order_release
 
-from harness.runtime.native cimport Run, delete_array, make_array, now_ns
+from harness.runtime.native cimport Run, delete_array, make_array, now_ns, operator_of
 from harness.runtime.plan cimport Plan
 
 from harness.engine import PROFILE_WINDOW_S
@@ -66,7 +66,7 @@ cdef void* sampling_body(void* argument) noexcept nogil:
     while not sampling.stop.load(memory_order_acquire):
         sampling.seen.pass_time(now_ns())
         for i in range(run.worker_count):
-            at = run.workers[i].at.load(memory_order_relaxed)
+            at = operator_of(run.workers[i])
             if at > 0:
                 sampling.seen.count(at - 1)
         sampling.pause.sleep_for(sampling.period_ns, sampling.stop)

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime cimport dedicated, dynamic, modes, typed
+from harness.runtime cimport coroutine, dedicated, dynamic, modes, typed
 from harness.runtime.native cimport (
     DATA,
     WINDOW,
@@ -169,11 +169,14 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
                 continue
             if first.kind != DATA:
                 port.marks.add(1)  # seen with the tuple: edge PUBLISH of the ring
+            if port.stamps != NULL:
+                coroutine.stamp(worker, port, count)
             pushed = port.ring.push(first, count, spacing, target.path_step)
             if pushed == 0 and first.kind != DATA:
                 port.marks.add(-1)
             if pushed > 0:
                 port.pushes.add(1)
+                worker.pushed += pushed
                 if waited:
                     port.blocked.add(1)
                     waited = False
@@ -318,7 +321,12 @@ cdef void end_run(Run* run) noexcept nogil:
     for i in range(run.port_count):
         if run.ports[i].arrivals != NULL:
             run.ports[i].arrivals.wake_all()
+        if run.ports[i].room != NULL:
             run.ports[i].room.wake_all()
+    if run.coroutines != NULL:
+        for i in range(run.co_worker_count):
+            run.co_workers[i].stop.store(True, memory_order_release)
+        coroutine.end_coroutines(run)
     if run.ready != NULL:
         run.ready.wake_all()
     run.ended.wake_all()

@@ -9,6 +9,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
+from harness.runtime.coroutine cimport on_thread
 from harness.runtime.native cimport (
     HANDLED,
     NativeState,
@@ -44,6 +45,14 @@ cdef void keep_others_out(Operator* op, Worker* worker) noexcept nogil:
         acquire(worker, op.lock)
 
 
+cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil:
+    """Users' code needs a thread's stack: that of a co-routine is small, and the interpreter does not know it."""
+    if worker.resumed:
+        on_thread(worker, function, argument)
+    else:
+        function(argument)
+
+
 cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """The rest of a batch of a run that was cut short: as if the operator had not been given these tuples yet (ONCE)."""
     cdef uint32_t i
@@ -54,34 +63,60 @@ cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noex
     worker.run.gave_up.store(True, memory_order_relaxed)
 
 
+cdef struct NativeCalls:
+    Operator* op
+    Worker* worker
+    Tuple* first
+    uint32_t place, count
+    int32_t verdict
+
+
+cdef void call_native(void* argument) noexcept nogil:
+    """Call the function on tuples from `place` on, until it does not pass one on, none is left, or the run is over."""
+    cdef NativeCalls* calls = <NativeCalls*> argument
+    cdef Operator* op = calls.op
+    cdef Worker* worker = calls.worker
+    cdef NativeState* state = <NativeState*> op.own
+    cdef double control = control_value(op)
+    cdef Tuple* tuple_
+    calls.verdict = 1
+    while calls.place < calls.count and not worker.stop.load(memory_order_acquire):
+        tuple_ = slot(calls.first, worker.run.stride, calls.place)
+        let_others_in(op)
+        calls.verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
+        keep_others_out(op, worker)
+        if calls.verdict <= 0:
+            return
+        calls.place += 1
+
+
 cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """A C function. Tuples that it passes on stay in runs: neighbours go on together, and not before the last of them is done."""
     cdef NativeState* state = <NativeState*> op.own
     cdef size_t stride = worker.run.stride
-    cdef double control = control_value(op)
-    cdef uint32_t i, start = 0
-    cdef int32_t verdict
+    cdef NativeCalls calls
+    cdef uint32_t start = 0
     cdef Tuple* tuple_
+    calls.op, calls.worker, calls.first, calls.place, calls.count = op, worker, first, 0, count
     hand_over(worker)
-    for i in range(count):
-        tuple_ = slot(first, stride, i)
-        if worker.stop.load(memory_order_acquire):
-            leave(op, worker, tuple_, count - i)
-            count = i
+    while calls.place < count:
+        on_own_stack(worker, call_native, &calls)
+        if calls.place == count:
             break
-        let_others_in(op)
-        verdict = state.function(tuple_.sequence, &tuple_.value, payload_of(tuple_), worker.run.payload, control, state.state)
-        keep_others_out(op, worker)
-        if verdict > 0:
-            continue
-        if i > start:
-            pass_on(op, worker, slot(first, stride, start), i - start)
+        tuple_ = slot(first, stride, calls.place)
+        if calls.verdict > 0:  # stopped
+            leave(op, worker, tuple_, count - calls.place)
+            count = calls.place
+            break
+        if calls.place > start:
+            pass_on(op, worker, slot(first, stride, start), calls.place - start)
             hand_over(worker)
-        start = i + 1
-        if verdict < 0:
+        calls.place += 1
+        start = calls.place
+        if calls.verdict < 0:
             if state.error.load(memory_order_relaxed) == 0:  # the first one; under the operator's lock, if others can be here
                 state.failed_at = tuple_.sequence
-                state.error.store(verdict, memory_order_release)
+                state.error.store(calls.verdict, memory_order_release)
             worker.run.failed.store(True, memory_order_release)
             end_run(worker.run)
             return HANDLED
@@ -103,11 +138,27 @@ cdef class PythonCall:
         self.failed = f"operator {name!r} raised an exception, and there was no memory to tell which"
 
 
+cdef struct PythonCalled:
+    Operator* op
+    Worker* worker
+    Tuple* tuple
+    double value
+    bint kept
+
+
+cdef void call_python(void* argument) noexcept nogil:
+    cdef PythonCalled* called = <PythonCalled*> argument
+    let_others_in(called.op)
+    with gil:
+        called.kept = call(called.op, called.worker, called.tuple.sequence, called.tuple.value, &called.value)
+    keep_others_out(called.op, called.worker)
+
+
 cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     cdef uint32_t i
-    cdef double value
-    cdef bint kept
+    cdef PythonCalled called
     cdef Tuple* tuple_
+    called.op, called.worker = op, worker
     hand_over(worker)
     for i in range(count):
         tuple_ = slot(first, worker.run.stride, i)
@@ -115,13 +166,10 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
             leave(op, worker, tuple_, count - i)
             break
         worker.at.store(op.index + 1, memory_order_relaxed)
-        value = 0.0
-        let_others_in(op)
-        with gil:
-            kept = call(op, worker, tuple_.sequence, tuple_.value, &value)
-        keep_others_out(op, worker)
-        if kept:
-            tuple_.value = value
+        called.tuple, called.value = tuple_, 0.0
+        on_own_stack(worker, call_python, &called)
+        if called.kept:
+            tuple_.value = called.value
             pass_on(op, worker, tuple_, 1)
             hand_over(worker)
         elif op.drops:

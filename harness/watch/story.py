@@ -172,12 +172,12 @@ def model_of(record: Mapping[str, Any]) -> Model:
 def _story(graph: Graph, model: Model, heading: Heading) -> Story:
     kinds = [queue.kind for queue in port_queues(graph, model)]
     ports = {str(port): kind for port, kind in zip(graph.input_ports(), kinds, strict=True)}
-    threaded = {port for port, kind in ports.items() if kind is Queue.THREADED}
+    always = {port for port, kind in ports.items() if kind in (Queue.THREADED, Queue.RESUMED)}
     try:
         begins = begins_queued(graph, model)
     except UserError:  # the names of ports, as an arm's name has them
         begins = frozenset()
-    return Story(graph, heading, ports, frozenset(threaded.union(map(str, begins))))
+    return Story(graph, heading, ports, frozenset(always.union(map(str, begins))))
 
 
 def _check_ports(story: Story, ports: Iterable[str]) -> None:

@@ -61,6 +61,7 @@ struct Graph {
   Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t) const {
     const Operator& op = operators[index];
     Seen seen{.source = op.sends > 0,
+              .batch = 4,
               .scheduled_ns = scheduled_ns,
               .queued = 0,
               .enqueued_ns = scheduled_ns,

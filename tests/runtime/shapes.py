@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from harness.engine import Totals, open_engine
 from harness.graph import Graph, Operator, PortId, Threading
-from harness.models import Dedicated, Dynamic, Manual, Model, Queue, port_queues
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue, port_queues
 
 MODELS: dict[str, Model] = {
     "manual": Manual(),
@@ -19,6 +19,10 @@ MODELS: dict[str, Model] = {
     "dynamic 7": Dynamic(7),
     "dynamic 3, queues of 1": Dynamic(3, queue_capacity=1),
     "dynamic 3, queues of 5": Dynamic(3, queue_capacity=5),
+    "coroutine 1": Coroutine(1),
+    "coroutine 2, random": Coroutine(2, "random"),
+    "coroutine 3, queues of 1": Coroutine(3, "least_recently_run", queue_capacity=1),
+    "coroutine 3, queues of 5, preempted": Coroutine(3, "highest_rate", quantum_ms=0.02, queue_capacity=5),
 }
 
 

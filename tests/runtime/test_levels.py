@@ -12,7 +12,7 @@ import pytest
 from harness.engine import Engine, Sample, open_engine
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, MODELS, chain, pipeline, run_to_end, split_and_join
 
 SILENCE = (1e5, 0)
@@ -35,12 +35,18 @@ def end_of(engine: Engine) -> None:
 # -- levels -------------------------------------------------------------------------------------------------------------------
 
 
-def test_the_threads_that_run_are_as_many_as_were_asked_for() -> None:
-    engine = open_engine(split_and_join(8, 2, skew=True), Dynamic(2))
+POOLS = pytest.mark.parametrize("pool", [Dynamic, Coroutine], ids=lambda pool: pool.name)
+Pools = type[Dynamic | Coroutine]
+
+
+@POOLS
+def test_the_threads_that_run_are_as_many_as_were_asked_for(pool: Pools) -> None:
+    engine = open_engine(split_and_join(8, 2, skew=True), pool(2))
+    others = engine.threads - 2
     engine.start()
     for level in (1, 300, 5, 64, 2, 1, 17):
         engine.set_threads(level)
-        assert engine.threads == 1 + level
+        assert engine.threads == others + level
         sample = until(engine, lambda sample, level=level: sample.threads_active == level)
         assert (sample.threads_requested, sample.threads_unsuspendable) == (level, 0)
         again = engine.sample(0.02)
@@ -63,9 +69,10 @@ def test_threads_are_made_when_a_level_first_needs_them_and_then_kept() -> None:
     assert process.num_threads() == before
 
 
+@POOLS
 @pytest.mark.parametrize("level", [1, 2, 64])
-def test_a_run_ends_by_itself_at_whatever_level_it_is_left(level: int) -> None:
-    engine = open_engine(GRAPHS["merge, skewed"](), Dynamic(4, queue_capacity=5), tuples=3000)
+def test_a_run_ends_by_itself_at_whatever_level_it_is_left(level: int, pool: Pools) -> None:
+    engine = open_engine(GRAPHS["merge, skewed"](), pool(4, queue_capacity=5), tuples=3000)
     engine.start()
     engine.set_threads(70)
     engine.set_threads(level)
@@ -74,11 +81,12 @@ def test_a_run_ends_by_itself_at_whatever_level_it_is_left(level: int) -> None:
     assert totals.correct and totals.received == 3000
 
 
-def test_suspended_and_idle_threads_use_no_cpu() -> None:
+@POOLS
+def test_suspended_and_idle_threads_use_no_cpu(pool: Pools) -> None:
     """ASLEEP. The bound is generous: 65 threads that poll would take every core there is."""
     graph = Graph("quiet", 8)
     graph.connect(chain(graph, graph.source("source", rates=[(0.05, 1000), SILENCE]), 3), graph.sink("sink"))
-    engine = open_engine(graph, Dynamic(65))
+    engine = open_engine(graph, pool(65))
     engine.start()
     engine.sample(0.2)
     for level in (1, 65):
@@ -128,8 +136,11 @@ def branches(gates: list[Gate], beside: int = 2) -> Graph:
     return graph
 
 
-def test_a_thread_that_an_operator_keeps_is_unsuspendable_and_another_one_sleeps_instead(gates: list[Gate]) -> None:
-    engine = open_engine(branches(gates), Dynamic(8))
+@POOLS
+def test_a_thread_that_an_operator_keeps_is_unsuspendable_and_another_one_sleeps_instead(
+    gates: list[Gate], pool: Pools
+) -> None:
+    engine = open_engine(branches(gates), pool(8))
     engine.start()
     until(engine, lambda sample: all(gate.inside for gate in gates))
     engine.set_threads(2)
@@ -290,7 +301,8 @@ def test_a_held_source_has_woken_the_threads_that_it_sent_to(gates: list[Gate], 
     assert opens(gate, engine)
 
 
-def test_a_reentrant_operator_may_wait_on_one_port_for_what_comes_on_the_other() -> None:
+@POOLS
+def test_a_reentrant_operator_may_wait_on_one_port_for_what_comes_on_the_other(pool: Pools) -> None:
     both = threading.Barrier(2, timeout=1.0)
 
     def meet(sequence: int, value: float) -> float:
@@ -302,7 +314,7 @@ def test_a_reentrant_operator_may_wait_on_one_port_for_what_comes_on_the_other()
     for port in range(2):
         graph.connect(graph.source(f"source{port}"), meeting.input(port))
     graph.connect(meeting, graph.sink("sink"))
-    totals = run_to_end(graph, Dynamic(3), 20)
+    totals = run_to_end(graph, pool(3), 20)
     assert totals.error is None and totals.correct and totals.received == 40
 
 
@@ -359,7 +371,7 @@ def test_a_level_before_the_start_is_refused_and_one_after_the_end_does_nothing(
     assert engine.stop(drain=True, timeout_s=1.0) is totals
 
 
-@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if isinstance(model, Dynamic)])
+@pytest.mark.parametrize("model", [name for name, model in MODELS.items() if isinstance(model, Dynamic | Coroutine)])
 def test_levels_change_under_every_kind_of_pool(model: str) -> None:
     engine = open_engine(GRAPHS["mix"](), MODELS[model])
     engine.start()

@@ -6,7 +6,7 @@ import pytest
 
 from harness.engine import open_engine
 from harness.graph import Graph, Threading
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import annotate, chain
 
 
@@ -28,11 +28,14 @@ def beside_a_slow_one(behind_a_queue: bool) -> Graph:
     return graph
 
 
+@pytest.mark.parametrize("pool", [Dynamic, Coroutine], ids=lambda pool: pool.name)
 @pytest.mark.parametrize("behind_a_queue", [False, True], ids=["from a source", "from a scheduler thread"])
-def test_tuples_that_a_slow_sender_has_queued_are_executed_while_threads_are_idle(behind_a_queue: bool) -> None:
+def test_tuples_that_a_slow_sender_has_queued_are_executed_while_threads_are_idle(
+    behind_a_queue: bool, pool: type[Dynamic | Coroutine]
+) -> None:
     graph = beside_a_slow_one(behind_a_queue)
     place, slow = (list(graph.operators).index(name) for name in ("cheap", "slow"))
-    engine = open_engine(graph, Dynamic(2 if behind_a_queue else 1))
+    engine = open_engine(graph, pool(2 if behind_a_queue or pool is Coroutine else 1))
     engine.start()
     engine.sample(0.6)  # the busy operator is done
     samples = [engine.sample(0.15) for _ in range(4)]
@@ -42,7 +45,7 @@ def test_tuples_that_a_slow_sender_has_queued_are_executed_while_threads_are_idl
 
 
 @pytest.mark.parametrize("slow", ["work", "busy", "bursts", "python", "called region"])
-@pytest.mark.parametrize("model", [Manual(), Dedicated()], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [Manual(), Dedicated(), Coroutine(2)], ids=lambda model: model.name)
 def test_a_threaded_port_behind_a_slow_sender_is_woken_long_before_its_queue_is_full(model: Model, slow: str) -> None:
     """20 ms a tuple or so: a wake-up for every 250 tuples would be one in five seconds."""
 

@@ -14,10 +14,10 @@ import topologies
 from harness.engine import Engine, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, Operator
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import balanced, chain, run_to_end
 
-MODELS = pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
+MODELS = pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
 
 
 def counting(ports: int, buffer_size: int = 100, sinks: int = 1, window: int = 0, **settings: object) -> Graph:

@@ -18,7 +18,7 @@ from examples import c_function, ctypes_callback, cython_function, numba_functio
 from examples.pipeline import AddGate
 from harness.engine import Engine, Totals, open_engine
 from harness.graph import Graph, Operator
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from harness.native_function import NUMBA_SIGNATURE, PROTOTYPE
 from tests.benchmarks import user_operators
 
@@ -35,6 +35,8 @@ QUEUED, CALLED, SWITCHED = (True,), (False,), (True, False) * 50
 MODES: dict[str, tuple[Model, tuple[bool, ...]]] = {
     "manual": (Manual(), ()),
     "dedicated": (Dedicated(), ()),
+    "coroutine": (Coroutine(2), ()),
+    "coroutine, preempted": (Coroutine(1, "random", quantum_ms=0.01, queue_capacity=5), ()),
     "dynamic, queued": (Dynamic(2), QUEUED),
     "dynamic, called": (Dynamic(2), CALLED),
     "dynamic, switched": (Dynamic(3, queue_capacity=5), SWITCHED),

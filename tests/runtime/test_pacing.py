@@ -9,13 +9,13 @@ from harness.runtime.engine import latency_bounds_ns
 
 from harness.engine import Engine, open_engine
 from harness.graph import Graph
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import chain
 
-FIVE = pytest.mark.parametrize(
+EVERY = pytest.mark.parametrize(
     "model",
-    [Manual(), Dedicated(), Dynamic(2), Dynamic(2, queued="none"), Dynamic(2, queue_capacity=1)],
-    ids=["manual", "dedicated", "dynamic", "dynamic, queues off", "dynamic, queues of 1"],
+    [Manual(), Dedicated(), Dynamic(2), Dynamic(2, queued="none"), Dynamic(2, queue_capacity=1), Coroutine(1), Coroutine(3)],
+    ids=["manual", "dedicated", "dynamic", "dynamic, queues off", "dynamic, queues of 1", "coroutine 1", "coroutine 3"],
 )
 SILENCE = (1e5, 0)
 
@@ -33,7 +33,7 @@ def started(graph: Graph, model: Model, tuples: int | None = None) -> Engine:
 
 
 @pytest.mark.parametrize("rate", [50, 2000, 50_000])
-@pytest.mark.parametrize("model", [Manual(), Dynamic(2)], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [Manual(), Dynamic(2), Coroutine(1), Coroutine(2, "random")], ids=lambda model: model.name)
 def test_a_rate_is_kept_over_a_second(rate: float, model: Model) -> None:
     engine = started(paced(rate=rate), model)
     engine.sample(0.1)
@@ -43,16 +43,18 @@ def test_a_rate_is_kept_over_a_second(rate: float, model: Model) -> None:
     assert 0.7 * rate < sample.source_tuples / sample.elapsed_s < 1.3 * rate
 
 
-def test_a_slow_source_ends_at_once_when_it_is_told() -> None:
+@pytest.mark.parametrize("model", [Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
+def test_a_slow_source_ends_at_once_when_it_is_told(model: Model) -> None:
     """It sleeps for ten seconds between tuples, but looks up."""
-    engine = started(paced(rate=0.1), Dynamic(2))
+    engine = started(paced(rate=0.1), model)
     engine.sample(0.05)
     totals = engine.stop(drain=True, timeout_s=5.0)
     assert totals.drained and totals.correct and totals.sent == 1
 
 
-def test_a_silent_source_uses_no_cpu() -> None:
-    engine = started(paced(rates=[SILENCE, (0.001, 1)]), Dynamic(4))
+@pytest.mark.parametrize("model", [Dynamic(4), Coroutine(4)], ids=lambda model: model.name)
+def test_a_silent_source_uses_no_cpu(model: Model) -> None:
+    engine = started(paced(rates=[SILENCE, (0.001, 1)]), model)
     engine.sample(0.1)
     begin = time.process_time()
     engine.sample(0.5)
@@ -60,7 +62,7 @@ def test_a_silent_source_uses_no_cpu() -> None:
     assert engine.stop(drain=True, timeout_s=5.0).sent == 0
 
 
-@FIVE
+@EVERY
 def test_bursts_of_rate_send_what_each_stretch_says(model: Model) -> None:
     """0.1 s at 2,000 tuples/s and 0.1 s of silence: 1,000 tuples/s over whole rounds."""
     engine = started(paced(rates=[(0.1, 2000), (0.1, 0)]), model)
@@ -105,7 +107,7 @@ def test_a_stretch_begins_when_the_one_before_it_ends_not_when_that_has_sent_its
     assert engine.stop(drain=True, timeout_s=5.0).sent == 1
 
 
-@FIVE
+@EVERY
 def test_a_bounded_source_with_a_rate_sends_exactly_its_tuples(model: Model) -> None:
     engine = started(paced(rates=[(0.01, 10_000), (0.01, None), (0.02, 0)]), model, tuples=777)
     for _ in range(200):
@@ -116,7 +118,7 @@ def test_a_bounded_source_with_a_rate_sends_exactly_its_tuples(model: Model) -> 
     assert totals.drained and totals.correct and totals.sent == totals.received == 777
 
 
-@FIVE
+@EVERY
 def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_to_be_sent_meanwhile(model: Model) -> None:
     """Open loop: one tuple takes 0.3 s, so those due in that time come late, also those that were not even sent."""
 
@@ -143,7 +145,7 @@ def test_a_stalled_consumer_shows_in_the_latency_of_all_tuples_that_were_meant_t
     assert totals.latency_max_ns > 290e6
 
 
-@FIVE
+@EVERY
 def test_a_source_whose_rate_is_too_high_is_slowed_and_falls_behind_its_schedule(model: Model) -> None:
     """BOUND: back-pressure, and the growing lateness is in the latency."""
     engine = started(paced(1, cost=2_000_000, rate=10_000), model)

@@ -11,7 +11,7 @@ import pytest
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import chain, pipeline
 
 
@@ -25,7 +25,11 @@ def unequal() -> Graph:
     return graph
 
 
-@pytest.mark.parametrize("model", [Manual(), Dynamic(1), Dynamic(2, queued="none")], ids=["manual", "dynamic", "queues off"])
+@pytest.mark.parametrize(
+    "model",
+    [Manual(), Dynamic(1), Dynamic(2, queued="none"), Coroutine(1)],
+    ids=["manual", "dynamic", "queues off", "coroutine"],
+)
 def test_shares_are_roughly_those_of_the_costs_and_add_up_to_one(model: Model) -> None:
     engine = open_engine(unequal(), model, profile=True)
     engine.start()
@@ -51,13 +55,14 @@ def test_an_operator_called_from_another_gets_its_own_share() -> None:
     assert shares["branch1_0"] > 0.7
 
 
-def test_a_users_operator_that_waits_shows_as_busy_in_it() -> None:
+@pytest.mark.parametrize("model", [Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
+def test_a_users_operator_that_waits_shows_as_busy_in_it(model: Model) -> None:
     """What a thread is in counts, whatever it does there: it is that operator that keeps the thread."""
     graph = Graph("waits", 8)
     source, user = graph.source("source", rate=50), graph.python("user", lambda sequence, value: time.sleep(0.01) or value)
     graph.connect(source, user)
     graph.connect(user, graph.sink("sink"))
-    engine = open_engine(graph, Dynamic(2), profile=True)
+    engine = open_engine(graph, model, profile=True)
     engine.start()
     shares = engine.sample(0.8).operator_cost
     assert engine.stop(drain=True, timeout_s=5.0).correct

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from harness.annotations import in_force
 from harness.engine import open_engine
 from harness.graph import Graph, Operator, PortId, Threading
-from harness.models import Dedicated, Dynamic, Manual, Model, pool_of
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, policies, pool_of
 from tests.runtime.shapes import chain, native, scheduled_ports
 
 BUILT_IN = ("work", "spread", "join", "split", "keys", "filter", "bursts", "ordered", "shared", "balance")
@@ -105,6 +105,13 @@ CAPACITIES = st.sampled_from([1, 2, 5, 30, 1000])
 MODELS = st.one_of(
     st.just(Manual()),
     st.builds(Dedicated, queue_capacity=CAPACITIES),
+    st.builds(
+        Coroutine,
+        threads=st.integers(1, 6),
+        policy=st.sampled_from(sorted(policies())),
+        quantum_ms=st.sampled_from([0.01, 1.0, 50.0]),
+        queue_capacity=CAPACITIES,
+    ),
     st.builds(Dynamic, threads=st.integers(1, 6), queue_capacity=CAPACITIES, queued=st.sampled_from(["all", "none"])),
 )
 CHANGES = st.lists(st.tuples(st.integers(0, 2**16 - 1), st.booleans(), st.sampled_from([0, 1, 2, 5, 30])), max_size=12)

@@ -9,7 +9,7 @@ import pytest
 from harness.engine import Totals
 from harness.graph import Graph
 from harness.machine import load_machine
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, MODELS, pipeline, split_and_join
 from tests.runtime.test_invariants import ARRIVING, BALANCES
 from tests.simulator.runs import PLACES, run_to_end, simulated
@@ -18,11 +18,13 @@ from topologies import TOPOLOGIES, build
 CUT_SHORT = ("pipeline", "merge, skewed", "keys, merge", "diamond", "data-parallel", "split fan-out", *BALANCES)
 DROPPING = ("filters", "selective", "windows", "windows, merge")
 
+SIMULATED = {name: model for name, model in MODELS.items() if not isinstance(model, Coroutine)}
+
 
 def models_of(machine: str) -> dict[str, Model]:
     """Those with no more scheduler threads than the machine has CPUs."""
     cpus = load_machine(machine).cpus
-    return {name: model for name, model in MODELS.items() if getattr(model, "threads", 1) <= cpus}
+    return {name: model for name, model in SIMULATED.items() if getattr(model, "threads", 1) <= cpus}
 
 
 def assert_right(graph: Graph, totals: Totals, tuples: int, arriving: int | None) -> None:
@@ -54,7 +56,7 @@ def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(shape: str
 @pytest.mark.parametrize("shape", GRAPHS)
 def test_hardly_any_tuples_are_enough_to_end_a_run(shape: str, tuples: int) -> None:
     arriving = None if shape in DROPPING else ARRIVING.get(shape, 1)
-    for model in MODELS.values():
+    for model in SIMULATED.values():
         graph = GRAPHS[shape]()
         assert_right(graph, run_to_end(simulated(graph, model, tuples=tuples)), tuples, arriving)
 

@@ -281,9 +281,10 @@ class Coroutines {
     lock_.unlock();
     thread.signal.wake_one();
   }
+  // Whether a co-routine could be executed at once if there were a thread for it.
   bool somebody_ready() {
     lock_.lock();
-    const bool some = !ready_.empty();
+    const bool some = !ready_.empty() || (!asleep_.empty() && asleep_.front().first <= platform_.now());
     lock_.unlock();
     return some;
   }
@@ -405,7 +406,8 @@ class Coroutines {
     const auto chance = static_cast<uint32_t>(drawn(co.chance) >> 32);
     if (policy_.score == nullptr) return {0.0, co.index, chance, true};
     const Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
-    return {policy_.score(seen, chance * 0x1p-32), co.index, chance, seen.source || seen.queued >= policy_.floor};
+    return {policy_.score(seen, chance * 0x1p-32), co.index, chance,
+            seen.source || seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch)};
   }
   void enter_ready(const Entry& entry) {  // under the lock
     coroutines_[entry.index].state.store(CoState::READY, std::memory_order_relaxed);
@@ -456,9 +458,10 @@ class Coroutines {
     idle_.pop_back();
     return thread;
   }
-  // Wakes every idle thread. Under the lock.
+  // Wakes every thread that sleeps. Under the lock.
   void call_all() {
     while (Thread* thread = call_one()) thread->signal.wake_one();
+    for (Thread* thread : suspended_) thread->signal.wake_one();
   }
 
   // The next one, instead of `preempted`, which is ready again; null: this thread is done.
@@ -505,9 +508,9 @@ class Coroutines {
       if (!ready_.empty() || unwatched()) {  // it may have been woken for what it now leaves to others
         if (Thread* called = call_one()) called->signal.wake_one();
       }
-    } else {
-      idle_.push_back(&thread);
     }
+    std::vector<Thread*>& resting = suspended ? suspended_ : idle_;
+    resting.push_back(&thread);
     graph_.rests(thread.index, suspended);
     if (!suspended && unwatched()) {
       watch_ = &thread;
@@ -517,11 +520,9 @@ class Coroutines {
       thread.signal.wait(lock_);
     }
     graph_.wakes(thread.index, suspended);
-    for (size_t place = idle_.size(); place-- > 0;) {  // nobody has called it: it is late, or suspended
-      if (idle_[place] != &thread) continue;
-      idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(place));
-      break;
-    }
+    // If it was called it is not there any more; it may have woken for the time, or because its level has changed.
+    const auto place = std::find(resting.rbegin(), resting.rend(), &thread);
+    if (place != resting.rend()) resting.erase(std::next(place).base());
   }
   // The ready co-routine that is next, taken from the set. Under the lock.
   uint32_t take(Thread& thread) {
@@ -580,6 +581,7 @@ class Coroutines {
   // under the lock
   std::vector<Entry> ready_;                          // a heap, unless chance decides
   std::vector<std::pair<int64_t, uint32_t>> asleep_;  // a heap: until when, and who
+  std::vector<Thread*> suspended_;                    // threads whose level was taken away, asleep
   std::vector<Thread*> idle_;                         // threads that sleep for want of work; the last one is called first
   Thread* watch_ = nullptr;                           // that wakes by itself for the first of those asleep
   uint32_t open_;                                     // have not completed

@@ -15,6 +15,7 @@ enum Looks : uint32_t { TIMES = 1, RATES = 2, BEHIND = 4, GAIN = 8, ALL_LOOKS = 
 // What a policy sees of a ready co-routine.
 struct Seen {
   bool source;             // it has no input port
+  uint32_t batch;          // tuples that it takes at once: fewer where they are expensive
   int64_t scheduled_ns;    // when it was last scheduled
   uint64_t queued;         // tuples before its input ports
   int64_t enqueued_ns;     // when the oldest of them came; TIMES, as is the next
@@ -33,7 +34,7 @@ struct Policy {
   const char* meaning;  // for users, one line
   Score score;          // null: chance alone decides, and nothing is looked at
   uint32_t looks;       // of Looks: what the score needs
-  uint64_t floor;       // tuples that it waits for where others are ready: a turn for less is not worth the switch
+  uint64_t floor;       // tuples, a batch at most, that it waits for where others are ready: a turn for less is not worth the switch
 };
 
 namespace policies {

@@ -3,7 +3,7 @@
 //   Operator   one line that is all a called operator needs (constants, and the count of who executes it), one line for rarer things
 //   Port       an input port with a queue: constants and its mode; the producers' line; the consumers' line
 //   Route      where the tuples of one output port go
-//   Worker     a thread that executes operators, with its own flags and counts (LOCAL)
+//   Worker     a thread that executes operators, or a co-routine, with its own flags and counts (LOCAL)
 //   Run        what all threads share; read-mostly while tuples flow
 //
 // Who may touch what. An operator is executed by one thread at a time: through its only queued port (Port::consuming), as part of the
@@ -38,6 +38,8 @@ struct Target;
 struct TypedState;
 struct Worker;
 struct Run;
+class CoroutineRun;  // coroutine_run.hpp
+class Stamps;        // stamps.hpp
 
 // Works on `count` data tuples that lie `run->stride` apart, in place. Returns the output port to which all of them go, or one of
 // the codes below.
@@ -54,7 +56,7 @@ using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* paylo
 // What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.pyx).
 struct Discipline {
   bool pooled;                                             // the pool executes its ports, whose queues may be switched off
-  void* (*body)(void*);                                    // of the threads that execute its ports
+  void* (*body)(void*);                                    // of the threads, or of the co-routines, that execute its ports
   void (*published)(Worker*, Target*);                     // what follows a publication: the port of the target has got tuples
   void (*wait_for_room)(Worker*, Port*, uint32_t* round);  // a round of waiting before a full queue; `round` counts, from 0
 };
@@ -129,9 +131,10 @@ struct Port {
   const Discipline* discipline;   // what kind of queue it is
   uint32_t index;                 // among the ports with queues: its name on the list of ready ports
   bool shared;                    // more than one thread may produce: the producer flag is needed
-  std::atomic<uint32_t> wake_at;  // threaded: tuples in the queue at which the port's thread is woken at the latest
+  std::atomic<uint32_t> wake_at;  // threaded, resumed: tuples in the queue at which who waits for them is woken at the latest
   Parking* arrivals;              // threaded: where the port's thread waits for tuples; else null
-  Parking* room;                  // threaded: where producers wait for space
+  Parking* room;                  // threaded, and resumed where threads send: where these wait for space; else null
+  Stamps* stamps;                 // resumed: since when its tuples wait; null if no policy asks
   std::atomic<uint64_t>* freed;   // of a buffer: changed before a producer is woken; else null
   std::mutex* call_lock;          // scheduled: held by whoever calls, where more than one thread may; else null
   Target** feeders;               // scheduled: the ways that lead here
@@ -230,15 +233,17 @@ struct MergeState {
   char* slots;  // tuples that came early, each at its order modulo the number of slots
   uint64_t mask;
   uint8_t* present;
-  SpscRing waiting;            // window punctuations that came early, in order: headers alone
-  Tuple* mark;                 // room for one that goes out: a header, and a slot around it
-  std::atomic<uint32_t> next;  // the order that comes next; written by the merge, read by its split
-  uint64_t held;               // tuples in slots
-  uint64_t given_up;           // tuples that came when the run had been cut short, and for which there was no slot
-  double last_mark;            // the number of the last punctuation seen: the split sends each one every way
-  bool overrun;                // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
+  SpscRing waiting;                 // window punctuations that came early, in order: headers alone
+  Tuple* mark;                      // room for one that goes out: a header, and a slot around it
+  std::atomic<uint32_t> next;       // the order that comes next; written by the merge, read by its split
+  uint64_t held;                    // tuples in slots
+  uint64_t given_up;                // tuples that came when the run had been cut short, and for which there was no slot
+  double last_mark;                 // the number of the last punctuation seen: the split sends each one every way
+  uint32_t splits_on = UINT32_MAX;  // the co-routine that its split runs on
+  bool overrun;                     // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
 };
 
+// A thread, or a co-routine, which a thread executes.
 struct alignas(CACHE_LINE) Worker {
   std::atomic<bool> stop;           // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
   bool pooled;                      // a scheduler thread
@@ -259,6 +264,11 @@ struct alignas(CACHE_LINE) Worker {
   Counter waits;                   // times it slept
   Stopwatch idle;                  // a scheduler thread that is allowed to run: without a port, or waiting for another thread
   Stopwatch asleep;                // suspended
+  std::atomic<Worker*> executes;   // a thread that resumes co-routines: the one that it executes; null: none
+  uint32_t co;                     // a co-routine: its number
+  bool resumed;                    // this is a co-routine, no thread
+  uint64_t taken, pushed;          // a co-routine: tuples out of its queues, and into others
+  int64_t born_ns;                 // a co-routine: when the tuples that it has in hand left their source, about
   uint64_t given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
   Parking pause;                   // where it sleeps while it is suspended
   Thread thread;
@@ -273,9 +283,12 @@ struct Run {
   uint32_t port_count;  // those with queues
   Worker* workers;
   uint32_t worker_count;
-  ReadyPorts* ready;   // null: no port is scheduled
-  Contexts* contexts;  // null: no port is fed from more than one context, whatever queues are on
-  Sizes* sizes;        // of batches and drains
+  Worker* co_workers;  // of co-routines
+  uint32_t co_worker_count;
+  CoroutineRun* coroutines;  // null: the model has none
+  ReadyPorts* ready;         // null: no port is scheduled
+  Contexts* contexts;        // null: no port is fed from more than one context, whatever queues are on
+  Sizes* sizes;              // of batches and drains
   Tuple* final_punctuation;
   bool python;        // some operator runs Python code
   uint32_t patience;  // threaded ports: looks for a change before a thread sleeps; 0 where threads outnumber CPUs
@@ -286,6 +299,12 @@ struct Run {
   std::atomic<bool> over;  // no operator is open, or one has failed, or the engine has ended the run
   Parking ended;           // where the engine waits for `over`, and paced sources for their time
 };
+
+// The operator that a thread executes, + 1; 0: none.
+inline uint32_t operator_of(const Worker& thread) noexcept {
+  const Worker* co = thread.executes.load(std::memory_order_relaxed);
+  return (co == nullptr ? thread : *co).at.load(std::memory_order_relaxed);
+}
 
 // Queue `queue` is on from now on, or off: what ports are fed from changes. Whoever calls holds Contexts::changing.
 inline void change_contexts(Run* run, uint32_t queue, bool on) noexcept {

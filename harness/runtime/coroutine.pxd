@@ -1,0 +1,28 @@
+# coroutine.pxd - operators as co-routines; see coroutine.pyx.
+
+from libc.stdint cimport int64_t, uint32_t
+
+from harness.runtime.native cimport MergeState, Operator, Port, Run, Target, Worker
+
+ctypedef void (*OnThread)(void*) noexcept nogil
+
+cdef void* thread_body(void* argument) noexcept nogil
+cdef void* operator_body(void* argument) noexcept nogil
+cdef void tuples_published(Worker* worker, Target* target) noexcept nogil
+cdef void announce(Run* run, Port* port) noexcept nogil
+cdef void stamp(Worker* worker, Port* port, uint32_t count) noexcept nogil
+cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept nogil
+cdef void tuples_taken(Run* run, Port* port) noexcept nogil
+cdef void another_sender(Worker* worker, Port* port) noexcept nogil
+cdef void wait_for_merge(Worker* worker, MergeState* merge, uint32_t order) noexcept nogil
+cdef void merge_advanced(Run* run, MergeState* merge) noexcept nogil
+cdef void wait_for_buffers(Worker* worker, Operator* op) noexcept nogil
+cdef void buffers_changed(Run* run, Operator* op) noexcept nogil
+cdef void sleep_until(Worker* worker, int64_t time_ns) noexcept nogil
+cdef void check_for_preemption(Worker* worker) noexcept nogil
+cdef void on_thread(Worker* worker, OnThread call, void* argument) noexcept nogil
+cdef void end_coroutines(Run* run) noexcept nogil
+cdef void suspend(Run* run, uint32_t thread, bint suspended) noexcept nogil
+cdef bint somebody_ready(Run* run) noexcept nogil
+cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1
+cdef void free_coroutines(Run* run) noexcept

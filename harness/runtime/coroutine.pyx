@@ -1,0 +1,275 @@
+# coroutine.pyx - operators that are co-routines: sources, and all that have a queue before their ports (C-Stream s3).
+#
+#   thread_body     picks a co-routine that can go on, as the policy says, and executes it until it lets go of the thread
+#   operator_body   the loop of every operator: waits until one of its ports has tuples, and takes a batch of each that has
+#   source_body     (manual.pyx) the loop of a source
+#
+# States, wake-ups and policies are in native/coroutines.hpp; native/coroutine_run.hpp says what co-routines see of a run. Each has
+# a Worker of its own, so that the way of a tuple (submit.pyx) is the same as on a thread. Where that waits, the co-routine does,
+# and its thread goes on with another one. It never waits with a lock in its hands: no co-routine's operator has one (layout.py).
+#
+# Who reads from a queue need not be told of each batch: it is told as the thread of a threaded port is (dedicated.pyx), when a quarter of
+# the queue waits, or before the sender lets go of its thread. A switch is then worth many tuples.
+#
+# Users' code runs on the thread's own stack, which is as large as any thread's, and on which the interpreter knows its way.
+#
+# A queue may also be fed by the thread of a threaded port, and a threaded port by a co-routine: each side waits in its own way, and each
+# wakes both.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libcpp cimport bool
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
+
+from harness.runtime.dynamic cimport wait_a_little
+from harness.runtime.manual cimport source_body
+from harness.runtime.native cimport (
+    CoroutineRun,
+    MergeState,
+    Operator,
+    Port,
+    Run,
+    Target,
+    Tuple,
+    Worker,
+    now_ns,
+)
+from harness.runtime.protocol cimport AWAKE, BLOCKED, POLICY_TABLE, Policy
+from harness.runtime.submit cimport hand_over, take
+
+from harness.errors import RunFailed
+from harness.models import Queue
+from harness.runtime.protocol import POLICIES
+
+cdef extern from "stamps.hpp" namespace "millrace" nogil:
+    cdef struct Stamp "millrace::Stamps::Stamp":
+        int64_t born_ns
+    cdef cppclass StampsOf "millrace::Stamps":
+        const Stamp& at(uint64_t head) noexcept
+        void stamp(uint64_t tail, uint64_t head, size_t count, int64_t born_ns, int64_t (*now)() noexcept nogil) noexcept
+
+cdef extern from "coroutines.hpp" namespace "millrace" nogil:
+    enum: NO_CO "millrace::NO_CO"
+
+cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
+    cdef cppclass Coroutines "millrace::CoroutineRun":
+        Coroutines(
+            Run* run, uint32_t count, uint32_t most_threads, uint32_t first_thread, const Policy& policy, int64_t quantum_ns,
+            void (*hand_over)(Worker*) noexcept nogil,
+        ) except +
+        void set_name(uint32_t co, const char* name) except +
+        void add_input(uint32_t co, uint32_t port) except +
+        void add_output(uint32_t co, uint32_t port) except +
+        void add_to_order(uint32_t co) except +
+        bool begin(size_t stack_bytes) except +
+        void work(uint32_t thread) noexcept
+        void suspend(uint32_t thread, bool suspended) noexcept
+        bool somebody_ready() noexcept
+        void end() noexcept
+        void written(uint32_t port) noexcept
+        void written_by_one_of(uint32_t port) noexcept
+        void taken(uint32_t port) noexcept
+        void gave(uint32_t co) noexcept
+        bool wait(Worker* worker) noexcept
+        uint32_t inputs(Worker* worker) noexcept
+        Port* input(Worker* worker, uint32_t i) noexcept
+        void close_input(Worker* worker, uint32_t i) noexcept
+        void wait_for_room(Worker* worker, uint32_t port) noexcept
+        void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) noexcept
+        void wait_for_buffers(Worker* worker, const Operator* balance) noexcept
+        void sleep_until(Worker* worker, int64_t time_ns) noexcept
+        void check_for_preemption(Worker* worker) noexcept
+        void on_thread(Worker* worker, void (*call)(void*) noexcept nogil, void* argument) noexcept
+
+
+cdef inline Coroutines* of(Run* run) noexcept nogil:
+    return <Coroutines*> run.coroutines
+
+
+cdef void* thread_body(void* argument) noexcept nogil:
+    cdef Worker* worker = <Worker*> argument
+    cdef Run* run = worker.run
+    of(run).work(worker.co)
+    worker.thread.finish()
+    return NULL
+
+
+cdef void* operator_body(void* argument) noexcept nogil:
+    cdef Worker* worker = <Worker*> argument
+    cdef Coroutines* all_ = of(worker.run)
+    cdef Port* port
+    cdef Tuple* first
+    cdef uint32_t i, count, inputs = all_.inputs(worker), open_ = inputs
+    while open_ > 0 and all_.wait(worker):
+        for i in range(inputs):
+            port = all_.input(worker, i)
+            count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
+            if count == 0:
+                continue
+            if port.stamps != NULL:
+                worker.born_ns = (<StampsOf*> port.stamps).at(port.ring.head().load(memory_order_relaxed)).born_ns
+            worker.taken += count
+            take(worker, port, first, count)
+            port.ring.release(count)
+            tuples_taken(worker.run, port)
+            if port.room != NULL:
+                port.room.wake_one()
+            if port.open_streams == 0:
+                all_.close_input(worker, i)
+                open_ -= 1
+            if worker.stop.load(memory_order_acquire):
+                return NULL
+    return NULL
+
+
+# -- queues -------------------------------------------------------------------------------------------------------------------------
+
+
+cdef void tuples_published(Worker* worker, Target* target) noexcept nogil:
+    cdef Port* port = target.port
+    if not target.lazy_wake or port.ring.size_guess() >= port.wake_at.load(memory_order_relaxed):
+        of(worker.run).written(port.index)
+    elif not target.wake_owed:
+        target.wake_owed = True
+        worker.owed[worker.owed_count] = target
+        worker.owed_count += 1
+    if port.shared:
+        another_sender(worker, port)
+
+
+cdef void announce(Run* run, Port* port) noexcept nogil:
+    """The port has tuples of which its co-routine has not been told."""
+    of(run).written(port.index)
+
+
+cdef void stamp(Worker* worker, Port* port, uint32_t count) noexcept nogil:
+    """Before `count` tuples are pushed. What a thread sends is taken for new."""
+    cdef int64_t born_ns = worker.born_ns if worker.resumed else now_ns()
+    (<StampsOf*> port.stamps).stamp(
+        port.ring.tail().load(memory_order_relaxed), port.ring.head().load(memory_order_acquire), count, born_ns, now_ns
+    )
+
+
+cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept nogil:
+    """Before the full queue of a co-routine; `round_` as of all disciplines."""
+    cdef uint64_t head = port.ring.head().load(memory_order_acquire)
+    if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
+        wait_a_little(worker, round_)  # not full: another sender is copying its tuples in, and does not stop while it does
+    elif worker.resumed:
+        of(worker.run).wait_for_room(worker, port.index)
+    else:
+        hand_over(worker)
+        of(worker.run).written(port.index)
+        worker.waits.add(1)
+        worker.rest.store(BLOCKED, memory_order_relaxed)
+        worker.idle.start()
+        port.room.sleep_while(port.ring.head(), head, worker.stop)
+        worker.idle.stop()
+        worker.rest.store(AWAKE, memory_order_relaxed)
+
+
+cdef void tuples_taken(Run* run, Port* port) noexcept nogil:
+    """There is room for a co-routine that waits for it, before a queue of any kind."""
+    of(run).taken(port.index)
+
+
+cdef void another_sender(Worker* worker, Port* port) noexcept nogil:
+    """Who has sent has been woken for that, perhaps, and has left room: another one waits."""
+    of(worker.run).written_by_one_of(port.index)
+    if port.room != NULL and port.room.somebody_guess() and port.ring.size_guess() < port.ring.capacity():
+        port.room.wake_one()
+
+
+# -- what else co-routines wait for -------------------------------------------------------------------------------------------------
+
+
+cdef void wait_for_merge(Worker* worker, MergeState* merge, uint32_t order) noexcept nogil:
+    """Until the tuple that the merge passes on next is `order`, or a later one."""
+    of(worker.run).wait_for_merge(worker, merge, order)
+
+
+cdef void merge_advanced(Run* run, MergeState* merge) noexcept nogil:
+    if merge.splits_on != NO_CO:
+        of(run).gave(merge.splits_on)
+
+
+cdef void wait_for_buffers(Worker* worker, Operator* op) noexcept nogil:
+    """Until one of the active buffers of a balancing operator has room."""
+    of(worker.run).wait_for_buffers(worker, op)
+
+
+cdef void buffers_changed(Run* run, Operator* op) noexcept nogil:
+    """Other buffers are active."""
+    tuples_taken(run, op.routes[0].targets.port)
+
+
+cdef void sleep_until(Worker* worker, int64_t time_ns) noexcept nogil:
+    of(worker.run).sleep_until(worker, time_ns)
+
+
+cdef void check_for_preemption(Worker* worker) noexcept nogil:
+    of(worker.run).check_for_preemption(worker)
+
+
+cdef void on_thread(Worker* worker, OnThread call, void* argument) noexcept nogil:
+    """Has something done on the stack of the thread that executes the co-routine."""
+    of(worker.run).on_thread(worker, call, argument)
+
+
+# -- the engine's side --------------------------------------------------------------------------------------------------------------
+
+
+cdef void end_coroutines(Run* run) noexcept nogil:
+    of(run).end()
+
+
+cdef void suspend(Run* run, uint32_t thread, bint suspended) noexcept nogil:
+    of(run).suspend(thread, suspended)
+
+
+cdef bint somebody_ready(Run* run) noexcept nogil:
+    return of(run).somebody_ready()
+
+
+cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
+    """The co-routines of a layout, before any thread. The run's operators, ports and workers are there already.
+
+    Raises RunFailed if the system refuses their stacks.
+    """
+    cdef uint32_t co, port, count = <uint32_t> len(layout.coroutines)
+    cdef Coroutines* all_
+    cdef Worker* worker
+    names = [layout.operators[index].name for index in layout.coroutines]
+    number = {index: co for co, index in enumerate(layout.coroutines)}
+    all_ = new Coroutines(
+        run, count, run.worker_count - <uint32_t> layout.first_scheduler, layout.first_scheduler,
+        POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy)], layout.quantum_ns, hand_over,
+    )
+    run.coroutines = <CoroutineRun*> all_
+    for co, index in enumerate(layout.coroutines):
+        worker = &run.co_workers[co]
+        worker.run = run
+        worker.op = &run.operators[<uint32_t> index]
+        worker.body = source_body if layout.operators[index].kind == "source" else operator_body
+        all_.set_name(co, names[co].encode())
+    for port, queue in enumerate(layout.queues):
+        if queue.kind is Queue.RESUMED:
+            all_.add_input(number[queue.operator], port)
+    for way in layout.ways:
+        kind, sender = layout.contexts[way.source]
+        if way.queue is not None and kind in ("source", "co-routine"):
+            all_.add_output(number[sender], way.queue)
+    for index in reversed(layout.order):
+        if index in number:
+            all_.add_to_order(number[index])
+    for region in layout.regions:
+        kind, sender = layout.contexts[region.split]
+        if kind in ("source", "co-routine"):
+            (<MergeState*> run.operators[<uint32_t> region.merge].own).splits_on = number[sender]
+    if not all_.begin(stack_bytes):
+        raise RunFailed(f"the system refuses {count:,} stacks of {stack_bytes // 1024:,} KiB for co-routines")
+    return 0
+
+
+cdef void free_coroutines(Run* run) noexcept:
+    cdef Coroutines* all_ = of(run)
+    del all_

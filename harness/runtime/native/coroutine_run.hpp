@@ -1,0 +1,287 @@
+// coroutine_run.hpp - the co-routines of a run: which operators they are, what they see of its ports, what policies see of them.
+//
+// Each has a Worker of its own, as a thread has, so that the way of a tuple (submit.pyx) is the same for both, and no frame on a co-routine's
+// stack keeps anything of the thread that executes it. The thread's Worker says which one that is (Worker::executes).
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "coroutines.hpp"
+#include "overflow.hpp"
+#include "real_platform.hpp"
+#include "stamps.hpp"
+#include "state.hpp"
+
+namespace millrace {
+
+// What co-routines are told of a run's ports, and tell of themselves.
+struct RunPorts {
+  struct Port {
+    uint32_t reader = NO_CO;        // null: a thread has it
+    std::vector<uint32_t> writers;  // co-routines
+  };
+  // What is known of a co-routine; line by line, since the one that runs writes to its own all the time.
+  struct alignas(CACHE_LINE) Of {
+    std::vector<uint32_t> inputs, outputs;  // ports
+    uint32_t batch = 1;                     // tuples that it takes at once, where they are most
+    // what it waits for if that is no room at one port: a merge that gets as far as `order`, or a buffer of `balance` that has room
+    std::atomic<const MergeState*> merge{nullptr};
+    std::atomic<uint32_t> order{0};
+    std::atomic<const Operator*> balance{nullptr};
+    // how it does: written at the end of its turns
+    Counter busy_ns, taken, pushed;
+    uint64_t turn_taken = 0, turn_pushed = 0;      // before this turn
+    double reads_per_s = 0.0, writes_per_s = 0.0;  // read by policies, while it is ready
+    // what follows from that (gains)
+    uint64_t gain_taken = 0, gain_pushed = 0, gain_busy = 0;
+    double cost_s = 0.0, selectivity = 1.0;
+    std::atomic<double> gain_per_s{0.0};
+  };
+
+  Run* run = nullptr;
+  Worker* threads = nullptr;  // of the pool
+  Worker* workers = nullptr;  // of co-routines
+  uint32_t looks = 0;
+  std::vector<Port> ports;
+  std::vector<Of> of;
+  std::vector<uint32_t> downstream_first;  // co-routines, each behind all that it sends to
+  void (*hand_over)(Worker*) = nullptr;
+  std::atomic<int64_t> gains_at_ns{0};  // when gains are found again
+
+  uint64_t size(uint32_t port) const { return run->ports[port].ring.size_guess(); }
+  uint64_t room(uint32_t port) const { return run->ports[port].ring.capacity() - run->ports[port].ring.size_guess(); }
+  bool closed(uint32_t) const { return false; }  // the end of a stream lies in the queue, behind its tuples
+  uint32_t reader(uint32_t port) const { return ports[port].reader; }
+  const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port].writers; }
+
+  bool given(uint32_t co) const {
+    if (const MergeState* merge = of[co].merge.load(std::memory_order_relaxed))
+      return static_cast<int32_t>(merge->next.load(std::memory_order_relaxed) - of[co].order.load(std::memory_order_relaxed)) >= 0;
+    const Operator* op = of[co].balance.load(std::memory_order_relaxed);
+    if (op == nullptr) return true;
+    const uint32_t active = static_cast<const BalanceState*>(op->own)->active.load(std::memory_order_relaxed);
+    for (uint32_t way = 0; way < active; ++way) {
+      if (room(op->routes[way].targets->port->index) > 0) return true;
+    }
+    return false;
+  }
+
+  Seen seen(uint32_t co, int64_t scheduled_ns, uint32_t needed) const {
+    const Of& about = of[co];
+    Seen seen{};
+    seen.source = about.inputs.empty();
+    seen.scheduled_ns = seen.enqueued_ns = seen.born_ns = scheduled_ns;
+    seen.batch = about.batch;
+    bool first = true;
+    for (const uint32_t index : about.inputs) {
+      const millrace::Port& port = run->ports[index];
+      const uint64_t queued = port.ring.size_guess();
+      seen.queued += queued;
+      if (queued == 0 || (needed & TIMES) == 0 || port.stamps == nullptr) continue;
+      const Stamps::Stamp& stamp = port.stamps->at(port.ring.head().load(std::memory_order_relaxed));
+      seen.enqueued_ns = first ? stamp.enqueued_ns : std::min(seen.enqueued_ns, stamp.enqueued_ns);
+      seen.born_ns = first ? stamp.born_ns : std::min(seen.born_ns, stamp.born_ns);
+      first = false;
+    }
+    if ((needed & RATES) != 0) seen.reads_per_s = about.reads_per_s, seen.writes_per_s = about.writes_per_s;
+    if ((needed & BEHIND) != 0) {
+      seen.room = UINT64_MAX;
+      for (const uint32_t port : about.outputs) {
+        const uint64_t queued = size(port);
+        seen.room = std::min<uint64_t>(seen.room, run->ports[port].ring.capacity() - queued);
+        seen.queued_behind = std::max(seen.queued_behind, queued);
+      }
+    }
+    if ((needed & GAIN) != 0) seen.gain_per_s = about.gain_per_s.load(std::memory_order_relaxed);
+    return seen;
+  }
+
+  void leaves(uint32_t co) { hand_over(&workers[co]); }
+  void turn_begins(uint32_t thread, uint32_t co) {
+    Worker& worker = threads[thread];
+    worker.executes.store(&workers[co], std::memory_order_relaxed);
+    worker.searches.add(1);
+    worker.drains.add(1);
+  }
+  void turn_ends(uint32_t thread, uint32_t co, int64_t began_ns, int64_t now_ns) {
+    threads[thread].executes.store(nullptr, std::memory_order_relaxed);
+    if ((looks & (RATES | GAIN)) == 0) return;
+    Of& about = of[co];
+    const Worker& worker = workers[co];
+    const auto took = static_cast<double>(std::max<int64_t>(now_ns - began_ns, 1)) * 1e-9;
+    about.busy_ns.add(static_cast<uint64_t>(now_ns - began_ns));
+    about.taken.add(worker.taken - about.turn_taken);
+    about.pushed.add(worker.pushed - about.turn_pushed);
+    average(about.reads_per_s, static_cast<double>(worker.taken - about.turn_taken) / took);
+    average(about.writes_per_s, static_cast<double>(worker.pushed - about.turn_pushed) /
+                                    (took * static_cast<double>(std::max<size_t>(about.outputs.size(), 1))));
+    about.turn_taken = worker.taken;
+    about.turn_pushed = worker.pushed;
+    if ((looks & GAIN) == 0) return;
+    int64_t due = gains_at_ns.load(std::memory_order_acquire);
+    if (now_ns < due || !gains_at_ns.compare_exchange_strong(due, INT64_MAX, std::memory_order_acq_rel)) return;
+    find_gains();
+    gains_at_ns.store(now_ns + GAINS_EVERY_NS, std::memory_order_release);
+  }
+  void rests(uint32_t thread, bool suspended) {
+    Worker& worker = threads[thread];
+    worker.waits.add(1);
+    (suspended ? worker.asleep : worker.idle).start();
+    worker.rest.store(suspended ? SUSPENDED : IDLE, std::memory_order_release);
+  }
+  void wakes(uint32_t thread, bool suspended) {
+    Worker& worker = threads[thread];
+    (suspended ? worker.asleep : worker.idle).stop();
+    if (!run->over.load(std::memory_order_acquire)) worker.rest.store(AWAKE, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr int64_t GAINS_EVERY_NS = 10'000'000;
+  static constexpr uint64_t LEAST_TAKEN = 64;  // tuples that a cost is an average of
+
+  static void average(double& value, double now) { value = value == 0.0 ? now : 0.75 * value + 0.25 * now; }
+
+  // HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at a sink, over what it costs until then. Output
+  // ports are taken for equal.
+  void find_gains() {
+    std::vector<std::pair<double, double>> to_end(of.size());  // tuples at sinks, and seconds
+    for (const uint32_t co : downstream_first) {
+      Of& about = of[co];
+      const uint64_t taken = about.taken.read(), pushed = about.pushed.read(), busy = about.busy_ns.read();
+      if (taken - about.gain_taken >= LEAST_TAKEN) {
+        const auto tuples = static_cast<double>(taken - about.gain_taken);
+        about.cost_s = static_cast<double>(busy - about.gain_busy) * 1e-9 / tuples;
+        about.selectivity = static_cast<double>(pushed - about.gain_pushed) / tuples;
+        about.gain_taken = taken, about.gain_pushed = pushed, about.gain_busy = busy;
+      }
+      double arrives = about.outputs.empty() ? 1.0 : 0.0, takes = about.cost_s;
+      for (const uint32_t port : about.outputs) {
+        const double share = about.selectivity / static_cast<double>(about.outputs.size());
+        const uint32_t next = ports[port].reader;
+        arrives += share * (next == NO_CO ? 1.0 : to_end[next].first);
+        takes += share * (next == NO_CO ? 0.0 : to_end[next].second);
+      }
+      to_end[co] = {arrives, takes};
+      about.gain_per_s.store(arrives / std::max(takes, 1e-9), std::memory_order_relaxed);
+    }
+  }
+};
+
+class CoroutineRun {
+ public:
+  using All = Coroutines<RealPlatform, RunPorts>;
+
+  // `looks` of the policy decides what is kept track of. The run's ports and workers are there already.
+  CoroutineRun(Run* run, uint32_t count, uint32_t most_threads, uint32_t first_thread, const Policy& policy, int64_t quantum_ns,
+               void (*hand_over)(Worker*))
+      : all_(ports_, count, run->port_count, policy, quantum_ns), threads_(new All::Thread[most_threads]), names_(count) {
+    ports_.run = run;
+    ports_.threads = run->workers + first_thread;
+    ports_.workers = run->co_workers;
+    ports_.looks = policy.looks;
+    ports_.ports.resize(run->port_count);
+    ports_.of = std::vector<RunPorts::Of>(count);
+    ports_.hand_over = hand_over;
+    for (uint32_t i = 0; i < most_threads; ++i) {
+      threads_[i].index = i;
+      threads_[i].chance += 977 * static_cast<uint64_t>(i);
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      run->co_workers[i].co = i;
+      run->co_workers[i].resumed = true;
+      all_[i].own = &run->co_workers[i];
+      all_[i].body = body;
+    }
+  }
+  ~CoroutineRun() {
+    Overflow::forget(this);
+    for (uint32_t port = 0; port < ports_.run->port_count; ++port) delete ports_.run->ports[port].stamps;
+  }
+
+  // -- to build it ------------------------------------------------------------------------------------------------------------------------
+  void set_name(uint32_t co, const char* name) { names_[co] = name; }
+  void add_input(uint32_t co, uint32_t port) {
+    ports_.of[co].inputs.push_back(port);
+    all_[co].inputs.push_back(port);
+    ports_.ports[port].reader = co;
+  }
+  void add_output(uint32_t co, uint32_t port) {
+    std::vector<uint32_t>&outputs = ports_.of[co].outputs, &writers = ports_.ports[port].writers;
+    if (std::find(outputs.begin(), outputs.end(), port) == outputs.end()) outputs.push_back(port);
+    if (writers.empty() || writers.back() != co) writers.push_back(co);
+  }
+  // Co-routines in an order in which each is told behind all that it sends to.
+  void add_to_order(uint32_t co) { ports_.downstream_first.push_back(co); }
+  bool begin(size_t stack_bytes) {
+    for (uint32_t co = 0; co < all_.count(); ++co) {
+      RunPorts::Of& of = ports_.of[co];
+      for (const uint32_t port : of.inputs) {
+        of.batch = std::max(of.batch, ports_.run->ports[port].batch.load(std::memory_order_relaxed));
+        if ((ports_.looks & TIMES) != 0) ports_.run->ports[port].stamps = new Stamps(ports_.run->ports[port].ring.capacity());
+      }
+    }
+    if (!all_.begin(stack_bytes)) return false;
+    for (uint32_t co = 0; co < all_.count(); ++co) {
+      for (size_t i = 0; i < ports_.of[co].inputs.size(); ++i) all_[co].need[i].store(1, std::memory_order_relaxed);
+    }
+    Overflow::watch(this, all_.stacks(), names_);
+    return true;
+  }
+
+  // -- threads ----------------------------------------------------------------------------------------------------------------------------
+  void work(uint32_t thread) {
+    const Overflow::Stack stack;
+    all_.work(threads_[thread]);
+  }
+  void suspend(uint32_t thread, bool suspended) { all_.suspend(threads_[thread], suspended); }
+  bool somebody_ready() { return all_.somebody_ready(); }
+  void end() { all_.end(); }
+
+  // -- ports: anybody ---------------------------------------------------------------------------------------------------------------------
+  void written(uint32_t port) { all_.written(port); }
+  void written_by_one_of(uint32_t port) { all_.written_by_one_of(port); }
+  void taken(uint32_t port) { all_.read(port); }
+  void gave(uint32_t co) { all_.gave(co); }
+
+  // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------------------------------------------------
+  bool wait(Worker* worker) { return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE; }  // for a tuple at an open port
+  uint32_t inputs(Worker* worker) const { return static_cast<uint32_t>(ports_.of[worker->co].inputs.size()); }
+  Port* input(Worker* worker, uint32_t i) const { return &ports_.run->ports[ports_.of[worker->co].inputs[i]]; }
+  void close_input(Worker* worker, uint32_t i) { all_[worker->co].need[i].store(0, std::memory_order_relaxed); }
+  void wait_for_room(Worker* worker, uint32_t port) { all_.wait_for_room(all_[worker->co], port); }
+  void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) {
+    RunPorts::Of& of = ports_.of[worker->co];
+    of.order.store(order, std::memory_order_relaxed);
+    of.merge.store(merge, std::memory_order_relaxed);
+    all_.wait_for_other(all_[worker->co]);
+    of.merge.store(nullptr, std::memory_order_relaxed);
+  }
+  void wait_for_buffers(Worker* worker, const Operator* balance) {
+    RunPorts::Of& of = ports_.of[worker->co];
+    of.balance.store(balance, std::memory_order_relaxed);
+    all_.wait_for_other(all_[worker->co]);
+    of.balance.store(nullptr, std::memory_order_relaxed);
+  }
+  void sleep_until(Worker* worker, int64_t time_ns) { all_.sleep_until(all_[worker->co], time_ns); }
+  void check_for_preemption(Worker* worker) { all_.check_for_preemption(all_[worker->co]); }
+  void on_thread(Worker* worker, void (*call)(void*), void* argument) { all_.on_thread(all_[worker->co], call, argument); }
+
+ private:
+  static void body(All::Coroutine& self) {
+    Worker* worker = static_cast<Worker*>(self.own);
+    worker->body(worker);
+  }
+
+  RunPorts ports_;
+  All all_;
+  std::unique_ptr<All::Thread[]> threads_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace millrace
