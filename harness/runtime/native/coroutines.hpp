@@ -20,6 +20,10 @@
 // Where several send to a port its reader wakes one of them that waits for room, and who was woken wakes the next when it has sent and left
 // room behind (written_by_one_of): with a thousand senders, all of them would be woken for the room of a batch.
 //
+// An operator may have several co-routines: its own, and replicas, which come and go (replicas.hpp). `reader` and `writers` name the first one, and
+// whoever changes a port looks at as many of the others as that one shows. A replica is shown before it begins, so what was changed before that
+// could be seen, it sees itself.
+//
 // The end. Over (a stop, or a failure) makes every blocked co-routine able to go on: its wait says so, and its push gives up. A thread is
 // done when all co-routines have completed; or, once the run is over, when each that has not is in the hands of another thread.
 //
@@ -64,6 +68,7 @@ class Coroutines {
  public:
   template <class T>
   using Word = typename Platform::template Word<T>;
+  using Lock = typename Platform::Lock;
 
   struct Thread;
   struct Coroutine {
@@ -77,8 +82,14 @@ class Coroutines {
     std::vector<uint32_t> inputs;            // its input ports
     std::unique_ptr<Word<uint32_t>[]> need;  // by input: tuples; 0: it does not wait there
     Word<uint32_t> mode{0};
-    Word<uint32_t> lacks{NOTHING};  // the port that has no room; or OTHER, and something else of the graph's
-    int64_t wakes_ns = 0;           // ASLEEP: until then
+    Word<uint32_t> lacks{NOTHING};       // the port that has no room; or OTHER, and something else of the graph's
+    int64_t wakes_ns = 0;                // ASLEEP: until then
+    bool (*may)(const void*) = nullptr;  // in place of inputs: whether `what` lets it go on
+    const void* what = nullptr;
+    // of an operator's first co-routine: the others, of which the first `shown` may be there
+    std::vector<Coroutine*> replicas;
+    Word<uint32_t> shown{0};
+    bool again = false;  // under the lock: it begins anew when it has completed
     // what policies see
     int64_t scheduled_ns = 0, turn_ends_ns = 0;
     uint64_t turns = 0;
@@ -103,19 +114,20 @@ class Coroutines {
 
   static constexpr uint32_t NOTHING = UINT32_MAX, OTHER = UINT32_MAX - 1;
 
-  // `ports`: of the graph, as many as its numbers go up to.
-  Coroutines(Graph& graph, uint32_t count, uint32_t ports, const Policy& policy, int64_t quantum_ns)
+  // `ports`: of the graph, as many as its numbers go up to. The last `absent` of the co-routines are not there until start().
+  Coroutines(Graph& graph, uint32_t count, uint32_t ports, const Policy& policy, int64_t quantum_ns, uint32_t absent = 0)
       : graph_(graph),
         policy_(policy),
         quantum_ns_(quantum_ns),
         coroutines_(new Coroutine[count]),
         count_(count),
         senders_(new Senders[ports]),
-        open_(count) {
+        open_(count - absent) {
     for (uint32_t i = 0; i < count; ++i) {
       coroutines_[i].index = i;
       coroutines_[i].all = this;
       coroutines_[i].chance = 0x9E3779B97F4A7C15 * (i + 1);
+      if (i >= open_) coroutines_[i].state.store(CoState::COMPLETED, std::memory_order_relaxed);
     }
     ready_.reserve(count);
     asleep_.reserve(count);
@@ -131,10 +143,25 @@ class Coroutines {
     for (uint32_t i = 0; i < count_; ++i) {
       Coroutine& co = coroutines_[i];
       co.need.reset(new Word<uint32_t>[co.inputs.size() + 1]());
-      co.fibre.begin(stacks_.stack(i), stacks_.bytes(), enter, &co);
-      enter_ready(entry_of(co));
+      if (i < open_) enter_new(co);
     }
     return true;
+  }
+  // Lets a replica begin, anew if it was there before, even if it is about to complete. False: the run is over, or all have completed.
+  bool start(Coroutine& co) {
+    lock_.lock();
+    Thread* called = nullptr;
+    const bool open = open_ > 0 && !over();
+    if (open && co.state.load(std::memory_order_relaxed) == CoState::COMPLETED) {
+      ++open_;
+      enter_new(co);
+      called = call_one();
+    } else {
+      co.again = open;
+    }
+    lock_.unlock();
+    if (called != nullptr) called->signal.wake_one();
+    return open;
   }
 
   // What a thread does until it is done. Its record must live as long as any of the threads works.
@@ -183,6 +210,14 @@ class Coroutines {
       if (hopeless(self)) return Waited::OVER;
       leave(self, READ);
     }
+  }
+  // Waits until its `may` says that it may go on. OVER: the run is over.
+  Waited wait(Coroutine& self) {
+    while (!over()) {
+      if (self.may(self.what)) return Waited::DONE;
+      leave(self, READ);
+    }
+    return Waited::OVER;
   }
   // Waits until the port has room, its reader has completed, or the run is over: one round of Algorithm 3.
   void wait_for_room(Coroutine& self, uint32_t port) {
@@ -233,10 +268,15 @@ class Coroutines {
   // -- for whoever changes a port ---------------------------------------------------------------------------------------------------------
 
   // After tuples were published (Algorithm 7), or the port has closed.
-  void written(uint32_t port) {
+  void written(uint32_t port) { wake_one_of(graph_.reader(port)); }
+  // After something has changed that an operator's co-routines wait for: wakes one that can go on, which wakes the next if that was enough for two.
+  void wake_one_of(uint32_t first) {
     platform_.fence();  // BLOCKED
-    Coroutine& reader = coroutines_[graph_.reader(port)];
-    if (reader.state.load(std::memory_order_acquire) == CoState::READ_BLOCKED) try_wake(reader, CoState::READ_BLOCKED);
+    any_of(first, [&](Coroutine& co) { return wake_reader(co); });
+  }
+  void wake_this(Coroutine& co) {
+    platform_.fence();  // BLOCKED
+    wake_reader(co);
   }
   // The same by one of several who send there: if it has left room, and another waits for some, that one is woken.
   void written_by_one_of(uint32_t port) {
@@ -349,7 +389,8 @@ class Coroutines {
     return reader != NO_CO && coroutines_[reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
   }
   bool may_go_on(const Coroutine& co, CoState blocked) const {
-    return blocked == CoState::READ_BLOCKED ? satisfied(co) || hopeless(co) : given(co);
+    if (blocked == CoState::WRITE_BLOCKED) return given(co);
+    return co.may != nullptr ? over() || co.may(co.what) : satisfied(co) || hopeless(co);
   }
 
   // The caller is alone with it, and lets go of it: it is blocked from now on, or ready.
@@ -381,9 +422,27 @@ class Coroutines {
   bool claim(Coroutine& co, CoState blocked) {
     return co.state.compare_exchange_strong(blocked, CoState::CLAIMED, std::memory_order_acq_rel, std::memory_order_relaxed);  // CLAIM
   }
+  bool wake_reader(Coroutine& co) {
+    return co.state.load(std::memory_order_acquire) == CoState::READ_BLOCKED && try_wake(co, CoState::READ_BLOCKED);
+  }
   bool given_back(uint32_t writer) {
-    Coroutine& co = coroutines_[writer];
-    return co.state.load(std::memory_order_acquire) == CoState::WRITE_BLOCKED && try_wake(co, CoState::WRITE_BLOCKED);
+    return any_of(writer, [&](Coroutine& co) {
+      return co.state.load(std::memory_order_acquire) == CoState::WRITE_BLOCKED && try_wake(co, CoState::WRITE_BLOCKED);
+    });
+  }
+  // Whether `body` says so of one of an operator's co-routines, whose first one this is.
+  template <class Body>
+  bool any_of(uint32_t index, Body body) {
+    Coroutine& first = coroutines_[index];
+    if (body(first)) return true;
+    const uint32_t shown = first.shown.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < shown; ++i) {
+      if (body(*first.replicas[i])) return true;
+    }
+    return false;
+  }
+  bool lacks_room(uint32_t writer, uint32_t port) {
+    return any_of(writer, [&](Coroutine& co) { return co.lacks.load(std::memory_order_relaxed) == port; });
   }
   // One of those that wait for room at the port, each in its turn.
   void wake_sender(uint32_t port) {
@@ -392,7 +451,7 @@ class Coroutines {
     const uint32_t first = senders_[port].turn.load(std::memory_order_relaxed);
     for (uint32_t i = 0; i < count && graph_.room(port) > 0; ++i) {
       const uint32_t at = first + i < count ? first + i : first + i - count;
-      if (coroutines_[writers[at]].lacks.load(std::memory_order_relaxed) == port && given_back(writers[at])) {
+      if (lacks_room(writers[at], port) && given_back(writers[at])) {
         senders_[port].turn.store(at + 1 < count ? at + 1 : 0, std::memory_order_relaxed);
         return;
       }
@@ -440,10 +499,20 @@ class Coroutines {
     enter_ready(entry_of(coroutines_[asleep_.back().second]));
     asleep_.pop_back();
   }
+  // On a stack of its own, under the lock or before the threads.
+  void enter_new(Coroutine& co) {
+    co.fibre.begin(stacks_.stack(co.index), stacks_.bytes(), enter, &co);
+    enter_ready(entry_of(co));
+  }
   void complete(Coroutine& co) {
     lock_.lock();
-    co.state.store(CoState::COMPLETED, std::memory_order_release);
-    --open_;
+    if (co.again) {
+      co.again = false;
+      enter_new(co);
+    } else {
+      co.state.store(CoState::COMPLETED, std::memory_order_release);
+      --open_;
+    }
     lock_.unlock();
     for (const uint32_t port : co.inputs) {  // who sends there need not wait any more
       platform_.fence();                     // BLOCKED
@@ -577,7 +646,7 @@ class Coroutines {
   const uint32_t count_;
   std::unique_ptr<Senders[]> senders_;
   Word<bool> over_{false};
-  typename Platform::Lock lock_;
+  Lock lock_;
   // under the lock
   std::vector<Entry> ready_;                          // a heap, unless chance decides
   std::vector<std::pair<int64_t, uint32_t>> asleep_;  // a heap: until when, and who

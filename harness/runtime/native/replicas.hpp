@@ -1,0 +1,454 @@
+// replicas.hpp - replicas of an operator that come and go while tuples flow: co-routines that share an input port (C-Stream s4.2).
+//
+// Replicas take tuples from the port one after another, under a lock, and get a ticket with them: 0, 1, 2, ... What they send for a ticket goes on
+// downstream before anything of the next ticket. So the stream behind the operator is the one that a single co-routine makes, however many tuples
+// come out for one, and whatever the number of replicas is or becomes.
+//
+//   slot    ticket % window: what was taken with the ticket, and what is to be sent for it
+//   OPEN    a replica works on it        CLOSED   all of it is known        FIRST   all before it has been sent
+//
+// A ticket that is FIRST needs no slot for what it sends: that goes downstream at once. The others' waits in their slots. Who has filled its slot waits
+// until its ticket is FIRST, so a slot has a bound, and a ticket may bring any number of tuples. It ends when its replica takes the next tuples, or
+// returns: then it is CLOSED. FIRST and CLOSED are set in one word, by two threads, and whoever comes second sends what is in the slot, gives
+// the slot back, and makes the next ticket FIRST: nobody else sends meanwhile. If it has to wait for room, it waits as any co-routine does, and
+// the others go on until all tickets of the window are taken.
+//
+// Edge MET     the read-modify-writes of a slot's word: who comes second sees what the other one has done
+// Edge PASSED  passed_.store, release -> load, acquire: a slot that was given back is free
+// Edge BLOCKED of coroutines.hpp: what a replica waits for changes before somebody calls wake_one_of() or wake_this(), which begin with a fence.
+//   tuples come, or the stream ends      whoever sends
+//   its ticket is FIRST                  who has sent the one before
+//   the number changes                   set()
+//   the window moves, a bin is free      the replica that has closed a ticket, when it next asks for tuples: it gets some, and wakes one for what is
+//                                        left, or it leaves, and wakes one, or there are none
+// One wakes one, and that one wakes the next in the same way.
+//
+// By key: tuples of one bin are never worked on by two at a time, nor out of order, and each bin has its state. A ticket has tuples of one bin only,
+// and is taken up once the ticket of that bin before it is closed. Until then other bins' tickets are, by whoever asks first. So no bin belongs to
+// a replica: nothing moves when their number changes, and only a bin whose tuples are just being worked on keeps its next ones waiting.
+// The lowest ticket that may be taken up comes first, so whoever waits to be FIRST waits only for tickets that somebody works on. A replica that is
+// to leave sees to that too: where all others have tickets, it takes up the one that would be FIRST.
+//
+// Alone: while the first replica is the only one, there are no tickets. It works on tuples in their slots of the ring, and sends downstream. It
+// begins and ends that by itself, when it asks for tuples: others that have begun wait for it.
+//
+// Memory: window * (batch + outputs) tuples, from the first time that there are two.
+// When the threads have ended, each tuple was worked on, or is in the ring, or in a slot before `worked`; and what was to be sent has been sent,
+// was refused to its sender, or is in a slot: left_behind().
+//
+// `All` is Coroutines. `Flow` says what is at the operator's ports:
+//   size(), closed()              of the input port, by anybody          front(most, first), release(count)   as SpscRing; one at a time
+//   send(co, first, count)        downstream, with its waits; how many went, which is fewer only when the run is over
+//   bin(tuple)                    0 to bins - 1; where there are bins
+// Checked by: tests/native/stress_replicas.cpp, model/replicas.pml
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "coroutines.hpp"
+#include "tuple.hpp"
+
+namespace millrace {
+
+struct ReplicaSizes {
+  uint32_t most;     // replicas
+  uint32_t window;   // tickets that may be open at once
+  uint32_t batch;    // tuples of a ticket
+  uint32_t outputs;  // tuples that a slot holds back
+  uint32_t bins;     // 0: stateless
+  size_t stride;
+};
+
+template <class All, class Flow>
+class Replicas {
+ public:
+  using Coroutine = typename All::Coroutine;
+  template <class T>
+  using Word = typename All::template Word<T>;
+
+  struct Replica {
+    Replicas* all = nullptr;
+    void* place = nullptr;  // the body's
+    Coroutine* co = nullptr;
+    uint32_t number = 0;
+    uint32_t bin = 0;  // of the tuples that it has
+    Word<uint32_t> waits{TUPLES};
+    Word<uint64_t> ticket{0};
+    bool alive = false;   // under the lock
+    bool holds = false;   // a ticket
+    bool first = false;   // its ticket was seen to be FIRST, or it is alone
+    size_t in_place = 0;  // tuples that it has not given back to the ring
+  };
+
+  // `first`: the operator's own co-routine. The others are `extras`, whose body is to be that of the first, with a Replica as `own`.
+  Replicas(All& all, Flow& flow, const ReplicaSizes& sizes, Coroutine& first, Coroutine* extras, uint32_t port)
+      : all_(all), flow_(flow), sizes_(sizes), first_(first.index), port_(port), replicas_(new Replica[sizes.most]), bins_(sizes.bins) {
+    for (uint32_t i = 0; i < sizes.most; ++i) {
+      Coroutine& co = i == 0 ? first : extras[i - 1];
+      replicas_[i].all = this;
+      replicas_[i].co = &co;
+      replicas_[i].number = i;
+      co.body = first.body;
+      co.own = &replicas_[i];
+      co.may = may;
+      co.what = &replicas_[i];
+      if (i > 0) first.replicas.push_back(&co);
+    }
+    replicas_[0].alive = replicas_[0].first = true;
+  }
+
+  // -- for a replica's body, on its own stack ---------------------------------------------------------------------------------------------
+
+  // Done with the last tuples, it gets the next ones: one at least, side by side, its own until it asks again. Null: it is to return.
+  Tuple* take(Replica& self, size_t* count) {
+    finish(self);
+    all_.check_for_preemption(*self.co);
+    for (;;) {
+      Tuple* first = nullptr;
+      const bool in_place = self.number == 0 && alone_.load(std::memory_order_relaxed);
+      const Step step = in_place ? take_in_place(self, &first, count) : take_ticket(self, &first, count);
+      if (step == GOT) return first;
+      if (step == LEFT) {
+        all_.wake_one_of(first_);
+        return nullptr;
+      }
+      if (step == WAIT && wait(self, TUPLES) == Waited::OVER) return nullptr;
+    }
+  }
+
+  // Sends, behind all that was sent for tuples before. Returns how many went, or wait in the slot: fewer only when the run is over.
+  size_t send(Replica& self, Tuple* first, size_t count) {
+    if (self.first) return flow_.send(*self.co, first, count);
+    Slot& slot = slot_of(self.ticket.load(std::memory_order_relaxed));
+    size_t done = 0;
+    while (done < count) {
+      if (slot.word.load(std::memory_order_acquire) & FIRST) {  // MET
+        if (!send_slot(self, slot)) return done;
+        self.first = true;
+        return done + flow_.send(*self.co, at(first, done), count - done);
+      }
+      const size_t fitting = std::min<size_t>(count - done, sizes_.outputs - slot.filled);
+      std::memcpy(at(slot.outputs, slot.filled), at(first, done), fitting * sizes_.stride);
+      slot.filled += static_cast<uint32_t>(fitting);
+      done += fitting;
+      if (fitting == 0 && wait(self, TO_BE_FIRST) == Waited::OVER) return done;
+    }
+    all_.check_for_preemption(*self.co);
+    return done;
+  }
+
+  // When the run is over and the replica returns with tuples that it has not worked on: how many of those it got it has.
+  void give_up(Replica& self, size_t worked) {
+    if (self.in_place > 0) flow_.release(std::min(worked, self.in_place));
+    self.in_place = 0;
+    if (self.holds) slot_of(self.ticket.load(std::memory_order_relaxed)).worked = static_cast<uint32_t>(worked);
+    self.holds = false;
+  }
+
+  // Whether it is the one that ends the operator's stream when take() has returned null: all others have sent all.
+  bool ends(const Replica& self) const { return self.number == 0; }
+
+  // -- for the engine ---------------------------------------------------------------------------------------------------------------------
+
+  // Lets `number` of them work from now on, 1 to `most`; false: the operator has come to its end. Those that are too many leave when they next ask
+  // for tuples. One at a time.
+  bool set(uint32_t number) {
+    lock_.lock();
+    bool open = !ended_;
+    if (open && number > 1) make_slots();
+    if (open) width_.store(number, std::memory_order_relaxed);
+    for (uint32_t i = 0; open && i < number; ++i) {
+      Replica& replica = replicas_[i];
+      if (replica.alive) continue;
+      show(std::max(i, replicas_[0].co->shown.load(std::memory_order_relaxed)));
+      replica.alive = true;
+      ++living_;
+      open = all_.start(*replica.co);
+      if (!open) leave(replica);
+    }
+    lock_.unlock();
+    all_.wake_one_of(first_);
+    return open;
+  }
+  uint32_t wanted() const { return width_.load(std::memory_order_relaxed); }
+  // Those that have begun and not yet been told that they are too many.
+  uint32_t living() {
+    lock_.lock();
+    const uint32_t living = living_;
+    lock_.unlock();
+    return living;
+  }
+  Replica& operator[](uint32_t number) { return replicas_[number]; }
+
+  uint64_t open_tickets() const { return issued_.load(std::memory_order_acquire) - passed_.load(std::memory_order_acquire); }
+  // When they have: `taken` sees each that was taken from the port and not worked on, `made` each that waits to be sent, in their order.
+  template <class Taken, class Made>
+  void left_behind(Taken taken, Made made) {
+    for (uint64_t ticket = passed_.load(std::memory_order_acquire); ticket < issued_.load(std::memory_order_acquire); ++ticket) {
+      Slot& slot = slot_of(ticket);
+      for (uint32_t i = slot.sent; i < slot.filled; ++i) made(at(slot.outputs, i));
+      for (uint32_t i = slot.worked; i < slot.taken; ++i) taken(at(slot.inputs, i));
+    }
+  }
+
+ private:
+  enum Waits : uint32_t { TUPLES, TO_BE_FIRST };
+  enum Step : uint32_t { GOT, LEFT, WAIT, AGAIN };
+  static constexpr uint32_t OPEN = 0, FIRST = 1, CLOSED = 2;
+  static constexpr uint64_t NONE = UINT64_MAX;
+
+  struct Slot {
+    alignas(CACHE_LINE) Word<uint32_t> word{OPEN};
+    Word<uint32_t> owner{0};  // the replica that works on it
+    uint32_t taken = 0;       // tuples
+    uint32_t worked = 0;      // of them
+    uint32_t filled = 0;      // tuples to be sent
+    uint32_t sent = 0;        // of them
+    uint32_t bin = 0;
+    uint64_t follower = NONE;  // under the lock: the next ticket of its bin
+    Tuple *inputs = nullptr, *outputs = nullptr;
+  };
+  struct Bin {
+    uint64_t last = NONE;  // under the lock: its last ticket, as long as that is not closed
+  };
+
+  Tuple* at(Tuple* first, size_t index) const { return slot(first, sizes_.stride, index); }
+  Slot& slot_of(uint64_t ticket) const { return slots_[ticket % sizes_.window]; }
+
+  // -- what they wait for: read by anybody ------------------------------------------------------------------------------------------------
+
+  static bool may(const void* what) {
+    const Replica& replica = *static_cast<const Replica*>(what);
+    return replica.all->may_go_on(replica);
+  }
+  bool may_go_on(const Replica& replica) const {
+    if (replica.waits.load(std::memory_order_relaxed) == TO_BE_FIRST)
+      return slot_of(replica.ticket.load(std::memory_order_relaxed)).word.load(std::memory_order_acquire) & FIRST;  // MET
+    const bool first = replica.number == 0;
+    const uint32_t width = width_.load(std::memory_order_relaxed);
+    if (replica.number >= width) return true;
+    const bool closed = flow_.closed();  // before the size: what came before the end is seen
+    const bool some = flow_.size() > 0;
+    if (alone_.load(std::memory_order_acquire)) return first && (some || closed || width > 1);
+    if (takeable_count_.load(std::memory_order_relaxed) > 0) return true;
+    const uint64_t passed = passed_.load(std::memory_order_acquire);  // PASSED
+    const uint64_t issued = issued_.load(std::memory_order_relaxed);
+    if (some) return issued - passed < sizes_.window;
+    return closed && (!first || passed == issued);
+  }
+  Waited wait(Replica& self, Waits what) {
+    self.waits.store(what, std::memory_order_relaxed);
+    return all_.wait(*self.co);
+  }
+
+  // -- taking -----------------------------------------------------------------------------------------------------------------------------
+
+  Step take_in_place(Replica& self, Tuple** first, size_t* count) {
+    if (width_.load(std::memory_order_relaxed) > 1) {
+      self.first = false;
+      alone_.store(false, std::memory_order_release);
+      all_.wake_one_of(first_);
+      return AGAIN;
+    }
+    const bool closed = flow_.closed();
+    if (const size_t got = flow_.front(sizes_.batch, first); got > 0) {
+      *count = self.in_place = got;
+      return GOT;
+    }
+    if (!closed) return WAIT;
+    lock_.lock();
+    ended_ = true;
+    leave(self);
+    lock_.unlock();
+    return LEFT;
+  }
+
+  Step take_ticket(Replica& self, Tuple** first, size_t* count) {
+    lock_.lock();
+    Step step = WAIT;
+    size_t popped = 0;
+    const uint32_t width = width_.load(std::memory_order_relaxed);
+    if (self.number >= width && may_leave()) {
+      leave(self);
+      step = LEFT;
+    } else if (self.number == 0 && width == 1 && living_ == 1 && open_tickets() == 0) {
+      self.first = true;
+      alone_.store(true, std::memory_order_relaxed);  // nobody else is there to see it
+      step = AGAIN;
+    } else if (!alone_.load(std::memory_order_relaxed)) {
+      const bool closed = flow_.closed();
+      uint64_t ticket = take_lowest();
+      if (ticket == NONE) ticket = issue(width, &popped);
+      if (ticket != NONE) {
+        take_up(self, ticket);
+        Slot& slot = slot_of(ticket);
+        *first = slot.inputs;
+        *count = slot.taken;
+        step = GOT;
+      } else if (closed && popped == 0 && flow_.size() == 0 && (self.number != 0 || open_tickets() == 0)) {
+        ended_ = ended_ || self.number == 0;
+        leave(self);
+        step = LEFT;
+      }
+    }
+    lock_.unlock();
+    if (popped > 0) all_.read(port_);
+    if (step == GOT) all_.wake_one_of(first_);
+    return step;
+  }
+
+  // All of these under the lock.
+
+  // A new ticket, which may be taken up at once; NONE: there are no tuples, or none of a bin that is free, or all tickets are open.
+  uint64_t issue(uint32_t width, size_t* popped) {
+    for (;;) {
+      const uint64_t ticket = issued_.load(std::memory_order_relaxed);
+      if (ticket - passed_.load(std::memory_order_acquire) >= sizes_.window) return NONE;  // PASSED
+      Tuple* first = nullptr;
+      const size_t share = std::max<size_t>(1, flow_.size() / width);  // others are to get some of what is there
+      const size_t there = flow_.front(std::min<size_t>(sizes_.batch, share), &first);
+      if (there == 0) return NONE;
+      Slot& slot = slot_of(ticket);
+      size_t count = there;
+      bool free = true;
+      if (sizes_.bins > 0) {
+        slot.bin = flow_.bin(first);
+        for (count = 1; count < there && flow_.bin(at(first, count)) == slot.bin;) ++count;
+        Bin& bin = bins_[slot.bin];
+        free = bin.last == NONE;
+        if (!free) slot_of(bin.last).follower = ticket;
+        bin.last = ticket;
+        slot.follower = NONE;
+      }
+      std::memcpy(slot.inputs, first, count * sizes_.stride);
+      flow_.release(count);
+      *popped += count;
+      slot.taken = static_cast<uint32_t>(count);
+      slot.worked = slot.filled = slot.sent = 0;
+      issued_.store(ticket + 1, std::memory_order_relaxed);
+      if (free) return ticket;
+    }
+  }
+  uint64_t take_lowest() {
+    if (takeable_.empty()) return NONE;
+    const auto lowest = std::min_element(takeable_.begin(), takeable_.end());
+    const uint64_t ticket = *lowest;
+    *lowest = takeable_.back();
+    takeable_.pop_back();
+    takeable_count_.store(static_cast<uint32_t>(takeable_.size()), std::memory_order_relaxed);
+    return ticket;
+  }
+  void take_up(Replica& self, uint64_t ticket) {
+    Slot& slot = slot_of(ticket);
+    slot.owner.store(self.number, std::memory_order_relaxed);
+    self.ticket.store(ticket, std::memory_order_relaxed);
+    self.bin = slot.bin;
+    self.holds = true;
+    self.first = false;
+    ++working_;
+  }
+  // Not if it is needed for the ticket that all others may be waiting for.
+  bool may_leave() const {
+    if (takeable_.empty() || working_ < living_ - 1) return true;
+    return *std::min_element(takeable_.begin(), takeable_.end()) != passed_.load(std::memory_order_acquire);
+  }
+  void leave(Replica& self) {
+    self.alive = false;
+    --living_;
+    uint32_t shown = replicas_[0].co->shown.load(std::memory_order_relaxed);
+    while (shown > 0 && !replicas_[shown].alive) --shown;
+    show(shown);
+  }
+  void show(uint32_t count) { replicas_[0].co->shown.store(count, std::memory_order_release); }
+  void make_slots() {
+    if (slots_ != nullptr) return;
+    slots_.reset(new Slot[sizes_.window]);
+    const size_t each = static_cast<size_t>(sizes_.batch + sizes_.outputs) * sizes_.stride;
+    memory_.reset(new (std::align_val_t{CACHE_LINE}) char[each * sizes_.window]);
+    for (uint32_t i = 0; i < sizes_.window; ++i) {
+      slots_[i].inputs = reinterpret_cast<Tuple*>(memory_.get() + each * i);
+      slots_[i].outputs = at(slots_[i].inputs, sizes_.batch);
+    }
+    slots_[0].word.store(FIRST, std::memory_order_relaxed);
+    takeable_.reserve(sizes_.window);
+  }
+
+  // -- sending ----------------------------------------------------------------------------------------------------------------------------
+
+  // Lets go of what it has taken: gives it back to the ring, or closes its ticket.
+  void finish(Replica& self) {
+    if (self.in_place > 0) {
+      flow_.release(self.in_place);
+      self.in_place = 0;
+      all_.read(port_);
+    }
+    if (!self.holds) return;
+    self.holds = false;
+    const uint64_t ticket = self.ticket.load(std::memory_order_relaxed);
+    Slot& slot = slot_of(ticket);
+    slot.worked = slot.taken;
+    if (sizes_.bins > 0) free_bin(slot);
+    if (slot.word.fetch_or(CLOSED, std::memory_order_acq_rel) & FIRST) send_on(self, ticket);  // MET
+  }
+  // Nobody works on the ticket any more: the next one of its bin may be taken up.
+  void free_bin(Slot& slot) {
+    lock_.lock();
+    --working_;
+    if (slot.follower != NONE) {
+      takeable_.push_back(slot.follower);
+      takeable_count_.store(static_cast<uint32_t>(takeable_.size()), std::memory_order_relaxed);
+    } else {
+      bins_[slot.bin].last = NONE;
+    }
+    lock_.unlock();
+  }
+  // The ticket is FIRST and closed, by now.
+  void send_on(Replica& self, uint64_t ticket) {
+    for (;;) {
+      Slot& slot = slot_of(ticket);
+      if (!send_slot(self, slot)) return;
+      slot.word.store(OPEN, std::memory_order_relaxed);
+      passed_.store(++ticket, std::memory_order_release);  // PASSED
+      Slot& next = slot_of(ticket);
+      if (!(next.word.fetch_or(FIRST, std::memory_order_acq_rel) & CLOSED)) {  // MET
+        all_.wake_this(*replicas_[next.owner.load(std::memory_order_relaxed)].co);
+        return;
+      }
+    }
+  }
+  bool send_slot(Replica& self, Slot& slot) {
+    if (slot.sent < slot.filled)
+      slot.sent += static_cast<uint32_t>(flow_.send(*self.co, at(slot.outputs, slot.sent), slot.filled - slot.sent));
+    return slot.sent == slot.filled;
+  }
+
+  struct Freed {
+    void operator()(char* memory) const noexcept { operator delete[](memory, std::align_val_t{CACHE_LINE}); }
+  };
+
+  All& all_;
+  Flow& flow_;
+  const ReplicaSizes sizes_;
+  const uint32_t first_, port_;
+  std::unique_ptr<Replica[]> replicas_;
+  Word<uint32_t> width_{1};                       // how many are wanted
+  Word<bool> alone_{true};                        // written by the first replica
+  Word<uint64_t> issued_{0};                      // tickets; written under the lock
+  alignas(CACHE_LINE) Word<uint64_t> passed_{0};  // tickets that nothing is left of; written by who sends
+  typename All::Lock lock_;
+  std::unique_ptr<Slot[]> slots_;  // from the first time that there are two
+  std::unique_ptr<char[], Freed> memory_;
+  // under the lock
+  std::vector<Bin> bins_;
+  std::vector<uint64_t> takeable_;  // tickets that were not taken up at once, and may be now
+  Word<uint32_t> takeable_count_{0};
+  uint32_t living_ = 1, working_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace millrace
