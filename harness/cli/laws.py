@@ -200,14 +200,14 @@ def bench(args: argparse.Namespace) -> int:
             raise UserError(f"--{option} is for --multilevel only, not {str(value)[:80]!r}")
     if args.replicas:
         return _bench_of_replicas(args)
+    from harness.saso.bench import check_name, contestants, run_bench
     from harness.saso.report import as_document, as_frame, summary
 
-    laws = list(dict.fromkeys(args.law or LAWS[Decides.THREADS]))
+    laws = list(dict.fromkeys(args.law or contestants()))
     for name in laws:
-        law_class(name)
+        check_name(name)
     scenarios = _scenarios(args)
     _check_outputs(args)
-    from harness.saso.bench import run_bench
 
     with _countdown(len(laws) * len(scenarios)) as line:
         rows = run_bench(laws, scenarios, lambda done, _: line.reached(done, "laws and scenarios"), args.jobs)
@@ -368,29 +368,30 @@ def replay_trace(args: argparse.Namespace) -> int:
 
     law, path = args.replay_law, args.replay_json
     settings = parse_settings(args.set)
-    if args.replay_multilevel or law not in LAWS[Decides.QUEUES]:  # a wrong name is told before anything is read
+    others = (*LAWS[Decides.QUEUES], *LAWS[Decides.REPLICAS])
+    if args.replay_multilevel or law not in others:  # a wrong name is told before anything is read
         law_class(law, Decides.QUEUES if args.replay_multilevel else Decides.THREADS)
     trace = parse_trace(_text_of(args.trace))
-    if args.replay_multilevel and trace.layout is None:
+    if args.replay_multilevel and trace.decides is not Decides.QUEUES:
         raise UserError("--multilevel: the trace must have the key 'ports', or be the record of a run of such a law")
     decisions = replay(law, trace, settings)
     document = json.dumps(answer(law, decisions))
     if path == "-":
         say(document)
         return 0
-    layout = trace.layout
-    rows = [
-        ("sample", "tuples/s", "level", *(("queues",) if layout else ()), "state", *(("ports",) if layout else ()), "reason")
-    ]
+    layout = trace.layout if trace.decides is Decides.QUEUES else None
+    replicated = trace.decides is Decides.REPLICAS
+    more = ("queues",) if layout else ("replicas",) if replicated else ()
+    rows = [("sample", "tuples/s", "level", *more, "state", *(("ports",) if layout else ()), "reason")]
     for i, (reading, decision) in enumerate(zip(trace.readings, decisions, strict=True)):
-        count = () if layout is None else (str(len(decision.queued)),)
+        count = (str(len(decision.queued)),) if layout else (str(sum(decision.replicas or ())),) if replicated else ()
         ports = () if layout is None else (_cut(told(decision.queued, layout)) or "-",)
         level = (str(i), f"{reading.throughput:.6g}", str(decision.threads))
         rows.append((*level, *count, decision.state, *ports, decision.reason))
     if path is not None:
         check_writable("--json", path)
         write_whole(path, f"{document}\n".encode())
-    say("\n".join(_table(rows, right=3 if layout is None else 4)))
+    say("\n".join(_table(rows, right=3 + len(more))))
     return 0
 
 

@@ -9,6 +9,9 @@
   streams               what IBM Streams really did
   elastic_load_balance  the ElasticLoadBalance operator's
   utilisation           C-Stream §4.1
+  hill_climbing         the thread pool of .NET
+  gradient2, aimd       Netflix's limits of concurrency
+  ds2, flink            threads for a target rate
   millrace              our own, the default of elastic
   multilevel            laws that also place queues
   replication           laws that also choose replicas
@@ -43,7 +46,19 @@ __all__ = [
 ]
 
 LAWS: Mapping[Decides, tuple[str, ...]] = {
-    Decides.THREADS: ("millrace", "pldi17", "streams", "elastic_load_balance", "utilisation", "fixed"),
+    Decides.THREADS: (
+        "millrace",
+        "pldi17",
+        "streams",
+        "elastic_load_balance",
+        "utilisation",
+        "hill_climbing",
+        "gradient2",
+        "aimd",
+        "ds2",
+        "flink",
+        "fixed",
+    ),
     Decides.QUEUES: ("millrace", "middleware19", "streams"),
     Decides.REPLICAS: ("millrace", "cstream"),
 }

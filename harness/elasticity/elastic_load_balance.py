@@ -55,6 +55,7 @@ class ElasticLoadBalance(Law):
 
     name = "elastic_load_balance"
     summary = "active ports of ElasticLoadBalance, by throughput and congestion (streamsx.plumbing)"
+    NEEDS = frozenset(("congestion",))
     SETTINGS = (
         Setting("congestion_tolerance", 0.5, 0.0, 1.0, "", "congested: buffers are on average fuller than this share"),
         Setting("throughput_tolerance", 0.05, 0.0, 1.0, "", "differences in throughput up to this share are none"),

@@ -24,6 +24,7 @@ class Utilisation(Law):
 
     name = "utilisation"
     summary = "one thread more while threads are busy, one less while they idle (C-Stream §4.1)"
+    NEEDS = frozenset(("utilisation",))
     SETTINGS = (
         Setting("low", 0.90, 0.0, 1.0, "", "one thread less below this share of busy time"),
         Setting("high", 0.95, 0.0, 1.0, "", "one thread more above this share of busy time"),

@@ -185,6 +185,12 @@ def _step(sample: Sample, seen: Observation) -> Step:
     return seen.controller.step_after(sample) if seen.controller else Step()
 
 
+def read_of(step: Step) -> dict[str, Any] | None:
+    """What else the law went by, as a record has it; None if that is nothing."""
+    plain = {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in step.read.items()}
+    return plain or None
+
+
 def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
     """A sample, and what was decided after it, as a record has them."""
     return {
@@ -207,8 +213,10 @@ def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
         "law_tuples_per_s": step.throughput,
         "law_elapsed_s": step.elapsed_s,
         "law_arrived": step.arrived,
+        "law_read": read_of(step),
         "switched_on": list(step.switched_on),
         "switched_off": list(step.switched_off),
+        "replicas": dict(step.replicas),
         "operator_cost": rounded(sample.operator_cost),
         "balancers": [
             {

@@ -15,11 +15,12 @@ from typing import Any
 
 from harness import elasticity
 from harness.cpu import SHORTEST_S, usable_cpus
-from harness.elasticity import Bounds, Decides, Decision, Law, Reading, layout_of
+from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, layout_of
+from harness.elasticity.law import NO_LAYOUT
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
-from harness.models import DEFAULT_LAW, Dynamic, Model, Multilevel, Pool, pool_of
+from harness.models import DEFAULT_LAW, Model, Multilevel, Pool, pool_of
 
 BALANCER = "elastic_load_balance"
 """The kind of operators that choose among their output ports, and the law of those that do so elastically."""
@@ -35,6 +36,9 @@ RESTARTED = "load changed"
 
 UNSETTLED = frozenset(("learning", "searching", "noise", "waiting", RESTARTED))
 """States of a law that stays and may go elsewhere with the next period."""
+
+RECORDED = ("utilisation", "useful_s", "tuples", "full", "replicas", "target", "latency_s")
+"""Fields of a reading that a record keeps for a law that needs them, so that a replay reads what the law has read."""
 
 SETTLED_PERIODS = 8
 """Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
@@ -53,9 +57,13 @@ class Step:
     throughput: float | None = None  # that it went by [tuples/s submitted]
     elapsed_s: float | None = None  # over which it is [s]: the period, but for the time in which the law was thinking
     arrived: float | None = None  # tuples at the sinks over those submitted, of the whole period
+    read: Mapping[str, Any] = field(default_factory=dict)  # what else the law went by: fields of its reading that it needs
     balancers: Mapping[str, str] = field(default_factory=dict)  # by operator: the reason
     switched_on: Sequence[str] = ()  # ports that got their queue, `operator[port]`
     switched_off: Sequence[str] = ()  # and that lost it
+    replicas: Mapping[str, int] = field(
+        default_factory=dict
+    )  # operators whose replicas have changed, and how many there are now
 
 
 class Controller:
@@ -112,7 +120,7 @@ class Controller:
         A period of the pool's begins when that is done: what the law computes it computes on the CPUs that it reads.
         """
         state = reason = throughput = elapsed_s = arrived = None
-        switched: tuple[Names, Names] = ((), ())
+        changes: dict[str, Any] = {}
         if self.pool is not None:
             thought_s, tuples = self._thinking
             shares = {"system_cpu": sample.system_cpu, "others_cpu": sample.others_cpu, "utilisation": sample.utilisation}
@@ -120,7 +128,7 @@ class Controller:
             self.pool.count(sample)
             if self.pool.is_due(self.sample_s):
                 throughput, elapsed_s, arrived = self.pool.throughput, self.pool.elapsed_s, self.pool.arrived
-                state, reason, switched = self._step_pool(self.pool, sample)
+                state, reason, changes = self._step_pool(self.pool, sample)
         reasons: dict[str, str] = {}
         for name, loop in self.balancers.items():
             balance = sample.balancers[name]
@@ -131,7 +139,7 @@ class Controller:
                 if decision.threads != balance.active:
                     self._engine.set_active_ports(name, decision.threads)
         self._thinking = (0.0, 0) if state is None else self._engine.since_sample()
-        step = self._steps[sample.time_s] = Step(state, reason, throughput, elapsed_s, arrived, reasons, *switched)
+        step = self._steps[sample.time_s] = Step(state, reason, throughput, elapsed_s, arrived, balancers=reasons, **changes)
         return step
 
     def step_after(self, sample: Sample) -> Step:
@@ -147,17 +155,20 @@ class Controller:
         places = [str(port) for port in law.layout.ports] if law.decides is Decides.QUEUES else None
         return {"law": law.name, "settings": dict(law.set), "period_s": self.period_s, **bounds, "places": places}
 
-    def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str, tuple[Names, Names]]:
+    def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str, dict[str, Any]]:
+        """State, reason, and the rest of a `Step`."""
         hindrance = self._hindrance(sample)
         if hindrance:
             pool.begin()
-            return "waiting", f"put off: {hindrance}", ((), ())
-        before = pool.queued
+            return "waiting", f"put off: {hindrance}", {}
+        before, replicas = pool.queued, sample.replicas
         target = target_rate(self._graph, sample.time_s - pool.whole_s, sample.time_s)
         decision = pool.step(sample.time_s, costs=rounded(sample.operator_cost), replicas=sample.replicas, target=target)
         if decision.threads != sample.threads_requested:
             self._engine.set_threads(decision.threads)
-        return decision.state, decision.reason, self._switch(before, pool.queued)
+        on, off = self._switch(before, pool.queued)
+        changed = self._replicate(replicas, decision.replicas)
+        return decision.state, decision.reason, {"read": pool.read, "switched_on": on, "switched_off": off, "replicas": changed}
 
     def _switch(self, before: frozenset[int], after: frozenset[int]) -> tuple[Names, Names]:
         """Switch queues; returns the ports that got theirs, and that lost it. On comes first."""
@@ -170,6 +181,16 @@ class Controller:
                 self._engine.set_queued([ports[place] for place in sorted(chosen)], queued)
             names.append(tuple(str(ports[place]) for place in sorted(chosen)))
         return names[0], names[1]
+
+    def _replicate(self, before: Sequence[int], after: Sequence[int] | None) -> dict[str, int]:
+        """Give operators replicas, or take them away; returns those that have changed, by name."""
+        if after is None or tuple(before) == tuple(after):
+            return {}
+        names = list(self._graph.operators)
+        changed = {names[i]: count for i, count in enumerate(after) if i >= len(before) or before[i] != count}
+        for name, count in changed.items():
+            self._engine.set_replicas(name, count)
+        return changed
 
     def _hindrance(self, sample: Sample) -> str | None:
         """Why the period says nothing about its level: a thread did not do as it was told in it (P17 §4.2.3).
@@ -195,6 +216,8 @@ class Loop:
         self.queued: frozenset[int] = frozenset()  # places, of a law that has any
         self.kept = 0  # periods in a row that have changed neither, but for those that say nothing
         self.state = ""  # of the law, after its last step
+        self.read: Mapping[str, Any] = {}  # what else it went by then
+        self._replicas: Sequence[int] = ()  # that it wanted
         self.begin()
 
     def begin(self) -> None:
@@ -222,7 +245,8 @@ class Loop:
         self._submitted += sample.submitted_tuples
         self._at_sinks += sample.sink_tuples
         full_s = [share * sample.elapsed_s for share in sample.queue_full]
-        for name, values in (("useful_s", sample.useful_s), ("tuples", sample.processed), ("full", full_s)):
+        useful_s = sample.useful_s or pool_time_s(sample, self.law.layout.sources)
+        for name, values in (("useful_s", useful_s), ("tuples", sample.processed), ("full", full_s)):
             self._sums[name] = _added(self._sums.get(name, ()), values)
         self._latencies = _added(self._latencies, sample.latency_counts)
 
@@ -245,6 +269,7 @@ class Loop:
         try:
             seen = {"queued": self.queued, "arrived": self.arrived, **self._shares, **self._counted(), **more}
             decision = self.law.step(Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen))
+            self.read = {name: seen[name] for name in RECORDED if name in self.law.NEEDS and name in seen}
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
                 raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")
@@ -254,11 +279,13 @@ class Loop:
         except Exception as error:
             raise ControlFailed(f"law {self.law.name}: {type(error).__name__}: {error}") from error
         self.begin()
-        if decision.threads != self.level or queued != self.queued or decision.state == RESTARTED:
+        replicas = self._replicas if decision.replicas is None else tuple(decision.replicas)
+        moved = (decision.threads, queued, replicas) != (self.level, self.queued, self._replicas)
+        if moved or decision.state == RESTARTED:
             self.kept = 0
         elif decision.state not in NOT_COUNTED:
             self.kept += 1
-        self.level, self.queued, self.state = decision.threads, queued, decision.state
+        self.level, self.queued, self._replicas, self.state = decision.threads, queued, replicas, decision.state
         return decision
 
     def _counted(self) -> dict[str, Any]:
@@ -278,6 +305,18 @@ class Loop:
             if not 0 <= place < places:
                 raise UserError(f"queued must hold places from 0 to {places - 1}, not {place!r}")
         return queued
+
+
+def pool_time_s(sample: Sample, sources: Sequence[int]) -> Sequence[float]:
+    """Time that scheduler threads spent executing each operator [s], as far as a profile and the threads' utilisation tell.
+
+    What sources' own threads did is not in it. Empty without a profile: `Sample.useful_s` is what an engine has measured.
+    """
+    if not sample.operator_cost or sample.utilisation is None:
+        return ()
+    pooled = [0.0 if index in sources else cost for index, cost in enumerate(sample.operator_cost)]
+    total, busy_s = sum(pooled), sample.utilisation * sample.threads_active * sample.elapsed_s
+    return [busy_s * cost / total for cost in pooled] if total > 0.0 else ()
 
 
 def _added(sums: Sequence[float], values: Sequence[float]) -> list[float]:
@@ -337,22 +376,25 @@ def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity
     pool = pool_of(graph, model, cpus)
     if not pool.elastic:
         return None
-    if isinstance(model, Multilevel):
+    decides = decides_under(model)
+    name = getattr(model, "law", DEFAULT_LAW)
+    layout = None
+    if decides is not Decides.THREADS or "layout" in elasticity.law_class(name, decides).NEEDS:
         layout = layout_of(graph, model, cpus or usable_cpus(), queue_capacity, batch)
-        return elasticity.make_law(
-            model.law, _bounds(pool), settings=dict(model.law_settings), layout=layout, decides=Decides.QUEUES
-        )
-    return _law(model, pool)
+    return _law(model, _bounds(pool), layout)
+
+
+def decides_under(model: Model) -> Decides:
+    """What laws decide about under a model, besides threads."""
+    return Decides.QUEUES if isinstance(model, Multilevel) else Decides.THREADS
 
 
 def check_law(model: Model) -> None:
     """Raise UserError if the law of an elastic model, or a setting of it, cannot be. For when there is no graph yet."""
-    if isinstance(model, Multilevel):
-        elasticity.law_class(model.law, Decides.QUEUES).parsed(dict(model.law_settings))
-    elif isinstance(model, Dynamic) and model.elastic:
+    if getattr(model, "elastic", False):
         low = model.minimum or 1
         start = model.threads or low
-        _law(model, Pool(start, True, low, model.maximum or max(low, start)))
+        _law(model, Bounds(low, model.maximum or max(low, start), start), NO_LAYOUT)
 
 
 def balancer_law(operator: Operator) -> Law:
@@ -362,11 +404,11 @@ def balancer_law(operator: Operator) -> Law:
     return elasticity.make_law(BALANCER, bounds, settings=settings)
 
 
-def _law(model: Model, pool: Pool) -> Law:
+def _law(model: Model, bounds: Bounds, layout: Layout | None) -> Law:
     """The model's law, or the default one where an annotation makes the pool of another model elastic."""
-    named = isinstance(model, Dynamic)
+    settings = dict(getattr(model, "law_settings", ()))
     return elasticity.make_law(
-        model.law if named else DEFAULT_LAW, _bounds(pool), settings=dict(model.law_settings) if named else None
+        getattr(model, "law", DEFAULT_LAW), bounds, settings=settings, layout=layout, decides=decides_under(model)
     )
 
 

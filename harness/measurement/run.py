@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import harness.engine
+from harness.elasticity import Decides, law_class
 from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
@@ -16,7 +17,7 @@ from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.spec import RunSpec, arm_name, level_of
 from harness.measurement.subject import build_subject
-from harness.models import Multilevel, with_level
+from harness.models import DEFAULT_LAW, Dynamic, Multilevel, with_level
 from harness.place import find_place
 
 PROFILE_PERIODS = 4
@@ -72,10 +73,18 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     return record | {"host": host.describe(simulates=True)}
 
 
+def _wants_profile(spec: RunSpec) -> bool:
+    """Whether the law goes by operators' costs, or by useful time, which the profile tells where no engine counts it."""
+    decides = Decides.QUEUES if spec.model == Multilevel.name else Decides.THREADS
+    if decides is Decides.THREADS and not (spec.model == Dynamic.name and (spec.elastic or spec.law)):
+        return False
+    return bool(law_class(spec.law or DEFAULT_LAW, decides).NEEDS & {"costs", "useful_s"})
+
+
 def _options(spec: RunSpec) -> dict[str, Any]:
-    """What else `open_engine` is told: of a run whose law places queues that it wants costs, of a simulated one where it is."""
+    """What else `open_engine` is told: of a run whose law needs costs that it wants a profile; of a simulated one, where."""
     options: dict[str, Any] = {}
-    if spec.model == Multilevel.name:
+    if _wants_profile(spec):
         window_s = min(max(PROFILE_PERIODS * spec.period_s, SHORTEST_PROFILE_S), harness.engine.PROFILE_WINDOW_S)
         options = {"profile": True, "profile_window_s": window_s}
     if not spec.simulated:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.elasticity import make_law
+from harness.elasticity import LAWS, Decides, law_class, make_law
+from harness.errors import UserError
 from harness.models import allowed_cpus
 from harness.saso.closed_loop import run
 from harness.saso.scenario import Scenario
@@ -13,6 +14,22 @@ from harness.saso.score import score
 from harness.saso.side_by_side import processes
 
 CHUNK = 16  # scenarios that a process takes at once
+SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
+"""What a curve can show besides throughput."""
+
+
+def contestants() -> list[str]:
+    """The laws of threads that need no more than a curve can show."""
+    return [name for name in LAWS[Decides.THREADS] if law_class(name).NEEDS <= SHOWN]
+
+
+def check_name(name: str) -> None:
+    """Raises UserError for an unknown law, or one that needs more than a curve can show."""
+    missing = sorted(law_class(name).NEEDS - SHOWN)
+    if missing:
+        raise UserError(
+            f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {', '.join(contestants())}"
+        )
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ def run(law: Law, scenario: Scenario) -> Trace:
             others_cpu=CROWDED_CPU - 0.1 if crowded else 0.0,
             utilisation=_utilisation(scenario, period, level, true),
             congestion=1.0 if true > 0 else 0.0,
+            latency_s=level / true if true > 0 else None,  # Little's law: each thread holds one tuple
         )
         trace.levels.append(level)
         trace.throughputs.append(seen)

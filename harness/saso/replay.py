@@ -30,11 +30,14 @@ from harness import elasticity
 from harness.elasticity import LAWS, Bounds, Decides, Decision, Law, Layout, Reading
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
+from harness.models import Coroutine
 from harness.saso import replay_multilevel
 from harness.saso import trace_values as checked
 
 INPUTS = ("min", "max", "start", "throughputs", "cpu_ok", "congested", "utilisation", "untrust_above")
-IGNORED = ("name", "law", "levels", "queued", "reasons", "states")
+LISTED = ("useful_s", "tuples", "full", "replicas")
+READ = (*LISTED, "utilisation", "target", "latency_s")
+IGNORED = ("name", "law", "levels", "queued", "replicas", "reasons", "states")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +48,21 @@ class Trace:
     readings: tuple[Reading, ...]  # their level is a stand-in
     cpu_ok: tuple[bool, ...] | None  # None: by the law's own CPU limit
     untrust_above: bool
-    layout: Layout | None = None  # of a multi-level trace
+    layout: Layout | None = None  # the graph, where it is known
+    decides: Decides = Decides.THREADS  # what laws that it is for decide about
 
 
 def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> Law:
     """The law that the trace is for. Raises UserError for an unknown law or setting, or a law of the other kind."""
     cpu = None if trace.cpu_ok is None else Answers(trace.cpu_ok)
-    decides = Decides.THREADS if trace.layout is None else Decides.QUEUES
-    if decides is Decides.THREADS and name not in LAWS[decides] and name in LAWS[Decides.QUEUES]:
-        raise UserError(f"law {name} places queues: a trace for it must have the key 'ports'")
-    return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, decides)
+    if trace.decides is Decides.THREADS and name not in LAWS[trace.decides]:
+        if name in LAWS[Decides.QUEUES]:
+            raise UserError(f"law {name} places queues: a trace for it must have the key 'ports'")
+        if name in LAWS[Decides.REPLICAS]:
+            raise UserError(
+                f"law {name} chooses replicas: a trace for it must be the record of a run under the model coroutine"
+            )
+    return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, trace.decides)
 
 
 def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> list[Decision]:
@@ -67,7 +75,7 @@ def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = 
     for reading in trace.readings:
         decision = law.step(replace(reading, threads=level, queued=queued))
         level = decision.threads
-        if trace.layout is not None:
+        if trace.decides is Decides.QUEUES:
             queued = queued if decision.queued is None else decision.queued
             decision = replace(decision, queued=queued)
         decisions.append(decision)
@@ -77,10 +85,12 @@ def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = 
 def answer(law_name: str, decisions: Sequence[Decision]) -> dict[str, object]:
     """A replay as JSON: after sample i the level is `levels[i]`; multi-level, the places with queues are `queued[i]`."""
     queued = [sorted(decision.queued) for decision in decisions if decision.queued is not None]
+    replicas = [list(decision.replicas) for decision in decisions if decision.replicas is not None]
     return {
         "law": law_name,
         "levels": [decision.threads for decision in decisions],
         **({"queued": queued} if queued else {}),
+        **({"replicas": replicas} if replicas else {}),
         "reasons": [decision.reason for decision in decisions],
         "states": [decision.state for decision in decisions],
     }
@@ -147,7 +157,8 @@ def _of_trace(document: Mapping[str, Any]) -> Trace:
             zip(throughputs, busy_shares, congestion, costs, arrived, strict=False), start=1
         )
     )
-    return Trace(bounds, readings, tuple(cpu_ok), untrust_above, layout)
+    decides = Decides.THREADS if layout is None else Decides.QUEUES
+    return Trace(bounds, readings, tuple(cpu_ok), untrust_above, layout, decides)
 
 
 # -- the record of a run -----------------------------------------------------------------------------------------------------
@@ -166,6 +177,7 @@ def _of_record(record: Mapping[str, Any]) -> Trace:
             raise UserError(f"{place} must be a JSON object, not {checked.shown(sample)}")
     bounds = _bounds_of_record(record, samples)
     layout = replay_multilevel.layout_of_record(record, bounds)
+    decides = _decides_of_record(record)
     readings = tuple(
         _reading(place, sample, bounds.start, replay_multilevel.costs_of_sample(place, sample, layout))
         for place, sample in samples
@@ -173,7 +185,15 @@ def _of_record(record: Mapping[str, Any]) -> Trace:
     if isinstance(record.get("elastic"), dict):
         readings = tuple(reading for reading, (_, sample) in zip(readings, samples, strict=True) if _stepped(sample))
     knows_cpu = any(reading.system_cpu is not None for reading in readings)
-    return Trace(bounds, readings, None if knows_cpu else (), False, layout)
+    return Trace(bounds, readings, None if knows_cpu else (), False, layout, decides)
+
+
+def _decides_of_record(record: Mapping[str, Any]) -> Decides:
+    """What the run's law decided about."""
+    elastic = record.get("elastic")
+    if isinstance(elastic, dict) and elastic.get("places") is not None:
+        return Decides.QUEUES
+    return Decides.REPLICAS if isinstance(elastic, dict) and record.get("model") == Coroutine.name else Decides.THREADS
 
 
 def _stepped(sample: Mapping[str, Any]) -> bool:
@@ -198,7 +218,31 @@ def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[
     elapsed_s = checked.number(f"{place}.{length}", sample.get(length))
     shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in ("system_cpu", "others_cpu", "utilisation")}
     arrived = checked.ratio(f"{place}.law_arrived", sample.get("law_arrived"))
+    seen = shares | _read(place, sample)
     try:
-        return Reading(time_s, elapsed_s, level, throughput, costs=costs, arrived=arrived, **shares)
+        return Reading(time_s, elapsed_s, level, throughput, costs=costs, arrived=arrived, **seen)
     except UserError as error:
         raise UserError(f"{place}: {error}") from None
+
+
+def _read(place: str, sample: Mapping[str, Any]) -> dict[str, Any]:
+    """What else the law went by."""
+    read = sample.get("law_read")
+    if read is None:
+        return {}
+    if not isinstance(read, dict):
+        raise UserError(f"{place}.law_read must be a JSON object, not {checked.shown(read)}")
+    found: dict[str, Any] = {}
+    for name, value in read.items():
+        key = f"{place}.law_read.{name}"
+        if name not in READ:
+            raise UserError(f"{place}.law_read has no key {checked.shown(name)}; its keys are: {', '.join(READ)}")
+        if name in LISTED:
+            if not isinstance(value, list):
+                raise UserError(f"{key} must be a list, not {checked.shown(value)}")
+            found[name] = tuple(checked.cost(f"{key}[{i}]", each) for i, each in enumerate(value))
+            if name == "replicas":
+                found[name] = tuple(int(each) for each in found[name])
+        else:
+            found[name] = checked.ratio(key, value)
+    return found

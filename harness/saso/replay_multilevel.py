@@ -26,7 +26,7 @@ from harness.elasticity.multilevel.regions import BATCH
 from harness.errors import UserError
 from harness.graph import MAX_PAYLOAD, MAX_QUEUE_CAPACITY, MAX_THREADS, PortId
 from harness.machine import load_machine
-from harness.models import DEFAULT_QUEUE_CAPACITY, Dynamic
+from harness.models import DEFAULT_QUEUE_CAPACITY, Dynamic, make_model
 from harness.saso import trace_values as checked
 from harness.software import load_software
 
@@ -92,10 +92,12 @@ def _share(key: str, value: object) -> float:
 
 
 def layout_of_record(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
-    """The graph of a record, None if it is that of another law."""
+    """The graph of a record; None if it is not known, and the law placed no queues."""
     elastic = record.get("elastic")
-    if not isinstance(elastic, dict) or elastic.get("places") is None:
+    if not isinstance(elastic, dict):
         return None
+    if elastic.get("places") is None:
+        return _layout_without_places(record, bounds)
     ports = [_port(f"elastic.places[{i}]", name) for i, name in enumerate(checked.listed(elastic, "places"))]
     cpus = _cpus(record) or bounds.maximum
     held = checked.whole("queue_capacity", _or(record, "queue_capacity", 0), 0, MAX_QUEUE_CAPACITY)
@@ -106,6 +108,15 @@ def layout_of_record(record: Mapping[str, Any], bounds: Bounds) -> Layout | None
         return _pipeline(ports, [0.0] * len(ports), 0, cpus, held, batch)
     layout = layout_of(graph, Dynamic(), cpus, held, batch)
     return layout if layout.ports == ports else _pipeline(ports, [0.0] * len(ports), graph.payload, cpus, held, batch)
+
+
+def _layout_without_places(record: Mapping[str, Any], bounds: Bounds) -> Layout | None:
+    """Of a topology by name under the record's model; the graph of a file is not in the record."""
+    try:
+        graph, _ = topologies.build(record["topology"], record["parameters"], record["seed"])
+        return layout_of(graph, make_model(record["model"]), _cpus(record) or bounds.maximum)
+    except (UserError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _cpus(record: Mapping[str, Any]) -> int | None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.elasticity import LAWS, Decides
 from harness.saso import bench
+from harness.saso.bench import contestants
 
 ROOT = Path(__file__).resolve().parents[2]
 MINE = """\
@@ -65,7 +65,7 @@ def test_every_takes_each_nth_scenario_of_the_library(capsys):
 
 def test_without_a_law_all_are_run_and_one_named_twice_once(curves, capsys):
     assert main(["laws", "bench", "--curves", curves, "--json", "-"]) == 0
-    assert pairs(results(capsys)) == [(law, name) for law in LAWS[Decides.THREADS] for name in ("sink", "listed")]
+    assert pairs(results(capsys)) == [(law, name) for law in contestants() for name in ("sink", "listed")]
     assert main(["laws", "bench", "--curves", curves, "--law", "fixed", "--law", "fixed", "--json", "-"]) == 0
     assert pairs(results(capsys)) == [("fixed", "sink"), ("fixed", "listed")]
 

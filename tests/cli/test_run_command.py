@@ -91,7 +91,7 @@ def test_a_period_is_for_what_is_elastic_in_the_graph_too(runs):
 
 def test_settings_of_a_law_are_checked_and_reach_the_run_as_text(runs, monkeypatch):
     asked = []
-    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings: asked.append((name, bounds, settings)))
+    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings, **_: asked.append((name, bounds, settings)))
     words = ["--elastic", "--law-set", "gain=0.5", "--law-set", "bold=yes", "--min-threads", "2", "--max-threads", "7"]
     assert main(["run", "pipeline", "--model", "dynamic", *words]) == 0
     assert runs.specs[0].law_settings == {"gain": "0.5", "bold": "yes"}

@@ -56,7 +56,7 @@ def test_an_elastic_arm_has_a_law_and_its_levels(profile, monkeypatch):
 
 def test_without_a_law_of_its_own_an_elastic_arm_has_the_default_one(profile, monkeypatch):
     asked = []
-    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings: asked.append(name))
+    monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings, **_: asked.append(name))
     block = load_config(profile(size={"arms": [{"model": "dynamic", "elastic": True}]})).experiment("one").blocks()[0]
     assert (list(block.specs()), asked) == (["dynamic-elastic"], ["millrace"])
     assert block.specs()["dynamic-elastic"].period_s == 1.0

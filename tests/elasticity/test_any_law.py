@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elasticity import LAWS, Bounds, Decides, Reading, law_class, make_law
+from harness.elasticity import LAWS, Bounds, Decides, Layout, Link, Reading, law_class, make_law
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
 from tests.elasticity.drive import reading
@@ -24,6 +24,9 @@ def bounds_of_levels(draw):
     return Bounds(minimum, maximum, draw(st.integers(minimum, maximum)))
 
 
+CHAIN = Layout((), (), (0,), (Link(0, 1, 1.0, None),), (1.0, 1.0), (0.0, 0.0), 0, 8, inputs=1)
+
+
 @st.composite
 def traces(draw):
     """Periods of any length and content, at the law's own level."""
@@ -34,7 +37,7 @@ def traces(draw):
 def drive(name, bounds, answers, trace, switched=False):
     """`switched`: every setting that is a yes or no is the other way round."""
     given = {setting.name: not setting.default for setting in law_class(name).SETTINGS if isinstance(setting.default, bool)}
-    law = make_law(name, bounds, None if answers is None else Answers(answers), given if switched else None)
+    law = make_law(name, bounds, None if answers is None else Answers(answers), given if switched else None, CHAIN)
     level, time_s, decisions = bounds.start, 0.0, []
     for elapsed_s, throughput, *shares in trace:
         time_s += elapsed_s
@@ -66,7 +69,7 @@ def test_an_idle_hour_raises_nothing_and_work_that_comes_back_neither(name):
 
 @pytest.mark.parametrize("name", LAWS[Decides.THREADS])
 def test_a_clock_that_stands_still_or_goes_back_is_refused(name):
-    law = make_law(name, Bounds(1, 8, 1))
+    law = make_law(name, Bounds(1, 8, 1), layout=CHAIN)
     law.step(reading(5, 1, 100.0))
     for second in (5, 4):
         with pytest.raises(UserError, match="time_s must grow from reading to reading"):

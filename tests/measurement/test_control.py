@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from harness.engine import Sample
 from harness.graph import Graph, PortId
-from harness.measurement.control import SETTLED_PERIODS, ControlFailed, Controller, mean_latency_s, target_rate
+from harness.measurement.control import SETTLED_PERIODS, ControlFailed, Controller, mean_latency_s, pool_time_s, target_rate
 from harness.models import Dynamic, Manual, Multilevel
 
 ELASTIC = Dynamic(elastic=True, maximum=8)
@@ -430,3 +430,18 @@ def sources(*given: dict[str, Any]) -> Graph:
 )
 def test_the_target_is_what_paced_sources_were_to_send(given, begin_s, end_s, expected):
     assert target_rate(sources(*given), begin_s, end_s) == (None if expected is None else pytest.approx(expected))
+
+
+def test_without_useful_time_a_profile_and_the_threads_utilisation_tell_what_the_pool_did(moment):
+    sample = moment(1.0, 4, elapsed_s=0.5, operator_cost=(0.2, 0.6, 0.2), utilisation=0.5)
+    assert pool_time_s(sample, [0]) == pytest.approx([0.0, 0.75, 0.25]), "four threads, busy for half of half a second"
+    assert pool_time_s(moment(1.0, 4, utilisation=0.5), [0]) == ()
+    assert pool_time_s(moment(1.0, 4, operator_cost=(0.2, 0.6, 0.2)), [0]) == ()
+
+
+def test_a_step_keeps_what_its_law_needs(graph, moment, script, runtime):
+    made = script([1])
+    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    made[0].NEEDS = frozenset(("latency_s", "target", "layout"))
+    step = controller.see(moment(0.25, latency_counts=(0, 4, 0, 0)))
+    assert step.read == {"latency_s": pytest.approx(55e-9), "target": None}

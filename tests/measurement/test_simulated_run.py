@@ -212,3 +212,30 @@ def test_windows_may_be_as_long_as_so_many_events_take(simulate):
     assert record["settled"]
     assert record["duration_s"] == pytest.approx(0.01)
     assert not [call for call, _ in engine.calls if call == "sample"]
+
+
+@pytest.mark.parametrize("law", ["gradient2", "hill_climbing", "ds2"])
+def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_did(law):
+    from harness.measurement.records import record_line, validate_record
+    from harness.saso.replay import parse_trace, replay
+
+    made = RunSpec(
+        "pipeline",
+        {"operators": 6, "cost": 300},
+        "dynamic",
+        elastic=True,
+        law=law,
+        maximum=6,
+        machine="xeon",
+        simulated=True,
+        duration_s=0.01,
+        period_s=0.002,
+    )
+    record = measure(made) | {"commit": None}
+    validate_record(record)
+    trace = parse_trace(record_line(record))
+    decided = replay(law, trace)
+    steps = [sample for phase in ("adaptation", "samples") for sample in record[phase] if sample["law_state"] is not None]
+    steps = [sample for sample in steps if not sample["law_reason"].startswith("put off")]
+    assert len(steps) >= 5
+    assert [decision.reason for decision in decided] == [sample["law_reason"] for sample in steps]

@@ -7,7 +7,7 @@ import pytest
 from harness.elasticity import Bounds, make_law
 from harness.errors import UserError
 from harness.saso import bench
-from harness.saso.bench import CHUNK, row_of, run_bench
+from harness.saso.bench import CHUNK, check_name, contestants, row_of, run_bench
 from harness.saso.closed_loop import run
 from harness.saso.curves import peak, sampled
 from harness.saso.scenario import Event, Scenario
@@ -83,3 +83,9 @@ def test_a_mistake_in_another_process_is_told_as_in_this_one(monkeypatch):
     monkeypatch.setattr(bench, "allowed_cpus", lambda: 2)
     with pytest.raises(UserError, match="law 'magic' is unknown"):
         run_bench(["magic"], some(CHUNK), quietly)
+
+
+def test_laws_that_need_more_than_a_curve_can_show_do_not_take_part():
+    assert "millrace" in contestants() and "gradient2" in contestants() and "ds2" not in contestants()
+    with pytest.raises(UserError, match="law 'ds2' needs what no curve shows: layout, target, tuples, useful_s"):
+        check_name("ds2")

@@ -6,9 +6,9 @@ from statistics import fmean, median
 
 import pytest
 
-from harness.elasticity import DEFAULT_LAW, LAWS, Decides
+from harness.elasticity import DEFAULT_LAW
 from harness.elasticity.millrace import FEW
-from harness.saso.bench import row_of
+from harness.saso.bench import contestants, row_of
 from harness.saso.report import ACCURATE, QUIET
 from harness.saso.scenario import scenarios
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.heavy  # a few seconds of arithmetic
 @pytest.fixture(scope="module")
 def rows():
     """Law -> scenario's name -> row."""
-    return {law: {each.name: row_of(law, each) for each in CHOSEN} for law in LAWS[Decides.THREADS]}
+    return {law: {each.name: row_of(law, each) for each in CHOSEN} for law in contestants()}
 
 
 def of(rows, law, chosen):
@@ -67,7 +67,7 @@ def test_it_seldom_climbs_to_more_than_few_threads_or_twice_the_best_level(rows)
     assert not any(map(climbed_far, of(rows, DEFAULT_LAW, one_best_level)))
 
 
-@pytest.mark.parametrize("other", [law for law in LAWS[Decides.THREADS] if law != DEFAULT_LAW])
+@pytest.mark.parametrize("other", [law for law in contestants() if law != DEFAULT_LAW])
 def test_no_other_law_is_as_accurate_or_loses_as_little(other, rows):
     ours, theirs = of(rows, DEFAULT_LAW, CHOSEN), of(rows, other, CHOSEN)
     assert accurate(ours) > accurate(theirs)

@@ -48,7 +48,7 @@ class Middleware19(Law):
     name = "middleware19"
     summary = "queues by groups of cost with binary search, threads by P17's law, in turn (M19 §3)"
     decides = Decides.QUEUES
-    NEEDS = frozenset(("layout",))
+    NEEDS = frozenset(("layout", "costs"))
     SETTINGS = (
         Setting("sensitivity", 0.05, 0.0, 1.0, "", "SENS: differences up to this share are none"),
         Setting("history", True, 0, 1, "", "no search at levels between two that had the same queues"),

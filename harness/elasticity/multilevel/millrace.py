@@ -72,7 +72,7 @@ class Millrace(Law):
     name = "millrace"
     summary = "Bayesian search over placements and levels with a model of the graph: our own"
     decides = Decides.QUEUES
-    NEEDS = frozenset(("layout",))
+    NEEDS = frozenset(("layout", "costs"))
     SETTINGS = (
         Setting("tolerance", 0.004, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another configuration"),
         Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),

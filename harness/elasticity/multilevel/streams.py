@@ -81,7 +81,7 @@ class StreamsOfPortsAndThreads(Law):
         "what IBM Streams really does: queues by groups of cost, threads by doubling, in turn, faults included (OSStreams)"
     )
     decides = Decides.QUEUES
-    NEEDS = frozenset(("layout",))
+    NEEDS = frozenset(("layout", "costs"))
 
     def begin(self) -> None:
         """It begins without queues."""

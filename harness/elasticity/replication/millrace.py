@@ -82,6 +82,7 @@ class Millrace(Law):
         self._ceiling = self.bounds.maximum  # more threads bring nothing
         self._trial: tuple[str, float, float, int, Counts] | None = None  # what is tried; rate, work, threads, replicas before
         self._content = False  # there is nothing to try
+        self._in_vain = False  # one more of what is busiest has brought nothing
         self._looks: list[int] = []  # levels below the present one that were tried
         self._odd = 0  # periods in a row that were not as expected
         self._target: float | None = None
@@ -105,7 +106,7 @@ class Millrace(Law):
         self._odd = 0
         self._see(rates, level, replicas)
         if _differ(reading.target, self._target):
-            self._brought, self._content, self._target = {}, False, reading.target
+            self._brought, self._content, self._in_vain, self._target = {}, False, False, reading.target
         self._brought[level, tuple(replicas.tolist())] = self._rate
         if self._trial is not None:
             ended = self._end_of_trial(level, replicas)
@@ -232,7 +233,7 @@ class Millrace(Law):
 
     def _try_more(self, level: int, replicas: Counts, short: float) -> Decision | None:
         """One more of what is busiest; None if an operator without replicas has all the time there is, or nothing is left."""
-        if self._content:
+        if self._content or self._in_vain:
             return None
         loads = self._rate * self._work / replicas
         together = self._rate * float(self._work.sum()) / level
@@ -275,7 +276,7 @@ class Millrace(Law):
             return None
         self._more_threads -= level - threads
         self._more = self._more - (replicas - counts)
-        self._content = True
+        self._in_vain = True
         return self._go(level, replicas, threads, counts, f"one more has brought {gained:+.1%}")
 
     # -- decisions -----------------------------------------------------------------------------------------------------------
