@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
-ROOMS = (RUNTIME, *map(Path, ("harness/simulator", "harness/calibration", "harness/saso/placement", "harness/gate")))
+ROOMS = (RUNTIME, *map(Path, ("harness/simulator", "harness/calibration", "harness/saso/placement", "harness/gate", "harness/applications")))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
 optimise = os.environ.get("MILLRACE_CFLAGS", "-O3 -march=native -ffp-contract=off -g1")

@@ -197,6 +197,7 @@ class Graph:
         self.operators: dict[str, Operator] = {}
         self.streams: list[Stream] = []
         self.threaded: dict[PortId, int] = {}
+        self.counts: Callable[[], dict[str, int]] | None = None  # of an application: what it has counted, when a run is over
         self._names_taken: dict[str, int] = {}  # by regions
 
     def __eq__(self, other: object) -> bool:

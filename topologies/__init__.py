@@ -17,10 +17,12 @@ from harness.graph import MAX_OPERATORS, MAX_PAYLOAD, Graph
 
 Value = int | str
 
+MAX_PATH = 4096  # characters
+
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a topology: a whole number from `low` to `high` in `unit` (None: no number), or one of `words`."""
+    """A parameter of a topology: a whole number from `low` to `high` in `unit` (None: no number), one of `words`, or a path."""
 
     name: str
     default: Value
@@ -29,17 +31,18 @@ class Parameter:
     high: int | None
     meaning: str
     words: tuple[str, ...] = ()
+    path: bool = False  # it may name a file
 
     @property
     def rule(self) -> str:
         """What a value must be."""
         numbers = [] if self.low is None else [f"a whole number from {self.low} to {self.high}"]
-        return " or ".join([*numbers, *self.words])
+        return " or ".join([*numbers, *self.words, *["a file"] * self.path])
 
     def parse(self, topology: str, value: Value) -> Value:
         """The value meant by a number, or by text from the command line. Raises UserError if it breaks the rule."""
         if isinstance(value, str):
-            if value in self.words:
+            if value in self.words or (self.path and 0 < len(value) <= MAX_PATH and value.isprintable()):
                 return value
             # Longer numbers break the rule as well, and Python refuses to read very long ones.
             number = int(value) if re.fullmatch("[0-9]{1,19}", value) else None

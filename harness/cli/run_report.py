@@ -47,7 +47,13 @@ def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
     """The lines below the table: where laws came to, the mean with its interval if there are several runs, and what to know
     about the host.
     """
-    return _level_lines(records) + _mean_lines(records) + _effort_lines(records) + _host_lines(records)
+    return (
+        _level_lines(records)
+        + _mean_lines(records)
+        + _application_lines(records)
+        + _effort_lines(records)
+        + _host_lines(records)
+    )
 
 
 def _aligned(cells: Iterable[str]) -> str:
@@ -112,6 +118,16 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
             where = f"{count(terms['settled_level'], 'scheduler thread')}{queues}"
             lines.append(f"run {number}: the law {found} after {terms['adaptation_s']:.3g} s: {where}, {moves}")
     return lines
+
+
+def _application_lines(records: Sequence[dict[str, Any]]) -> list[str]:
+    """What the application counted, of each run."""
+    told = [(number, record.get("application")) for number, record in enumerate(records, start=1)]
+    return [
+        f"run {number} counted: " + ", ".join(f"{name} {value:,}" for name, value in counts.items())
+        for number, counts in told
+        if counts
+    ]
 
 
 def _host_lines(records: Sequence[dict[str, Any]]) -> list[str]:

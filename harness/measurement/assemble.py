@@ -74,6 +74,7 @@ def blank_record(
         "adaptation": [],
         "samples": [],
         "scheduling": {},
+        "application": None,
         "host": dict(host),
         "commit": None,
         "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),

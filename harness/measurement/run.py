@@ -67,6 +67,8 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
     flow = graph.flow()
     fill_record(record, spec, seen, flow, latency_bounds_ns())
+    if graph.counts is not None and not seen.totals.stuck:
+        record["application"] = graph.counts()
     if not spec.simulated:
         return record | {"host": host.describe(seen.disturbance, calibrate=True)}
     enter_simulation(record, engine.simulation, None if spec.tuples is not None else passed(seen.samples, flow))

@@ -158,6 +158,7 @@ RECORD = _struct(
         "elastic": ELASTIC,
         "adaptation": ArrayType(SAMPLE),
         "simulation": SIMULATION,
+        "application": MapType(TEXT, WHOLE),
     },
 )
 

@@ -1,0 +1,56 @@
+"""Operators written in C++ as objects (native/operator.hpp), as `Graph.typed` takes them."""
+
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+from harness.native_function import ProcessFunction, StepFunction
+
+
+cdef extern from "operator.hpp" namespace "millrace::applications" nogil:
+    ctypedef struct millrace_context "::millrace_context"
+    int32_t step_function "millrace::applications::step"(millrace_context*, void*) noexcept
+    int32_t process_function "millrace::applications::process"(millrace_context*, uint32_t, const void*, void*) noexcept
+    int32_t finish_function "millrace::applications::finish"(millrace_context*, void*) noexcept
+
+
+cdef class Compiled:
+    """An operator. It lives as long as the functions that are taken from it."""
+
+    def __dealloc__(self):
+        del self.operator
+
+    cdef Compiled own(self, Operator* operator, object owners):
+        """Take over an operator; `owners` are the objects that it refers to."""
+        self.operator = operator
+        self.owners = owners
+        return self
+
+    def counted(self, uint32_t which=0):
+        """What it has counted, by number (native/*.hpp). Exact when the run is over."""
+        return self.operator.counted(which)
+
+    @property
+    def step(self):
+        """Of a source."""
+        return StepFunction(<size_t> <void*> &step_function, <size_t> <void*> self.operator, owners=(self,))
+
+    @property
+    def process(self):
+        """Of an operator or a sink."""
+        return ProcessFunction(<size_t> <void*> &process_function, <size_t> <void*> self.operator, owners=(self,))
+
+    @property
+    def finish(self):
+        """What it does when its last stream has ended."""
+        return StepFunction(<size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,))
+
+
+def collect(schema, uint64_t most):
+    """A sink that counts and sums what arrives, and keeps the first `most` tuples."""
+    return Compiled().own(new Collect(schema.size, most), None)
+
+
+def kept(Compiled sink, schema):
+    """The tuples that a sink has kept, unpacked, in the order in which they came. When the run is over."""
+    cdef Collect* collected = <Collect*> sink.operator
+    content = collected.data()[:collected.size()]
+    return [schema.unpack(content[begin : begin + schema.size]) for begin in range(0, len(content), schema.size)]

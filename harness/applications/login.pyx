@@ -1,0 +1,118 @@
+"""The operators of LoginFailures, for Python; what each does is in native/login_failures.hpp."""
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libcpp cimport bool
+
+from harness.applications.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
+
+
+cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:
+    cdef cppclass Line:
+        pass
+    cdef cppclass Log:
+        pass
+    cdef cppclass Failure:
+        pass
+    cdef cppclass Attempts:
+        pass
+    cdef cppclass Success:
+        pass
+    cdef cppclass BreakIn:
+        pass
+    cdef cppclass Lines(Operator):
+        Lines(const char* text, size_t size, uint32_t outputs, uint64_t cycles) except +
+    cdef cppclass InTurn[T](Operator):
+        InTurn(uint32_t outputs) except +
+    cdef cppclass Parse(Operator):
+        Parse(bool keep) except +
+    cdef cppclass LogSequencer(Operator):
+        LogSequencer() except +
+    cdef cppclass FailureSequencer(Operator):
+        FailureSequencer() except +
+    cdef cppclass FailuresOnly(Operator):
+        FailuresOnly(uint32_t outputs) except +
+    cdef cppclass Mark(Operator):
+        Mark(uint32_t outputs) except +
+    cdef cppclass ParseFailure(Operator):
+        ParseFailure(bool keep) except +
+    cdef cppclass CountAttempts(Operator):
+        CountAttempts(uint32_t count, uint32_t window) except +
+    cdef cppclass CutOff(Operator):
+        CutOff(int64_t span) except +
+    cdef cppclass Suspects(Operator):
+        Suspects() except +
+    cdef cppclass SuccessesOnly(Operator):
+        SuccessesOnly() except +
+    cdef cppclass ParseSuccess(Operator):
+        ParseSuccess() except +
+    cdef cppclass BreakIns(Operator):
+        BreakIns() except +
+
+
+def lines(bytes text, uint32_t outputs, uint64_t cycles):
+    """A source of the lines of `text`, to its output ports in turn, `cycles` times over (0: for ever)."""
+    return Compiled().own(new Lines(text, len(text), outputs, cycles), text)
+
+
+def lines_in_turn(uint32_t outputs):
+    return Compiled().own(new InTurn[Line](outputs), None)
+
+
+def parse(bint keep):
+    return Compiled().own(new Parse(keep), None)
+
+
+def log_sequencer():
+    return Compiled().own(new LogSequencer(), None)
+
+
+def failure_sequencer():
+    return Compiled().own(new FailureSequencer(), None)
+
+
+def failures_only(uint32_t outputs):
+    return Compiled().own(new FailuresOnly(outputs), None)
+
+
+def mark(uint32_t outputs):
+    return Compiled().own(new Mark(outputs), None)
+
+
+def parse_failure(bint keep):
+    return Compiled().own(new ParseFailure(keep), None)
+
+
+def count_attempts(uint32_t count, uint32_t window):
+    return Compiled().own(new CountAttempts(count, window), None)
+
+
+def cut_off(int64_t span_ns):
+    return Compiled().own(new CutOff(span_ns), None)
+
+
+def suspects():
+    return Compiled().own(new Suspects(), None)
+
+
+def successes_only():
+    return Compiled().own(new SuccessesOnly(), None)
+
+
+def parse_success():
+    return Compiled().own(new ParseSuccess(), None)
+
+
+def break_ins():
+    return Compiled().own(new BreakIns(), None)
+
+
+def sizes():
+    """Bytes of each kind of tuple, by the name of its schema."""
+    return {
+        "line": sizeof(Line),
+        "log": sizeof(Log),
+        "failure": sizeof(Failure),
+        "attempts": sizeof(Attempts),
+        "success": sizeof(Success),
+        "break_in": sizeof(BreakIn),
+    }

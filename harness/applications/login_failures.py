@@ -1,0 +1,318 @@
+"""LoginFailures (P17 Figure 1): who failed to log in, from the lines of a system log; the larger form finds break-ins, too.
+
+The larger form follows the figure's public parent, streamsx.demo.logwatch: the same operators by their tasks, 27 in all, and 9
+threaded ports at the same places. What each operator does is in native/login_failures.hpp.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from functools import partial
+
+from harness.applications import login
+from harness.applications.compiled import Compiled, collect, kept
+from harness.applications.given_input import read_input
+from harness.errors import UserError
+from harness.graph import Graph, Operator
+from harness.schema import Schema
+
+SECOND = 10**9  # ns
+
+LINE = Schema("line", {"number": "uint64", "shift": "int64", "text": "string[204]"})
+LOG = Schema(
+    "log", {"time": "time", "number": "uint64", "host": "string[32]", "service": "string[32]", "message": "string[196]"}
+)
+FAILURE = Schema(
+    "failure",
+    {
+        "time": "time",
+        "number": "uint64",
+        "uid": "string[12]",
+        "euid": "string[12]",
+        "tty": "string[20]",
+        "rhost": "string[64]",
+        "user": "string[32]",
+    },
+)
+ATTEMPTS = Schema(
+    "attempts",
+    {"time": "time", "span": "int64", "count": "uint32", "window": "uint32", "rhost": "string[64]", "user": "string[32]"},
+)
+SUCCESS = Schema("success", {"time": "time", "user": "string[32]"})
+BREAK_IN = Schema(
+    "break_in", {"suspected": "time", "opened": "time", "window": "uint32", "rhost": "string[64]", "user": "string[32]"}
+)
+SCHEMAS = (LINE, LOG, FAILURE, ATTEMPTS, SUCCESS, BREAK_IN)
+
+PARSERS, FAILURE_PARSERS = 7, 4  # P17 Figure 1
+LARGE_PARSERS = 4
+WINDOWS = ((5, 60), (50, 600), (300, 3600))
+"""Suspects: so many failures of one remote host within so many seconds."""
+
+COSTS = {"lines": 150, "parse": 400, "filter": 100, "failure": 300, "other": 100}
+"""About what a tuple costs [FLOP], for the size of batches."""
+
+
+# -- input --------------------------------------------------------------------------------------------------------------------
+
+
+def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
+    """The text of a log: generated, or of the file `path`; and whether that is truncated.
+
+    Raises UserError, in one line, for a file in which no line is of a log.
+    """
+    if not path:
+        return generate(records, seed), False
+    given = read_input(path)
+    if login.lines(given.data[: 2**20], 1, 1).counted(3) == 0:
+        raise UserError(f"{path}: must be lines of a system log (time, host, service, message); none of its first MiB is one")
+    return given.data, given.truncated
+
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+USERS = ("root", "guest", "test", "admin", *(f"user{number}" for number in range(15)))
+HOSTS = ("203.0.113.7", *(f"host{number}.example.net" for number in range(12)))
+MAIN_HOST = 0.87  # share of failures that are of the first host
+FAILED, OPENED = 0.57, 0.0012  # shares of lines
+SAME_SECOND = 0.43
+
+
+def generate(records: int, seed: int) -> bytes:
+    """Lines like those of a real log of three days of 2005, whose shares are above: most are failures of one remote host."""
+    draw = random.Random(seed)
+    chance, pick = draw.random, draw.choice
+    seconds, day, month = 4 * 3600, 14, 5
+    pid = 19000
+    lines = []
+    for _ in range(records):
+        if chance() >= SAME_SECOND:
+            seconds += 4 + (chance() < 0.5) if chance() < 0.98 else draw.randrange(60, 600)
+            while seconds >= 86400:
+                seconds -= 86400
+                day += 1
+                if day > 28:
+                    day, month = 1, (month + 1) % 12
+        when = f"{MONTHS[month]} {day:2d} {seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d} combo "
+        pid += 1
+        what = chance()
+        if what < FAILED:
+            host = HOSTS[0] if chance() < MAIN_HOST else pick(HOSTS)
+            user = f"  user={pick(USERS)}" if chance() < 0.7 else " "
+            lines.append(
+                f"{when}sshd(pam_unix)[{pid}]: authentication failure; "
+                f"logname= uid=0 euid=0 tty=NODEVssh ruser= rhost={host}{user}"
+            )
+        elif what < FAILED + OPENED:
+            lines.append(f"{when}sshd(pam_unix)[{pid}]: session opened for user {pick(USERS)} by (uid=0)")
+        elif what < 0.75:
+            lines.append(f"{when}sshd(pam_unix)[{pid}]: check pass; user unknown")
+        elif what < 0.93:
+            lines.append(f"{when}ftpd[{pid}]: connection from {pick(HOSTS)} () at {when[:15]} 2005")
+        else:
+            lines.append(f"{when}kernel: Out of Memory: Killed process {pid} (httpd).")
+    return "\n".join([*lines, ""]).encode()
+
+
+# -- graphs -------------------------------------------------------------------------------------------------------------------
+
+
+class Built:
+    """A graph, and what its operators count: told by `graph.counts` when a run is over."""
+
+    def __init__(self, name: str, text: bytes, truncated: bool, cycles: int, ports: int, keep: int) -> None:
+        self.graph = Graph(name, payload=0)
+        self.graph.counts = self.counts
+        self.truncated, self.keep = truncated, keep
+        self.lines = login.lines(text, ports, cycles)
+        self.broken: list[Compiled] = []
+        self.sinks: dict[str, tuple[Compiled, Schema]] = {}
+        self.source = self.graph.typed_source("lines", self.lines.step, [LINE] * ports, cost=COSTS["lines"])
+
+    def add(self, name: str, compiled: Compiled, takes: object, gives: object, cost: str = "other") -> Operator:
+        """Add an operator."""
+        return self.graph.typed(name, compiled.process, takes, gives, cost=COSTS[cost])
+
+    def parsers(self, name: str, made: object, width: int, takes: Schema, gives: Schema, cost: str) -> list[Operator]:
+        """Add `width` operators that count what they cannot read."""
+        added = []
+        for number in range(width):
+            compiled = made()
+            self.broken.append(compiled)
+            added.append(self.add(f"{name}{number + 1}" if width > 1 else name, compiled, takes, gives, cost))
+        return added
+
+    def sink(self, name: str, schema: Schema, feeds: object) -> Operator:
+        """Add a sink that keeps what arrives."""
+        compiled = collect(schema, self.keep)
+        self.sinks[name] = (compiled, schema)
+        sink = self.graph.typed_sink(name, compiled.process, schema)
+        for port in feeds:
+            self.graph.connect(port, sink)
+        return sink
+
+    def counts(self) -> dict[str, int]:
+        """Records read and broken, and what came out, by sink."""
+        found = {"records": self.lines.counted(0) + self.lines.counted(1)}
+        found["broken"] = self.lines.counted(1) + sum(compiled.counted(0) for compiled in self.broken)
+        found["truncated"] = int(self.truncated)
+        return found | {name: compiled.counted(0) for name, (compiled, _) in self.sinks.items()}
+
+    def results(self) -> dict[str, list[dict[str, object]]]:
+        """What the sinks have kept, by sink, in the order in which it came."""
+        return {name: kept(compiled, schema) for name, (compiled, schema) in self.sinks.items()}
+
+    def digests(self) -> dict[str, int]:
+        """Of all that arrived, by sink: the same in whatever order it came."""
+        return {name: compiled.counted(1) for name, (compiled, _) in self.sinks.items()}
+
+
+def build_figure(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> Built:
+    """P17 Figure 1: 14 operators, 13 threaded ports if they are placed by hand; the sink keeps the first `keep` tuples."""
+    made = Built("login-failures", text, truncated, cycles, PARSERS, keep)
+    parsers = made.parsers("parse", partial(login.parse, False), PARSERS, LINE, LOG, "parse")
+    only = made.add("failures only", login.failures_only(FAILURE_PARSERS), LOG, [LOG] * FAILURE_PARSERS, "filter")
+    readers = made.parsers("failure", partial(login.parse_failure, False), FAILURE_PARSERS, LOG, FAILURE, "failure")
+    for port, parser in enumerate(parsers):
+        made.graph.connect(made.source.output(port), parser)
+        made.graph.connect(parser, only)
+    for port, reader in enumerate(readers):
+        made.graph.connect(only.output(port), reader)
+    sink = made.sink("failures", FAILURE, readers)
+    if by_hand:
+        for operator in (*parsers, only, *readers, sink):
+            made.graph.threaded_port(operator)
+    return made
+
+
+def build_large(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> Built:
+    """The larger form: 27 operators, and 9 threaded ports if they are placed by hand."""
+    made = Built("login-failures", text, truncated, cycles, 1, keep)
+    graph, add = made.graph, made.add
+    divide = add("divide", login.lines_in_turn(LARGE_PARSERS), LINE, [LINE] * LARGE_PARSERS)
+    graph.connect(made.source, divide)
+    sequencer = add("sequencer", login.log_sequencer(), LOG, LOG)
+    for port, parser in enumerate(made.parsers("parse", partial(login.parse, True), LARGE_PARSERS, LINE, LOG, "parse")):
+        graph.connect(divide.output(port), parser)
+        graph.connect(parser, sequencer)
+    only = add("failures only", login.failures_only(1), LOG, LOG, "filter")
+    mark = add("mark", login.mark(FAILURE_PARSERS), LOG, [LOG] * FAILURE_PARSERS)
+    gather = add("gather", login.failure_sequencer(), FAILURE, FAILURE)
+    graph.connect(sequencer, only)
+    graph.connect(only, mark)
+    readers = made.parsers("failure", partial(login.parse_failure, True), FAILURE_PARSERS, LOG, FAILURE, "failure")
+    for port, reader in enumerate(readers):
+        graph.connect(mark.output(port), reader)
+        graph.connect(reader, gather)
+    made.sink("failures", FAILURE, [gather])
+    suspects = add("suspects", login.suspects(), [ATTEMPTS] * len(WINDOWS), [ATTEMPTS, ATTEMPTS])
+    counters, cuts = [], []
+    for port, (count, seconds) in enumerate(WINDOWS):
+        counters.append(add(f"attempts{seconds}", login.count_attempts(count, seconds), FAILURE, ATTEMPTS))
+        cuts.append(add(f"cut off{seconds}", login.cut_off(seconds * SECOND), ATTEMPTS, ATTEMPTS))
+        graph.connect(gather, counters[-1])
+        graph.connect(counters[-1], cuts[-1])
+        graph.connect(cuts[-1], suspects.input(port))
+    successes = add("successes only", login.successes_only(), LOG, LOG, "filter")
+    graph.connect(sequencer, successes)
+    opened = made.parsers("success", login.parse_success, 1, LOG, SUCCESS, "other")[0]
+    graph.connect(successes, opened)
+    break_ins = add("break-ins", login.break_ins(), [ATTEMPTS, SUCCESS], BREAK_IN)
+    graph.connect(suspects.output(1), break_ins.input(0))
+    graph.connect(opened, break_ins.input(1))
+    writers = [
+        made.sink("suspects writer", ATTEMPTS, [suspects.output(0)]),
+        made.sink("break-ins writer", BREAK_IN, [break_ins]),
+    ]
+    if by_hand:
+        for operator in (divide, sequencer, mark, counters[0], cuts[0], successes, break_ins, *writers):
+            graph.threaded_port(operator)
+    return made
+
+
+FORMS = {"figure": build_figure, "large": build_large}
+
+
+# -- the same, one line after the other ---------------------------------------------------------------------------------------
+
+RFC3164 = re.compile(
+    rb" *([A-Z][a-z]{2}) +([0-9]{1,2}) +([0-9]{2}):([0-9]{2}):([0-9]{2}) +([^ ]+) +([^ ]+) +([^ ].*)", re.DOTALL
+)
+DAYS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)  # before each month of 1972
+YEAR_1972 = 730 * 86400  # seconds since 1970
+
+
+def reference(text: bytes, form: str) -> dict[str, list[dict[str, object]]]:
+    """What a form finds in lines with times of RFC 3164, by sink.
+
+    A plain program, by which the graphs are checked: it shares nothing with them.
+    """
+    failures: list[dict[str, object]] = []
+    suspects: list[dict[str, object]] = []
+    sessions: list[tuple[int, str]] = []
+    windows: dict[tuple[int, str], list[int]] = {}
+    last, marked = None, 0
+    for log in _logs(text):
+        last = log["time"] if last is None or form == "figure" else max(last, log["time"])
+        if "sshd" not in log["service"]:
+            continue
+        if "session opened for user " in log["message"]:
+            user = re.split("[ (]", log["message"].partition("session opened for user ")[2])[0]
+            sessions.append((last, user))
+        if "authentication failure" not in log["message"]:
+            continue
+        failure, number, marked = _failure(log), log["number"] if form == "figure" else marked, marked + 1
+        if failure is None:
+            continue
+        failures.append({"time": last, "number": number} | failure)
+        for count, seconds in WINDOWS:
+            times = windows.setdefault((seconds, failure["rhost"]), [])
+            times.append(last)
+            if len(times) == count:
+                if times[-1] - times[0] < seconds * SECOND:
+                    span = times[-1] - times[0]
+                    found = {"time": last, "span": span, "count": count, "window": seconds}
+                    suspects.append(found | {"rhost": failure["rhost"], "user": failure["user"]})
+                times.clear()
+    break_ins = [
+        {key: suspect[key] for key in ("window", "rhost", "user")} | {"suspected": suspect["time"], "opened": opened}
+        for suspect in suspects
+        for opened, user in sessions
+        if user == suspect["user"] and abs(opened - suspect["time"]) < 60 * SECOND
+    ]
+    if form == "figure":
+        return {"failures": failures}
+    return {"failures": failures, "suspects writer": suspects, "break-ins writer": break_ins}
+
+
+def _logs(text: bytes) -> Iterator[dict[str, object]]:
+    number = 0
+    for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
+        line = line.removesuffix(b"\r")
+        if len(line) > 204:
+            continue
+        found = RFC3164.fullmatch(line)
+        if found is not None and found[1].decode() in MONTHS and 1 <= int(found[2]) <= 31:
+            hour, minute, second = (int(found[place]) for place in (3, 4, 5))
+            fits = max(len(found[6]), len(found[7])) <= 32 and len(found[8]) <= 196
+            if hour < 24 and minute < 60 and second < 61 and fits:
+                days = DAYS[MONTHS.index(found[1].decode())] + int(found[2]) - 1
+                time = YEAR_1972 + days * 86400 + hour * 3600 + minute * 60 + second
+                yield {
+                    "time": time * SECOND,
+                    "number": number,
+                    "host": found[6].decode(errors="replace"),
+                    "service": found[7].decode(errors="replace"),
+                    "message": found[8].decode(errors="replace"),
+                }
+        number += 1
+
+
+def _failure(log: dict[str, object]) -> dict[str, str] | None:
+    _, semicolon, pairs = log["message"].partition(";")
+    values = dict(pair.split("=", 1) for pair in pairs.split(" ") if "=" in pair)
+    found = {name: values.get(name, "") for name in ("uid", "euid", "tty", "rhost", "user")}
+    bounds = {attribute.name: attribute.bound for attribute in FAILURE.attributes}
+    given = any(found[name] for name in ("uid", "tty", "rhost", "user"))
+    return found if semicolon and given and all(len(value) <= bounds[name] for name, value in found.items()) else None

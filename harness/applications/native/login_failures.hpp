@@ -1,0 +1,493 @@
+// login_failures.hpp - the operators of LoginFailures (P17 Figure 1; the larger form after its public parent, streamsx.demo.logwatch).
+//
+// Times never go back behind the sequencer, so that windows of time mean the same whatever the file says.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "operator.hpp"
+#include "syslog.hpp"
+
+namespace millrace::applications {
+
+struct Line {
+  uint64_t number;
+  int64_t shift;  // of its time [ns]: the input is gone through again and again
+  Text<204> text;
+};
+struct Log {
+  int64_t time;
+  uint64_t number;
+  Text<32> host;  // empty: a line that could not be read
+  Text<32> service;
+  Text<196> message;  // empty: only the time counts
+};
+struct Failure {
+  int64_t time;
+  uint64_t number;
+  Text<12> uid;
+  Text<12> euid;
+  Text<20> tty;
+  Text<64> rhost;  // all empty: a message that could not be read
+  Text<32> user;
+};
+struct Attempts {
+  int64_t time;    // of the last one
+  int64_t span;    // from the first to the last [ns]
+  uint32_t count;  // 0: only the time counts
+  uint32_t window;
+  Text<64> rhost;
+  Text<32> user;  // of the last one
+};
+struct Success {
+  int64_t time;
+  Text<32> user;  // empty: only the time counts
+};
+struct BreakIn {
+  int64_t suspected;
+  int64_t opened;
+  uint32_t window;
+  Text<64> rhost;
+  Text<32> user;
+};
+static_assert(sizeof(Line) == 224 && sizeof(Log) == 288 && sizeof(Failure) == 176, "no holes: equal values are equal bytes");
+static_assert(sizeof(Attempts) == 128 && sizeof(Success) == 48 && sizeof(BreakIn) == 128, "nor here");
+
+// -- source -----------------------------------------------------------------------------------------------------------------------------
+
+// Lines of a text in memory, to its output ports in turn. Begins again at its end, `cycles` times in all (0: for ever), with times shifted by
+// the span of the text.
+class Lines : public Operator {
+ public:
+  Lines(const char* text, size_t size, uint32_t outputs, uint64_t cycles)
+      : text_(text), end_(text + size), at_(text), outputs_(outputs), cycles_(cycles) {
+    LogLine line;
+    int64_t first = 0, last = 0;
+    bool any = false;
+    for (const char* at = text; at < end_;) {
+      const std::string_view each = next(&at);
+      if (each.size() <= sizeof(Line::text.text) && parse_log(each, &line)) {
+        if (!any) first = last = line.time;
+        any = true;
+        last = line.time > last ? line.time : last;
+        ++whole_;
+      }
+      ++lines_;
+    }
+    span_ = last - first + SECOND;
+  }
+  int32_t step(millrace_context* context) override {
+    if (at_ == end_) {
+      if (++cycle_ == cycles_ || text_ == end_) return MILLRACE_END;
+      at_ = text_;
+      shift_ += span_;
+    }
+    const std::string_view text = next(&at_);
+    Line& line = room<Line>(context, output_);
+    if (!line.text.fits(text)) {
+      ++too_long_;
+      return MILLRACE_MORE;
+    }
+    line.number = number_++;
+    line.shift = shift_;
+    line.text.set(text);
+    millrace_send(context, output_);
+    output_ = output_ + 1 < outputs_ ? output_ + 1 : 0;
+    return MILLRACE_MORE;
+  }
+  // lines sent, lines that are too long, lines of the text, those of them that can be read
+  uint64_t counted(uint32_t which) const noexcept override { return std::array<uint64_t, 4>{number_, too_long_, lines_, whole_}[which]; }
+
+ private:
+  std::string_view next(const char** at) const noexcept {
+    const char* begin = *at;
+    const char* newline = static_cast<const char*>(std::memchr(begin, '\n', static_cast<size_t>(end_ - begin)));
+    const char* stop = newline != nullptr ? newline : end_;
+    *at = newline != nullptr ? newline + 1 : end_;
+    if (stop > begin && stop[-1] == '\r') --stop;
+    return {begin, static_cast<size_t>(stop - begin)};
+  }
+  const char* text_;
+  const char* end_;
+  const char* at_;
+  uint32_t outputs_, output_ = 0;
+  uint64_t cycles_, cycle_ = 0, number_ = 0, too_long_ = 0, lines_ = 0, whole_ = 0;
+  int64_t shift_ = 0, span_ = 0;
+};
+
+// To its output ports in turn: what a split does, as an operator.
+template <class T>
+class InTurn : public Operator {
+ public:
+  explicit InTurn(uint32_t outputs) : outputs_(outputs) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    room<T>(context, output_) = *static_cast<const T*>(tuple);
+    millrace_send(context, output_);
+    output_ = output_ + 1 < outputs_ ? output_ + 1 : 0;
+    return 0;
+  }
+
+ private:
+  uint32_t outputs_, output_ = 0;
+};
+
+// -- parsing ----------------------------------------------------------------------------------------------------------------------------
+
+// Lines to log lines. What cannot be read is counted; with `keep` it goes on as an empty one, so that its number is not missed.
+class Parse : public Operator {
+ public:
+  explicit Parse(bool keep) : keep_(keep) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Line& in = *static_cast<const Line*>(tuple);
+    Log& out = room<Log>(context, 0);
+    LogLine line;
+    if (parse_log(in.text.view(), &line) && out.host.fits(line.host) && out.service.fits(line.service) && out.message.fits(line.message)) {
+      out.time = line.time + in.shift;
+      out.host.set(line.host);
+      out.service.set(line.service);
+      out.message.set(line.message);
+    } else {
+      ++broken_;
+      if (!keep_) return 0;
+      out.time = 0;
+      out.host.set({});
+      out.service.set({});
+      out.message.set({});
+    }
+    out.number = in.number;
+    millrace_send(context, 0);
+    return 0;
+  }
+  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+
+ private:
+  bool keep_;
+  uint64_t broken_ = 0;
+};
+
+class LogSequencer : public Sequencer<Log> {
+ protected:
+  void pass(millrace_context* context, const Log& tuple) override {
+    if (tuple.host.length == 0) return;
+    Log& out = room<Log>(context, 0);
+    out = tuple;
+    last_ = out.time = out.time > last_ ? out.time : last_;
+    millrace_send(context, 0);
+  }
+
+ private:
+  int64_t last_ = INT64_MIN;
+};
+
+class FailureSequencer : public Sequencer<Failure> {
+ protected:
+  void pass(millrace_context* context, const Failure& tuple) override {
+    if (tuple.rhost.length + tuple.user.length + tuple.uid.length + tuple.tty.length == 0) return;
+    Sequencer<Failure>::pass(context, tuple);
+  }
+};
+
+inline bool holds(std::string_view text, std::string_view part) noexcept {
+  return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+}
+
+// Failed logins, to its output ports in turn.
+class FailuresOnly : public Operator {
+ public:
+  explicit FailuresOnly(uint32_t outputs) : outputs_(outputs) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Log& in = *static_cast<const Log*>(tuple);
+    if (!holds(in.service.view(), "sshd") || !holds(in.message.view(), "authentication failure")) return 0;
+    room<Log>(context, output_) = in;
+    millrace_send(context, output_);
+    output_ = output_ + 1 < outputs_ ? output_ + 1 : 0;
+    return 0;
+  }
+
+ private:
+  uint32_t outputs_, output_ = 0;
+};
+
+// Numbers what comes 0, 1, 2, ..., to its output ports in turn.
+class Mark : public Operator {
+ public:
+  explicit Mark(uint32_t outputs) : outputs_(outputs) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const uint32_t output = static_cast<uint32_t>(number_ % outputs_);
+    Log& out = room<Log>(context, output);
+    out = *static_cast<const Log*>(tuple);
+    out.number = number_++;
+    millrace_send(context, output);
+    return 0;
+  }
+
+ private:
+  uint32_t outputs_;
+  uint64_t number_ = 0;
+};
+
+// `authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost=HOST  user=NAME`: parts divided by ";", names and values by "=".
+class ParseFailure : public Operator {
+ public:
+  explicit ParseFailure(bool keep) : keep_(keep) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Log& in = *static_cast<const Log*>(tuple);
+    Failure& out = room<Failure>(context, 0);
+    std::string_view uid, euid, tty, rhost, user;
+    const std::string_view message = in.message.view();
+    const size_t semicolon = message.find(';');
+    bool read = semicolon != std::string_view::npos;
+    if (read) {
+      Words words(message.substr(semicolon + 1));
+      for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
+        const size_t equals = word.find('=');
+        if (equals == std::string_view::npos) continue;
+        const std::string_view name = word.substr(0, equals), value = word.substr(equals + 1);
+        if (name == "uid") uid = value;
+        if (name == "euid") euid = value;
+        if (name == "tty") tty = value;
+        if (name == "rhost") rhost = value;
+        if (name == "user") user = value;
+      }
+      read = uid.size() + tty.size() + rhost.size() + user.size() > 0 && out.uid.fits(uid) && out.euid.fits(euid) && out.tty.fits(tty) &&
+             out.rhost.fits(rhost) && out.user.fits(user);
+    }
+    if (!read) {
+      ++broken_;
+      if (!keep_) return 0;
+      uid = euid = tty = rhost = user = {};
+    }
+    out.time = in.time;
+    out.number = in.number;
+    out.uid.set(uid);
+    out.euid.set(euid);
+    out.tty.set(tty);
+    out.rhost.set(rhost);
+    out.user.set(user);
+    millrace_send(context, 0);
+    return 0;
+  }
+  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+
+ private:
+  bool keep_;
+  uint64_t broken_ = 0;
+};
+
+// -- suspects and break-ins ---------------------------------------------------------------------------------------------------------------
+
+inline constexpr size_t MOST_KEYS = size_t{1} << 20;
+inline constexpr uint32_t MARK_EVERY = 256;  // tuples after which an operator tells how far its time has come
+
+struct Hash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
+};
+template <class T>
+using ByText = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
+
+// Of each remote host, every `count` failures: when the first and the last of them were. A tumbling window by count.
+class CountAttempts : public Operator {
+ public:
+  CountAttempts(uint32_t count, uint32_t window) : count_(count), window_(window) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Failure& in = *static_cast<const Failure*>(tuple);
+    auto found = hosts_.find(in.rhost.view());
+    if (found == hosts_.end()) {
+      if (hosts_.size() == MOST_KEYS) return TOO_MANY;
+      found = hosts_.emplace(std::string(in.rhost.view()), Window{}).first;
+    }
+    Window& window = found->second;
+    if (window.count == 0) window.first = in.time;
+    if (++window.count == count_) {
+      send(context, in.time, in.time - window.first, count_, in.rhost.view(), in.user.view());
+      window.count = 0;
+    }
+    if (++seen_ % MARK_EVERY == 0) send(context, in.time, 0, 0, {}, {});
+    return 0;
+  }
+
+ private:
+  struct Window {
+    uint32_t count = 0;
+    int64_t first = 0;
+  };
+  void send(millrace_context* context, int64_t time, int64_t span, uint32_t count, std::string_view rhost, std::string_view user) {
+    Attempts& out = room<Attempts>(context, 0);
+    out.time = time;
+    out.span = span;
+    out.count = count;
+    out.window = window_;
+    out.rhost.set(rhost);
+    out.user.set(user);
+    millrace_send(context, 0);
+  }
+  uint32_t count_, window_;
+  uint64_t seen_ = 0;
+  ByText<Window> hosts_;
+};
+
+// Those that came within `span` nanoseconds.
+class CutOff : public Operator {
+ public:
+  explicit CutOff(int64_t span) : span_(span) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Attempts& in = *static_cast<const Attempts*>(tuple);
+    if (in.count > 0 && in.span >= span_) return 0;
+    room<Attempts>(context, 0) = in;
+    millrace_send(context, 0);
+    return 0;
+  }
+
+ private:
+  int64_t span_;
+};
+
+// The suspects of all windows: port 0 to the writer, port 1 to the join. There it tells how far the time of all of them has come.
+class Suspects : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
+    const Attempts& in = *static_cast<const Attempts*>(tuple);
+    if (port > 2) return WRONG_PORT;
+    if (in.count > 0) {
+      for (const uint32_t output : {0U, 1U}) {
+        room<Attempts>(context, output) = in;
+        millrace_send(context, output);
+      }
+      return 0;
+    }
+    reached_[port] = in.time;
+    const int64_t all = std::min({reached_[0], reached_[1], reached_[2]});
+    if (all <= told_) return 0;
+    told_ = all;
+    room<Attempts>(context, 1) = in;
+    room<Attempts>(context, 1).time = all;
+    millrace_send(context, 1);
+    return 0;
+  }
+
+ private:
+  std::array<int64_t, 3> reached_{INT64_MIN, INT64_MIN, INT64_MIN};
+  int64_t told_ = INT64_MIN;
+};
+
+// Sessions that were opened; from time to time a log line without a message, for its time.
+class SuccessesOnly : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Log& in = *static_cast<const Log*>(tuple);
+    const bool success = holds(in.service.view(), "sshd") && holds(in.message.view(), "session opened for user ");
+    if (!success && ++others_ % MARK_EVERY != 0) return 0;
+    Log& out = room<Log>(context, 0);
+    out = in;
+    if (!success) out.message.set({});
+    millrace_send(context, 0);
+    return 0;
+  }
+
+ private:
+  uint64_t others_ = 0;
+};
+
+// `session opened for user NAME by (uid=0)`
+class ParseSuccess : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    static constexpr std::string_view BEFORE = "session opened for user ";
+    const Log& in = *static_cast<const Log*>(tuple);
+    Success& out = room<Success>(context, 0);
+    std::string_view user;
+    if (in.message.length > 0) {
+      const std::string_view message = in.message.view();
+      user = message.substr(message.find(BEFORE) + BEFORE.size());
+      user = user.substr(0, user.find_first_of(" ("));
+      if (user.empty() || !out.user.fits(user)) {
+        ++broken_;
+        return 0;
+      }
+    }
+    out.time = in.time;
+    out.user.set(user);
+    millrace_send(context, 0);
+    return 0;
+  }
+  uint64_t counted(uint32_t) const noexcept override { return broken_; }
+
+ private:
+  uint64_t broken_ = 0;
+};
+
+// Suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart: a join by key over a window of time. What it answers does
+// not depend on which port is ahead: a tuple is kept until no partner can come any more, which the times of the other port tell.
+class BreakIns : public Operator {
+ public:
+  static constexpr int64_t WITHIN = 60 * SECOND;
+  static constexpr size_t MOST = size_t{1} << 22;  // tuples kept on a side
+  int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
+    if (port == 0) {
+      const Attempts& in = *static_cast<const Attempts*>(tuple);
+      if (in.count == 0) {
+        forget(sessions_, in.time);
+        return 0;
+      }
+      const auto found = sessions_.by_user.find(in.user.view());
+      if (found != sessions_.by_user.end()) {
+        for (const int64_t& opened : found->second) match(context, in, opened);
+      }
+      return keep(suspects_, in.time, in.user.view(), in);
+    }
+    const Success& in = *static_cast<const Success*>(tuple);
+    forget(suspects_, in.time);
+    if (in.user.length == 0) return 0;
+    const auto found = suspects_.by_user.find(in.user.view());
+    if (found != suspects_.by_user.end()) {
+      for (const Attempts& suspect : found->second) match(context, suspect, in.time);
+    }
+    return keep(sessions_, in.time, in.user.view(), in.time);
+  }
+
+ private:
+  template <class T>
+  struct Side {
+    ByText<std::deque<T>> by_user;
+    std::deque<std::pair<int64_t, std::string>> order;  // times and users, as they came
+  };
+  static void match(millrace_context* context, const Attempts& suspect, int64_t opened) {
+    const int64_t apart = opened > suspect.time ? opened - suspect.time : suspect.time - opened;
+    if (apart >= WITHIN) return;
+    BreakIn& out = room<BreakIn>(context, 0);
+    out.suspected = suspect.time;
+    out.opened = opened;
+    out.window = suspect.window;
+    out.rhost = suspect.rhost;
+    out.user = suspect.user;
+    millrace_send(context, 0);
+  }
+  template <class T>
+  static int32_t keep(Side<T>& side, int64_t time, std::string_view user, const T& value) {
+    if (side.order.size() == MOST) return TOO_MANY;
+    side.by_user[std::string(user)].push_back(value);
+    side.order.emplace_back(time, std::string(user));
+    return 0;
+  }
+  // What cannot have a partner at `now` or later.
+  template <class T>
+  static void forget(Side<T>& side, int64_t now) {
+    while (!side.order.empty() && side.order.front().first <= now - WITHIN) {
+      const auto found = side.by_user.find(side.order.front().second);
+      found->second.pop_front();  // each user's are in the same order
+      if (found->second.empty()) side.by_user.erase(found);
+      side.order.pop_front();
+    }
+  }
+  Side<Attempts> suspects_;
+  Side<int64_t> sessions_;
+};
+
+}  // namespace millrace::applications

@@ -1,0 +1,252 @@
+"""LoginFailures finds what a plain program finds, under every model, in good input and in bad."""
+
+import gzip
+import random
+import re
+from pathlib import Path
+
+import pytest
+from harness.applications.login import sizes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import topologies
+from harness.applications.login_failures import FORMS, SCHEMAS, generate, input_of, reference
+from harness.engine import open_engine
+from harness.errors import UserError
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
+
+MODELS = {
+    "manual": lambda: Manual(),
+    "dedicated": lambda: Dedicated(),
+    "dynamic": lambda: Dynamic(threads=3),
+    "dynamic, short queues": lambda: Dynamic(threads=2, queue_capacity=2),
+    "multilevel": lambda: Multilevel(),
+    "coroutine": lambda: Coroutine(threads=2),
+}
+ODD = (
+    b"",
+    b"not a line of a log",
+    b"Jun 14 15:16:01 combo sshd(pam_unix)[19939]:",
+    b"Jun 31 25:16:01 combo sshd: authentication failure; rhost=a user=b",
+    b"Jum 14 15:16:01 combo sshd: authentication failure; rhost=a user=b",
+    b"Jun 14 15:16:01 combo sshd: authentication failure without anything",
+    b"Jun 14 15:16:01 combo sshd: authentication failure; " + b"rhost=" + b"r" * 100,
+    b"Jun 14 15:16:01 combo sshd: authentication failure; \xff\xfe rhost=\xe9 user=b",
+    b"Jun 14 15:16:01 " + b"h" * 40 + b" sshd: authentication failure; rhost=a user=b",
+    b"x" * 500,
+    b"  Jun  4  05:06:07   combo  sshd:  authentication failure;  user=a=b; rhost=c",
+)
+
+
+def with_odd_lines(text, seed):
+    draw = random.Random(seed)
+    lines = text.split(b"\n")[:-1]
+    for line in ODD:
+        lines.insert(draw.randrange(len(lines)), line)
+    return b"\n".join(lines)
+
+
+def run(built, model, during=lambda engine: None):
+    engine = open_engine(built.graph, model)
+    engine.start()
+    while not engine.finished():
+        during(engine)
+        engine.sample(0.005)
+    return engine.stop(drain=True, timeout_s=20)
+
+
+def in_any_order(tuples):
+    return sorted(tuple(sorted(each.items())) for each in tuples)
+
+
+def check(form, built, expected):
+    found = built.results()
+    assert found.keys() == expected.keys()
+    for sink in found:
+        assert in_any_order(found[sink]) == in_any_order(expected[sink])
+    if form == "large":  # whose sequencers restore it
+        assert found["failures"] == expected["failures"]
+
+
+def test_tuples_in_c_are_as_large_as_their_schemas():
+    assert {schema.name: schema.size for schema in SCHEMAS} == sizes()
+
+
+@pytest.mark.parametrize(("form", "operators", "by_hand"), [("figure", 14, 13), ("large", 27, 9)])
+def test_the_forms_have_the_papers_operators_and_threaded_ports(form, operators, by_hand):
+    for placement, ports in (("none", 0), ("hand", by_hand)):
+        graph, _ = topologies.build("login-failures", {"form": form, "records": 10, "placement": placement}, 0)
+        graph.check()
+        assert len(graph.operators) == operators and len(graph.threaded) == ports
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("model", MODELS)
+def test_the_result_is_that_of_a_plain_program(form, model):
+    text = with_odd_lines(generate(8000, 3), 5)
+    built = FORMS[form](text, False, 1, False, keep=10**6)
+    totals = run(built, MODELS[model]())
+    assert totals.correct and totals.drained, (totals.error, totals.conservation)
+    expected = reference(text, form)
+    assert len(expected["failures"]) > 4000
+    assert form == "figure" or (len(expected["suspects writer"]) > 400 and expected["break-ins writer"])
+    check(form, built, expected)
+    # of the odd lines seven cannot be read as lines and two have no failure; the last one is fine
+    assert built.counts()["records"] == 8000 + len(ODD) and built.counts()["broken"] == 9
+
+
+def shaken(form, seed):
+    draw = random.Random(seed)
+    text = with_odd_lines(generate(draw.randint(200, 4000), seed), seed)
+    built = FORMS[form](text, False, 1, draw.random() < 0.3, keep=10**6)
+    by_hand = set(built.graph.threaded)
+    ports = [port for port in built.graph.input_ports() if port not in by_hand]
+
+    def shake(engine):
+        engine.set_threads(draw.randint(1, 5))
+        if ports:
+            engine.set_queued(draw.sample(ports, draw.randint(0, len(ports))), draw.random() < 0.5)
+
+    model = Dynamic(threads=2, queue_capacity=draw.choice([1, 7, 100, None]))
+    if not ports:
+        model, shake = Manual(), lambda engine: None
+    totals = run(built, model, shake)
+    assert totals.correct and totals.drained, (seed, totals.error, totals.conservation)
+    check(form, built, reference(text, form))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("form", FORMS)
+def test_the_result_is_the_same_while_threads_and_queues_change_at_random(form):
+    for seed in range(8):
+        shaken(form, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_result_is_the_same_in_five_hundred_runs(form):
+    for seed in range(100, 600):
+        shaken(form, seed)
+
+
+PIECES = [b"Jun", b"Feb", b"Jux", b" ", b"  ", b"14", b"0", b"31", b"15:16:01", b"24:00:00", b"h", b"sshd[1]:", b"\t", b"\xff"]
+PIECES += [b"authentication failure;", b"user=", b"rhost=a", b"uid=0", b"=", b";", b"session opened for user ", b"bob", b"("]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=14).map(b"".join), max_size=12))
+def test_lines_of_any_pieces_are_read_as_the_plain_program_reads_them(lines):
+    text = b"\n".join([b"Jun 1 00:00:00 h sshd: session opened for user bob by", *lines])
+    built = FORMS["large"](text, False, 1, False, keep=10**6)
+    assert run(built, Manual()).correct
+    check("large", built, reference(text, "large"))
+
+
+def test_lines_of_todays_logs_are_read_too():
+    line = (
+        b"2024-06-14T15:16:01.250000+02:00 box sshd[7]: pam_unix(sshd:auth): authentication failure; "
+        b"logname= uid=0 euid=0 tty=ssh ruser= rhost=192.0.2.9  user=root\r\n"
+    )
+    built = FORMS["figure"](line, False, 1, False, keep=10)
+    assert run(built, Manual()).correct
+    (failure,) = built.results()["failures"]
+    assert failure["time"] == 1_718_370_961_250_000_000
+    assert (failure["rhost"], failure["user"], failure["tty"]) == ("192.0.2.9", "root", "ssh")
+
+
+def test_the_input_is_gone_through_again_with_times_that_go_on():
+    text = generate(500, 1)
+    built = FORMS["figure"](text, False, 3, False, keep=10**6)
+    totals = run(built, Manual())
+    assert totals.correct and totals.sent == 1500
+    once = sorted(failure["time"] for failure in reference(text, "figure")["failures"])
+    times = sorted(failure["time"] for failure in built.results()["failures"])
+    span = times[len(once)] - times[0]
+    assert span > once[-1] - once[0]
+    assert times == [time + cycle * span for cycle in range(3) for time in once]
+
+
+def test_the_digest_tells_results_apart_and_not_their_order():
+    digests = {}
+    for name, text in (("one", generate(2000, 1)), ("other", generate(2000, 2)), ("again", generate(2000, 1))):
+        built = FORMS["figure"](text, False, 1, False)
+        run(built, Dynamic(threads=3) if name == "again" else Manual())
+        digests[name] = built.digests()["failures"]
+    assert digests["one"] == digests["again"] != digests["other"]
+
+
+def test_a_file_is_read_plain_packed_and_packed_but_cut_off(tmp_path):
+    text = generate(3000, 4)
+    for name, data, truncated in (
+        ("plain", text, False),
+        ("packed.gz", gzip.compress(text), False),
+        ("twice.gz", gzip.compress(text[:1000]) + gzip.compress(text[1000:]), False),
+        ("cut.gz", gzip.compress(text)[:-2000], True),
+    ):
+        (tmp_path / name).write_bytes(data)
+        found, cut = input_of(1, 0, str(tmp_path / name))
+        assert cut == truncated and text.startswith(found) and (found == text) != truncated and len(found) > 1000
+    built = FORMS["figure"](found, cut, 1, False, keep=10**6)
+    assert run(built, Manual()).correct and built.counts()["truncated"] == 1
+    check("figure", built, reference(found, "figure"))
+
+
+OTHER = {
+    "nothing": b"",
+    "binary": b"\x00\x01\x02" * 1000,
+    "JSON": b'{"a": 1}\n' * 10,
+    "packed text": gzip.compress(b"no log\n" * 99),
+    "broken gzip": b"\x1f\x8bjunk",
+}
+
+
+@pytest.mark.parametrize("kind", OTHER)
+def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, kind):
+    path = tmp_path / "other"
+    path.write_bytes(OTHER[kind])
+    with pytest.raises(UserError) as refused:
+        topologies.build("login-failures", {"input": str(path)}, 0)
+    assert (
+        str(refused.value)
+        == f"{path}: must be lines of a system log (time, host, service, message); none of its first MiB is one"
+    )
+
+
+def test_a_file_that_is_not_there_is_told():
+    with pytest.raises(UserError, match=r"^/nowhere/log: cannot be read: No such file or directory$"):
+        topologies.build("login-failures", {"input": "/nowhere/log"}, 0)
+
+
+def test_the_python_code_of_the_page_runs():
+    page = (Path(__file__).parents[2] / "docs" / "applications.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    exec(compile(block, "docs/applications.md", "exec"), {"__name__": "page"})
+
+
+def test_generated_lines_are_like_those_of_a_real_log():
+    text = generate(20_000, 9)
+    assert text == generate(20_000, 9) != generate(20_000, 10)
+    lines = text.split(b"\n")[:-1]
+    failed = [line for line in lines if b"authentication failure" in line]
+    assert len(lines) == 20_000 and len(failed) / len(lines) == pytest.approx(0.57, abs=0.02)
+    assert sum(b"rhost=203.0.113.7 " in line for line in failed) / len(failed) == pytest.approx(0.88, abs=0.02)
+    assert 10 <= sum(b"session opened" in line for line in lines) <= 40
+    assert 95 <= len(text) / len(lines) <= 120
+
+
+@pytest.mark.heavy
+def test_a_record_of_a_run_tells_what_was_counted(tmp_path):
+    from harness.cli.run_report import conclusion
+    from harness.measurement.run import RunSpec, run_once
+
+    path = tmp_path / "log"
+    path.write_bytes(with_odd_lines(generate(2000, 1), 1))
+    values = topologies.find("login-failures").values({"input": str(path), "cycles": 1})
+    record = run_once(RunSpec(topology="login-failures", parameters=values, model="manual", tuples=10**6))
+    assert record["correct"] and record["error"] is None
+    assert record["application"]["records"] == 2000 + len(ODD) and record["application"]["broken"] == 9
+    told = f"run 1 counted: records 2,011, broken 9, truncated 0, failures {record['application']['failures']:,}"
+    assert told in conclusion([record])
