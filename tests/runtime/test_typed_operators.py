@@ -11,7 +11,7 @@ from examples.cython_function import cython_module
 from harness.c_signature import PROCESS, STEP
 from harness.engine import open_engine
 from harness.graph import Graph
-from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
+from harness.models import Dedicated, Dynamic, Manual, Multilevel
 from harness.native_function import ProcessFunction, StepFunction
 from harness.runtime.layout import layout_of
 from harness.schema import Schema
@@ -26,8 +26,6 @@ MODELS = {
     "dynamic": lambda: Dynamic(threads=3),
     "dynamic, short queues": lambda: Dynamic(threads=2, queue_capacity=3),
     "multilevel": lambda: Multilevel(),
-    "coroutine": lambda: Coroutine(threads=2),
-    "coroutine, short queues": lambda: Coroutine(threads=2, queue_capacity=3),
 }
 
 

@@ -35,6 +35,13 @@ DEFAULTS = {
         "period": 5000,
         "rapid": "no",
     },
+    "login-failures": {
+        "form": "figure",
+        "records": 100_000,
+        "input": "generated",
+        "cycles": "endless",
+        "placement": "none",
+    },
 }
 NAMES = ", ".join(sorted(DEFAULTS))
 
