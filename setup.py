@@ -12,7 +12,8 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
-ROOMS = (RUNTIME, *map(Path, ("harness/simulator", "harness/calibration", "harness/saso/placement", "harness/gate", "harness/applications")))
+OTHERS = ("simulator", "calibration", "saso/placement", "gate", "applications")
+ROOMS = (RUNTIME, *(Path("harness") / room for room in OTHERS))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
 optimise = os.environ.get("MILLRACE_CFLAGS", "-O3 -march=native -ffp-contract=off -g1")
@@ -22,7 +23,13 @@ flags = ["-std=c++20", "-pthread", "-falign-functions=64", *shlex.split(optimise
 flags += ["-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unused-parameter"]
 if sanitizer:
     flags += [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"]
-depends = ["setup.py"] + [str(path) for room in ROOMS for path in sorted((ROOT / room / "native").glob("*.h*"))]
+
+
+def depends(room):
+    """What a module is built from besides: each room includes its own headers and the runtime's."""
+    return ["setup.py"] + [str(path) for each in {RUNTIME, room} for path in sorted((ROOT / each / "native").glob("*.h*"))]
+
+
 extensions = [
     Extension(
         ".".join((*room.parts, source.stem)),
@@ -31,7 +38,7 @@ extensions = [
         language="c++",
         extra_compile_args=[*flags, f'-DMILLRACE_FLAGS="{" ".join(flags)}"'],
         extra_link_args=["-pthread", *([f"-fsanitize={sanitizer}"] if sanitizer else [])],
-        depends=depends,
+        depends=depends(room),
     )
     for room in ROOMS
     for source in sorted((ROOT / room).glob("*.pyx"))

@@ -292,9 +292,6 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     wants one at some, or if it is a user's that locks its own state and has several. Who wants an operator under the dynamic
     model wants it executed by a pool, which is here the threads that resume co-routines.
     """
-    for operator in graph.operators.values():
-        if operator.typed is not None:
-            raise UserError(f"operator {operator.name!r} is typed, which the coroutine model does not run")
     fed: dict[str, int] = {}
     for _, (name, _) in graph.streams:
         fed[name] = fed.get(name, 0) + 1

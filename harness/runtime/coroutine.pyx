@@ -35,6 +35,7 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.protocol cimport AWAKE, BLOCKED, POLICY_TABLE, Policy
 from harness.runtime.submit cimport hand_over, take
+from harness.runtime.typed cimport typed_source_body
 
 from harness.errors import RunFailed
 from harness.models import Queue
@@ -249,7 +250,10 @@ cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
         worker = &run.co_workers[co]
         worker.run = run
         worker.op = &run.operators[<uint32_t> index]
-        worker.body = source_body if layout.operators[index].kind == "source" else operator_body
+        if layout.operators[index].kind != "source":
+            worker.body = operator_body
+        else:
+            worker.body = source_body if worker.op.typed == NULL else typed_source_body
         all_.set_name(co, names[co].encode())
     for port, queue in enumerate(layout.queues):
         if queue.kind is Queue.RESUMED:

@@ -419,6 +419,7 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
         uint32_t* words
         Outgoing* outgoing
         uint32_t outputs
+        bool begun
         uint32_t batches
         size_t* strides
         int64_t born_ns

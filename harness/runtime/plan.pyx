@@ -49,7 +49,8 @@ FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
 
 CO_STACK_BYTES = 64 * 1024
-"""Of a co-routine, which runs users' code on its thread's stack; memory for it is taken as it is touched."""
+"""Of a co-routine, which runs users' code on its thread's stack; memory for it is taken as it is touched. Typed operators, which run on
+it, get STACK_BYTES."""
 
 STACK_BYTES = 256 * 1024
 PYTHON_STACK_BYTES = 2 * 2**20
@@ -311,7 +312,8 @@ cdef class Plan:
             owed = self._lend_owed(&self.run.co_workers[co], index, owed)
         deepest = max([self.layout.calls[index] for index in self.layout.coroutines])
         choose_sizes(self.run)
-        make_coroutines(self.run, self.layout, CO_STACK_BYTES + FRAME_BYTES * deepest)
+        stack = STACK_BYTES if any([operator.typed is not None for operator in self.operators]) else CO_STACK_BYTES
+        make_coroutines(self.run, self.layout, stack + FRAME_BYTES * deepest)
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
         """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""

@@ -15,7 +15,7 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
 
 cdef class TypedCall:
     cdef readonly str name
-    cdef object function, end, source
+    cdef object function, end, items
     cdef tuple takes, gives
     cdef public object error
     cdef object failed

@@ -9,6 +9,10 @@
 # not see a gap. The thread that gave up had seen Worker::stop, before which Run::over was written, and who executes the operator after it
 # has that from it (edge HANDOVER, or the operator's lock).
 #
+# A compiled function runs on the stack of the co-routine, if it is one, since it waits where it sends; the stack is as large as a
+# thread's. A callable runs on that of the thread, as the interpreter wants it: what it sends is taken from it one by one, and sent when it
+# has returned.
+#
 # As other functions of users (users.pyx) they may take long, so before one is called this thread hands on what others could wait for.
 # What each has sent is counted by output port, numbered and sealed, and checked where it arrives (native/typed.hpp).
 
@@ -16,6 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
+from harness.runtime.coroutine cimport check_for_preemption
 from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
     HANDLED,
@@ -45,7 +50,7 @@ from harness.runtime.native cimport (
 from harness.runtime.protocol cimport BATCHES_IN_SILENCE, most_at_once
 from harness.runtime.states cimport States
 from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
-from harness.runtime.users cimport text_of
+from harness.runtime.users cimport on_own_stack, text_of
 
 from harness.runtime.layout import incoming_of
 
@@ -93,8 +98,7 @@ cdef int32_t typed_python(Operator* op, Worker* worker, Tuple* first, uint32_t c
             break
         incoming = &check(state, tuple_)
         state.born_ns = tuple_.born_ns
-        with gil:
-            call(state, incoming.port, payload_of(tuple_))
+        call_python(state, incoming.port, payload_of(tuple_))
         if state.latency != NULL and tuple_.born_ns != 0:
             state.latency.record(now_ns() - tuple_.born_ns)
         deliver_all(state)
@@ -139,6 +143,8 @@ cdef void send(millrace_context* context, uint32_t output) noexcept nogil:
             hand_over(state.worker)
         elif most < source.room:  # a region that takes its time
             announce(state.worker)
+        if state.worker.resumed:
+            check_for_preemption(state.worker)
 
 
 cdef void* room_of(void* context, int64_t output) noexcept nogil:
@@ -166,6 +172,8 @@ cdef void deliver_port(TypedState* state, uint32_t output) noexcept nogil:
     op.routes[output].sent.add(count)
     if state.source != NULL:
         op.processed.add(count)
+        state.worker.taken += count
+        state.worker.born_ns = out.slots.born_ns
     else:
         op.emitted.add(count)
     deliver(state.worker, &op.routes[output], out.slots, count)
@@ -184,15 +192,14 @@ cdef void finish(Worker* worker, Operator* op) noexcept nogil:
     """What an operator does when its last stream has ended, before it tells those behind it. Of a run that is cut short: nothing."""
     cdef TypedState* state = op.typed
     cdef int32_t answer = 0
-    if worker.stop.load(memory_order_acquire):
+    if state.source != NULL or worker.stop.load(memory_order_acquire):
         return
     state.worker = worker
     state.born_ns = 0
     worker.at.store(op.index + 1, memory_order_relaxed)
     hand_over(worker)
     if state.python != NULL:
-        with gil:
-            end(state)
+        call_python(state, 0, NULL)
     elif state.finish != NULL:
         answer = state.finish(&state.context, state.state)
     if answer < 0:
@@ -215,11 +222,7 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
     state.worker = worker
     while not (run.finishing.load(memory_order_relaxed) or worker.stop.load(memory_order_acquire)) and source.sent < source.limit:
         worker.at.store(op.index + 1, memory_order_relaxed)
-        if state.python != NULL:
-            with gil:
-                answer = step(state)
-        else:
-            answer = state.step(&state.context, state.state)
+        answer = step_python(state) if state.python != NULL else state.step(&state.context, state.state)
         if answer == MILLRACE_MORE:
             continue
         if answer < 0:
@@ -233,7 +236,8 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
     close_operator(worker, op)
     hand_over(worker)
     worker.at.store(0, memory_order_relaxed)
-    worker.thread.finish()
+    if not worker.resumed:
+        worker.thread.finish()
     return NULL
 
 
@@ -249,78 +253,110 @@ cdef class TypedCall:
         self.end = operator.typed.finish
         self.takes = operator.typed.takes
         self.gives = operator.typed.gives
-        self.source = None
+        self.items = None  # what it still has to send
         self.error = None
         self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
 
 
-cdef void call(TypedState* state, uint32_t port, char* content) noexcept:
-    """One tuple, with the interpreter's lock held."""
+cdef struct PythonPart:
+    # What of an operator is executed in one go with the interpreter's lock held.
+    TypedState* state
+    uint32_t port   # the tuple: by which input port it came; its content, null: none came, the last stream has ended
+    char* content
+    int32_t output  # of a tuple that is in its room now and to be sent; or one of the codes below
+
+
+cdef enum:
+    NOTHING_MORE = -1
+    NOTHING_AT_HAND = -2
+
+
+cdef void begin_call(void* argument) noexcept nogil:
+    """Call the function with a tuple, or with nothing at the end. What it returns is gone through by `pull`."""
+    with gil:
+        ask(<PythonPart*> argument)
+
+
+cdef void ask(PythonPart* part) noexcept:
+    cdef TypedState* state = part.state
     cdef TypedCall owner
     if state.worker.run.failed.load(memory_order_relaxed):  # while this thread waited for the lock; the owner may be gone by now
         return
     owner = <TypedCall> state.python
     try:
-        schema = owner.takes[port]
-        send_all(state, owner, owner.function(port, schema.unpack(content[:<size_t> schema.size])))
+        owner.items = None
+        if part.content != NULL:
+            schema = owner.takes[part.port]
+            items = owner.function(part.port, schema.unpack(part.content[:<size_t> schema.size]))
+        else:
+            items = owner.function() if state.source != NULL else owner.end() if owner.end is not None else None
+        owner.items = None if items is None else iter(items)
     except BaseException as error:
         raised(state, owner, error)
 
 
-cdef void end(TypedState* state) noexcept:
+cdef void pull(void* argument) noexcept nogil:
+    """Write what is to be sent next into its room."""
+    with gil:
+        write_next(<PythonPart*> argument)
+
+
+cdef void write_next(PythonPart* part) noexcept:
+    cdef TypedState* state = part.state
     cdef TypedCall owner
+    cdef bytes content
+    part.output = NOTHING_MORE
     if state.worker.run.failed.load(memory_order_relaxed):
         return
     owner = <TypedCall> state.python
     try:
-        if owner.end is not None:
-            send_all(state, owner, owner.end())
-    except BaseException as error:
-        raised(state, owner, error)
-
-
-cdef int32_t step(TypedState* state) noexcept:
-    """The next tuple of a source."""
-    cdef TypedCall owner
-    if state.worker.run.failed.load(memory_order_relaxed):
-        return 0
-    owner = <TypedCall> state.python
-    try:
-        if owner.source is None:
-            owner.source = iter(owner.function())
+        if owner.items is None:
+            return
         try:
-            item = next(owner.source)
+            item = next(owner.items)
         except StopIteration:
-            return 0
-        if item is None:
-            return MILLRACE_IDLE
-        send_one(state, owner, item)
-        return MILLRACE_MORE
+            owner.items = None
+            return
+        if item is None and state.source != NULL:
+            part.output = NOTHING_AT_HAND
+            return
+        port, values = item
+        if not isinstance(port, int) or not 0 <= port < len(owner.gives):
+            raise ValueError(f"output port must be from 0 to {len(owner.gives) - 1}, not {port!r}")
+        content = owner.gives[port].pack(values)
+        memcpy(state.context.room[<uint32_t> port], <const char*> content, len(content))
+        part.output = port
     except BaseException as error:
         raised(state, owner, error)
-        return 0
 
 
-cdef int send_all(TypedState* state, TypedCall owner, object items) except -1:
-    if items is not None:
-        for item in items:
-            send_one(state, owner, item)
-    return 0
+cdef void call_python(TypedState* state, uint32_t port, char* content) noexcept nogil:
+    """Call the function with a tuple, or with nothing at the end, and send what it gives: nobody waits with the interpreter's lock."""
+    cdef PythonPart part
+    part.state = state
+    part.port = port
+    part.content = content
+    on_own_stack(state.worker, begin_call, &part)
+    while True:
+        on_own_stack(state.worker, pull, &part)
+        if part.output < 0:
+            return
+        send(&state.context, <uint32_t> part.output)
 
 
-cdef int send_one(TypedState* state, TypedCall owner, object item) except -1:
-    """One of the pairs that a callable sends: an output port, and a tuple."""
-    cdef uint32_t output
-    cdef bytes content
-    port, values = item
-    if not isinstance(port, int) or not 0 <= port < len(owner.gives):
-        raise ValueError(f"output port must be from 0 to {len(owner.gives) - 1}, not {port!r}")
-    output = port
-    content = owner.gives[output].pack(values)
-    memcpy(state.context.room[output], <const char*> content, len(content))
-    with nogil:
-        send(&state.context, output)
-    return 0
+cdef int32_t step_python(TypedState* state) noexcept nogil:
+    """The next tuple of a source."""
+    cdef PythonPart part
+    part.state = state
+    part.content = NULL
+    if not state.begun:
+        state.begun = True
+        on_own_stack(state.worker, begin_call, &part)
+    on_own_stack(state.worker, pull, &part)
+    if part.output >= 0:
+        send(&state.context, <uint32_t> part.output)
+        return MILLRACE_MORE
+    return MILLRACE_IDLE if part.output == NOTHING_AT_HAND else 0
 
 
 cdef void raised(TypedState* state, TypedCall owner, error) noexcept:

@@ -9,6 +9,7 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
 
 
 cdef str text_of(error)
+cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil
 
 
 cdef class PythonCall:

@@ -14,7 +14,7 @@ import topologies
 from harness.applications.login_failures import FORMS, SCHEMAS, generate, input_of, reference
 from harness.engine import open_engine
 from harness.errors import UserError
-from harness.models import Dedicated, Dynamic, Manual, Multilevel
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 
 MODELS = {
     "manual": lambda: Manual(),
@@ -22,6 +22,8 @@ MODELS = {
     "dynamic": lambda: Dynamic(threads=3),
     "dynamic, short queues": lambda: Dynamic(threads=2, queue_capacity=2),
     "multilevel": lambda: Multilevel(),
+    "coroutine": lambda: Coroutine(threads=2),
+    "coroutine, short queues": lambda: Coroutine(threads=2, queue_capacity=3),
 }
 ODD = (
     b"",

@@ -11,7 +11,7 @@ from examples.cython_function import cython_module
 from harness.c_signature import PROCESS, STEP
 from harness.engine import open_engine
 from harness.graph import Graph
-from harness.models import Dedicated, Dynamic, Manual, Multilevel
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 from harness.native_function import ProcessFunction, StepFunction
 from harness.runtime.layout import layout_of
 from harness.schema import Schema
@@ -26,6 +26,8 @@ MODELS = {
     "dynamic": lambda: Dynamic(threads=3),
     "dynamic, short queues": lambda: Dynamic(threads=2, queue_capacity=3),
     "multilevel": lambda: Multilevel(),
+    "coroutine": lambda: Coroutine(threads=2),
+    "coroutine, short queues": lambda: Coroutine(threads=2, queue_capacity=3),
 }
 
 
@@ -220,7 +222,7 @@ def test_operators_in_other_languages_do_the_same(library, language, tmp_path, m
         "Cython": lambda: cython_scatter(tmp_path, monkeypatch),
         "Python": lambda: python_scatter,
     }[language]()
-    for model in (Manual(), Dedicated(queue_capacity=8), Dynamic(threads=2)):
+    for model in (Manual(), Dedicated(queue_capacity=8), Dynamic(threads=2), Coroutine(threads=2, queue_capacity=8)):
         graph, sums = graph_of(library, 2010, scatter, finish=False)
         totals = run(graph, model)
         count, total = expected(2010, finish=False)

@@ -74,6 +74,7 @@ struct TypedState {
   uint32_t* words;      // of content, by input port
   Outgoing* outgoing;   // by output port
   uint32_t outputs;
+  bool begun;                  // a source in Python has been called
   uint32_t batches;            // that a source has delivered
   size_t* strides;             // of slots, by input port
   int64_t born_ns;             // of the tuple that it works on
