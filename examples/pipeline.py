@@ -8,7 +8,7 @@ from typing import Protocol
 
 from harness.engine import Totals, open_engine
 from harness.graph import Graph, Operator
-from harness.models import Dynamic
+from harness.models import Dynamic, Model
 
 
 class Counts(Protocol):
@@ -29,9 +29,9 @@ AddGate = Callable[[Graph, str, float], tuple[Operator, Counts]]
 """Adds a gate of a name and a threshold to a graph; returns it, and its state to read after the run."""
 
 
-def run(graph: Graph, tuples: int) -> Totals:
-    """Send so many tuples from each source, let them drain, return the account."""
-    engine = open_engine(graph, Dynamic(threads=2), tuples=tuples)
+def run(graph: Graph, tuples: int, model: Model | None = None) -> Totals:
+    """Send so many tuples from each source, let them drain, return the account. Without a model: dynamic with two threads."""
+    engine = open_engine(graph, model or Dynamic(threads=2), tuples=tuples)
     engine.start()
     while not engine.finished():
         engine.sample(0.1)

@@ -10,6 +10,10 @@ Stream = tuple[int, int, int, int]
 """Source operator, output port, target operator, input port, all by index."""
 
 
+ENDS = frozenset(("sink", "control", "barrier"))
+"""Kinds at which window punctuation ends."""
+
+
 def of_tuples(
     operators: Sequence[Operator],
     streams: Sequence[Stream],
@@ -18,12 +22,14 @@ def of_tuples(
     sent: Mapping[tuple[int, int], int],
     left_at: Sequence[int],
     held_by: Sequence[int],
+    discarded: Mapping[int, int],
 ) -> list[str]:
     """Operators that executed or have waiting more or fewer tuples than were submitted to them, or lost some.
 
     `processed`: tuples that each operator executed; `emitted`: those that went on, of operators that may drop or hold them;
     `sent`: by operator and output port, of operators that choose the port by the tuple; `left_at`: tuples queued or given
-    up before each operator; `held_by`: tuples in the slots of merges.
+    up before each operator; `held_by`: tuples in the slots of merges and barriers; `discarded`: by barrier, tuples that it took
+    for nothing, since another input had ended.
     """
     arriving = [0] * len(operators)
     for source, output, target, _ in streams:
@@ -43,6 +49,10 @@ def of_tuples(
             problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
         if operator.counts_emitted and operator.preserves and processed[index] != held_by[index] + emitted[index]:
             problems.append(f"{operator.kind} {operator.name!r} did not pass on what it got")
+        if operator.kind == "barrier":
+            joined = emitted[index] * operator.inputs
+            if processed[index] != joined + held_by[index] + discarded[index]:
+                problems.append(f"barrier {operator.name!r} did not send one tuple for one of each input")
     return problems
 
 
@@ -58,9 +68,9 @@ def of_windows(
     sent: Mapping[int, int],
     got: Mapping[int, int],
 ) -> list[str]:
-    """Sinks that saw more or fewer window punctuations than were sent to them: each goes out of every output port.
+    """Ends that saw more or fewer window punctuations than were sent to them: each goes out of every output port.
 
-    `order`: the operators, topological; `sent`: by source, `got`: by sink and control port. Of a run that has drained.
+    `order`: the operators, topological; `sent`: by source, `got`: by sink, control port and barrier. Of a run that has drained.
     """
     if not any(operator.window for operator in operators):
         return []
@@ -77,13 +87,13 @@ def of_windows(
             marks[index] = sent[index]
         elif operator.kind == "merge":
             marks[index] = splits[index]  # from every branch, passed on once
-        else:
+        elif operator.kind not in ENDS:
             marks[index] = arriving[index]
         inside = marks[index] if operator.kind == "split" else splits.get(index) if operator.kind != "merge" else None
         for target in leaving[index]:
             arriving[target] += marks[index]
             if inside is not None:
                 splits[target] = inside
-        if operator.kind in ("sink", "control") and got[index] != marks[index]:
-            problems.append(f"operator {operator.name!r} was sent {marks[index]} window punctuations and got {got[index]}")
+        if operator.kind in ENDS and got[index] != arriving[index]:
+            problems.append(f"operator {operator.name!r} was sent {arriving[index]} window punctuations and got {got[index]}")
     return problems

@@ -13,6 +13,7 @@ Kinds of operator:
   split    sends each tuple to the next of its output ports, or by its key; runs on the thread that submits to it, as the
            splitter of SPL's @parallel does (P17 §2.1), so no model puts a queue before it
   merge    restores the order in which the split upstream of it saw the tuples (C-Stream §4.2)
+  barrier  takes a tuple from each of its inputs and sends one on (C-Stream §2.3, Listing 2)
   threaded_split        puts each tuple into the next of its buffers that has room; each output port has a buffer, and a thread
            that submits what is in it
   elastic_load_balance  the same with as many active ports as a control law finds best
@@ -34,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,27 +48,20 @@ if TYPE_CHECKING:
     from harness.typed import Typed
 
 USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
-DROPPING = frozenset(("filter", "merge", "typed")) | USERS  # kinds that may send on fewer tuples than they get, or later
+DROPPING = (
+    frozenset(("filter", "merge", "barrier", "typed")) | USERS
+)  # kinds that may send on fewer tuples than they get, or later
 BALANCING = frozenset(("threaded_split", "elastic_load_balance"))  # kinds that send a tuple to whichever buffer has room
 KINDS = (
-    "source",
-    "work",
-    "filter",
-    "split",
-    "merge",
-    *sorted(BALANCING),
-    "buffer",
-    "python",
-    "native",
-    "typed",
-    "sink",
-    "control",
+    *("source", "work", "filter", "split", "merge", "barrier", *sorted(BALANCING)),
+    *("buffer", "python", "native", "typed", "sink", "control"),
 )
 MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
 MAX_COST = 10**9  # FLOP a tuple: about a second on a slow core
 MAX_BUSY_US = 1e6  # µs a tuple: a second
 MAX_PAYLOAD = 64 * 2**20  # bytes a tuple
 MAX_PORTS = 10**6  # of one operator
+MAX_BARRIER = 1024  # inputs of a barrier, which keeps some tuples of each
 MAX_TUPLES = 10**15  # that a burst or a window may span
 MAX_BURSTS = 1000  # in the cycle of a work operator or source
 MIN_RATE, MAX_RATE = 1e-6, 1e9  # tuples/s; the slowest sends one in twelve days
@@ -90,6 +84,12 @@ class PortId(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.operator}[{self.port}]"
+
+    def __rshift__(self, target: Operator) -> Operator:
+        """Connect this output port to an operator's input port 0; see `Operator.__rshift__`. Raises GraphError."""
+        if not isinstance(target, Operator):
+            raise GraphError(f"{self} >> {_shown(target)}: of two ports, no operator tells the graph; write graph.chain(...)")
+        return target.owner().chain(self, target)
 
 
 class Stream(NamedTuple):
@@ -149,7 +149,7 @@ class Operator:
     rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
     rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
-    selectivity: float = 1.0  # filter, work: share of tuples passed on
+    selectivity: float = 1.0  # filter, work, barrier: share of tuples passed on
     keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
     native: object | None = None  # native: a harness.native_function.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
@@ -164,6 +164,7 @@ class Operator:
     rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
     threading: Threading | None = None  # annotation in force where the operator was added
     typed: Typed | None = None  # typed, and sources and sinks that are typed
+    graph: Graph | None = field(default=None, compare=False, repr=False)  # that it was added to
 
     @property
     def counts_emitted(self) -> bool:
@@ -182,6 +183,20 @@ class Operator:
     def output(self, port: int) -> PortId:
         """The id of output port `port`."""
         return PortId(self.name, port)
+
+    def owner(self) -> Graph:
+        """The graph that it was added to. Raises GraphError if there is none."""
+        if self.graph is None:
+            raise GraphError(f"operator {self.name!r} is in no graph")
+        return self.graph
+
+    def __rshift__(self, target: Operator | PortId) -> Operator:
+        """Connect output port 0 to an input port, as in C-Stream's Listing 1 (§2.2): `source >> filter >> barrier.input(1)`.
+
+        An operator stands for its port 0. Returns the operator that is fed, so that chains go on. Raises GraphError if a port
+        does not exist.
+        """
+        return self.owner().chain(self, target)
 
 
 class Graph:
@@ -287,6 +302,15 @@ class Graph:
     def merge(self, name: str) -> Operator:
         """Add a merge that restores the order in which the split upstream saw the tuples."""
         return self._add(Operator(name, "merge", 1, 1))
+
+    def barrier(self, name: str, inputs: int = 2) -> Operator:
+        """Add an operator that takes a tuple of each of its `inputs` and sends one: that of input 0, its value the sum of all.
+
+        So input 0 may not get further ahead of the others than queues hold, nor they of it. It ends when an input has ended and
+        has no tuples left; what the other inputs bring from then on is taken and goes no further. Window punctuation ends here.
+        """
+        _whole(f"inputs of barrier {name!r}", inputs, 2, MAX_BARRIER, "ports")
+        return self._add(Operator(name, "barrier", inputs, 1, preserves=False, selectivity=1.0 / inputs))
 
     def threaded_split(self, name: str, outputs: int, buffer_size: int) -> Operator:
         """Add an operator that shares tuples out among `outputs` threads, one an output port: SPL's ThreadedSplit.
@@ -462,6 +486,20 @@ class Graph:
         several = isinstance(source, tuple) and not isinstance(source, PortId)
         self.streams += [Stream(self.output_port(each), port) for each in (source if several else (source,))]
 
+    def chain(self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId) -> Operator:
+        """Connect each place to the one behind it: `chain(source, filter, barrier.input(1))`. Returns the last one's operator.
+
+        The first may be what `connect` takes as a source, the others are input ports; the way goes on from output port 0 of
+        their operators. Raises GraphError if a port does not exist, or there is none to connect to.
+        """
+        if not rest:
+            raise GraphError(f"graph {self.name!r}: a chain must have two places at least")
+        last = first
+        for place in rest:
+            self.connect(last, place)
+            last = self.operators[self.input_port(place).operator]
+        return last
+
     def input_port(self, place: Operator | PortId) -> PortId:
         """The input port meant; an operator stands for its port 0. Raises GraphError if it is not there, or not to be used."""
         port = self._port(place, "inputs", "input")
@@ -531,6 +569,7 @@ class Graph:
             _whole(f"outputs of operator {operator.name!r}", operator.outputs, 1, MAX_PORTS, "ports")
         if len(self.operators) >= MAX_OPERATORS:
             raise GraphError(f"graph {self.name!r}: must have at most {MAX_OPERATORS} operators")
+        object.__setattr__(operator, "graph", self)  # it is frozen from now on
         self.operators[operator.name] = operator
         return operator
 

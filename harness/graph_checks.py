@@ -46,8 +46,13 @@ def problems_of(graph: Graph) -> Iterator[str]:
     cycle = cycle_of(graph, number(graph))
     if cycle:
         yield describe_cycle(cycle)
-    elif "merge" in kinds:
+        return
+    if "merge" in kinds:
         yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
+    if "barrier" in kinds:
+        from harness.graph_barriers import barrier_problems
+
+        yield from barrier_problems(graph)
 
 
 def _schema_problems(graph: Graph) -> Iterator[str]:

@@ -86,7 +86,8 @@ def dump_graph(graph: Graph) -> dict[str, Any]:
 
 
 DUMPED = ("rate", "window", "cost", "busy_us", "selectivity", "keys")
-"""Fields that a file has by the same name, left out if they are as in a plain operator (but a filter's selectivity)."""
+"""Fields that a file has by the same name, left out if they are as in a plain operator (but a filter's selectivity; that of a
+barrier follows from its inputs)."""
 
 PLAIN = Operator("", "", 1, 1)
 
@@ -99,12 +100,13 @@ def _entry(graph: Graph, operator: Operator) -> dict[str, Any]:
     entry: dict[str, Any] = {operator.kind: operator.name}
     for key in DUMPED:
         value = getattr(operator, key)
-        if value != getattr(PLAIN, key) or (key == "selectivity" and operator.kind == "filter"):
+        told = operator.kind == "filter" or (operator.kind == "work" and operator.selectivity < 1.0)
+        if told if key == "selectivity" else value != getattr(PLAIN, key):
             entry[key] = value
     for key in ("rates", "costs"):
         if getattr(operator, key):
             entry[key] = [list(burst) for burst in getattr(operator, key)]
-    if operator.kind in ("work", "sink") and operator.inputs != 1:
+    if operator.kind in ("work", "sink", "barrier") and operator.inputs != (2 if operator.kind == "barrier" else 1):
         entry["inputs"] = operator.inputs
     if operator.kind in BALANCING:
         entry["buffer_size"] = operator.buffer_size

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.graph import Graph, Operator
     from harness.graph_order import Numbered
 
-HOPS = frozenset(("work", "filter", "merge", "python", "native", "typed"))
+HOPS = frozenset(("work", "filter", "merge", "barrier", "python", "native", "typed"))
 """Kinds of operator that count as a hop: those that do something with a tuple."""
 
 MAX_COPIES = 2**53
@@ -21,28 +21,30 @@ MAX_COPIES = 2**53
 class Flow:
     """What one tuple of the sources becomes, on average, if users' functions pass on what they get.
 
-    `hops`: operators (those of `HOPS`) that a tuple passes on its way, per tuple at the sinks; `hopping`: which of the graph's
-    operators these are, by place.
+    `hops`: operators (of the kinds `HOPS`) that a tuple passes on its way, per tuple at the sinks; `hopping`: which of the
+    graph's operators these are, by place.
     `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
-    `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink or a control
-    port, one that is dropped counted as if it went on; None if it depends on the tuple, or the tuple is typed.
+    `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink, a control port
+    or a barrier, one that is dropped counted as if it went on; None if it depends on the tuple, or the tuple is typed.
+    `copies_behind`: the same for a tuple that a barrier sends.
     """
 
     hops: float
     hopping: tuple[int, ...]
     copies: int | None
     copies_from: dict[str, int | None]
+    copies_behind: dict[str, int | None]
 
 
 def flow_of(graph: Graph) -> Flow:
     """The flow of a graph without a cycle; splits and round-robin outputs share evenly, fan-out multiplies."""
     operators = list(graph.operators.values())
     numbered = graph.numbered()
-    ends = _copies(graph, operators, numbered, [1 if operator.typed is None else None for operator in operators])
+    ends, behind = _copies(graph, operators, numbered, [1 if operator.typed is None else None for operator in operators])
     at_sinks = ends
     if not all(operator.preserves and operator.kind != "control" for operator in operators):
         at_end = [int(operator.kind == "sink") if operator.preserves else None for operator in operators]
-        at_sinks = _copies(graph, operators, numbered, at_end)
+        at_sinks, _ = _copies(graph, operators, numbered, at_end)
     of_sources = {at_sinks[index] for index, operator in enumerate(operators) if operator.kind == "source"}
     names = list(graph.operators)
     return Flow(
@@ -50,6 +52,7 @@ def flow_of(graph: Graph) -> Flow:
         tuple(index for index, operator in enumerate(operators) if operator.kind in HOPS),
         of_sources.pop() if len(of_sources) == 1 else None,
         {names[index]: ends[index] for index in numbered.order},
+        {names[index]: copies for index, copies in behind.items()},
     )
 
 
@@ -73,9 +76,14 @@ def _hops(operators: list[Operator], numbered: Numbered) -> float:
     return round(passed / arrived, 9) if 0.0 < arrived < math.inf and passed < math.inf else 0.0
 
 
-def _copies(graph: Graph, operators: list[Operator], numbered: Numbered, at_end: list[int | None]) -> list[int | None]:
-    """Copies of a tuple that arrives at each operator; `at_end`: at one without output ports, and None at one that may drop."""
+def _copies(
+    graph: Graph, operators: list[Operator], numbered: Numbered, at_end: list[int | None]
+) -> tuple[list[int | None], dict[int, int | None]]:
+    """Copies of a tuple that arrives at each operator, and of one that each barrier sends; `at_end`: at an operator without
+    output ports, and None at one that may drop.
+    """
     copies: list[int | None] = [None] * len(operators)
+    behind: dict[int, int | None] = {}
     targets = numbered.targets
     for index in reversed(numbered.order):
         outputs, streams = operators[index].outputs, numbered.leaving(index)
@@ -90,4 +98,6 @@ def _copies(graph: Graph, operators: list[Operator], numbered: Numbered, at_end:
                 so_far, more = per_port[port], copies[targets[stream]]
                 per_port[port] = None if so_far is None or more is None or so_far + more > MAX_COPIES else so_far + more
             copies[index] = per_port[0] if per_port.count(per_port[0]) == outputs else None
-    return copies
+        if operators[index].kind == "barrier" and at_end[index] is not None:
+            behind[index], copies[index] = copies[index], 1
+    return copies, behind

@@ -26,6 +26,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "filter": ("selectivity",),
     "split": ("outputs", "keys"),
     "merge": (),
+    "barrier": ("inputs",),
     "threaded_split": ("outputs", "buffer_size"),
     "elastic_load_balance": ("outputs", "buffer_size", *SETTINGS),
     "python": ("function", "inputs", "preserves", "reentrant"),

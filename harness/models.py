@@ -386,7 +386,7 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
         low, high = model.minimum or low, model.maximum
         if model.threads is not None:
             asked.append(model.threads)
-    least = least_threads(graph)
+    least = least_threads(graph, model)
     if opinions != {True}:
         return Pool(max(least, max(asked, default=0) or cpus or allowed_cpus()), False)
     low = max(low, least)
@@ -397,12 +397,31 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     return Pool(max(low, min(high, max(asked, default=low))), True, low, high)
 
 
-def least_threads(graph: Graph) -> int:
+def least_threads(graph: Graph, model: Model) -> int:
     """The lowest level of a graph's pool (FREE): one more than the most input ports of a user's operator, which may block.
 
-    P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports, for what they should bring.
+    P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports, for what they should bring. At
+    a barrier all threads may wait that execute what leads there: one more for each of these ports.
     """
-    return 1 + max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
+    users = max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
+    return 1 + users + (0 if isinstance(model, Coroutine) else _ports_before_barriers(graph))
+
+
+def _ports_before_barriers(graph: Graph) -> int:
+    """Input ports of barriers, and of all that is upstream of one."""
+    waiting = {operator.name for operator in graph.operators.values() if operator.kind == "barrier"}
+    if not waiting:
+        return 0
+    senders: dict[str, list[str]] = {}
+    for source, target in graph.streams:
+        senders.setdefault(target.operator, []).append(source.operator)
+    frontier = list(waiting)
+    while frontier:
+        for name in senders.get(frontier.pop(), ()):
+            if name not in waiting:
+                waiting.add(name)
+                frontier.append(name)
+    return sum(graph.operators[name].inputs for name in waiting if graph.operators[name].kind not in ON_SUBMITTER)
 
 
 def with_level(graph: Graph, model: Model) -> Model:

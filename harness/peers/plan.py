@@ -61,7 +61,7 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
     for stream in streams:
         leaving[stream[0]].append(stream)
         arriving[stream[2]].append(stream)
-    paths, steps = paths_of(operators, graph.numbered().order, [arriving[place] for place in range(len(operators))])
+    paths, steps, _ = paths_of(operators, graph.numbered().order, [arriving[place] for place in range(len(operators))])
     folded = {
         place: arriving[place][0][0]
         for place, operator in enumerate(operators)

@@ -114,6 +114,8 @@ def _kind_text(operator: Operator) -> str:
             return f"1 to {operator.outputs:,}"
         case "elastic_load_balance":
             return f"1 to {operator.outputs:,}, {operator.initial_active_ports:,} active"
+        case "barrier":
+            return f"one of each of {operator.inputs:,}"
         case "filter":
             return f"passes {100 * operator.selectivity:g} %"
         case "source" if operator.rate or operator.rates:

@@ -5,6 +5,7 @@ from libcpp.atomic cimport memory_order_acquire
 
 from harness.runtime.native cimport (
     DATA,
+    BarrierState,
     MergeState,
     NativeState,
     Operator,
@@ -30,12 +31,14 @@ def account_of(Plan plan, bint started, stuck, state):
     cdef Operator* op
     cdef SinkState* sink
     cdef MergeState* merge
+    cdef BarrierState* joined
     cdef NativeState* native
     cdef uint64_t expected = 0, seen = 0, damaged = 0, violations = 0
     cdef uint64_t slot_index
     cdef uint32_t i, port
     left_at = [0] * run.operator_count
     held_by = [0] * run.operator_count
+    discarded = {}
     order_checked = True
     longest = 0
     error = next((call.error for call in plan.states.calls if call.error), None)
@@ -74,6 +77,16 @@ def account_of(Plan plan, bint started, stuck, state):
                 order_checked = order_checked and (sink.paths > 0 or op.typed != NULL)
                 if kind == "sink":
                     longest = max(longest, sink.latency.longest())
+            elif kind == "barrier":
+                joined = <BarrierState*> op.own
+                expected += joined.sent_fingerprints * <uint64_t> (plan.layout.copies_behind[i] or 0)
+                seen += joined.fingerprints
+                damaged += joined.damaged
+                violations += joined.violations
+                discarded[i] = joined.discarded
+                for port in range(joined.count):
+                    held_by[i] += joined.inputs[port].ring.size_guess()
+                    order_checked = order_checked and joined.inputs[port].paths > 0
             elif kind == "merge":
                 merge = <MergeState*> op.own
                 held_by[i] = merge.held + merge.given_up
@@ -84,7 +97,7 @@ def account_of(Plan plan, bint started, stuck, state):
                     error = f"merge {plan.operators[i].name!r}: more came early than the queues between it and its split can hold"
     problems = []
     if not stuck and not error:
-        problems = _conservation(plan, state["processed"], left_at, held_by) + (_windows(plan) if drained else [])
+        problems = _conservation(plan, state["processed"], left_at, held_by, discarded) + (_windows(plan) if drained else [])
     return Totals(
         sent=state["sent"],
         received=state["received"],
@@ -116,7 +129,7 @@ cdef uint64_t _left_behind(Run* run, uint32_t index, uint64_t* fingerprints):
     return count
 
 
-def _conservation(Plan plan, processed, left_at, held_by):
+def _conservation(Plan plan, processed, left_at, held_by, discarded):
     cdef uint32_t i, output
     emitted, sent = {}, {}
     for i, operator in enumerate(plan.operators):
@@ -124,7 +137,7 @@ def _conservation(Plan plan, processed, left_at, held_by):
             emitted[i] = plan.run.operators[i].emitted.read()
         if chooses(operator):
             sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})
-    return of_tuples(plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by)
+    return of_tuples(plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by, discarded)
 
 
 def _windows(Plan plan):
@@ -133,6 +146,8 @@ def _windows(Plan plan):
     for i, operator in enumerate(plan.operators):
         if operator.kind == "source":
             sent[i] = (<SourceState*> plan.run.operators[i].own).windows
+        elif operator.kind == "barrier":
+            got[i] = (<BarrierState*> plan.run.operators[i].own).windows
         elif operator.kind in ("sink", "control"):
             got[i] = (<SinkState*> plan.run.operators[i].own).windows.read()
     return of_windows(plan.operators, plan.layout.streams, plan.layout.order, sent, got)

@@ -47,12 +47,14 @@ def contexts_of(order, incoming, queued, resumed):
 
 
 def paths_of(operators, order, incoming):
-    """By operator: how many paths lead to it from the sources; by stream: what it adds to a path, if not 0.
+    """By operator: how many paths lead to it from the sources; by stream: what it adds to a path, if not 0; by barrier: how
+    many lead to each of its inputs, of which those of the first go on.
 
     None instead of a number: too many, or there is no order on them.
     """
     paths = [None] * len(operators)
     steps = {}
+    at_inputs = {}
     ordered = _between_splits_and_merges(operators, incoming)
     mixed = set()  # of those: branches have joined before the merge
     for index in order:
@@ -65,23 +67,30 @@ def paths_of(operators, order, incoming):
                 mixed.add(index)
         elif mixed and any(stream[0] in mixed for stream in streams):
             continue  # a control port
-        elif len(streams) == 1:
-            paths[index] = paths[streams[0][0]]
+        elif operators[index].kind == "barrier":
+            ports = sorted({stream[3] for stream in streams})
+            at_inputs[index] = [_joined([stream for stream in streams if stream[3] == port], paths, steps) for port in ports]
+            paths[index] = at_inputs[index][0]
         else:
-            total = 0
-            for stream in streams:
-                before = paths[stream[0]]
-                if total is None or before is None or total + before > MAX_PATHS:
-                    total = None
-                    break
-                if total > 0:
-                    steps[stream] = total
-                total += before
-            paths[index] = total
-            if total is None:
-                for stream in streams:
-                    steps.pop(stream, None)
-    return paths, steps
+            paths[index] = _joined(streams, paths, steps)
+    return paths, steps, at_inputs
+
+
+def _joined(streams, paths, steps):
+    """How many paths these streams bring together; their steps are entered."""
+    total = 0
+    entered = []
+    for stream in streams:
+        before = paths[stream[0]]
+        if before is None or total + before > MAX_PATHS:
+            for stream in entered:
+                del steps[stream]
+            return None
+        if total > 0:
+            steps[stream] = total
+            entered.append(stream)
+        total += before
+    return total
 
 
 def _between_splits_and_merges(operators, incoming):

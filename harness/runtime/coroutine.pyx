@@ -20,6 +20,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
+from harness.runtime.barrier cimport room_of_input
 from harness.runtime.dynamic cimport wait_a_little
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
@@ -74,6 +75,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         uint32_t inputs(Worker* worker) noexcept
         Port* input(Worker* worker, uint32_t i) noexcept
         void close_input(Worker* worker, uint32_t i) noexcept
+        void want_input(Worker* worker, uint32_t i, bool wanted) noexcept
         void wait_for_room(Worker* worker, uint32_t port) noexcept
         void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) noexcept
         void wait_for_buffers(Worker* worker, const Operator* balance) noexcept
@@ -99,11 +101,19 @@ cdef void* operator_body(void* argument) noexcept nogil:
     cdef Coroutines* all_ = of(worker.run)
     cdef Port* port
     cdef Tuple* first
-    cdef uint32_t i, count, inputs = all_.inputs(worker), open_ = inputs
-    while open_ > 0 and all_.wait(worker):
+    cdef uint32_t i, count, most, inputs = all_.inputs(worker), open_ = inputs
+    cdef bint joins = worker.op.stream_ended != NULL
+    while open_ > 0:
+        if joins:
+            choose_inputs(worker, inputs)
+        if not all_.wait(worker):
+            return NULL
         for i in range(inputs):
             port = all_.input(worker, i)
-            count = <uint32_t> port.ring.front(port.batch.load(memory_order_relaxed), &first)
+            most = port.batch.load(memory_order_relaxed)
+            if joins:
+                most = min(most, room_of_input(worker.op, port.input))
+            count = <uint32_t> port.ring.front(most, &first)
             if count == 0:
                 continue
             if port.stamps != NULL:
@@ -120,6 +130,15 @@ cdef void* operator_body(void* argument) noexcept nogil:
             if worker.stop.load(memory_order_acquire):
                 return NULL
     return NULL
+
+
+cdef void choose_inputs(Worker* worker, uint32_t inputs) noexcept nogil:
+    """A barrier waits at those of its ports for whose tuples it has room: it alone can make room, so it must never wait for that."""
+    cdef uint32_t i
+    cdef Port* port
+    for i in range(inputs):
+        port = of(worker.run).input(worker, i)
+        of(worker.run).want_input(worker, i, port.open_streams > 0 and room_of_input(worker.op, port.input) > 0)
 
 
 # -- queues -------------------------------------------------------------------------------------------------------------------------

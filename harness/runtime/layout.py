@@ -7,6 +7,7 @@ proves about a graph, so that tuples need not pay for it, is in `analysis.py`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,13 @@ USER_FLOP = {"python": 1000, "native": 100}
 MERGE_AHEAD = 4096 - 8 * MAX_BATCH
 """Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches
 for each."""
+
+LEAST_BATCHES, MOST_BATCHES = 8, 64
+"""Batches that a barrier holds of an input: one more for each operator that sends to several inputs, and may have sent to one
+already (barrier.pyx), but not more than may be at it at once."""
+
+CHANGING = USERS | {"barrier"}
+"""Kinds that may send on another value than they got."""
 
 GOLDEN = 0xD1B54A32D192ED03
 """An odd number whose multiples spread over 64 bits: seeds of operators."""
@@ -85,6 +93,15 @@ class Region:
 
 
 @dataclass(frozen=True)
+class BarrierPlace:
+    """What a barrier holds."""
+
+    operator: int  # by index
+    room: int  # tuples of each input
+    paths: tuple[int | None, ...]  # by input: how many lead there
+
+
+@dataclass(frozen=True)
 class Layout:
     """What a graph gets under a model. Operators, input ports, ways and queues are named by their index."""
 
@@ -102,9 +119,11 @@ class Layout:
     locked: tuple[bool, ...]  # by operator: more than one thread can reach it (P17 §5.2)
     flop: tuple[int, ...]  # by operator: what a tuple costs
     copies: tuple[int | None, ...]  # by operator: how many sinks see a tuple from here; None: it depends on the tuple
+    copies_behind: dict[int, int | None]  # by barrier: how many sinks see a tuple that it sends
     paths: tuple[int | None, ...]  # by operator: how many lead there; None: too many, or in no order
     changed: tuple[bool, ...]  # by operator: values may differ from what the source gave
     regions: tuple[Region, ...]
+    barriers: tuple[BarrierPlace, ...]
     calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
     longest: tuple[int, ...]  # and on the longest way of any kind
     pool_threads: int  # at the start; 0: no port is scheduled, and no operator is a co-routine
@@ -161,7 +180,7 @@ class Layout:
 
     @property
     def copies_known(self) -> bool:
-        return None not in self.copies
+        return None not in self.copies and None not in self.copies_behind.values()
 
     @property
     def first_scheduler(self) -> int:
@@ -212,7 +231,8 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         outgoing[stream[0]][stream[1]].append(stream)
     queue_of_port, capacities, capacity, chosen = _sizes(queues, input_ports, graph.threaded, operators, stride)
     context, locked = contexts_of(order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues])
-    paths, steps = paths_of(operators, order, incoming)
+    paths, steps, barrier_paths = paths_of(operators, order, incoming)
+    flow = graph.flow()
     if graph.typed_graph:
         steps = {stream: place for streams_in in incoming for place, stream in enumerate(streams_in)}
     # What is in the context of a source, a co-routine or a threaded port is sent by it alone, and so it may put wake-ups off.
@@ -239,14 +259,16 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         capacity_chosen=chosen,
         locked=tuple(locked),
         flop=_flop_of(operators, flop_ns),
-        copies=tuple(map(graph.flow().copies_from.__getitem__, graph.operators)),
+        copies=tuple(map(flow.copies_from.__getitem__, graph.operators)),
+        copies_behind={number[name]: copies for name, copies in flow.copies_behind.items()},
         paths=tuple(paths),
         changed=_changed(operators, order, incoming),
         regions=_regions(operators, incoming, queued, queue_of_port, capacities),
+        barriers=_barriers(incoming, barrier_paths),
         calls=tuple(calls),
         longest=tuple(longest),
-        pool_threads=pool_threads and max(pool_threads, _least(graph)),
-        minimum_threads=_least(graph) if pool_threads else 1,
+        pool_threads=pool_threads and max(pool_threads, _least(graph, model)),
+        minimum_threads=_least(graph, model) if pool_threads else 1,
         contexts=tuple(context),
         policy=model.policy if isinstance(model, Coroutine) else "",
         quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
@@ -261,10 +283,14 @@ def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ..
     return tuple(tuple(slot_stride(schema.size) for schema in operator.typed.gives) for operator in operators)
 
 
-def _least(graph: Graph) -> int:
-    least = least_threads(graph)
+def _least(graph: Graph, model: Model) -> int:
+    least = least_threads(graph, model)
     if least > MAX_THREADS:
-        inputs, name = max((operator.inputs, operator.name) for operator in graph.operators.values() if operator.kind in USERS)
+        blocking = [(operator.inputs, operator.name) for operator in graph.operators.values() if operator.kind in USERS]
+        inputs, name = max(blocking, default=(0, ""))
+        if inputs < MAX_THREADS:
+            rule = f"a thread for each of the {least - 1 - inputs} input ports of barriers and of what leads to them"
+            raise UserError(f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most")
         rule = f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled (it may block a thread at each)"
         raise UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
     return least
@@ -339,7 +365,7 @@ def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequ
     changed = [False] * len(operators)
     if not all(operator.preserves for operator in operators):
         for index in order:
-            changes = not operators[index].preserves and operators[index].kind in USERS
+            changes = not operators[index].preserves and operators[index].kind in CHANGING
             changed[index] = changes or any(changed[stream[0]] for stream in incoming[index])
     return tuple(changed)
 
@@ -408,11 +434,28 @@ def ends_of(operator: Operator) -> list[tuple[int, int]]:
     return ends
 
 
+def _barriers(incoming: Sequence[Sequence[Stream]], paths: dict[int, list[int | None]]) -> tuple[BarrierPlace, ...]:
+    """What each barrier holds; `paths`: how many lead to its inputs."""
+    places = []
+    for index, input_paths in paths.items():
+        upstream, frontier, sending = {index}, [index], Counter()
+        while frontier:
+            for stream in incoming[frontier.pop()]:
+                sending[stream[0]] += 1
+                if stream[0] not in upstream:
+                    upstream.add(stream[0])
+                    frontier.append(stream[0])
+        both_ways = sum(1 for ways in sending.values() if ways > 1)
+        room = MAX_BATCH * min(LEAST_BATCHES + both_ways, MOST_BATCHES) + both_ways
+        places.append(BarrierPlace(index, room, tuple(input_paths)))
+    return tuple(places)
+
+
 def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
     """Which tuples an operator passes on: those whose number, mixed with the first value, comes out below the second one
     (`passes` in protocol.hpp). None: all. Filters mix with 0, so that all of them agree; work operators with their `index`.
     """
-    if operator.selectivity >= 1.0:
+    if operator.selectivity >= 1.0 or operator.kind not in ("filter", "work"):
         return None
     return 0 if operator.kind == "filter" else (index + 1) * GOLDEN % 2**64, int(operator.selectivity * 2.0**64)
 

@@ -146,6 +146,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     enum: HANDLED
     ctypedef int32_t (*Kernel)(Operator*, Worker*, Tuple*, uint32_t) noexcept nogil
     ctypedef bool (*MarkKernel)(Operator*, Worker*, Tuple*) noexcept nogil
+    ctypedef void (*StreamEnd)(Operator*, Worker*) noexcept nogil
     ctypedef int32_t (*NativeFunction)(uint64_t, double*, char*, uint64_t, double, void*) noexcept nogil
 
     cdef cppclass Contexts:
@@ -176,6 +177,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Operator* op
         Port* port
         uint32_t path_step
+        uint32_t input
         bool lazy_wake
         bool early
         bool wake_owed
@@ -205,6 +207,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t outputs
         uint32_t index
         MarkKernel mark
+        StreamEnd stream_ended
         uint32_t turn
         uint32_t order
         uint32_t open_streams
@@ -215,6 +218,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Chosen* chosen
         Operator* control
         bool drops
+        bool ended
         bool reentrant
         void* own
         TypedState* typed
@@ -224,6 +228,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Operator* op
         const Discipline* discipline
         uint32_t index
+        uint32_t input
         bool shared
         atomic[uint32_t] wake_at
         Parking* arrivals
@@ -318,6 +323,24 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t splits_on
         bool overrun
 
+    cdef cppclass BarrierInput:
+        SpscRing ring
+        uint64_t* next_of_path
+        uint32_t paths
+        uint32_t open_streams
+
+    cdef cppclass BarrierState:
+        BarrierInput* inputs
+        uint32_t count
+        bool check_value
+        bool over
+        uint64_t fingerprints
+        uint64_t sent_fingerprints
+        uint64_t violations
+        uint64_t damaged
+        uint64_t discarded
+        uint64_t windows
+
     cdef cppclass Worker:
         atomic[bool] stop
         bool pooled
@@ -331,6 +354,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Target** owed
         Port* unannounced
         uint32_t owed_count
+        uint32_t input
         bool slow
         Counter drains
         Counter searches

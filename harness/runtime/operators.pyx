@@ -11,6 +11,7 @@ from libcpp cimport bool
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
 from harness.runtime.balance cimport balance
+from harness.runtime.barrier cimport barrier, mark_barrier
 from harness.runtime.coroutine cimport merge_advanced
 from harness.runtime.coroutine cimport wait_for_merge as wait_as_coroutine
 from harness.runtime.dynamic cimport announce, drain, release, wait_a_little
@@ -386,6 +387,8 @@ cdef Kernel kernel_for(object operator) except? NULL:
         return split_by_key if operator.keys else split
     if kind == "merge":
         return merge
+    if kind == "barrier":
+        return barrier
     if kind in BALANCING:
         return balance
     if kind == "buffer":
@@ -407,6 +410,8 @@ cdef MarkKernel mark_kernel_for(str kind) noexcept:
         return mark_split
     if kind == "merge":
         return mark_merge
+    if kind == "barrier":
+        return mark_barrier
     if kind in ("sink", "control"):
         return mark_sink
     return NULL

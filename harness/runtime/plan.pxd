@@ -22,4 +22,5 @@ cdef class Plan:
     cdef size_t scheduler_stack             # bytes
     cdef size_t stack_of(self, uint32_t index) noexcept
     cdef void _join_buffers(self, Operator* op) noexcept
+    cdef int _make_barrier(self, Operator* op, place, bint changed) except -1
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0

@@ -7,6 +7,7 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
+from harness.runtime.barrier cimport input_ended
 from harness.runtime.coroutine cimport free_coroutines, make_coroutines
 from harness.runtime.derived cimport contexts_of, sizes_of
 from harness.runtime.disciplines cimport discipline_of
@@ -14,6 +15,7 @@ from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
     FINAL,
     BalanceState,
+    BarrierState,
     MergeState,
     Operator,
     Parking,
@@ -118,6 +120,8 @@ cdef class Plan:
             op = &self.run.operators[i]
             op.kernel = kernel_for(operator)
             op.mark = mark_kernel_for(operator.kind)
+            if operator.kind == "barrier":
+                op.stream_ended = input_ended
             op.factor = 1.0
             op.lock = new mutex() if layout.locked[i] else NULL
             op.cost = layout.flop[i]
@@ -140,12 +144,14 @@ cdef class Plan:
             to.op = &self.run.operators[<uint32_t> way.target]
             to.path_step = way.path_step
             to.stride = layout.strides[way.source][way.output]
+            to.input = <uint32_t> layout.input_ports[way.port].port
             to.lazy_wake = way.lazy
             if way.queue is not None:
                 to.port = &self.run.ports[<uint32_t> way.queue]
         for i in range(self.run.operator_count):
             op = &self.run.operators[i]
-            if op.outputs == 1 and op.routes[0].count == 1 and self.operators[i].typed is None:
+            only = op.outputs == 1 and op.routes[0].count == 1
+            if only and op.routes[0].targets.op.stream_ended == NULL and self.operators[i].typed is None:
                 to = op.routes[0].targets
                 op.next_path_step = to.path_step
                 to.from_ = op
@@ -162,6 +168,7 @@ cdef class Plan:
         for index, queue in enumerate(layout.queues):
             port = &self.run.ports[index]
             port.index = index
+            port.input = <uint32_t> layout.input_ports[queue.port].port
             port.op = &self.run.operators[<uint32_t> queue.operator]
             port.discipline = discipline_of(queue.kind)
             port.ring.init(memory, queue.capacity, queue.stride)
@@ -247,6 +254,19 @@ cdef class Plan:
             state.ports = <Port**> self.states.block(len(region.queues) * sizeof(void*))
             for i, queue in enumerate(region.queues):
                 state.ports[i] = &self.run.ports[<uint32_t> queue]
+        for place in layout.barriers:
+            changed = any([layout.changed[layout.ways[way].source] for way in layout.incoming[place.operator]])
+            self._make_barrier(&self.run.operators[<uint32_t> place.operator], place, changed)
+
+    cdef int _make_barrier(self, Operator* op, place, bint changed) except -1:
+        """What a barrier keeps."""
+        cdef BarrierState* state = self.states.barrier(op, place, changed)
+        cdef uint32_t number
+        layout = self.layout
+        for way in layout.incoming[place.operator]:
+            number = layout.input_ports[layout.ways[way].port].port
+            state.inputs[number].open_streams += 1
+        return 0
 
     cdef void _join_buffers(self, Operator* op) noexcept:
         """Whoever fills the buffers of `op` waits for room in any of them."""

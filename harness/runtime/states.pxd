@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint64_t
 
-from harness.runtime.native cimport Operator
+from harness.runtime.native cimport BarrierState, Operator
 
 
 cdef class States:
@@ -16,6 +16,7 @@ cdef class States:
     cdef void* _source(self, operator, limit) except NULL
     cdef void* _sink(self, paths, bint changed) except NULL
     cdef void* _merge(self, size_t slots, size_t marks) except NULL
+    cdef BarrierState* barrier(self, Operator* op, place, bint changed) except NULL
     cdef void* _split(self, uint64_t keys) except NULL
     cdef void* _balance(self, operator) except NULL
     cdef void* _bursts(self, operator) except NULL

@@ -6,6 +6,8 @@ from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
     BalanceState,
+    BarrierInput,
+    BarrierState,
     BurstState,
     Chosen,
     MergeState,
@@ -117,6 +119,25 @@ cdef class States:
         state.mark = <Tuple*> self.block(self.stride)
         return state
 
+    cdef BarrierState* barrier(self, Operator* op, place, bint changed) except NULL:
+        """Of a barrier, a harness.runtime.layout.BarrierPlace; `changed` as in give()."""
+        cdef BarrierState* state = <BarrierState*> self.block(sizeof(BarrierState))
+        cdef BarrierInput* input_
+        cdef size_t stride = self.stride
+        state.check_value = not changed
+        state.count = <uint32_t> len(place.paths)
+        state.inputs = make_array[BarrierInput](state.count)
+        self.made.append(("barrier", <size_t> state.inputs))
+        for i, paths in enumerate(place.paths):
+            input_ = &state.inputs[<uint32_t> i]
+            input_.ring.init(self.block(place.room * stride), place.room, stride)
+            stride = sizeof(Tuple)
+            input_.paths = paths or 0
+            if input_.paths > 0:
+                input_.next_of_path = <uint64_t*> self.block(input_.paths * sizeof(uint64_t))
+        op.own = state
+        return state
+
     cdef void* _split(self, uint64_t keys) except NULL:
         cdef SplitState* state = make_array[SplitState](1)
         state.keys = keys
@@ -154,6 +175,8 @@ cdef class States:
                 delete_array[SinkState](<SinkState*> <size_t> address)
             elif kind == "merge":
                 delete_array[MergeState](<MergeState*> <size_t> address)
+            elif kind == "barrier":
+                delete_array[BarrierInput](<BarrierInput*> <size_t> address)
             elif kind == "split":
                 delete_array[SplitState](<SplitState*> <size_t> address)
             elif kind in BALANCING:

@@ -14,5 +14,6 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil
 cdef void take_mark(Worker* worker, Port* port, Tuple* mark) noexcept nogil
 cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil
+cdef void send_final(Worker* worker, Operator* op) noexcept nogil
 cdef void close_operator(Worker* worker, Operator* op) noexcept nogil
 cdef void end_run(Run* run) noexcept nogil

@@ -149,6 +149,7 @@ cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
         if target.path_step != 0:
             for i in range(at_once):
                 slot(batch, stride, i).path += target.path_step
+        worker.input = target.input
         execute(worker, target.op, batch, at_once)
         begin += at_once
 
@@ -213,22 +214,26 @@ cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcep
     """Execute the port's operator on `count` queued tuples. The caller is the port's consumer at this time (ALONE)."""
     cdef uint32_t i, start = 0
     cdef size_t stride = port.ring.stride()
+    worker.input = port.input
     if port.marks.read() == port.marks_taken:
         execute(worker, port.op, first, count)
         return
     for i in range(count):
         if slot(first, stride, i).kind != DATA:
             if i > start:
+                worker.input = port.input
                 execute(worker, port.op, slot(first, stride, start), i - start)
             start = i + 1
             port.marks_taken += 1
             take_mark(worker, port, slot(first, stride, i))
     if count > start:
+        worker.input = port.input
         execute(worker, port.op, slot(first, stride, start), count - start)
 
 
 cdef void take_mark(Worker* worker, Port* port, Tuple* mark) noexcept nogil:
     """A punctuation at a port, from its queue or by a call."""
+    worker.input = port.input
     if mark.kind == WINDOW:
         receive_mark(worker, port.op, mark)
     else:
@@ -251,6 +256,7 @@ cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
                 push(worker, target, mark, worker.run.stride, 1, NULL)
             else:
                 mark.path += target.path_step
+                worker.input = target.input
                 receive_mark(worker, target.op, mark)
             mark.path, mark.order, mark.value = path, order, value
 
@@ -280,35 +286,47 @@ cdef bint last_stream(Worker* worker, Operator* op) noexcept nogil:
         acquire(worker, op.lock)
     op.open_streams -= 1
     last = op.open_streams == 0
+    if op.stream_ended != NULL:
+        op.stream_ended(op, worker)
     if op.lock != NULL:
         op.lock.unlock()
     return last
 
 
+cdef void send_final(Worker* worker, Operator* op) noexcept nogil:
+    """Send final punctuation on every stream out of `op`."""
+    cdef uint32_t route, i
+    cdef Target* target
+    for route in range(op.outputs):
+        for i in range(op.routes[route].count):
+            target = &op.routes[route].targets[i]
+            if target.port != NULL:
+                push(worker, target, worker.run.final_punctuation, worker.run.stride, 1, NULL)
+            else:
+                worker.input = target.input
+                end_stream(worker, target.op)
+
+
 cdef void close_operator(Worker* worker, Operator* op) noexcept nogil:
-    """Send final punctuation on every stream out of `op`; the last operator to close ends the run (ENDS)."""
+    """Final punctuation to all that follows, if that has not been sent; the last operator to close ends the run (ENDS)."""
     cdef Run* run = worker.run
     cdef Target* target
-    cdef Operator* next_
-    cdef uint32_t route, i
     while True:
         if op.typed != NULL:
             typed.finish(worker, op)
-        next_ = NULL
-        for route in range(op.outputs):
-            for i in range(op.routes[route].count):
-                target = &op.routes[route].targets[i]
-                if target.port != NULL:
-                    push(worker, target, run.final_punctuation, run.stride, 1, NULL)
-                elif op.outputs == 1 and op.routes[0].count == 1:
-                    next_ = target.op
-                else:
-                    end_stream(worker, target.op)
+        target = NULL
+        if op.outputs == 1 and op.routes[0].count == 1 and op.routes[0].targets.port == NULL and not op.ended:
+            target = op.routes[0].targets
+        elif not op.ended:
+            send_final(worker, op)
         if run.open_operators.fetch_sub(1, memory_order_acq_rel) == 1:
             end_run(run)
-        if next_ == NULL or not last_stream(worker, next_):
+        if target == NULL:
             return
-        op = next_  # a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
+        worker.input = target.input
+        if not last_stream(worker, target.op):
+            return
+        op = target.op  # a chain of calls is walked, not climbed: 10,000 operators deep must not need 10,000 frames
 
 
 cdef void end_run(Run* run) noexcept nogil:

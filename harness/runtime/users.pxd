@@ -7,6 +7,8 @@ from harness.runtime.native cimport Operator, Tuple, Worker
 cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 
+cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
+
 
 cdef str text_of(error)
 cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil

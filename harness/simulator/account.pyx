@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 from harness.runtime.native cimport fingerprint
 from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, Worker
 
-from harness.conservation import chooses, of_tuples, of_windows
+from harness.conservation import ENDS, chooses, of_tuples, of_windows
 from harness.engine import Totals
 
 
@@ -19,6 +19,7 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
     cdef vector[Tuple] queued
     left_at = [0] * len(layout.operators)
     held_by = [0] * len(layout.operators)
+    discarded = {}
     order_checked, longest, error = True, 0, None
     for i in range(len(layout.queues)):
         port = &simulation.ports[i]
@@ -43,6 +44,15 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
             order_checked = order_checked and op.next_of_path.size() > 0
             if kind == "sink":
                 longest = max(longest, op.latency.longest())
+        elif kind == "barrier":
+            expected += op.sent_fingerprints * <uint64_t> (layout.copies_behind[i] or 0)
+            seen += op.fingerprints
+            violations += op.violations
+            discarded[i] = op.discarded
+            left_at[i] += op.left
+            for place in range(op.inputs.size()):
+                held_by[i] += op.inputs[place].held.size()
+                order_checked = order_checked and op.inputs[place].next_of_path.size() > 0
         elif kind == "merge":
             held_by[i] = op.held + op.given_up
             for place in range(op.slots.size()):
@@ -52,7 +62,7 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
                 error = f"merge {layout.operators[i].name!r}: more came early than the queues between it and its split can hold"
     problems = []
     if not error and not stuck:
-        problems = _conservation(layout, simulation, state["processed"], left_at, held_by)
+        problems = _conservation(layout, simulation, state["processed"], left_at, held_by, discarded)
         if drained:
             problems += _windows(layout, simulation)
     return Totals(
@@ -73,7 +83,7 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
     )
 
 
-cdef list _conservation(object layout, Simulation& simulation, list processed, list left_at, list held_by):
+cdef list _conservation(object layout, Simulation& simulation, list processed, list left_at, list held_by, dict discarded):
     cdef uint32_t i, output
     emitted, sent = {}, {}
     for i, operator in enumerate(layout.operators):
@@ -82,7 +92,7 @@ cdef list _conservation(object layout, Simulation& simulation, list processed, l
         elif chooses(operator):
             for output in range(operator.outputs):
                 sent[i, output] = simulation.operators[i].routes[output].sent
-    return of_tuples(layout.operators, layout.streams, processed, emitted, sent, left_at, held_by)
+    return of_tuples(layout.operators, layout.streams, processed, emitted, sent, left_at, held_by, discarded)
 
 
 cdef list _windows(object layout, Simulation& simulation):
@@ -91,7 +101,7 @@ cdef list _windows(object layout, Simulation& simulation):
     for i, operator in enumerate(layout.operators):
         if operator.kind == "source":
             sent[i] = simulation.operators[i].windows
-        elif operator.kind in ("sink", "control"):
+        elif operator.kind in ENDS:
             got[i] = simulation.operators[i].seen_windows
     return of_windows(layout.operators, layout.streams, layout.order, sent, got)
 

@@ -9,6 +9,7 @@ from harness.runtime.derived cimport contexts_of, sizes_of
 from harness.runtime.protocol cimport CALLED, MAX_BATCH, QUEUED, most_at_once
 from harness.simulator.native cimport (
     BALANCE,
+    BARRIER,
     BUFFER,
     BURSTS,
     CONTROL,
@@ -33,7 +34,7 @@ from harness.models import Queue
 from harness.runtime.layout import chosen_by, ends_of, paces_of, slots_of
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
-KINDS |= {"bursts": BURSTS, "control": CONTROL}  # `bursts`: work whose cost changes
+KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER}  # `bursts`: work whose cost changes
 KINDS |= dict.fromkeys(BALANCING, BALANCE)
 
 
@@ -80,6 +81,7 @@ cdef void _make_operators(Simulation* core, object layout) except *:
                 if way.queue is not None:
                     target.port = &core.ports[<uint32_t> way.queue]
                 target.path_step = way.path_step
+                target.input = <uint32_t> layout.input_ports[way.port].port
                 target.lazy_wake = way.lazy
                 op.routes[output].targets.push_back(target)
 
@@ -127,6 +129,16 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
         op.ahead = region.ahead
         for queue in region.queues:
             op.between.push_back(&core.ports[<uint32_t> queue])
+    for place in layout.barriers:
+        op = &core.operators[<uint32_t> place.operator]
+        op.room_of_input = place.room
+        op.inputs.resize(len(place.paths))
+        for i, paths in enumerate(place.paths):
+            op.inputs[i].next_of_path.assign(<size_t> (paths or 0), 0)
+        for way in layout.incoming[place.operator]:
+            i = layout.input_ports[layout.ways[way].port].port
+            op.inputs[i].open_streams += 1
+        core.ring_bytes += place.room * core.stride
 
 
 cdef void _make_ports(Simulation* core, object layout) except *:
@@ -136,6 +148,7 @@ cdef void _make_ports(Simulation* core, object layout) except *:
     for i, queue in enumerate(layout.queues):
         port = &core.ports[i]
         port.index = i
+        port.input = <uint32_t> layout.input_ports[queue.port].port
         port.op = &core.operators[<uint32_t> queue.operator]
         port.ring.resize(queue.capacity)
         port.shared = queue.shared

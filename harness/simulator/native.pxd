@@ -79,7 +79,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     enum TupleKind "millrace::sim::TupleKind":
         DATA "millrace::sim::DATA"
     ctypedef uint32_t OperatorKind "millrace::sim::OperatorKind"
-    enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BALANCE, BUFFER, SINK, CONTROL
+    enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL
 
     cdef cppclass Tuple:
         uint64_t sequence
@@ -105,7 +105,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Target:
         Operator* op
         Port* port
-        uint32_t path_step
+        uint32_t path_step, input
         bool lazy_wake
 
     cdef cppclass Route:
@@ -116,6 +116,11 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Pace:
         int64_t length_ps
         double gap_ps
+
+    cdef cppclass BarrierInput:
+        deque[Tuple] held
+        vector[uint64_t] next_of_path
+        uint32_t open_streams
 
     cdef cppclass Operator:
         OperatorKind kind
@@ -131,6 +136,8 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         vector[Port*] between
         WaitQueue room
         uint64_t processed, emitted, copies, dropped, fingerprints, sent, windows, violations, seen_windows, held, given_up
+        vector[BarrierInput] inputs
+        uint64_t room_of_input, sent_fingerprints, discarded, left
         uint32_t active, index
         bool overrun, waiting
         vector[Route] routes
@@ -144,7 +151,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         Operator* op
         const Discipline* discipline
         Flag consuming
-        uint32_t index, mode, open_streams
+        uint32_t index, input, mode, open_streams
         bool shared, sole
         WaitQueue arrivals, own_room
         WaitQueue* room

@@ -22,6 +22,9 @@ def test_the_page_has_an_example_of_everything():
         "window=",
         "threaded_port",
         "threaded_split(",
+        ".barrier(",
+        "barrier:",
+        " >> ",
         "elastic_load_balance(",
         "elastic_load_balance:",
         "@threading",
@@ -43,7 +46,7 @@ def test_an_example_makes_a_sound_graph(tmp_path, number):
 
 def test_the_example_of_a_file_means_what_it_says(tmp_path):
     path = tmp_path / "example.yaml"
-    path.write_text(next(text for kind, text in EXAMPLES if kind == "yaml"), encoding="utf-8")
+    path.write_text(next(text for kind, text in EXAMPLES if "word count" in text), encoding="utf-8")
     graph = load_graph(path)
     assert graph.name == "word count"
     assert graph.threaded == {PortId("parse", 1): 500, PortId("out", 0): 1000}

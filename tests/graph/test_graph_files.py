@@ -214,6 +214,7 @@ def makers(graph, draw):
         lambda name: graph.filter(name, draw(st.floats(0, 1))),
         lambda name: graph.split(name, draw(st.integers(1, 4)), draw(st.integers(0, 9))),
         lambda name: graph.merge(name),
+        lambda name: graph.barrier(name, draw(st.integers(2, 1024))),
         lambda name: graph.threaded_split(name, draw(st.integers(1, 4)), draw(st.integers(1, 2**20))),
         lambda name: graph.elastic_load_balance(name, draw(st.integers(1, 4)), 10, **draw(settings)),
         lambda name: graph.sink(name, draw(st.integers(1, 3))),

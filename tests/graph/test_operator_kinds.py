@@ -79,6 +79,8 @@ def test_work_preserves_only_if_it_passes_all():
 
 
 BAD = {
+    "barrier of 1": (lambda g: g.barrier("b", 1), "inputs of barrier 'b' must be a whole number from 2 to 1024 ports, not 1"),
+    "barrier of many": (lambda g: g.barrier("b", 1025), "not 1025"),
     "share": (lambda g: g.work("w", selectivity=2), "selectivity of operator 'w' must be from 0 to 1 of the tuples, not 2"),
     "share text": (lambda g: g.work("w", selectivity="half"), "not 'half'"),
     "rate 0": (lambda g: g.source("s", rate=0), "rate of source 's' must be from 1e-06 to 1e+09 tuples/s, not 0"),

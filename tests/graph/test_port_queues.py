@@ -145,7 +145,7 @@ def test_no_level_is_below_one_more_than_the_ports_of_an_operator_that_may_block
     assert pool_of(blocking(3), Dynamic(threads=6, elastic=True, maximum=9)) == Pool(6, True, 4, 9)
     with pytest.raises(UserError, match=r"^maximum must be at least 4 threads for graph 'blocking', .* not 3$"):
         pool_of(blocking(3), Dynamic(elastic=True, maximum=3))
-    assert least_threads(annotated(None)) == 1, "built-in operators do not block"
+    assert least_threads(annotated(None), Dynamic()) == 1, "built-in operators do not block"
 
 
 def test_a_fixed_level_is_that_of_the_pool_it_makes():

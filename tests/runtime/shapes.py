@@ -135,6 +135,21 @@ def selective() -> Graph:
     return graph
 
 
+def barriers() -> Graph:
+    """Two sources that meet, and three ways of what comes of it that meet again; window punctuation on one of them."""
+    graph = Graph("barriers", 16)
+    first, second = graph.source("first", window=7), graph.source("second")
+    near, meet, head = graph.work("near", 1), graph.barrier("meet"), graph.work("head", 1)
+    left, right, far = graph.work("left", 50), graph.work("right", 1), graph.work("far", 5)
+    again, sink = graph.barrier("again", 3), graph.sink("sink")
+    for source, target in ((first, near), (near, meet.input(1)), (second, meet.input(0)), (meet, head), (head, left)):
+        graph.connect(source, target)
+    for source, target in ((head, right), (right, far), (head, again.input(2)), (left, again.input(0)), (far, again.input(1))):
+        graph.connect(source, target)
+    graph.connect(again, sink)
+    return graph
+
+
 def filters() -> Graph:
     """Some pass, all pass, none pass; a fan-out before them."""
     graph = Graph("filters", 16)
@@ -304,6 +319,7 @@ GRAPHS = {
     "control cycle": control_cycle,
     "filters": filters,
     "selective": selective,
+    "barriers": barriers,
     "keys": lambda: keyed(ordered=False),
     "keys, merge": keyed,
     "windows": lambda: windows(ordered=False),

@@ -11,7 +11,7 @@ from harness.graph import Graph, Operator, PortId, Threading
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, policies, pool_of
 from tests.runtime.shapes import chain, native, scheduled_ports
 
-BUILT_IN = ("work", "spread", "join", "split", "keys", "filter", "bursts", "ordered", "shared", "balance")
+BUILT_IN = ("work", "spread", "join", "split", "keys", "filter", "bursts", "ordered", "shared", "balance", "barrier")
 KINDS = (*BUILT_IN, "python", "drops", "native")
 COSTS = st.sampled_from([0, 1, 30, 20_000])
 WISHES = st.sampled_from(
@@ -58,6 +58,8 @@ def draw_operator(draw: st.DrawFn, graph: Graph, name: str, kinds: tuple[str, ..
         operator = graph.python(name, keep, draw(st.integers(1, 2)), preserves=True, reentrant=draw(st.booleans()))
     elif kind == "drops":
         operator = graph.python(name, drop)
+    elif kind == "barrier":
+        operator = graph.barrier(name, draw(st.integers(2, 4)))
     elif kind == "native":
         operator = native(graph, name, pass_on, preserves=True)
     elif kind == "bursts":
@@ -66,6 +68,20 @@ def draw_operator(draw: st.DrawFn, graph: Graph, name: str, kinds: tuple[str, ..
         inputs, outputs = (2 if kind == "join" else 1), (3 if kind == "spread" else 1)
         operator = graph.work(name, draw(COSTS), inputs, outputs, selectivity=draw(st.sampled_from([1.0, 1.0, 1.0, 0.6])))
     return operator, operator
+
+
+def feed_barrier(draw: st.DrawFn, graph: Graph, barrier: Operator, open_ports: list[PortId]) -> None:
+    """Inputs that get the same, on ways of different length; or each from a source of its own, but for the first."""
+    origins = draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True))
+    same = draw(st.booleans())
+    for port in range(barrier.inputs):
+        if port == 0 or same:
+            start = graph.work(f"{barrier.name}_in{port}", draw(COSTS))
+            for origin in origins:
+                graph.connect(origin, start)
+        else:
+            start = graph.source(f"{barrier.name}_source{port}", window=draw(st.sampled_from([0, 7])))
+        graph.connect(chain(graph, start, draw(st.integers(0, 2)), 1, f"{barrier.name}_{port}_"), barrier.input(port))
 
 
 @st.composite
@@ -79,7 +95,9 @@ def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
     for index in range(draw(st.integers(0, 8))):
         with in_force(draw(WISHES)):
             first, last = draw_operator(draw, graph, f"op{index}", kinds)
-        for port in range(first.inputs):
+        if first.kind == "barrier":
+            feed_barrier(draw, graph, first, open_ports)
+        for port in range(first.inputs if first.kind != "barrier" else 0):
             for origin in draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True)):
                 graph.connect(origin, first.input(port))
         open_ports += [last.output(port) for port in range(last.outputs)]

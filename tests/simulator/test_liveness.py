@@ -50,7 +50,7 @@ def sent_and_nothing_left(graph: Graph, model: Model, place: tuple[str, str], se
 
 
 @pytest.mark.parametrize("place", PLACES, ids=" ".join)
-@pytest.mark.parametrize("shape", GRAPHS)
+@pytest.mark.parametrize("shape", [shape for shape in GRAPHS if shape != "barriers"])  # there, what is ahead waits for the rest
 def test_silence_finds_all_queues_empty(shape: str, place: tuple[str, str]) -> None:
     sent = 0
     for number, model in enumerate(MODELS):
@@ -72,7 +72,7 @@ def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(model:
 
 
 @given(
-    graph=graphs(BUILT_IN),
+    graph=graphs(tuple(kind for kind in BUILT_IN if kind != "barrier")),
     model=st.sampled_from(MODELS),
     place=st.sampled_from(PLACES),
     burst_s=st.sampled_from(BURST_S),

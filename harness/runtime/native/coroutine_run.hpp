@@ -253,7 +253,8 @@ class CoroutineRun {
   bool wait(Worker* worker) { return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE; }  // for a tuple at an open port
   uint32_t inputs(Worker* worker) const { return static_cast<uint32_t>(ports_.of[worker->co].inputs.size()); }
   Port* input(Worker* worker, uint32_t i) const { return &ports_.run->ports[ports_.of[worker->co].inputs[i]]; }
-  void close_input(Worker* worker, uint32_t i) { all_[worker->co].need[i].store(0, std::memory_order_relaxed); }
+  void close_input(Worker* worker, uint32_t i) { want_input(worker, i, false); }
+  void want_input(Worker* worker, uint32_t i, bool wanted) { all_[worker->co].need[i].store(wanted, std::memory_order_relaxed); }
   void wait_for_room(Worker* worker, uint32_t port) { all_.wait_for_room(all_[worker->co], port); }
   void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) {
     RunPorts::Of& of = ports_.of[worker->co];

@@ -49,6 +49,9 @@ inline constexpr int32_t HANDLED = -1;  // the kernel has delivered, kept or dro
 // What an operator does with a window punctuation, in place; returns whether it goes on from here.
 using MarkKernel = bool (*)(Operator*, Worker*, Tuple*);
 
+// What an operator does when a stream into it has ended, besides closing with the last one.
+using StreamEnd = void (*)(Operator*, Worker*);
+
 // A user's operator (graph.native): may change the value; returns 1 = pass the tuple on, 0 = drop it, below 0 = an error.
 // `control` is the value of the last tuple at its control port.
 using NativeFunction = int32_t (*)(uint64_t sequence, double* value, char* payload, uint64_t payload_bytes, double control, void* state);
@@ -65,6 +68,7 @@ struct Target {
   Operator* op;
   Port* port;                // null: the operator is always executed by a call
   uint32_t path_step;        // added to the path of a tuple that goes this way
+  uint32_t input;            // which input port of the operator it leads to
   bool lazy_wake;            // threaded port: one thread alone sends this way, so it may put off waking the port's thread
   bool early;                // within one delivery: it was queued before siblings were called
   bool wake_owed;            // threaded port: it has put it off, and still has to
@@ -93,6 +97,7 @@ struct Operator {
   uint32_t outputs;
   uint32_t index;                       // in the graph's order
   alignas(CACHE_LINE) MarkKernel mark;  // null: window punctuations are passed on as they are
+  StreamEnd stream_ended;               // null: nothing
   uint32_t turn;                        // the output port that is next (round-robin)
   uint32_t order;                       // split: tuples stamped so far
   uint32_t open_streams;                // incoming streams that have not ended
@@ -103,6 +108,7 @@ struct Operator {
   Chosen* chosen;                       // which tuples it passes on; null: all
   Operator* control;                    // whose tuples are absorbed in its stead: its control port; null if it has none
   bool drops;                           // a user's function may drop tuples; else a dropped one is a lost one
+  bool ended;                           // it has sent final punctuation before the last stream into it has ended
   bool reentrant;                       // its function is called without the lock: it locks its own state
   void* own;                            // state of its kind
   TypedState* typed;                    // of a typed operator, source or sink; else null (typed.hpp)
@@ -130,6 +136,7 @@ struct Port {
   Operator* op;
   const Discipline* discipline;   // what kind of queue it is
   uint32_t index;                 // among the ports with queues: its name on the list of ready ports
+  uint32_t input;                 // which input port of the operator it is
   bool shared;                    // more than one thread may produce: the producer flag is needed
   std::atomic<uint32_t> wake_at;  // threaded, resumed: tuples in the queue at which who waits for them is woken at the latest
   Parking* arrivals;              // threaded: where the port's thread waits for tuples; else null
@@ -243,6 +250,27 @@ struct MergeState {
   bool overrun;                     // a tuple or punctuation came earlier than the bound allows: a bug, told as an error
 };
 
+// An input of a barrier (barrier.pyx).
+struct BarrierInput {
+  SpscRing ring;           // tuples that wait for those of other inputs
+  uint64_t* next_of_path;  // as at a sink; so is `paths`
+  uint32_t paths;
+  uint32_t open_streams;  // that have not ended
+};
+
+struct BarrierState {
+  BarrierInput* inputs;
+  uint32_t count;
+  bool check_value;  // false behind an operator that may change it
+  bool over;         // an input has ended and has no tuples left
+  uint64_t fingerprints;
+  uint64_t sent_fingerprints;
+  uint64_t violations;
+  uint64_t damaged;
+  uint64_t discarded;  // tuples taken for nothing
+  uint64_t windows;    // window punctuations that ended here
+};
+
 // A thread, or a co-routine, which a thread executes.
 struct alignas(CACHE_LINE) Worker {
   std::atomic<bool> stop;           // this thread's copy of "the run is over" (P17 s4.1.2: no flag that all threads poll)
@@ -257,6 +285,7 @@ struct alignas(CACHE_LINE) Worker {
   Target** owed;         // targets whose thread this worker may still have to wake
   Port* unannounced;     // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
   uint32_t owed_count;
+  uint32_t input;  // by which input port the tuples, or the punctuation, come that it hands to an operator: a barrier looks
   bool slow;  // a scheduler thread that executes tuples which take long: it calls for others at once
   Counter drains;
   Counter searches;                // looks for the next port; P17 s4.1.5: a thread that never looks is not active

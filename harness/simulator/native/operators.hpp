@@ -46,17 +46,24 @@ inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count 
 }
 
 inline void Simulation::check(Operator& op, const Tuple* first, Count count, Time now) {
+  check(op, op.next_of_path, first, count);
+  if (op.latency == nullptr) return;
+  for (Count i = 0; i < count; ++i) {
+    if (first[i].born_ns != 0) op.latency->record(static_cast<int64_t>(now / NANOSECOND) - first[i].born_ns);
+  }
+}
+
+inline void Simulation::check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first, Count count) {
   for (Count i = 0; i < count; ++i) {
     const Tuple& tuple = first[i];
-    if (!op.next_of_path.empty()) {
-      if (tuple.sequence < op.next_of_path[tuple.path]) {
-        ++op.violations;
-      } else {
-        op.next_of_path[tuple.path] = tuple.sequence + 1;
-      }
-    }
     op.fingerprints += fingerprint(tuple.sequence);
-    if (tuple.born_ns != 0 && op.latency != nullptr) op.latency->record(static_cast<int64_t>(now / NANOSECOND) - tuple.born_ns);
+    if (next_of_path.empty()) continue;
+    uint64_t& next = next_of_path[tuple.path];
+    if (tuple.sequence < next) {
+      ++op.violations;
+    } else {
+      next = tuple.sequence + 1;
+    }
   }
 }
 
@@ -68,6 +75,8 @@ inline Task<> Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count co
       return split(w, op, first, count);
     case MERGE:
       return merge(w, op, first, count);
+    case BARRIER:
+      return barrier(w, op, first, count);
     case BALANCE:
       return balance(w, op, first, count);
     default:
@@ -201,6 +210,84 @@ inline Task<> Simulation::pass_on_waiting(Worker& w, Operator& op) {
     op.emitted += ready;
     co_await deliver(w, op.routes[0], &op.slots[place], ready);
   }
+}
+
+// A tuple of each input for one that goes on (barrier.pyx). What a look at a tuple costs is taken to be what it costs a merge.
+inline Task<> Simulation::barrier(Worker& w, Operator& op, Tuple* first, Count count) {
+  BarrierInput& input = op.inputs[w.input];
+  uint32_t round = 0;
+  w.mixed += software.merge_tuple * count;
+  while (count > 0) {
+    if (op.over) {
+      check(op, input.next_of_path, first, count);
+      op.discarded += count;
+      co_return;
+    }
+    const Count taken = static_cast<Count>(std::min<uint64_t>(count, op.room_of_input - input.held.size()));
+    if (taken > 0) {
+      check(op, input.next_of_path, first, taken);
+      copy(w, taken, {Line::NOBODY, 0, op.room_of_input * stride});
+      input.held.insert(input.held.end(), first, first + taken);
+      first += taken;
+      count -= taken;
+      round = 0;
+      co_await send_complete(w, op);
+    } else if (over) {
+      op.processed -= count;  // as if it had not got them
+      for (Count i = 0; i < count; ++i) w.given_up_fingerprints += fingerprint(first[i].sequence) * op.copies;
+      op.left += count;
+      co_return;
+    } else {
+      const uint32_t at = w.at;
+      const Slots slots = w.slots;
+      w.at = 0;
+      if (op.lock != nullptr) unlock(w, *op.lock);
+      co_await wait_a_little(w, round);
+      if (op.lock != nullptr) co_await acquire(w, *op.lock);
+      w.at = at;
+      w.slots = slots;
+    }
+  }
+}
+
+inline Task<> Simulation::send_complete(Worker& w, Operator& op) {
+  uint64_t ready = UINT64_MAX;
+  for (const BarrierInput& input : op.inputs) ready = std::min<uint64_t>(ready, input.held.size());
+  if (ready == 0) co_return;
+  std::vector<Tuple> batch;
+  while (ready > 0) {
+    const auto count = static_cast<Count>(std::min<uint64_t>(ready, MAX_BATCH));
+    batch.assign(op.inputs[0].held.begin(), op.inputs[0].held.begin() + count);
+    for (BarrierInput& input : op.inputs) {
+      for (Count i = 0; i < count; ++i) {
+        const int64_t born = input.held[i].born_ns;  // a whole is as old as its oldest part
+        if (born != 0 && (batch[i].born_ns == 0 || born < batch[i].born_ns)) batch[i].born_ns = born;
+      }
+      input.held.erase(input.held.begin(), input.held.begin() + count);
+    }
+    for (const Tuple& tuple : batch) op.sent_fingerprints += fingerprint(tuple.sequence);
+    co_await pass_on(w, op, batch.data(), count);
+    ready -= count;
+  }
+  for (const BarrierInput& input : op.inputs) {
+    if (input.open_streams > 0 || !input.held.empty()) continue;
+    co_await end(w, op);
+    co_return;
+  }
+}
+
+inline Task<> Simulation::input_ended(Worker& w, Operator& barrier) {
+  BarrierInput& input = barrier.inputs[w.input];
+  if (--input.open_streams == 0 && input.held.empty() && !barrier.over) co_await end(w, barrier);
+}
+
+inline Task<> Simulation::end(Worker& w, Operator& barrier) {
+  barrier.over = true;
+  for (BarrierInput& input : barrier.inputs) {
+    barrier.discarded += input.held.size();
+    input.held.clear();
+  }
+  co_await send_final(w, barrier);
 }
 
 // Each tuple into the next buffer that has room, of the active ones (balance.pyx).

@@ -138,6 +138,7 @@ class Simulation {
   Task<> pass_mark(Worker& w, Operator& op, Tuple mark);
   Task<> receive_mark(Worker& w, Operator& op, Tuple mark);
   Task<> end_stream(Worker& w, Operator& op);
+  Task<> send_final(Worker& w, Operator& op);
   Task<> close_operator(Worker& w, Operator* op);
   Task<> acquire(Worker& w, Mutex& mutex);
   void unlock(Worker& w, Mutex& mutex);
@@ -183,13 +184,18 @@ class Simulation {
   Task<> pass_on(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> merge(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> pass_on_waiting(Worker& w, Operator& op);
+  Task<> barrier(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> send_complete(Worker& w, Operator& op);
+  Task<> end(Worker& w, Operator& barrier);
+  Task<> input_ended(Worker& w, Operator& barrier);
+  static void check(Operator& op, std::vector<uint64_t>& next_of_path, const Tuple* first, Count count);
   Task<> balance(Worker& w, Operator& op, Tuple* first, Count count);
   void compute(Worker& w, const Operator& op, const Tuple* first, Count count);
   void sink(Worker& w, Operator& op, const Tuple* first, Count count);
   static void check(Operator& op, const Tuple* first, Count count, Time now);
   void make(Operator& source, Tuple& tuple);
   static bool chooses(const Operator& op) noexcept {
-    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BALANCE || !op.all || (op.routes.size() > 1 && op.kind != SOURCE);
+    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER || op.kind == BALANCE || !op.all || (op.routes.size() > 1 && op.kind != SOURCE);
   }
 
   // -- filling.hpp

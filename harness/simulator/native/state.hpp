@@ -34,7 +34,7 @@ struct Worker;
 struct Target {
   Operator* op = nullptr;
   Port* port = nullptr;
-  uint32_t path_step = 0;
+  uint32_t path_step = 0, input = 0;
   bool lazy_wake = false, early = false, wake_owed = false;
 };
 
@@ -44,11 +44,18 @@ struct Route {
   uint64_t sent = 0;
 };
 
-enum OperatorKind : uint32_t { SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BALANCE, BUFFER, SINK, CONTROL };
+enum OperatorKind : uint32_t { SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL };
 
 struct Pace {
   int64_t length_ps;  // 0: for ever
   double gap_ps;      // 0: as fast as allowed; below 0: silence
+};
+
+// An input of a barrier.
+struct BarrierInput {
+  std::deque<Tuple> held;
+  std::vector<uint64_t> next_of_path;
+  uint32_t open_streams = 0;
 };
 
 struct Operator {
@@ -58,7 +65,7 @@ struct Operator {
   Line line;  // its state, where several threads take turns
   Touch touch;
   std::vector<Route> routes;
-  uint64_t processed = 0, emitted = 0, copies = 0, dropped = 0;
+  uint64_t processed = 0, emitted = 0, copies = 0, dropped = 0, left = 0;
   uint32_t turn = 0, order = 0, open_streams = 0;
   uint64_t fingerprints = 0;
   // source
@@ -89,6 +96,10 @@ struct Operator {
   uint64_t held = 0, given_up = 0;
   bool overrun = false;
   Line next_line;
+  // barrier
+  std::vector<BarrierInput> inputs;
+  uint64_t room_of_input = 0, sent_fingerprints = 0, discarded = 0;
+  bool over = false;
   // balance
   uint32_t active = 0;
   std::vector<uint32_t> ways;
@@ -106,7 +117,7 @@ struct Port {
   Ring ring;
   Operator* op = nullptr;
   const Discipline* discipline = nullptr;
-  uint32_t index = 0;
+  uint32_t index = 0, input = 0;
   bool shared = false;
   uint32_t wake_at = 1, most = 1, batch = 1, mode = QUEUED;
   WaitQueue arrivals, own_room;
@@ -137,7 +148,8 @@ struct Slots {
 struct Worker : Thread {
   bool pooled = false, suspended = false, slow = false;
   Rest rest = AWAKE;
-  uint32_t at = 0;  // operator + 1
+  uint32_t at = 0;     // operator + 1
+  uint32_t input = 0;  // by which input port comes what it hands to an operator
   Operator* op = nullptr;
   Port* port = nullptr;
   std::vector<Target*> owed;

@@ -130,6 +130,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
         co_await kernel(w, *op, first, count);
       } else if (!locked && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr) {
         const Target& target = op->routes[0].targets[0];  // a chain of calls is walked, not climbed
+        w.input = target.input;
         if (target.path_step != 0) {
           for (Count i = 0; i < count; ++i) first[i].path += target.path_step;
         }
@@ -190,6 +191,7 @@ inline Task<> Simulation::call(Worker& w, Target& target, Tuple* first, Count sp
       batch = scratch;
     }
     for (Count i = 0; i < at_once; ++i) batch[i].path += target.path_step;
+    w.input = target.input;
     co_await execute(w, target.op, batch, at_once);
   }
 }
@@ -268,6 +270,7 @@ inline void Simulation::give_up(Worker& w, Port& port, const Tuple* first, Count
 }
 
 inline Task<> Simulation::take(Worker& w, Port& port, Tuple* first, Count count) {
+  w.input = port.input;
   return port.marks == port.marks_taken ? execute(w, port.op, first, count) : take_with_marks(w, port, first, count);
 }
 
@@ -275,11 +278,13 @@ inline Task<> Simulation::take_with_marks(Worker& w, Port& port, Tuple* first, C
   Count start = 0;
   for (Count i = 0; i < count; ++i) {
     if (first[i].kind == DATA) continue;
+    w.input = port.input;
     if (i > start) co_await execute(w, port.op, first + start, i - start);
     start = i + 1;
     ++port.marks_taken;
     co_await take_mark(w, port, first + i);
   }
+  w.input = port.input;
   if (count > start) co_await execute(w, port.op, first + start, count - start);
 }
 
@@ -329,6 +334,7 @@ inline Task<> Simulation::hand_over(Worker& w) {
 // -- punctuation ------------------------------------------------------------------------------------------------------------------------
 
 inline Task<> Simulation::take_mark(Worker& w, Port& port, Tuple* mark) {
+  w.input = port.input;
   if (mark->kind == WINDOW) {
     co_await receive_mark(w, *port.op, *mark);
   } else {
@@ -346,6 +352,7 @@ inline Task<> Simulation::pass_mark(Worker& w, Operator& op, Tuple mark) {
         co_await push(w, target, &copy, 1, 1, nullptr);
       } else {
         copy.path += target.path_step;
+        w.input = target.input;
         co_await receive_mark(w, *target.op, copy);
       }
     }
@@ -365,14 +372,15 @@ inline Task<> Simulation::receive_mark(Worker& w, Operator& op, Tuple mark) {
       op.waiting_marks.push_back(mark);
       co_await pass_on_waiting(w, op);
     }
-  } else if (op.kind == SINK || op.kind == CONTROL) {
+  } else if (op.kind == SINK || op.kind == CONTROL || op.kind == BARRIER) {
     goes_on = false;
     ++op.seen_windows;
-    if (!op.next_of_path.empty()) {
-      if (mark.sequence < op.next_of_path[mark.path]) {
+    std::vector<uint64_t>& next_of_path = op.kind == BARRIER ? op.inputs[w.input].next_of_path : op.next_of_path;
+    if (!next_of_path.empty()) {
+      if (mark.sequence < next_of_path[mark.path]) {
         ++op.violations;
       } else {
-        op.next_of_path[mark.path] = mark.sequence;
+        next_of_path[mark.path] = mark.sequence;
       }
     }
   }
@@ -388,29 +396,42 @@ inline Task<> Simulation::end_stream(Worker& w, Operator& op) {
     co_await acquire(w, *op.lock);
     unlock(w, *op.lock);
   }
-  if (--op.open_streams == 0) co_await close_operator(w, &op);
+  --op.open_streams;
+  if (op.kind == BARRIER) co_await input_ended(w, op);
+  if (op.open_streams == 0) co_await close_operator(w, &op);
+}
+
+inline Task<> Simulation::send_final(Worker& w, Operator& op) {
+  Tuple final{};
+  final.kind = FINAL;
+  for (Route& route : op.routes) {
+    for (Target& target : route.targets) {
+      if (target.port != nullptr) {
+        co_await push(w, target, &final, 1, 1, nullptr);
+      } else {
+        w.input = target.input;
+        co_await end_stream(w, *target.op);
+      }
+    }
+  }
 }
 
 inline Task<> Simulation::close_operator(Worker& w, Operator* op) {
-  Tuple final{};
-  final.kind = FINAL;
   for (;;) {
     w.mixed += software.mark;
-    Operator* next = nullptr;
-    for (Route& route : op->routes) {
-      for (Target& target : route.targets) {
-        if (target.port != nullptr) {
-          co_await push(w, target, &final, 1, 1, nullptr);
-        } else if (op->routes.size() == 1 && route.targets.size() == 1) {
-          next = target.op;
-        } else {
-          co_await end_stream(w, *target.op);
-        }
-      }
+    Target* next = nullptr;
+    if (op->routes.size() == 1 && op->routes[0].targets.size() == 1 && op->routes[0].targets[0].port == nullptr && !op->over) {
+      next = &op->routes[0].targets[0];
+    } else if (!op->over) {
+      co_await send_final(w, *op);
     }
     if (--open_operators == 0) end_run();
-    if (next == nullptr || --next->open_streams > 0) co_return;
-    op = next;
+    if (next == nullptr) co_return;
+    op = next->op;
+    --op->open_streams;
+    w.input = next->input;
+    if (op->kind == BARRIER) co_await input_ended(w, *op);
+    if (op->open_streams > 0) co_return;
   }
 }
 

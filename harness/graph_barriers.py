@@ -1,0 +1,96 @@
+"""Barriers whose inputs can never agree: a rule that a whole graph must obey, for `Graph.check`.
+
+A barrier takes a tuple from each of its inputs. Where two of them share a source, and one brings more of its tuples than the
+other, the queues before the one fill up while the other still waits for tuples that only the source can send: all stands still
+for ever. Inputs of different sources may differ, for there the faster source waits for the slower one.
+
+So what arrives at a port is written as a sum: how many tuples of each *origin*, on average, in whole fractions. An origin is a
+source, or an operator that sends as many tuples as it likes: one that may drop some, an output port that is chosen by the
+tuple, a barrier whose inputs have different origins. Inputs that share a source must bring the same sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from harness.graph import Graph, Operator
+
+MAX_ORIGINS = 1000
+"""Of a sum; what is beyond is an origin of its own."""
+
+
+class Arriving(NamedTuple):
+    """What arrives at a port, or leaves one: tuples by origin, and the sources that they come from."""
+
+    tuples: dict[object, Fraction]
+    sources: frozenset[str]
+
+
+def barrier_problems(graph: Graph) -> Iterator[str]:
+    """Each barrier of a graph without a cycle that would stand still, with the inputs that do not agree."""
+    streams = graph.predecessors()
+    leaving: dict[str, list[Arriving]] = {}
+    before_split: dict[str, Arriving] = {}  # by operator between a split and its merge: what arrived at the split
+    for name in graph.topological_order():
+        operator = graph.operators[name]
+        inputs = [
+            _together([leaving[source.operator][source.port] for source in streams[operator.input(port)]])
+            for port in range(operator.inputs)
+        ]
+        if operator.kind == "barrier":
+            yield from _disagreeing(operator, inputs)
+        senders = [source.operator for port in range(operator.inputs) for source in streams[operator.input(port)]]
+        came = next((before_split[sender] for sender in senders if sender in before_split), None)
+        leaving[name] = _sent(operator, inputs, came)
+        if operator.kind == "split":
+            before_split[name] = inputs[0]
+        elif came is not None and operator.kind not in ("merge", "sink"):
+            before_split[name] = came
+
+
+def _disagreeing(barrier: Operator, inputs: list[Arriving]) -> Iterator[str]:
+    first: dict[str, int] = {}  # by source, the first input that it reaches
+    for port, arriving in enumerate(inputs):
+        for source in sorted(arriving.sources):
+            other = first.setdefault(source, port)
+            if inputs[other].tuples != arriving.tuples:
+                yield (
+                    f"barrier {barrier.name!r}: inputs {other} and {port} both get tuples of {source!r}, "
+                    "but not the same number, so that it would wait for ever"
+                )
+                return
+
+
+def _sent(operator: Operator, inputs: list[Arriving], before_split: Arriving | None) -> list[Arriving]:
+    """What leaves each output port."""
+    if operator.kind == "source":
+        return [Arriving({operator.name: Fraction(1)}, frozenset((operator.name,)))]
+    arriving = _together(inputs)
+    if operator.kind == "merge" and before_split is not None:
+        return [before_split]  # all that the split got, whichever way it went
+    if operator.kind == "barrier" and all(each.tuples == inputs[0].tuples for each in inputs):
+        return [Arriving(inputs[0].tuples, arriving.sources)]
+    from harness.conservation import chooses
+
+    if not operator.preserves or chooses(operator):
+        ports = range(operator.outputs)
+        return [Arriving({(operator.name, port): Fraction(1)}, arriving.sources) for port in ports]
+    if operator.outputs <= 1:
+        return [arriving] * operator.outputs
+    share = Arriving({origin: tuples / operator.outputs for origin, tuples in arriving.tuples.items()}, arriving.sources)
+    return [share] * operator.outputs
+
+
+def _together(several: list[Arriving]) -> Arriving:
+    if len(several) == 1:
+        return several[0]
+    tuples: dict[object, Fraction] = {}
+    for each in several:
+        for origin, count in each.tuples.items():
+            tuples[origin] = tuples.get(origin, Fraction(0)) + count
+    if len(tuples) > MAX_ORIGINS:
+        tuples = {object(): Fraction(1)}
+    return Arriving(tuples, frozenset().union(*(each.sources for each in several)))
