@@ -176,7 +176,7 @@ class PeerEngine:
                 received += total * (copies or 0)
         self.out_of_order, self.ns_per_flop = ending.out_of_order, ending.ns_per_flop
         checked = self._peer.ordered and self._plan.ordered
-        complaints = of_tuples(self._operators, self._plan.streams, processed, {}, {}, left, [0] * len(self._operators))
+        complaints = of_tuples(self._operators, self._plan.streams, processed, {}, {}, left, [0] * len(self._operators), {})
         return Totals(
             sent=sum(processed[i] for i, operator in enumerate(self._operators) if operator.kind == "source"),
             received=sum(processed[i] for i, operator in enumerate(self._operators) if operator.kind == "sink"),
