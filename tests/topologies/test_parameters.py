@@ -42,6 +42,7 @@ DEFAULTS = {
         "cycles": "endless",
         "placement": "none",
     },
+    "vwap": {"records": 100_000, "input": "generated", "cycles": "endless", "placement": "none"},
 }
 NAMES = ", ".join(sorted(DEFAULTS))
 

@@ -1,0 +1,336 @@
+// vwap.hpp - the operators of VWAP (M19 s4.2, after the public sample of IBM Streams): the volume weighted average price of each ticker
+// over its last four trades, and what quotes are bargains beside it.
+//
+// Which average a quote is compared with must not depend on threads. So each channel numbers its records 0, 1, 2, ...; each makes one
+// tuple at the operator where trades and quotes meet, and that takes them in the order of their numbers.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "login_failures.hpp"
+#include "operator.hpp"
+
+namespace millrace::applications {
+
+struct CsvLine {
+  uint64_t number;
+  Text<212> text;
+};
+struct Tick {
+  uint64_t number;  // of the line; behind a route, of the record in its channel
+  double price;     // of a trade; of a quote, the ask
+  double volume;    // of a trade; of a quote, the size of the ask
+  uint32_t trade;   // 1; of a quote 0
+  Text<16> ticker;
+};
+struct Sums {
+  uint64_t number;
+  double value;   // sum of price x volume over the last trades
+  double volume;  // sum of volume
+  Text<16> ticker;
+  uint32_t trades;  // in the window
+};
+struct Average {
+  uint64_t number;
+  double vwap;
+  Text<16> ticker;
+  uint32_t trades;
+};
+struct Bargain {
+  uint64_t number;
+  double vwap;  // 0: there was no trade yet
+  double ask;
+  double size;
+  double index;
+  Text<16> ticker;
+  uint32_t channel;
+};
+static_assert(sizeof(CsvLine) == 224 && sizeof(Tick) == 48 && sizeof(Sums) == 48, "no holes: equal values are equal bytes");
+static_assert(sizeof(Average) == 40 && sizeof(Bargain) == 64, "nor here");
+
+// -- source -----------------------------------------------------------------------------------------------------------------------------
+
+// Lines of a text in memory behind its header, `cycles` times over (0: for ever).
+class CsvLines : public Operator {
+ public:
+  CsvLines(const char* text, size_t size, uint64_t cycles) : text_(text), end_(text + size), cycles_(cycles) {
+    const void* newline = std::memchr(text, '\n', size);
+    text_ = newline != nullptr ? static_cast<const char*>(newline) + 1 : end_;
+    at_ = text_;
+  }
+  int32_t step(millrace_context* context) override {
+    if (at_ == end_) {
+      if (++cycle_ == cycles_ || text_ == end_) return MILLRACE_END;
+      at_ = text_;
+    }
+    const char* newline = static_cast<const char*>(std::memchr(at_, '\n', static_cast<size_t>(end_ - at_)));
+    const char* stop = newline != nullptr ? newline : end_;
+    std::string_view text(at_, static_cast<size_t>(stop - at_));
+    at_ = newline != nullptr ? newline + 1 : end_;
+    if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+    CsvLine& line = room<CsvLine>(context, 0);
+    ++lines_;
+    if (!line.text.fits(text)) {
+      ++too_long_;
+      return MILLRACE_MORE;
+    }
+    line.number = lines_ - 1;
+    line.text.set(text);
+    millrace_send(context, 0);
+    return MILLRACE_MORE;
+  }
+  uint64_t counted(uint32_t which) const noexcept override { return which == 0 ? lines_ : too_long_; }
+
+ private:
+  const char* text_;
+  const char* end_;
+  const char* at_;
+  uint64_t cycles_, cycle_ = 0, lines_ = 0, too_long_ = 0;
+};
+
+// -- parsing ----------------------------------------------------------------------------------------------------------------------------
+
+// Columns of a record, by their numbers in the header.
+struct Columns {
+  uint32_t ticker, type, price, volume, ask, ask_size;
+  uint32_t last() const noexcept { return std::max({ticker, type, price, volume, ask, ask_size}); }
+};
+
+enum class Read { TRADE, QUOTE, HEADER, OTHER, BROKEN };
+
+inline bool number_of(std::string_view field, double* value) noexcept {
+  const char* end = field.data() + field.size();
+  const auto [stop, error] = std::from_chars(field.data(), end, *value, std::chars_format::fixed);
+  return error == std::errc() && stop == end && std::isfinite(*value);
+}
+
+// A record of `columns`; those of another type than Trade and Quote are OTHER.
+inline Read parse_tick(std::string_view text, const Columns& columns, Tick* tick) noexcept {
+  std::array<std::string_view, 64> fields;
+  const uint32_t last = columns.last();
+  uint32_t count = 0;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (count <= last) {
+    const char* comma = static_cast<const char*>(std::memchr(at, ',', static_cast<size_t>(end - at)));
+    const char* stop = comma != nullptr ? comma : end;
+    fields[count++] = {at, static_cast<size_t>(stop - at)};
+    if (comma == nullptr) break;
+    at = comma + 1;
+  }
+  if (count <= last) return Read::BROKEN;
+  const std::string_view type = fields[columns.type];
+  if (type == "Type") return Read::HEADER;
+  const bool trade = type == "Trade";
+  if (!trade && type != "Quote") return Read::OTHER;
+  const std::string_view ticker = fields[columns.ticker];
+  if (ticker.empty() || !tick->ticker.fits(ticker)) return Read::BROKEN;
+  if (!number_of(fields[trade ? columns.price : columns.ask], &tick->price)) return Read::BROKEN;
+  if (!number_of(fields[trade ? columns.volume : columns.ask_size], &tick->volume)) return Read::BROKEN;
+  if (tick->price < 0.0 || tick->volume < 0.0) return Read::BROKEN;
+  tick->trade = trade ? 1 : 0;
+  tick->ticker.set(ticker);
+  return trade ? Read::TRADE : Read::QUOTE;
+}
+
+// Lines to trades and quotes, each to the output port of its ticker.
+class ParseTicks : public Operator {
+ public:
+  ParseTicks(const Columns& columns, uint32_t channels) : columns_(columns), channels_(channels) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const CsvLine& in = *static_cast<const CsvLine*>(tuple);
+    Tick tick;
+    const Read read = parse_tick(in.text.view(), columns_, &tick);
+    ++counts_[static_cast<size_t>(read)];
+    if (read != Read::TRADE && read != Read::QUOTE) return 0;
+    tick.number = in.number;
+    const uint32_t channel = channel_of(tick.ticker.view(), channels_);
+    room<Tick>(context, channel) = tick;
+    millrace_send(context, channel);
+    return 0;
+  }
+  uint64_t counted(uint32_t which) const noexcept override { return counts_[which]; }
+  static uint32_t channel_of(std::string_view ticker, uint32_t channels) noexcept {
+    uint32_t hash = 2166136261;  // FNV-1a
+    for (const char byte : ticker) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619;
+    return hash % channels;
+  }
+
+ private:
+  Columns columns_;
+  uint32_t channels_;
+  std::array<uint64_t, 5> counts_{};
+};
+
+// -- a channel --------------------------------------------------------------------------------------------------------------------------
+
+// Trades to port 0, quotes to port 1, numbered.
+class Route : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Tick& in = *static_cast<const Tick*>(tuple);
+    const uint32_t output = in.trade == 1 ? 0 : 1;
+    Tick& out = room<Tick>(context, output);
+    out = in;
+    out.number = number_++;
+    millrace_send(context, output);
+    return 0;
+  }
+
+ private:
+  uint64_t number_ = 0;
+};
+
+// A sliding window by count, of WINDOW by 1, for each ticker.
+class SumTrades : public Operator {
+ public:
+  static constexpr uint32_t WINDOW = 4;
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Tick& in = *static_cast<const Tick*>(tuple);
+    auto found = tickers_.find(in.ticker.view());
+    if (found == tickers_.end()) {
+      if (tickers_.size() == MOST_KEYS) return TOO_MANY;
+      found = tickers_.emplace(std::string(in.ticker.view()), Trades{}).first;
+    }
+    Trades& trades = found->second;
+    trades.last[trades.count++ % WINDOW] = {in.price * in.volume, in.volume};
+    Sums& out = room<Sums>(context, 0);
+    out.number = in.number;
+    out.value = out.volume = 0.0;
+    out.trades = trades.count < WINDOW ? static_cast<uint32_t>(trades.count) : WINDOW;
+    for (uint32_t i = 0; i < out.trades; ++i) {  // the oldest first: the sum is the same wherever the window began
+      const auto& [value, volume] = trades.last[(trades.count - out.trades + i) % WINDOW];
+      out.value += value;
+      out.volume += volume;
+    }
+    out.ticker = in.ticker;
+    millrace_send(context, 0);
+    return 0;
+  }
+
+ private:
+  struct Trades {
+    uint64_t count = 0;
+    std::array<std::pair<double, double>, WINDOW> last{};
+  };
+  ByText<Trades> tickers_;
+};
+
+class Divide : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Sums& in = *static_cast<const Sums*>(tuple);
+    Average& out = room<Average>(context, 0);
+    out.number = in.number;
+    out.vwap = in.volume > 0.0 ? in.value / in.volume : 0.0;
+    out.ticker = in.ticker;
+    out.trades = in.trades;
+    millrace_send(context, 0);
+    return 0;
+  }
+};
+
+// Quotes as they are compared: ticker, ask and its size.
+class Project : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    room<Tick>(context, 0) = *static_cast<const Tick*>(tuple);
+    millrace_send(context, 0);
+    return 0;
+  }
+};
+
+// Averages (port 0) and quotes (port 1) of a channel in the order of their numbers: each quote with the last average of its ticker.
+class BargainIndex : public Operator {
+ public:
+  static constexpr size_t MOST = size_t{1} << 22;
+  explicit BargainIndex(uint32_t channel) : channel_(channel) {}
+  int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
+    Waiting in{};
+    if (port == 0) {
+      const Average& average = *static_cast<const Average*>(tuple);
+      in = {average.number, average.vwap, 0.0, average.ticker, true};
+    } else {
+      const Tick& quote = *static_cast<const Tick*>(tuple);
+      in = {quote.number, quote.price, quote.volume, quote.ticker, false};
+    }
+    if (in.number != next_) return keep(in);
+    for (;;) {
+      const int32_t answer = take(context, in);
+      if (answer < 0) return answer;
+      ++next_;
+      const auto found = waiting_.find(next_);
+      if (found == waiting_.end()) return 0;
+      in = found->second;
+      waiting_.erase(found);
+    }
+  }
+
+ private:
+  struct Waiting {
+    uint64_t number;
+    double price, size;
+    Text<16> ticker;
+    bool average;
+  };
+  int32_t keep(const Waiting& in) {
+    if (waiting_.size() == MOST) return TOO_MANY;
+    waiting_.emplace(in.number, in);
+    return 0;
+  }
+  int32_t take(millrace_context* context, const Waiting& in) {
+    auto found = averages_.find(in.ticker.view());
+    if (in.average) {
+      if (found == averages_.end()) {
+        if (averages_.size() == MOST_KEYS) return TOO_MANY;
+        found = averages_.emplace(std::string(in.ticker.view()), 0.0).first;
+      }
+      found->second = in.price;
+      return 0;
+    }
+    Bargain& out = room<Bargain>(context, 0);
+    out.number = in.number;
+    out.vwap = found != averages_.end() ? found->second : 0.0;
+    out.ask = in.price;
+    out.size = in.size;
+    out.index = out.vwap > out.ask ? out.size * std::exp(out.vwap - out.ask) : 0.0;
+    out.ticker = in.ticker;
+    out.channel = channel_;
+    millrace_send(context, 0);
+    return 0;
+  }
+  uint32_t channel_;
+  uint64_t next_ = 0;
+  std::unordered_map<uint64_t, Waiting> waiting_;
+  ByText<double> averages_;
+};
+
+class BargainsOnly : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Bargain& in = *static_cast<const Bargain*>(tuple);
+    if (!(in.index > 0.0)) return 0;
+    room<Bargain>(context, 0) = in;
+    millrace_send(context, 0);
+    return 0;
+  }
+};
+
+class PassBargains : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    room<Bargain>(context, 0) = *static_cast<const Bargain*>(tuple);
+    millrace_send(context, 0);
+    return 0;
+  }
+};
+
+}  // namespace millrace::applications

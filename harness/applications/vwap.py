@@ -1,0 +1,244 @@
+"""VWAP (M19 §4.2): bargains among quotes, beside the volume weighted average price of each ticker's last four trades.
+
+52 operators, as the paper's: a source, a parser, 8 channels of 6 by ticker, a merge and a sink. The channels are the core of
+the public sample of IBM Streams; what each operator does is in native/vwap.hpp.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import deque
+
+from harness.applications import vwap_operators
+from harness.applications.compiled import collect, kept
+from harness.applications.given_input import read_input
+from harness.errors import UserError
+from harness.graph import Graph
+from harness.schema import Schema
+
+CHANNELS = 8
+
+LINE = Schema("csv_line", {"number": "uint64", "text": "string[212]"})
+TICK = Schema("tick", {"number": "uint64", "price": "float64", "volume": "float64", "trade": "uint32", "ticker": "string[16]"})
+SUMS = Schema("sums", {"number": "uint64", "value": "float64", "volume": "float64", "ticker": "string[16]", "trades": "uint32"})
+AVERAGE = Schema("average", {"number": "uint64", "vwap": "float64", "ticker": "string[16]", "trades": "uint32"})
+BARGAIN = Schema(
+    "bargain",
+    {
+        "number": "uint64",
+        "vwap": "float64",
+        "ask": "float64",
+        "size": "float64",
+        "index": "float64",
+        "ticker": "string[16]",
+        "channel": "uint32",
+    },
+)
+SCHEMAS = (LINE, TICK, SUMS, AVERAGE, BARGAIN)
+
+HEADER = (
+    "#RIC,Date[G],Time[G],GMT Offset,Type,Ex/Cntrb.ID,Price,Volume,Buyer ID,Bid Price,Bid Size,Seller ID,Ask Price,Ask Size,"
+    "Qualifiers,Seq. No.,Exch Time,Block Trd,Floor Trd,PE Ratio,Yield,New Price,New Vol,New Seqno,Bid Yld,Ask Yld,Div Code,"
+    "Div,Market VWAP,Halt Reason"
+)
+"""30 columns in Reuters style."""
+
+NAMES = {
+    "ticker": ("#RIC", "RIC", "Ticker", "ticker"),
+    "type": ("Type", "type"),
+    "price": ("Price", "price"),
+    "volume": ("Volume", "volume"),
+    "ask": ("Ask Price", "askprice", "ask"),
+    "ask_size": ("Ask Size", "asksize", "ask_size"),
+}
+"""What the columns that are needed may be called in a file's header."""
+
+TRADE, QUOTE, TITLE, OTHER, BROKEN = range(5)
+"""What a parser counts."""
+
+MOST_COLUMNS = 64
+
+COSTS = {"lines": 120, "parse": 400, "sums": 150, "index": 200, "other": 60}
+"""About what a tuple costs [FLOP], for the size of batches."""
+
+
+# -- input --------------------------------------------------------------------------------------------------------------------
+
+
+def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
+    """Trades and quotes as CSV with a header: generated, or of the file `path`; and whether that is truncated.
+
+    Raises UserError, in one line, for a file whose header lacks a column that is needed.
+    """
+    if not path:
+        return generate(records, seed), False
+    given = read_input(path)
+    try:
+        columns_of(given.data)
+    except ValueError as problem:
+        raise UserError(f"{path}: must be trades and quotes in CSV with a header; {problem}") from None
+    return given.data, given.truncated
+
+
+def columns_of(text: bytes) -> dict[str, int]:
+    """The columns that are needed, by number, as the header names them. Raises ValueError if one is not there."""
+    header = text[: 2**14].partition(b"\n")[0].decode("utf-8-sig", errors="replace").rstrip("\r").split(",")
+    found = {}
+    for column, names in NAMES.items():
+        places = [header.index(name) for name in names if name in header[:MOST_COLUMNS]]
+        if not places:
+            raise ValueError(f"its first line names no column {names[0]!r}")
+        found[column] = places[0]
+    return found
+
+
+TICKERS = 1924
+SHARE_OF_QUOTES = 0.78
+SLOPE, SLOPE_TOP, TOP = 1.07, 0.32, 100
+TOP_SHARE = 0.26  # of records that are of the first 100 tickers
+
+
+def generate(records: int, seed: int) -> bytes:
+    """Records like those of a real file: its shares of quotes, its tickers and how often each comes, its records a second."""
+    draw = random.Random(seed)
+    names = [f"{chr(65 + rank % 26)}{chr(65 + rank // 26 % 26)}{chr(65 + rank // 676)}.N" for rank in range(TICKERS)]
+    top = [rank**-SLOPE_TOP for rank in range(1, TOP + 1)]
+    rest = [rank**-SLOPE for rank in range(TOP + 1, TICKERS + 1)]
+    weights = [TOP_SHARE * weight / sum(top) for weight in top] + [(1 - TOP_SHARE) * weight / sum(rest) for weight in rest]
+    picked = draw.choices(range(TICKERS), weights, k=records)
+    prices = [round(math.exp(draw.uniform(1.0, 5.0)), 2) for _ in range(TICKERS)]
+    lines = [HEADER]
+    second, chance = 9 * 3600 + 1800, draw.random
+    for number, ticker in enumerate(picked):
+        if chance() < 379 / 29_999:
+            second += 1
+        time = f"{second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}.{draw.randrange(1000):03d}"
+        price = prices[ticker] = max(0.05, round(prices[ticker] * (1.0 + draw.gauss(0.0, 0.0004)), 2))
+        begin = f"{names[ticker]},27-DEC-2005,{time},-5,"
+        if chance() < SHARE_OF_QUOTES:
+            spread = draw.choice((0.0, 0.01, 0.01, 0.02, 0.03))
+            bid, ask = round(price - spread, 2), round(price + spread - draw.choice((0.0, 0.0, 0.01, 0.02)), 2)
+            sizes = draw.randrange(1, 60), draw.randrange(1, 60)
+            lines.append(f"{begin}Quote,NYS,,,,{bid},{sizes[0]},,{max(0.01, ask)},{sizes[1]},R,{number},{time},,,,,,,,,,,,,")
+        else:
+            lines.append(f"{begin}Trade,NYS,{price},{draw.randrange(1, 50) * 100},,,,,,,,{number},{time},,,,,,,,,,,,,")
+    return "\n".join([*lines, ""]).encode()
+
+
+# -- graph --------------------------------------------------------------------------------------------------------------------
+
+
+class Vwap:
+    """The graph, and what its operators count; the sink keeps the first `keep` bargains."""
+
+    def __init__(self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> None:
+        self.graph = graph = Graph("vwap", payload=0)
+        graph.counts = self.counts
+        self.truncated = truncated
+        self.lines, self.parser = vwap_operators.lines(text, cycles), vwap_operators.parse(columns_of(text), CHANNELS)
+        self.sink = collect(BARGAIN, keep)
+
+        def add(name: str, compiled: object, takes: object, gives: object, cost: str = "other") -> object:
+            return graph.typed(name, compiled.process, takes, gives, cost=COSTS[cost])
+
+        source = graph.typed_source("lines", self.lines.step, LINE, cost=COSTS["lines"])
+        parse = add("parse", self.parser, LINE, [TICK] * CHANNELS, "parse")
+        merge = add("merge", vwap_operators.merge(), BARGAIN, BARGAIN)
+        sink = graph.typed_sink("bargains", self.sink.process, BARGAIN)
+        graph.connect(source, parse)
+        graph.connect(merge, sink)
+        for channel in range(CHANNELS):
+            route = add(f"route{channel}", vwap_operators.route(), TICK, [TICK, TICK])
+            sums = add(f"sums{channel}", vwap_operators.sum_trades(), TICK, SUMS, "sums")
+            divide = add(f"divide{channel}", vwap_operators.divide(), SUMS, AVERAGE)
+            project = add(f"quotes{channel}", vwap_operators.project(), TICK, TICK)
+            index = add(f"index{channel}", vwap_operators.bargain_index(channel), [AVERAGE, TICK], BARGAIN, "index")
+            only = add(f"bargains only{channel}", vwap_operators.bargains_only(), BARGAIN, BARGAIN)
+            graph.connect(parse.output(channel), route)
+            graph.connect(route.output(0), sums)
+            graph.connect(sums, divide)
+            graph.connect(divide, index.input(0))
+            graph.connect(route.output(1), project)
+            graph.connect(project, index.input(1))
+            graph.connect(index, only)
+            graph.connect(only, merge)
+            if by_hand:
+                graph.threaded_port(route)
+        if by_hand:
+            graph.threaded_port(merge)
+
+    def counts(self) -> dict[str, int]:
+        """Records read, by kind, and what came out."""
+        return {
+            "records": self.lines.counted(0),
+            "trades": self.parser.counted(TRADE),
+            "quotes": self.parser.counted(QUOTE),
+            "others": self.parser.counted(OTHER) + self.parser.counted(TITLE),
+            "broken": self.parser.counted(BROKEN) + self.lines.counted(1),
+            "truncated": int(self.truncated),
+            "bargains": self.sink.counted(0),
+        }
+
+    def results(self) -> list[dict[str, object]]:
+        """The bargains that the sink has kept, in the order in which they came."""
+        return kept(self.sink, BARGAIN)
+
+
+# -- the same, one record after the other -------------------------------------------------------------------------------------
+
+
+def reference(text: bytes) -> list[dict[str, object]]:
+    """The bargains in a file.
+
+    A plain program, by which the graph is checked: it shares nothing with it but the numbers of columns.
+    """
+    columns = columns_of(text)
+    trades: dict[str, deque[tuple[float, float]]] = {}
+    numbers = [0] * CHANNELS
+    found = []
+    for line in text.decode().split("\n")[1:]:
+        if len(line.removesuffix("\r").encode()) > 212:
+            continue
+        row = line.removesuffix("\r").split(",")
+        tick = _tick(row, columns)
+        if tick is None:
+            continue
+        ticker, trade, price, size = tick
+        channel = _channel(ticker)
+        number, numbers[channel] = numbers[channel], numbers[channel] + 1
+        last = trades.setdefault(ticker, deque(maxlen=4)) if trade else trades.get(ticker)
+        if trade:
+            last.append((price * size, size))
+            continue
+        volume = sum(volume for _, volume in last) if last else 0.0
+        vwap = sum(value for value, _ in last) / volume if volume > 0.0 else 0.0
+        if vwap > price and size > 0.0:
+            index = size * math.exp(vwap - price)
+            entry = {"number": number, "vwap": vwap, "ask": price, "size": size, "index": index}
+            found.append(entry | {"ticker": ticker, "channel": channel})
+    return found
+
+
+def _tick(row: list[str], columns: dict[str, int]) -> tuple[str, bool, float, float] | None:
+    """Ticker, whether it is a trade, price and size; None: neither a trade nor a quote, or not to be read."""
+    if len(row) <= max(columns.values()) or row[columns["type"]] not in ("Trade", "Quote"):
+        return None
+    trade, ticker = row[columns["type"]] == "Trade", row[columns["ticker"]]
+    words = [row[columns[name]] for name in (("price", "volume") if trade else ("ask", "ask_size"))]
+    if not 1 <= len(ticker.encode()) <= 16 or not all(_plain(word) for word in words):
+        return None
+    return ticker, trade, float(words[0]), float(words[1])
+
+
+def _plain(word: str) -> bool:
+    """A decimal number without a sign, an exponent or blanks."""
+    whole, _, part = word.partition(".")
+    return word.isascii() and (whole + part).isdigit()
+
+
+def _channel(ticker: str) -> int:
+    hashed = 2166136261
+    for byte in ticker.encode():
+        hashed = (hashed ^ byte) * 16777619 % 2**32
+    return hashed % CHANNELS

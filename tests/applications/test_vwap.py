@@ -1,0 +1,177 @@
+"""VWAP finds the bargains that a plain program finds, under every model, in good input and in bad."""
+
+import gzip
+import random
+from collections import Counter
+
+import pytest
+from harness.applications.vwap_operators import sizes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import topologies
+from harness.applications.vwap import HEADER, SCHEMAS, Vwap, columns_of, generate, input_of, reference
+from harness.engine import open_engine
+from harness.errors import UserError
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
+
+MODELS = {
+    "manual": lambda: Manual(),
+    "dedicated": lambda: Dedicated(),
+    "dynamic": lambda: Dynamic(threads=3),
+    "dynamic, short queues": lambda: Dynamic(threads=2, queue_capacity=2),
+    "multilevel": lambda: Multilevel(),
+    "coroutine": lambda: Coroutine(threads=2),
+}
+ODD = (
+    b"",
+    b"no record",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,12.5",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,12x5,300,,,,,,,,0,,,,,,,,,,,,,,",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,-1,300,,,,,,,,0,,,,,,,,,,,,,,",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Trade,NYS,1e3,300,,,,,,,,0,,,,,,,,,,,,,,",
+    b",27-DEC-2005,09:30:00.1,-5,Trade,NYS,1,300,,,,,,,,0,,,,,,,,,,,,,,",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Quote,NYS,,,,,,,,,R,0,,,,,,,,,,,,,,",
+    b"A.N,27-DEC-2005,09:30:00.1,-5,Correction,NYS,1,300,,,,,,,,0,,,,,,,,,,,,,,",
+    b"x" * 400,
+)
+BROKEN_ODD = len(ODD) - 1  # all but the record of another type
+
+
+def with_odd_lines(text, seed):
+    draw = random.Random(seed)
+    lines = text.split(b"\n")[:-1]
+    for line in ODD:
+        lines.insert(draw.randrange(1, len(lines)), line)
+    return b"\n".join(lines)
+
+
+def run(built, model, during=lambda engine: None):
+    engine = open_engine(built.graph, model)
+    engine.start()
+    while not engine.finished():
+        during(engine)
+        engine.sample(0.005)
+    return engine.stop(drain=True, timeout_s=20)
+
+
+def check(built, expected):
+    """All bargains of the plain program and no others; each channel's in its order, which no thread may change."""
+    found = built.results()
+    for channel in range(8):
+        assert [each for each in found if each["channel"] == channel] == [
+            each for each in expected if each["channel"] == channel
+        ]
+    assert len(found) == len(expected)
+
+
+def test_tuples_in_c_are_as_large_as_their_schemas():
+    assert {schema.name: schema.size for schema in SCHEMAS} == sizes()
+
+
+def test_the_graph_has_the_papers_operators_and_threaded_ports():
+    for placement, ports in (("none", 0), ("hand", 9)):
+        graph, _ = topologies.build("vwap", {"records": 10, "placement": placement}, 0)
+        graph.check()
+        assert len(graph.operators) == 52 and len(graph.threaded) == ports
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("model", MODELS)
+def test_the_result_is_that_of_a_plain_program(model):
+    text = with_odd_lines(generate(6000, 3), 5)
+    built = Vwap(text, False, 1, False, keep=10**6)
+    totals = run(built, MODELS[model]())
+    assert totals.correct and totals.drained, (totals.error, totals.conservation)
+    expected = reference(text)
+    assert len(expected) > 200
+    check(built, expected)
+    counts = built.counts()
+    assert counts["records"] == 6000 + len(ODD) and counts["trades"] + counts["quotes"] == 6000
+    assert counts["broken"] == BROKEN_ODD and counts["others"] == 1
+
+
+def shaken(seed):
+    draw = random.Random(seed)
+    text = with_odd_lines(generate(draw.randint(200, 3000), seed), seed)
+    built = Vwap(text, False, 1, draw.random() < 0.3, keep=10**6)
+    ports = [port for port in built.graph.input_ports() if port not in built.graph.threaded]
+
+    def shake(engine):
+        engine.set_threads(draw.randint(1, 5))
+        engine.set_queued(draw.sample(ports, draw.randint(0, len(ports))), draw.random() < 0.5)
+
+    totals = run(built, Dynamic(threads=2, queue_capacity=draw.choice([1, 7, 100, None])), shake)
+    assert totals.correct and totals.drained, (seed, totals.error, totals.conservation)
+    check(built, reference(text))
+
+
+@pytest.mark.heavy
+def test_the_result_is_the_same_while_threads_and_queues_change_at_random():
+    for seed in range(6):
+        shaken(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_the_result_is_the_same_in_five_hundred_runs():
+    for seed in range(100, 600):
+        shaken(seed)
+
+
+FIELD = st.sampled_from(
+    ["", "Trade", "Quote", "A.N", "B.N", "12.5", "7", "0", "-1", "1e5", ".5", "5.", ".", "x", "é", "1" * 17]
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.lists(FIELD, max_size=7).map(",".join), max_size=30))
+def test_lines_of_any_fields_are_read_as_the_plain_program_reads_them(lines):
+    text = "\n".join(["ticker,type,price,volume,askprice,asksize", "A.N,Trade,100,5,,", *lines, "A.N,Quote,,,1,2"]).encode()
+    built = Vwap(text, False, 1, False, keep=10**6)
+    assert run(built, Manual()).correct
+    check(built, reference(text))
+
+
+def test_an_average_is_that_of_the_last_four_trades():
+    trades = "\n".join(f"A.N,Trade,{price},{volume},," for price, volume in ((1000, 9), (10, 1), (20, 2), (30, 3), (40, 4)))
+    text = f"ticker,type,price,volume,askprice,asksize\n{trades}\nA.N,Quote,,,29,5\n".encode()
+    built = Vwap(text, False, 1, False, keep=10)
+    assert run(built, Manual()).correct
+    (bargain,) = built.results()
+    assert bargain["vwap"] == 30.0 == (10 * 1 + 20 * 2 + 30 * 3 + 40 * 4) / 10
+    assert bargain["index"] == pytest.approx(5 * 2.718281828459045)
+
+
+def test_a_packed_file_and_a_cut_one_are_read(tmp_path):
+    text = generate(2000, 4)
+    for name, data in (("whole.gz", gzip.compress(text)), ("cut.gz", gzip.compress(text)[:-900])):
+        (tmp_path / name).write_bytes(data)
+        found, cut = input_of(1, 0, str(tmp_path / name))
+        assert text.startswith(found) and cut == (found != text) == (name == "cut.gz")
+    built = Vwap(found, cut, 1, False, keep=10**6)
+    assert run(built, Manual()).correct and built.counts()["truncated"] == 1
+    check(built, reference(found))
+
+
+@pytest.mark.parametrize(
+    ("content", "missing"), [(b"", "#RIC"), (b"\x00\xff" * 999, "#RIC"), (HEADER.replace("Ask Size", "").encode(), "Ask Size")]
+)
+def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, content, missing):
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as refused:
+        topologies.build("vwap", {"input": str(path)}, 0)
+    rule = f"must be trades and quotes in CSV with a header; its first line names no column {missing!r}"
+    assert str(refused.value) == f"{path}: {rule}"
+
+
+def test_generated_records_are_like_those_of_a_real_file():
+    text = generate(20_000, 9)
+    assert text == generate(20_000, 9) != generate(20_000, 10)
+    rows = [line.split(",") for line in text.decode().split("\n")[1:-1]]
+    columns = columns_of(text)
+    assert len(rows) == 20_000 and {len(row) for row in rows} == {30}
+    assert sum(row[columns["type"]] == "Quote" for row in rows) / len(rows) == pytest.approx(0.78, abs=0.02)
+    often = [count for _, count in Counter(row[columns["ticker"]] for row in rows).most_common(100)]
+    assert sum(often) / len(rows) == pytest.approx(0.26, abs=0.03)

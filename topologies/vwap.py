@@ -1,0 +1,39 @@
+"""VWAP (M19 §4.2): lines -> parse -> 8 channels by ticker -> merge -> bargains.
+
+A channel is route, sums, divide, quotes, index and bargains only: 52 operators. 9 threaded ports by hand: before each route
+and before the merge. The input is generated, or a file of trades and quotes in CSV, plain or gzip. It is gone through again
+and again, or `cycles` times.
+"""
+
+from __future__ import annotations
+
+from harness.graph import MAX_TUPLES, Graph
+from topologies import Parameter, Topology
+
+ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
+MOST_RECORDS = 10**8
+
+
+def build(records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
+    """The graph; `graph.counts()` tells what it has read and found when a run is over."""
+    from harness.applications.vwap import Vwap, input_of  # late: it is compiled, and other topologies need it not
+
+    text, truncated = input_of(records, seed, "" if input == GENERATED else input)
+    return Vwap(text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph
+
+
+TOPOLOGY = Topology(
+    name="vwap",
+    summary="bargains beside the volume weighted average price: an application on real data",
+    source="M19 §4.2",
+    takes=(
+        Parameter("records", 100_000, "records", 1, MOST_RECORDS, "of the generated input"),
+        Parameter(
+            "input", GENERATED, "", None, None, "a CSV file of trades and quotes, plain or gzip", (GENERATED,), path=True
+        ),
+        Parameter("cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)),
+        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+    ),
+    size=lambda **_: 52,
+    build=build,
+)
