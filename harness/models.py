@@ -292,6 +292,10 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     wants one at some, or if it is a user's that locks its own state and has several. Who wants an operator under the dynamic
     model wants it executed by a pool, which is here the threads that resume co-routines.
     """
+    for operator in graph.operators.values():
+        if operator.typed is not None and operator.typed.compiled and operator.typed.function.is_python:
+            rule = "must not be a ctypes callback under the coroutine model: give the callable itself"
+            raise UserError(f"operator {operator.name!r}: function {rule}")
     fed: dict[str, int] = {}
     for _, (name, _) in graph.streams:
         fed[name] = fed.get(name, 0) + 1

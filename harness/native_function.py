@@ -67,6 +67,14 @@ class NativeFunction:
         if problem is not None:
             raise GraphError(f"a native function must be '{self.interface.c}'; '{self.signature}' {problem}")
 
+    @property
+    def is_python(self) -> bool:
+        """Whether it is a callback of ctypes, behind which the interpreter is."""
+        return any(
+            isinstance(owner, ctypes._CFuncPtr) and any(type(kept).__name__ == "CThunkObject" for kept in _kept_by(owner))
+            for owner in self.owners
+        )
+
     @classmethod
     def of(cls, function: object, state: object = None) -> NativeFunction:
         """The native function that `function` stands for, with `state`; both are kept alive.
@@ -200,6 +208,10 @@ def is_compiled(given: object) -> bool:
 
 
 # -- what is what ------------------------------------------------------------------------------------------------------------
+
+
+def _kept_by(function: ctypes._CFuncPtr) -> list[object]:
+    return list((function._objects or {}).values())
 
 
 def _is_address(value: object) -> bool:

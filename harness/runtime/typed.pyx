@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.coroutine cimport check_for_preemption
+from harness.runtime.coroutine cimport check_for_preemption, sleep_until
 from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
     HANDLED,
@@ -53,6 +53,10 @@ from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
 from harness.runtime.users cimport on_own_stack, text_of
 
 from harness.runtime.layout import incoming_of
+
+
+cdef enum:
+    IDLE_NS = 50_000  # after which a source that had nothing is asked again, where it is a co-routine
 
 
 cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
@@ -232,6 +236,8 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
         hand_over(worker)
         if answer != MILLRACE_IDLE:
             break
+        if worker.resumed:  # its thread may have something else to do
+            sleep_until(worker, now_ns() + IDLE_NS)
     deliver_all(state)
     close_operator(worker, op)
     hand_over(worker)

@@ -11,13 +11,20 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.measurement.host import huge_pages
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline, run_to_end
 
 
 @pytest.mark.parametrize(
     "model",
-    [Manual(), Dynamic(1, queue_capacity=1), Dynamic(3, queue_capacity=2), Dedicated(queue_capacity=8)],
+    [
+        Manual(),
+        Dynamic(1, queue_capacity=1),
+        Dynamic(3, queue_capacity=2),
+        Dedicated(queue_capacity=8),
+        Coroutine(1, queue_capacity=1),
+        Coroutine(3, "highest_rate", queue_capacity=8),
+    ],
     ids=lambda model: model.name,
 )
 def test_ten_thousand_operators_deep_do_not_overflow_a_stack(model: Model) -> None:
@@ -26,7 +33,7 @@ def test_ten_thousand_operators_deep_do_not_overflow_a_stack(model: Model) -> No
     assert totals.correct and totals.received == 50
 
 
-@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2)], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [Manual(), Dedicated(), Dynamic(2), Coroutine(2)], ids=lambda model: model.name)
 @pytest.mark.parametrize("payload", [0, 1, 2**20])
 def test_payloads_from_nothing_to_a_mebibyte(model: Model, payload: int) -> None:
     totals = run_to_end(pipeline(3, payload=payload), model, 200)
