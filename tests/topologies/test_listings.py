@@ -10,6 +10,7 @@ import pytest
 
 import topologies
 from harness.cli import main
+from harness.cli import topologies as topologies_command
 from harness.cli.models import OPTION_OF, OPTIONS
 from harness.cli.settings import add_settings_argument, parse_settings
 from harness.errors import UserError
@@ -48,6 +49,7 @@ def test_the_listing_as_json_has_the_same(capsys):
         "low": 0,
         "high": 10**9,
         "words": ["skewed"],
+        "path": False,
         "meaning": topologies.TOPOLOGIES["mix"].parameters["cost"].meaning,
     }
 
@@ -103,3 +105,9 @@ def test_the_option_may_be_repeated_and_starts_empty_each_time():
     add_settings_argument(parser)
     assert parser.parse_args(["--set", "a=1", "--set", "b=2"]).set == ["a=1", "b=2"]
     assert parser.parse_args([]).set == []
+
+
+def test_the_listing_says_which_parameter_may_be_a_file():
+    assert "generated, a file" in topologies_command.as_text()
+    (login,) = (each for each in topologies_command.as_data() if each["name"] == "login-failures")
+    assert [each["name"] for each in login["parameters"] if each["path"]] == ["input"]
