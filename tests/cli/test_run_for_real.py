@@ -17,7 +17,12 @@ import pytest
 from harness.measurement.records import validate_record
 
 ROOT = Path(__file__).resolve().parents[2]
-MODELS = (["--model", "manual"], ["--model", "dedicated"], ["--model", "dynamic", "--threads", "2"])
+MODELS = (
+    ["--model", "manual"],
+    ["--model", "dedicated"],
+    ["--model", "dynamic", "--threads", "2"],
+    ["--model", "coroutine", "--threads", "2", "--policy", "random", "--quantum", "5"],
+)
 
 pytestmark = pytest.mark.heavy
 
@@ -36,6 +41,7 @@ def test_exactly_so_many_tuples_arrive_under_every_model(model, tuples, tmp_path
     assert (done.returncode, done.stderr) == (0, "")
     record = json.loads(done.stdout)
     validate_record(record)
+    assert (record["policy"], record["quantum_ms"]) == (("random", 5.0) if "coroutine" in model else (None, None))
     assert (record["tuples_sent"], record["tuples_received"], record["tuples_in_flight"]) == (tuples, tuples, 0)
     assert record["correct"] and record["settled"] and record["drained"]
     assert (record["sink_tuples_per_s"] or 0) > 0 or tuples == 0

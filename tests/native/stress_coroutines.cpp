@@ -8,6 +8,7 @@
 #include "coroutines.hpp"
 #include "real_platform.hpp"
 #include "spsc_ring.hpp"
+#include "stamps.hpp"
 #include "stress.hpp"
 #include "try_flag.hpp"
 
@@ -51,6 +52,7 @@ struct Graph {
   void turn_begins(uint32_t thread, uint32_t index) {
     EXPECT(executes[thread] == NO_CO);
     executes[thread] = index;
+    if (tells_order) order.push_back(index);
   }
   void turn_ends(uint32_t thread, uint32_t index, int64_t began_ns, int64_t now_ns) {
     EXPECT(executes[thread] == index && began_ns <= now_ns);
@@ -81,7 +83,8 @@ struct Graph {
   std::vector<std::vector<uint32_t>> inputs;                   // by operator: ports
   std::vector<std::unique_ptr<std::atomic<uint32_t>>> tokens;  // by operator: what it waits for besides, each time it has executed a tuple
   std::vector<uint32_t> executes = std::vector<uint32_t>(8, NO_CO);  // by thread
-  bool passes_tokens = false;
+  bool passes_tokens = false, tells_order = false;
+  std::vector<uint32_t> order;  // in which co-routines were picked, by one thread
 
   uint32_t add(uint64_t sends = 0) {
     operators.emplace_back().sends = sends;
@@ -277,10 +280,44 @@ World fan_in(uint32_t senders, uint64_t tuples) {
   return world;
 }
 
+// A policy that looks at what does not change is obeyed exactly, however many are ready, and chance breaks ties.
+void best_first(uint32_t operators) {
+  const Policy highest{"", "", [](const Seen& seen, double) { return seen.gain_per_s; }, GAIN, 0};
+  World world;
+  for (uint32_t i = 0; i < operators; ++i) world.graph.add(1);
+  world.graph.tells_order = true;
+  run(world, highest, 1, 50'000'000, 0);
+  EXPECT(world.graph.order.size() == operators);
+  for (uint32_t i = 0; i < operators; ++i) EXPECT(world.graph.order[i] == i);  // a graph's gains fall with the index
+  const Policy equal{"", "", [](const Seen&, double) { return 0.0; }, 0, 0};
+  World drawn;
+  for (uint32_t i = 0; i < operators; ++i) drawn.graph.add(1);
+  drawn.graph.tells_order = true;
+  run(drawn, equal, 1, 50'000'000, 0);
+  EXPECT(drawn.graph.order != world.graph.order);
+}
+
+// A stamp is that of the first push into a stretch, or of the last push into an empty queue.
+void stamps() {
+  Stamps stamps(64);
+  int64_t now = 0;
+  const auto clock = [&now] { return ++now; };
+  stamps.stamp(0, 0, 10, 100, clock);
+  stamps.stamp(10, 3, 10, 200, clock);
+  EXPECT(now == 1 && stamps.at(5).enqueued_ns == 1 && stamps.at(15).born_ns == 100);
+  stamps.stamp(20, 20, 4, 300, clock);
+  EXPECT(now == 2 && stamps.at(20).enqueued_ns == 2 && stamps.at(20).born_ns == 300);
+  stamps.stamp(24, 20, 32, 400, clock);
+  EXPECT(now == 3 && stamps.at(31).born_ns == 300 && stamps.at(32).born_ns == 400 && stamps.at(32).enqueued_ns == 3);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const uint64_t tuples = argc > 1 ? std::stoull(argv[1]) : 60;
+  stamps();
+  best_first(5);
+  best_first(500);
   for (const Policy& policy : POLICIES) {
     for (const uint32_t threads : {1u, 2u, 4u}) {
       for (const int64_t quantum_ns : {int64_t{0}, int64_t{20'000}, int64_t{50'000'000}}) {
