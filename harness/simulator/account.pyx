@@ -30,7 +30,7 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
             if queued[place].kind == DATA:
                 left_at[port.op.index] += 1
                 seen += fingerprint(queued[place].sequence) * port.op.copies
-    for i in range(layout.most_threads):
+    for i in range(<uint32_t> simulation.workers.size()):
         seen += simulation.workers[i].given_up_fingerprints
     for i in range(len(layout.operators)):
         op = &simulation.operators[i]
@@ -110,7 +110,7 @@ cdef dict _scheduling(object layout, Simulation& simulation):
     cdef uint32_t i
     cdef Worker* worker
     sums = {"drains": 0, "searches": 0, "reschedules": 0, "waits": 0, "pushes": 0, "blocked_pushes": 0, "queue_switches": 0}
-    for i in range(layout.most_threads):
+    for i in range(<uint32_t> simulation.workers.size()):  # threads, and records of co-routines
         worker = &simulation.workers[i]
         sums["drains"] += worker.drains
         sums["searches"] += worker.searches

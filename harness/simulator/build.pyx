@@ -6,7 +6,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from harness.runtime.derived cimport contexts_of, sizes_of
-from harness.runtime.protocol cimport CALLED, MAX_BATCH, QUEUED, most_at_once
+from harness.runtime.protocol cimport CALLED, MAX_BATCH, POLICY_TABLE, QUEUED, most_at_once
 from harness.simulator.native cimport (
     BALANCE,
     BARRIER,
@@ -15,6 +15,7 @@ from harness.simulator.native cimport (
     CONTROL,
     FILTER,
     MERGE,
+    RESUMED,
     SCHEDULED,
     SINK,
     SOURCE,
@@ -32,6 +33,7 @@ from harness.simulator.native cimport (
 from harness.graph import BALANCING
 from harness.models import Queue
 from harness.runtime.layout import chosen_by, ends_of, paces_of, slots_of
+from harness.runtime.protocol import POLICIES
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
 KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER}  # `bursts`: work whose cost changes
@@ -44,7 +46,10 @@ cdef void build(Simulation* core, object layout, object limit) except *:
     core.stride = layout.stride
     core.payload = layout.payload
     core.own_threads = layout.first_scheduler
-    if layout.pool_threads > 0:
+    if layout.policy:
+        core.quantum_ns = layout.quantum_ns
+        core.policy = &POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy)]
+    elif layout.pool_threads > 0:
         core.pool = &SCHEDULED
     _make_operators(core, layout)
     _make_states(core, layout, limit)
@@ -61,6 +66,8 @@ cdef void _make_operators(Simulation* core, object layout) except *:
     cdef uint32_t i, output
     cdef Operator* op
     cdef Target target
+    for i in layout.coroutines:
+        core.operators[i].resumed = True
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
         op.kind = <OperatorKind> <uint32_t> KINDS["bursts" if operator.costs else operator.kind]
@@ -152,7 +159,10 @@ cdef void _make_ports(Simulation* core, object layout) except *:
         port.op = &core.operators[<uint32_t> queue.operator]
         port.ring.resize(queue.capacity)
         port.shared = queue.shared
-        port.discipline = &SCHEDULED if queue.kind is Queue.SCHEDULED else &THREADED
+        if queue.kind is Queue.RESUMED:
+            port.discipline = &RESUMED
+        else:
+            port.discipline = &SCHEDULED if queue.kind is Queue.SCHEDULED else &THREADED
         port.open_streams = queue.streams
         port.mode = QUEUED if queue.on else CALLED
         port.room = &port.own_room

@@ -140,6 +140,8 @@ cdef void fill_software(Software* to, object software, object machine) except *:
     to.way, to.way_tuple, to.key_tuple = cost("way"), cost("way_tuple"), cost("key_tuple")
     to.filter_tuple, to.filter_run, to.filter_cut = cost("filter_tuple"), cost("filter_run"), cost("filter_cut")
     to.sink_batch, to.sink_tuple, to.sink_byte = cost("sink_batch"), cost("sink_tuple"), cost("sink_byte")
+    to.fence, to.coroutine_switch, to.coroutine_turn = cost("fence"), cost("coroutine_switch"), cost("coroutine_turn")
+    to.coroutine_wait, to.coroutine_look = cost("coroutine_wait"), cost("coroutine_look")
     to.merge_tuple, to.search, to.wait_round, to.mark = cost("merge_tuple"), cost("search"), cost("wait_round"), cost("mark")
 
 

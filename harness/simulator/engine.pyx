@@ -39,7 +39,7 @@ from harness.simulator.native cimport (
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, MAX_THREADS, PortId
-from harness.models import Coroutine, pool_of
+from harness.models import pool_of
 from harness.runtime.layout import layout_of
 from harness.simulator.levels import levels_of
 
@@ -128,8 +128,6 @@ cdef class SimulatorEngine:
             if operator.users:
                 kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
                 raise UserError(f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot be simulated")
-        if isinstance(model, Coroutine):
-            raise UserError("the coroutine model cannot be simulated: it runs on real threads only")
         fill_machine(&hardware, machine)
         fill_software(&costs, software, machine)
         capacity = software.get("how.queue_capacity")
@@ -372,11 +370,15 @@ cdef class SimulatorEngine:
                 self.stretch = 0
 
     def seize(self, str port):
-        """Hold the consumer flag of `port` for ever, before the start: a fault, so that tests can see a run that can go on no more."""
+        """Hold the consumer flag of `port` for ever, or if a co-routine reads there let it never close, before the start: a fault, so
+        that tests can see a run that can go on no more.
+        """
         queue = self.layout.queue_of_port[[str(name) for name in self.layout.input_ports].index(port)]
         if self.started:
             raise UserError("seize was called after start")
         self.core.ports[<uint32_t> queue].consuming.held = True
+        if self.core.ports[<uint32_t> queue].discipline.resumed:
+            self.core.ports[<uint32_t> queue].open_streams += 1
 
     @property
     def phased(self):
@@ -477,7 +479,7 @@ cdef class SimulatorEngine:
         return [
             self.layout.thread_name(i)
             for i in range(self.layout.most_threads)
-            if self.core.workers[i].state not in (NEW, ENDED)
+            if self.core.state(i) not in (NEW, ENDED)
         ]
 
     cdef int _unsuspendable(self):

@@ -6,6 +6,7 @@ from libcpp.deque cimport deque
 from libcpp.vector cimport vector
 
 from harness.runtime.native cimport Contexts, Histogram, Sizes
+from harness.runtime.protocol cimport Policy
 
 
 cdef extern from "machine.hpp" namespace "millrace::sim" nogil:
@@ -61,6 +62,7 @@ cdef extern from "software.hpp" namespace "millrace::sim" nogil:
         uint64_t clock, source_batch, source_tuple, source_byte, call_batch, call_tuple, push_batch, push_tuple, take_batch
         uint64_t drain, list_push, list_pop, flag, lock, way, way_tuple, sink_batch, sink_tuple, sink_byte
         uint64_t key_tuple, filter_tuple, filter_run, filter_cut, merge_tuple, search, wait_round, mark
+        uint64_t fence, coroutine_switch, coroutine_turn, coroutine_wait, coroutine_look
 
 
 cdef extern from "line.hpp" namespace "millrace::sim" nogil:
@@ -72,7 +74,7 @@ cdef extern from "line.hpp" namespace "millrace::sim" nogil:
 
 cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Discipline:
-        bool pooled
+        bool pooled, resumed
 
 
 cdef extern from "state.hpp" namespace "millrace::sim" nogil:
@@ -124,6 +126,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
 
     cdef cppclass Operator:
         OperatorKind kind
+        bool resumed
         uint32_t cost, open_streams, ahead
         Mutex* lock
         uint64_t limit, window, seed, threshold, keys
@@ -173,6 +176,7 @@ cdef extern from "system.hpp" namespace "millrace::sim" nogil:
     uint64_t NEVER "millrace::sim::NEVER"
     enum: NEW "millrace::sim::Thread::NEW"
     enum: ENDED "millrace::sim::Thread::ENDED"
+    ctypedef uint8_t State "millrace::sim::Thread::State"
 
     cdef cppclass WaitQueue:
         pass
@@ -201,6 +205,8 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         uint64_t patience, most_contenders, ring_bytes
         bool finishing, over
         uint32_t open_operators, stride, payload, own_threads
+        const Policy* policy
+        int64_t quantum_ns
         Contexts* contexts
         Sizes* sizes
         const Discipline* pool
@@ -214,6 +220,7 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         void cut() except +
         void run_out(uint64_t events) except +
         void suspend(uint32_t worker, bool suspended) except +
+        State state(uint32_t worker) noexcept
         void want(Port& port, bool called) noexcept
         void set_active(Operator& op, uint32_t active) except +
         void profile(uint64_t period) except +
@@ -223,6 +230,7 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
 cdef extern from "control.hpp" namespace "millrace::sim" nogil:
     const Discipline THREADED "millrace::sim::Simulation::threaded"
     const Discipline SCHEDULED "millrace::sim::Simulation::scheduled"
+    const Discipline RESUMED "millrace::sim::Simulation::resumed"
 
 cdef extern from "filling.hpp" namespace "millrace::sim" nogil:
     pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -18,13 +19,11 @@ from topologies import TOPOLOGIES, build
 CUT_SHORT = ("pipeline", "merge, skewed", "keys, merge", "diamond", "data-parallel", "split fan-out", *BALANCES)
 DROPPING = ("filters", "selective", "windows", "windows, merge")
 
-SIMULATED = {name: model for name, model in MODELS.items() if not isinstance(model, Coroutine)}
-
 
 def models_of(machine: str) -> dict[str, Model]:
     """Those with no more scheduler threads than the machine has CPUs."""
     cpus = load_machine(machine).cpus
-    return {name: model for name, model in SIMULATED.items() if getattr(model, "threads", 1) <= cpus}
+    return {name: model for name, model in MODELS.items() if getattr(model, "threads", 1) <= cpus}
 
 
 def assert_right(graph: Graph, totals: Totals, tuples: int, arriving: int | None) -> None:
@@ -58,7 +57,7 @@ def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(shape: str
 @pytest.mark.parametrize("shape", GRAPHS)
 def test_hardly_any_tuples_are_enough_to_end_a_run(shape: str, tuples: int) -> None:
     arriving = None if shape in DROPPING else ARRIVING.get(shape, 1)
-    for model in SIMULATED.values():
+    for model in MODELS.values():
         graph = GRAPHS[shape]()
         assert_right(graph, run_to_end(simulated(graph, model, tuples=tuples)), tuples, arriving)
 
@@ -66,7 +65,7 @@ def test_hardly_any_tuples_are_enough_to_end_a_run(shape: str, tuples: int) -> N
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_every_topology_keeps_the_invariants_under_every_model(topology: str) -> None:
     """With the work of the experiments: 100 FLOP and more an operator."""
-    for model in (Manual(), Dedicated(), Dynamic(1), Dynamic(12)):
+    for model in (Manual(), Dedicated(), Dynamic(1), Dynamic(12), Coroutine(1), Coroutine(12)):
         graph, _ = build(topology, {}, 0)
         engine = simulated(graph, model, tuples=40)
         assert run_to_end(engine).correct and engine.finished()
@@ -115,7 +114,8 @@ def test_a_run_that_is_told_to_end_drains_what_is_queued(shape: str, place: tupl
 @pytest.mark.parametrize("software", ["millrace", "streams-4.2"])
 def test_queues_hold_no_more_than_their_capacity(capacity: int, software: str) -> None:
     """BOUND: with a slow operator at the end, all queues before it are full, and not more."""
-    for model in (Dedicated(queue_capacity=capacity), Dynamic(3, queue_capacity=capacity)):
+    short = {"queue_capacity": capacity}
+    for model in (Dedicated(**short), Dynamic(3, **short), Coroutine(3, **short)):
         graph = pipeline(5)
         graph.operators["work4"] = replace(graph.operators["work4"], cost=100_000)
         engine = simulated(graph, model, software=software)
@@ -130,14 +130,14 @@ def test_queues_hold_no_more_than_their_capacity(capacity: int, software: str) -
 def test_one_thread_is_enough_for_any_graph() -> None:
     """FREE: a pool of one executes every port, and full queues of one tuple do not stop it."""
     for shape in ("data-parallel", "merge, skewed", "diamond", "shared splitters"):
-        for software in ("millrace", "streams-4.2"):
-            engine = simulated(GRAPHS[shape](), Dynamic(1, queue_capacity=1), software=software, tuples=300)
+        for software, model in product(("millrace", "streams-4.2"), (Dynamic, Coroutine)):
+            engine = simulated(GRAPHS[shape](), model(1, queue_capacity=1), software=software, tuples=300)
             assert run_to_end(engine).correct and engine.finished()
 
 
 def test_ten_thousand_operators_deep_do_not_overflow_a_stack() -> None:
     """Queues of one tuple make every push drain the next queue from within: nested as deep as the graph."""
-    for model in (Manual(), Dynamic(1, queue_capacity=1), Dynamic(3, queue_capacity=2)):
+    for model in (Manual(), Dynamic(1, queue_capacity=1), Dynamic(3, queue_capacity=2), Coroutine(3, queue_capacity=2)):
         totals = run_to_end(simulated(pipeline(10_000, payload=0), model, tuples=3))
         assert totals.correct and totals.received == 3
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.engine import Totals
 from harness.graph import Graph
 from harness.machine import load_machine
-from harness.models import Dedicated, Dynamic, Manual, Model, pool_of
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, policies, pool_of
 from tests.runtime.shapes import scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
 from tests.simulator.runs import ENOUGH, PLACES, has_cpus, simulated
@@ -34,6 +34,13 @@ MODELS = st.one_of(
     st.just(Manual()),
     st.builds(Dedicated, queue_capacity=CAPACITIES),
     st.builds(Dynamic, threads=st.integers(1, 2), queue_capacity=CAPACITIES, queued=st.sampled_from(["all", "none"])),
+    st.builds(
+        Coroutine,
+        threads=st.integers(1, 2),
+        policy=st.sampled_from(sorted(policies())),
+        quantum_ms=st.sampled_from([1e-3, 0.02, 50.0]),
+        queue_capacity=CAPACITIES,
+    ),
 )
 INSTANTS = st.sampled_from([1, 3, 20, 100, 1000])
 CHANGES = st.lists(

@@ -11,18 +11,20 @@ from pathlib import Path
 import pytest
 
 from harness.engine import Sample, Totals
-from harness.models import Dedicated, Dynamic, Manual, Model
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "b5eada02511f130a"
+GOLDEN = "bb2d6f371fa53512"
 SHAPES = ("mix", "merge, skewed", "diamond", "windows, merge", "load balance", "several sources", "control cycle")
 MODELS = {
     "manual": Manual(),
     "dedicated": Dedicated(),
     "dynamic": Dynamic(9),
     "dynamic, queues of 5": Dynamic(3, queue_capacity=5),
+    "coroutine": Coroutine(3, "highest_rate", quantum_ms=0.01),
+    "coroutine, by chance": Coroutine(4, "random", queue_capacity=5),
 }
 
 

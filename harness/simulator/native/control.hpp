@@ -12,6 +12,7 @@ namespace millrace::sim {
 inline constexpr uint32_t STEP = 8;  // tuples, at most, of which a runtime that works on one at a time does several in one event
 
 inline void Simulation::start(uint32_t worker) {
+  const Present present(acting_);
   Worker& w = workers[worker];
   w.born = system.now;
   if (w.pooled && software.printed && !listed_) {
@@ -20,11 +21,16 @@ inline void Simulation::start(uint32_t worker) {
     }
     listed_ = true;
   }
-  const auto body = w.op != nullptr ? &Simulation::source_body : (w.pooled ? pool : w.port->discipline)->body;
-  Task<> program = (this->*body)(w);
   // Where operators have more threads than there are CPUs, those of neighbours begin on one CPU: a graph that has filled from its sources has them
   // there, since who is woken follows who wakes it while CPUs have little to do.
   const uint32_t cpus = machine.cpus(), cpu = w.pooled || own_threads <= cpus ? Occupancy::NONE : worker * cpus / own_threads;
+  if (policy != nullptr) {
+    if (coroutines_ == nullptr) make_coroutines();
+    start_on_stack(w, cpu);
+    return;
+  }
+  const auto body = w.op != nullptr ? &Simulation::source_body : (w.pooled ? pool : w.port->discipline)->body;
+  Task<> program = (this->*body)(w);
   system.start(w, program.release(), cpu);  // its frames live in the thread's arena and end with it
 }
 
@@ -32,11 +38,14 @@ inline void Simulation::turn(uint32_t process) {
   if (process == system.balancer) {
     system.balance();
   } else {
-    system.act(workers[process]);
+    acting_.worker = bearers_[process];
+    system.act(*acting_.worker);
+    acting_.worker = nullptr;
   }
 }
 
 inline uint64_t Simulation::run(Time until, uint64_t events) {
+  const Present present(acting_);
   const uint64_t executed_before = executed;
   uint64_t turns = 0;
   const auto taken = [&] { return turns + executed - executed_before; };
@@ -45,8 +54,8 @@ inline uint64_t Simulation::run(Time until, uint64_t events) {
     const Calendar::Event event = calendar.next();
     if (event.time >= next_look_) {  // every thread has been where it is since the event before
       const uint64_t times = (event.time - next_look_) / profile_period_ + 1;
-      for (const Worker& w : workers) {
-        if (w.at > 0) looks[w.at - 1] += times;
+      for (const Worker* w : bearers_) {
+        if (w->at > 0) looks[w->at - 1] += times;
       }
       looked += times;
       next_look_ += times * profile_period_;
@@ -64,13 +73,18 @@ inline void Simulation::end_run() { over = true; }
 // End the run now, from outside: whoever sleeps is woken, sees that it is over, and gives up what it holds.
 inline void Simulation::cut() {
   over = true;
-  for (Worker& w : workers) {
-    if (w.state == Thread::ASLEEP) system.wake(w, w.cpu);
+  if (coroutines_ != nullptr) {
+    const Present present(acting_);
+    coroutines_->all->end();
+  }
+  for (Worker* w : bearers_) {
+    if (w->state == Thread::ASLEEP) system.wake(*w, w->cpu);
   }
 }
 
 // Let the threads come to their ends, for at most so many events.
 inline void Simulation::run_out(uint64_t events) {
+  const Present present(acting_);
   Calendar& calendar = system.calendar;
   while (events > 0 && !calendar.empty()) {
     for (; events > 0 && !calendar.empty(); --events) {
@@ -84,6 +98,11 @@ inline void Simulation::run_out(uint64_t events) {
 inline void Simulation::suspend(uint32_t worker, bool suspended) {
   Worker& w = workers[worker];
   w.suspended = suspended;
+  if (coroutines_ != nullptr) {
+    const Present present(acting_);
+    coroutines_->all->suspend(coroutines_->body_of(w.id).thread, suspended);
+    return;
+  }
   if (suspended && w.rest == IDLE) {
     const auto place = std::find(idle_.sleepers.begin(), idle_.sleepers.end(), &w);
     if (place != idle_.sleepers.end()) idle_.sleepers.erase(place);
@@ -116,8 +135,9 @@ inline void Simulation::choose_sizes() {
 }
 
 inline void Simulation::set_active(Operator& op, uint32_t active) {
+  const Present present(acting_);
   op.active = active;
-  ++op.freed;
+  gave(op);
   if (op.room.sleepers.empty()) return;
   Thread* sleeper = op.room.sleepers.front();
   op.room.sleepers.pop_front();

@@ -54,6 +54,7 @@ inline Task<> Simulation::port_body(Worker& w) {
     ring.head_line.store(w.core);
     for (Worker* producer : port.patient_producers) system.hasten(*producer, machine.load[SAME_CHIP]);
     if (!port.room->sleepers.empty() && ring.size() * 2 <= ring.capacity()) wake_producer(w, port);
+    made_room(w, port);
   }
   co_await hand_over(w);
   w.at = 0;
@@ -87,12 +88,20 @@ inline void Simulation::wake_producer(Worker& w, Port& port) {
 }
 
 inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) {
-  Ring& ring = port.ring;
   co_await pass(w);
-  if (ring.size() < ring.capacity()) {  // not full: another producer is copying its tuples in, which is soon done
+  if (port.ring.size() < port.ring.capacity()) {  // not full: another producer is copying its tuples in, which is soon done
     co_await wait_a_little(w, round, &port);
-    co_return;
+  } else if (w.coroutine != Worker::NO_COROUTINE) {
+    wake_one(w, port.arrivals);
+    co_await leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
+  } else {
+    co_await sleep_for_room(w, port);
   }
+}
+
+// The queue is full: the thread looks for a while, then sleeps until half of it is empty.
+inline Task<> Simulation::sleep_for_room(Worker& w, Port& port) {
+  Ring& ring = port.ring;
   const uint64_t head = ring.head;
   const Slots slots = w.slots;
   const uint32_t at = w.at;
@@ -125,6 +134,7 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
   const uint64_t waiting = port.ring.size();
   if (port.patient != nullptr) system.hasten(*port.patient, machine.load[SAME_CHIP]);
   if (port.shared && waiting < port.ring.capacity() && !port.room->sleepers.empty()) wake_one(w, *port.room);
+  if (port.shared) another_sender(w, port);
   if (waiting >= port.wake_at || !target.lazy_wake) {
     wake_one(w, port.arrivals);
   } else if (!target.wake_owed) {
@@ -137,7 +147,11 @@ inline void Simulation::tuples_published(Worker& w, Target& target) {
 inline Task<> Simulation::wake_owed(Worker& w) {
   for (Target* target : w.owed) {
     target->wake_owed = false;
-    wake_one(w, target->port->arrivals);
+    if (target->port->discipline->resumed) {
+      announce_to_coroutine(*target->port);
+    } else {
+      wake_one(w, target->port->arrivals);
+    }
     co_await pass(w);
   }
   w.owed.clear();

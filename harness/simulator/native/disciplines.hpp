@@ -1,6 +1,7 @@
 // disciplines.hpp - what a threading model is to the tuples that pass: the records of harness/runtime/disciplines.pyx in virtual time.
 #pragma once
 
+#include "coroutine.hpp"
 #include "dedicated.hpp"
 #include "dynamic.hpp"
 #include "simulation.hpp"
@@ -9,6 +10,7 @@ namespace millrace::sim {
 
 inline const Discipline Simulation::threaded{
     .pooled = false,
+    .resumed = false,
     .body = &Simulation::port_body,
     .published = &Simulation::tuples_published,
     .wait_for_room = &Simulation::wait_for_room,
@@ -16,9 +18,18 @@ inline const Discipline Simulation::threaded{
 
 inline const Discipline Simulation::scheduled{
     .pooled = true,
+    .resumed = false,
     .body = &Simulation::scheduler_body,
     .published = &Simulation::tuples_ready,
     .wait_for_room = &Simulation::reschedule,
+};
+
+inline const Discipline Simulation::resumed{
+    .pooled = false,
+    .resumed = true,
+    .body = nullptr,  // the pool's threads resume co-routines (Simulation::thread_body)
+    .published = &Simulation::tuples_resumable,
+    .wait_for_room = &Simulation::wait_to_resume,
 };
 
 }  // namespace millrace::sim

@@ -99,6 +99,11 @@ inline Task<> Simulation::split(Worker& w, Operator& op, Tuple* first, Count cou
   const Slots slots = w.slots;
   if (op.merge != nullptr) look(w, op.merge->next_line);
   while (op.merge != nullptr && op.order + count - op.merge->next > op.ahead && !over) {  // not further ahead than there are slots (BOUND)
+    if (w.coroutine != Worker::NO_COROUTINE) {
+      op.wanted = count;
+      co_await wait_to_be_given(w, op);
+      continue;
+    }
     bool helped = false;
     announce(w);
     co_await pass(w);
@@ -317,6 +322,13 @@ inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count c
         co_await push(w, op.routes[0].targets[0], first + place, 1, wanted, nullptr);  // which gives them up
         co_return;
       }
+      if (w.coroutine != Worker::NO_COROUTINE) {
+        op.waiting = true;
+        co_await wait_to_be_given(w, op);
+        op.waiting = false;
+        waited = true;
+        continue;
+      }
       const uint64_t freed = op.freed;
       co_await hand_over(w);
       ++w.waits;
@@ -384,6 +396,7 @@ inline Task<> Simulation::source_body(Worker& w) {
     if (profile_period_ > 0) co_await pass(w);
     op.processed += count;
     co_await deliver(w, op.routes[0], op.buffer.data(), count);
+    source_has_sent(w, op.buffer.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
       co_await hand_over(w);
     } else if (count < op.buffer.size() && pool) {
@@ -402,7 +415,7 @@ inline Task<> Simulation::source_body(Worker& w) {
   co_await hand_over(w);
   w.at = 0;
   co_await pass(w);
-  system.end(w);
+  if (w.coroutine == Worker::NO_COROUTINE) system.end(w);
 }
 
 // Wait until a tuple is due; how many are, up to `most`. 0: look again, it may be over (pacing.pyx).
@@ -430,7 +443,12 @@ inline Task<Simulation::Count> Simulation::due(Worker& w, Operator& source, Coun
     co_await hand_over(w);
     w.at = 0;
     co_await pass(w);
-    co_await system.sleep(w, std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)), system.now + LONGEST_PACED_SLEEP));
+    const Time then = std::min<Time>(static_cast<Time>(std::min<int64_t>(until, INT64_MAX / 2)), system.now + LONGEST_PACED_SLEEP);
+    if (w.coroutine != Worker::NO_COROUTINE) {
+      co_await sleep_as_coroutine(w, then);
+    } else {
+      co_await system.sleep(w, then);
+    }
     co_return 0;
   }
   source.pace_began = end;

@@ -3,6 +3,7 @@
 //   submit.hpp     the one path of a tuple to a port: execute, deliver, send, push, punctuation
 //   dynamic.hpp    scheduler threads: the list of ports, drains, reschedule, suspension; P17's own way of finding work
 //   dedicated.hpp  threaded ports: who sleeps when, and who wakes them
+//   coroutine.hpp  operators as co-routines: the scheduler of harness/runtime/native/coroutines.hpp, on virtual threads
 //   disciplines.hpp  what each kind of queue means to a tuple
 //   operators.hpp  kinds of operators; sources
 //   modes.hpp      queues that come and go
@@ -26,11 +27,13 @@
 
 #include "contexts.hpp"
 #include "machine.hpp"
+#include "policies.hpp"
 #include "sizes.hpp"
 #include "software.hpp"
 #include "state.hpp"
 #include "system.hpp"
 #include "task.hpp"
+#include "virtual_platform.hpp"
 
 namespace millrace::sim {
 
@@ -39,6 +42,7 @@ class Simulation;
 // What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.hpp).
 struct Discipline {
   bool pooled;                                                           // the pool executes its ports, whose queues may be switched off
+  bool resumed;                                                          // a co-routine executes it, which the pool resumes
   Task<> (Simulation::*body)(Worker&);                                   // of the threads that execute its ports
   void (Simulation::*published)(Worker&, Target&);                       // what follows a publication
   Task<> (Simulation::*wait_for_room)(Worker&, Port&, uint32_t& round);  // a round of waiting before a full queue
@@ -46,7 +50,7 @@ struct Discipline {
 
 class Simulation {
  public:
-  static const Discipline threaded, scheduled;
+  static const Discipline threaded, scheduled, resumed;
 
   Simulation(const Machine& machine_, const Software& software_, uint64_t seed, uint32_t operator_count, uint32_t port_count,
              uint32_t worker_count, uint32_t buckets)
@@ -57,7 +61,10 @@ class Simulation {
         ports(port_count),
         workers(worker_count),
         touches_(machine_.cores, 0) {
-    for (uint32_t i = 0; i < worker_count; ++i) workers[i].id = i;
+    for (uint32_t i = 0; i < worker_count; ++i) {
+      workers[i].id = i;
+      bearers_.push_back(&workers[i]);
+    }
     system.make_queue(idle_);
     open_operators = operator_count;
   }
@@ -86,6 +93,8 @@ class Simulation {
   uint32_t stride = 64, payload = 0;
   const Discipline* pool = nullptr;  // of the pool's threads; null: no port is scheduled
   uint32_t own_threads = 0;          // of sources and threaded ports: all but the pool's
+  const Policy* policy = nullptr;    // of co-routines, which the pool resumes; null: there are none
+  int64_t quantum_ns = 0;            // after which one of them is preempted
   Time patience = 0;                 // how long a thread looks for what it waits for before it sleeps; 0 where threads outnumber CPUs
   uint64_t ring_bytes = 0;           // memory of all queues and merges
   uint64_t filled = 0;               // bytes that were ever put into one
@@ -105,6 +114,7 @@ class Simulation {
   void cut();
   void run_out(uint64_t events);
   void suspend(uint32_t worker, bool suspended);
+  Thread::State state(uint32_t worker) const noexcept { return bearers_[worker]->state; }
   void want(Port& port, bool called);
   void choose_sizes();
   void set_active(Operator& op, uint32_t active);
@@ -168,11 +178,38 @@ class Simulation {
   Task<> port_body(Worker& w);
   Task<> wait_for_tuples(Worker& w, Port& port);
   Task<> wait_for_room(Worker& w, Port& port, uint32_t& round);
+  Task<> sleep_for_room(Worker& w, Port& port);
   void tuples_published(Worker& w, Target& target);
   void announce_sleep(Worker& w, WaitQueue& queue);
   void wake_one(Worker& w, WaitQueue& queue);
   void wake_producer(Worker& w, Port& port);
   Task<> wake_owed(Worker& w);
+
+  // -- coroutine.hpp
+  static constexpr size_t STACK_BYTES = 64 << 10;
+  class CoroutineGraph;
+  class Coroutines;
+  void make_coroutines();
+  void start_on_stack(Worker& w, uint32_t cpu);
+  static void thread_body(void* argument, void*);
+  template <class Coroutine>
+  static void coroutine_body(Coroutine& self);
+  template <class Coroutine>
+  void operator_loop(Worker& w, Coroutine& self);
+  void drive(Worker& w, Task<> task);
+  void tuples_resumable(Worker& w, Target& target);
+  void another_sender(Worker& w, Port& port);
+  void announce_to_coroutine(const Port& port);
+  void stamp(Worker& w, Port& port, Count count);
+  void count_pushed(const Worker& w, Count count);
+  void source_has_sent(Worker& w, const Tuple* first, Count count);
+  void made_room(Worker& w, Port& port);
+  Task<> wait_to_resume(Worker& w, Port& port, uint32_t& round);
+  Task<> wait_to_be_given(Worker& w, const Operator& op);
+  Task<> sleep_as_coroutine(Worker& w, Time until);
+  template <class Wait>
+  Task<> leave(Worker& w, Wait wait);
+  void gave(Operator& op);
 
   // -- operators.hpp
   Task<> source_body(Worker& w);
@@ -195,7 +232,8 @@ class Simulation {
   static void check(Operator& op, const Tuple* first, Count count, Time now);
   void make(Operator& source, Tuple& tuple);
   static bool chooses(const Operator& op) noexcept {
-    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER || op.kind == BALANCE || !op.all || (op.routes.size() > 1 && op.kind != SOURCE);
+    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER || op.kind == BALANCE || !op.all ||
+           (op.routes.size() > 1 && op.kind != SOURCE);
   }
 
   // -- filling.hpp
@@ -236,16 +274,11 @@ class Simulation {
   uint64_t part_beyond(uint64_t age) const noexcept;
   Visit untouched() const noexcept { return {Line::NOBODY, 0, ring_bytes}; }
   void touch(Worker& w, Touch& record, uint64_t bytes);
-  void idle(Worker& w, bool begins) noexcept {
-    if (begins == (w.idle_began != NEVER)) return;
-    if (begins) {
-      w.idle_began = system.now;
-    } else {
-      w.idle_time += system.now - w.idle_began;
-      w.idle_began = NEVER;
-    }
-  }
+  void idle(Worker& w, bool begins) noexcept { w.idle(begins, system.now); }
 
+  Acting acting_{*this, system, machine, software, most_contenders, bearers_};
+  std::vector<Worker*> bearers_;  // by process: the record that the thread is in now
+  std::unique_ptr<Coroutines, void (*)(Coroutines*)> coroutines_{nullptr, nullptr};
   List list_;
   std::vector<uint64_t> touches_;  // by core: bytes of records that it has used
   WaitQueue idle_;                 // scheduler threads without a port

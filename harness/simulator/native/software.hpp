@@ -26,6 +26,8 @@ struct Software {
   uint64_t drain = 0, list_push = 0, list_pop = 0, flag = 0, lock = 0, way = 0, way_tuple = 0, sink_batch = 0, sink_tuple = 0,
            sink_byte = 0;
   uint64_t key_tuple = 0, filter_tuple = 0, filter_run = 0, filter_cut = 0, merge_tuple = 0, search = 0, wait_round = 0, mark = 0;
+  // of co-routines of operators (coroutines.hpp)
+  uint64_t fence = 0, coroutine_switch = 0, coroutine_turn = 0, coroutine_wait = 0, coroutine_look = 0;
 };
 
 }  // namespace millrace::sim

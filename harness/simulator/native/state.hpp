@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "footprint.hpp"
@@ -12,6 +13,7 @@
 #include "line.hpp"
 #include "protocol.hpp"
 #include "ring.hpp"
+#include "stamps.hpp"
 #include "system.hpp"
 
 namespace millrace::sim {
@@ -60,6 +62,7 @@ struct BarrierInput {
 
 struct Operator {
   OperatorKind kind = WORK;
+  bool resumed = false;  // a co-routine begins with it
   uint32_t index = 0, cost = 0;
   Mutex* lock = nullptr;
   Line line;  // its state, where several threads take turns
@@ -85,7 +88,7 @@ struct Operator {
   bool passes_on(uint64_t sequence) const noexcept { return all || passes(fingerprint(sequence ^ seed), threshold); }
   // split
   uint64_t keys = 0;
-  uint32_t marks = 0, ahead = 0;
+  uint32_t marks = 0, ahead = 0, wanted = 0;  // `wanted`: tuples that it waits to send
   Operator* merge = nullptr;
   std::vector<Port*> between;
   // merge
@@ -134,7 +137,8 @@ struct Port {
   uint32_t open_streams = 0;
   Worker* patient = nullptr;  // threaded: its thread, while it looks for tuples and has not gone to sleep yet
   std::vector<Worker*> patient_producers;
-  std::vector<Worker*> spinning;  // who waits for the port's flags, or for room, and has not given its CPU away yet
+  std::vector<Worker*> spinning;   // who waits for the port's flags, or for room, and has not given its CPU away yet
+  std::unique_ptr<Stamps> stamps;  // resumed, where the policy looks at times
 };
 
 // Where the slots that a thread works on came from.
@@ -146,6 +150,7 @@ struct Slots {
 };
 
 struct Worker : Thread {
+  static constexpr uint32_t NO_COROUTINE = UINT32_MAX;
   bool pooled = false, suspended = false, slow = false;
   Rest rest = AWAKE;
   uint32_t at = 0;     // operator + 1
@@ -157,7 +162,20 @@ struct Worker : Thread {
   uint64_t drains = 0, searches = 0, reschedules = 0, waits = 0, given_up_fingerprints = 0;
   Time idle_time = 0, idle_began = NEVER, asleep_time = 0, asleep_began = NEVER, born = 0;
   Slots slots;
-  uint64_t last_alone = UINT64_MAX;  // the tuple that it worked on last, if that came alone
+  uint64_t last_alone = UINT64_MAX;   // the tuple that it worked on last, if that came alone
+  uint32_t coroutine = NO_COROUTINE;  // whose record it is; else it is a thread's
+  int64_t born_ns = 0;                // of a co-routine: when what it works on left its source
+
+  // It has nothing to do from now on, or something again.
+  void idle(bool begins, Time now) noexcept {
+    if (begins == (idle_began != NEVER)) return;
+    if (begins) {
+      idle_began = now;
+    } else {
+      idle_time += now - idle_began;
+      idle_began = NEVER;
+    }
+  }
 };
 
 // The list of ports that may be free (P17 Figure 3): its order, and the lines of its two ends and of the link behind the last port.

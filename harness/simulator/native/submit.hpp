@@ -232,9 +232,11 @@ inline Task<> Simulation::push(Worker& w, Target& target, Tuple* first, Count sp
         continue;
       }
       if (first->kind != DATA) ++port.marks;
+      if (port.stamps != nullptr) stamp(w, port, count);
       const Count pushed = put(w, port, first, spacing, count, target.path_step);
       if (pushed == 0 && first->kind != DATA) --port.marks;
       if (pushed > 0) {
+        count_pushed(w, pushed);
         ++port.pushes;
         port.blocked += waited;
         waited = false;

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -104,10 +105,10 @@ class System {
     void await_resume() const noexcept {}
   };
   Sleep sleep(Thread& thread, Time until = NEVER) noexcept { return {*this, thread, until, machine_.sleep}; }
-  // The same in a queue, where wake_one() finds it from now on.
-  Sleep sleep_in(Thread& thread, WaitQueue& queue) {
+  // The same in a queue, where wake_one() finds it from now on. Who wakes because it is time takes itself out.
+  Sleep sleep_in(Thread& thread, WaitQueue& queue, Time until = NEVER) {
     queue.sleepers.push_back(&thread);
-    return {*this, thread, NEVER, machine_.sleep + futexes_.hold(queue, now, now)};
+    return {*this, thread, until, machine_.sleep + futexes_.hold(queue, now, now)};
   }
 
   // `co_await yield(thread)`: let another thread have the CPU, if one waits for it.
@@ -225,7 +226,32 @@ class System {
       calendar.schedule(thread.id, now + std::exchange(cpu.interrupt, 0));
       return;
     }
-    thread.resume.resume();
+    if (thread.stack == nullptr) {
+      thread.resume.resume();
+    } else {
+      simulating_.switch_to(*thread.stack, nullptr);
+      if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+    }
+  }
+  // Stop a thread that has a stack of its own, which calls this, until its event comes.
+  void suspend(Thread& thread) noexcept { thread.stack->switch_to(simulating_, nullptr); }
+  // `wait(thread, pass(thread))`: as co_await, on a stack of its own.
+  template <class Awaitable>
+  void wait(Thread& thread, Awaitable awaitable) {
+    if (!awaitable.await_ready()) {
+      awaitable.await_suspend(nullptr);
+      suspend(thread);
+    }
+    awaitable.await_resume();
+  }
+  std::exception_ptr failure;  // what a program on a stack of its own has thrown, which cannot leave that
+
+  // The thread `from`, which runs, goes on as `to`.
+  void become(Scheduled& from, Thread& to) noexcept {
+    static_cast<Scheduled&>(to) = from;
+    from.state = Thread::NEW;
+    from.fp = from.mixed = from.waiting = 0;
+    cpus_[to.cpu].running = &to;
   }
 
   // Idle CPUs look again for threads that wait elsewhere.
@@ -421,8 +447,8 @@ class System {
       waker->flips /= 2;
       waker->flips_halved = now;
     }
-    if (waker->woke == &thread) return;
-    waker->woke = &thread;
+    if (waker->woke == thread.id) return;
+    waker->woke = thread.id;
     ++waker->flips;
   }
   // A thread that waits for another CPU and has not run just now: from the longest queue, those of the same socket before others.
@@ -501,6 +527,7 @@ class System {
   static constexpr uint64_t IMBALANCE_PCT = 117, CFS_IMBALANCE_PCT = 125;  // Linux: imbalance_pct of CPUs that share a cache
   static constexpr uint64_t AFFINE_PCT = 108;                              // half of what is above 100 counts there
   const Machine& machine_;
+  millrace::Fibre simulating_;  // who simulates
   std::vector<RunQueue> cpus_;
   std::vector<Time> memory_free_at_;  // of each socket
   Occupancy occupancy_;

@@ -1,4 +1,7 @@
 // thread.hpp - a virtual thread, as the operating system sees it, and averages that forget as Linux's do.
+//
+// What the system knows of a thread can go on as that of another record (System::become): where a thread executes one co-routine of an operator
+// after the other (virtual_platform.hpp), each has a record with what its program keeps, and the thread is now in this one, now in that.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +9,7 @@
 #include <cstdint>
 
 #include "calendar.hpp"
+#include "fibre.hpp"
 #include "footprint.hpp"
 #include "task.hpp"
 
@@ -39,14 +43,13 @@ class Average {
   Time since_ = 0;
 };
 
-struct Thread {
+// What the system knows of a thread.
+struct Scheduled {
   enum State : uint8_t { NEW, RUNNING, RUNNABLE, ASLEEP, ENDED };
 
-  Arena arena;
-  std::coroutine_handle<> resume;  // where its program goes on
-  uint32_t id = 0;                 // its process in the calendar
-  uint32_t cpu = 0;                // where it runs, or ran last
-  uint32_t before = 0;             // where it had run last when it was woken and that CPU was busy, the last time
+  uint32_t id = 0;      // its process in the calendar
+  uint32_t cpu = 0;     // where it runs, or ran last
+  uint32_t before = 0;  // where it had run last when it was woken and that CPU was busy, the last time
   uint32_t core = 0;
   State state = NEW;
   bool spinning = false;                     // looks at something all the time, until its event or until it is told (hasten)
@@ -58,12 +61,18 @@ struct Thread {
   Time since = 0, slice_began = 0, ran = 0;  // `ran`: when it last gave its CPU away
   Touch left;                                // then, by the slots that its core had touched
   Average load;                              // how much of the time it was in a run queue
-  const Thread* woke = nullptr;              // whom it woke last
+  uint32_t woke = UINT32_MAX;                // whom it woke last
   uint32_t flips = 0;                        // how often that was another thread than before, in the last seconds
   Time flips_halved = 0;
 
   bool owes() const noexcept { return (fp | mixed | waiting) != 0; }
   int64_t vruntime_at(Time now) const noexcept { return vruntime + (now > since ? static_cast<int64_t>(now - since) : 0); }
+};
+
+struct Thread : Scheduled {
+  Arena arena;
+  std::coroutine_handle<> resume;    // where its program goes on;
+  millrace::Fibre* stack = nullptr;  // or here, if it has a stack of its own
 };
 
 }  // namespace millrace::sim

@@ -1,0 +1,233 @@
+// virtual_platform.hpp - what co-routines of operators stand on (coroutines.hpp) in virtual time: words, a lock, a signal, a clock, fibres.
+//
+// The scheduler is the one that real threads execute, and its functions are plain: one that waits has to stop in the middle, so threads of
+// such a run have stacks of their own (System::suspend). What operators do are tasks (task.hpp), as in every model; who executes one on
+// such a stack stops with it (Simulation::drive).
+//
+// A thread that goes on with a co-routine becomes that co-routine's record (System::become), since what operators keep on their way, and
+// the frames of their tasks, belong to the co-routine and not to the thread that executes it now.
+//
+// What things cost: a fence, a switch, a look at the clock, and what a turn takes besides them, what the software's profile says; a lock an
+// atomic operation, and waiting for it a sleep and a wake-up; a word that another core has written a transfer. Words beside a
+// co-routine's state are in its line.
+// Whoever acts from outside (the engine, between two events) pays nothing and waits for nothing: who holds the lock then has done all that it
+// does under it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "fibre.hpp"
+#include "software.hpp"
+#include "state.hpp"
+#include "system.hpp"
+
+namespace millrace::sim {
+
+class Simulation;
+
+// The run that this thread of ours simulates, and the thread there that acts.
+struct Acting {
+  Simulation& simulation;
+  System& system;
+  const Machine& machine;
+  const Software& software;
+  uint64_t& most_contenders;
+  std::vector<Worker*>& bearers;  // by process: the record that a thread is in now
+  Worker* worker = nullptr;       // null: the engine acts, from outside
+};
+
+// Not to be inlined, nor its result to be kept: who asks may go on on another thread of ours.
+#if defined(__clang__)
+[[gnu::noinline]]
+#else
+[[gnu::noinline, gnu::noipa]]
+#endif
+inline Acting*& current() noexcept {
+  thread_local Acting* acting = nullptr;
+  return acting;
+}
+
+class Present {
+ public:
+  explicit Present(Acting& acting) noexcept : before_(current()) { current() = &acting; }
+  Present(const Present&) = delete;
+  ~Present() { current() = before_; }
+
+ private:
+  Acting* before_;
+};
+
+struct VirtualPlatform {
+  // A word with a line of its own;
+  template <class T>
+  class Word {
+   public:
+    Word() = default;
+    Word(T value) noexcept : value_(value) {}  // NOLINT: as std::atomic
+    T load(std::memory_order) const noexcept {
+      const Acting& acting = *current();
+      if (acting.worker != nullptr) acting.worker->waiting += line_.load(acting.machine, acting.worker->core);
+      return value_;
+    }
+    void store(T value, std::memory_order) noexcept {
+      if (const Acting& acting = *current(); acting.worker != nullptr) line_.store(acting.worker->core);
+      value_ = value;
+    }
+    bool compare_exchange_strong(T& expected, T desired, std::memory_order, std::memory_order) noexcept {
+      Acting& acting = *current();
+      if (Worker* w = acting.worker; w != nullptr)
+        w->waiting += line_.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w), true, acting.most_contenders);
+      if (value_ != expected) {
+        expected = value_;
+        return false;
+      }
+      value_ = desired;
+      return true;
+    }
+
+   private:
+    T value_{};
+    mutable Line line_;
+  };
+
+  class Lock {
+   public:
+    Lock() { current()->system.make_queue(queue_); }
+    void lock() {
+      Acting& acting = *current();
+      if (acting.worker == nullptr) return;
+      Worker& w = *acting.worker;
+      acting.system.wait(w, acting.system.pass(w));
+      take_line(w);
+      if (!held_) {
+        held_ = true;
+        return;
+      }
+      const Rest rest = w.rest;
+      w.rest = BLOCKED;
+      w.idle(true, acting.system.now);
+      do {
+        acting.system.wait(w, acting.system.pass(w));
+        if (!held_) break;
+        acting.system.wait(w, acting.system.sleep_in(w, queue_));
+        take_line(w);
+        acting.system.wait(w, acting.system.pass(w));
+      } while (held_);  // somebody who was awake came before: the lock is not fair
+      held_ = true;
+      w.idle(false, acting.system.now);
+      w.rest = rest;
+    }
+    void unlock() {
+      Acting& acting = *current();
+      if (acting.worker == nullptr) return;
+      Worker& w = *acting.worker;
+      acting.system.wait(w, acting.system.pass(w));
+      held_ = false;
+      queue_.line.store(w.core);
+      acting.system.wake_one(w, queue_);
+    }
+
+   private:
+    void take_line(Worker& w) noexcept {
+      Acting& acting = *current();
+      w.waiting += queue_.line.rmw(acting.machine, w.core, acting.system.now + acting.system.owed(w), true, acting.most_contenders);
+    }
+
+    bool held_ = false;
+    WaitQueue queue_;
+  };
+
+  // Where one thread sleeps. It begins to wait under the lock, so whoever has that afterwards sees it.
+  class Signal {
+   public:
+    Signal() { current()->system.make_queue(queue_); }
+    void wait(Lock& lock) { wait_until(lock, NEVER); }
+    void wait_until(Lock& lock, int64_t time_ns) { wait_until(lock, static_cast<Time>(time_ns) * NANOSECOND); }
+    void wake_one() {
+      Acting& acting = *current();
+      ++wakes_;
+      if (Worker* w = acting.worker; w != nullptr) {
+        w->waiting += queue_.line.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w), true, acting.most_contenders);
+        acting.system.wake_one(*w, queue_);
+      } else if (!queue_.sleepers.empty()) {
+        Thread& sleeper = *queue_.sleepers.front();
+        queue_.sleepers.clear();
+        acting.system.wake(sleeper, sleeper.cpu);
+      }
+    }
+
+   private:
+    void wait_until(Lock& lock, Time until) {
+      Acting& acting = *current();
+      Worker& w = *acting.worker;
+      const uint64_t wakes = wakes_;
+      lock.unlock();
+      acting.system.wait(w, acting.system.pass(w));
+      if (wakes == wakes_) {
+        acting.system.wait(w, acting.system.sleep_in(w, queue_, until));
+        queue_.sleepers.clear();  // it was time
+      }
+      lock.lock();
+    }
+
+    uint64_t wakes_ = 0;  // so that who is about to sleep sees that it was woken
+    WaitQueue queue_;
+  };
+
+  // A co-routine's stack, or a thread's, and the record that goes with it.
+  class Fibre {
+   public:
+    Worker* worker = nullptr;  // of a co-routine, to be set before begin()
+
+    void begin(char* stack, size_t bytes, void (*body)(void*, void*), void* argument) noexcept {
+      own_.begin(stack, bytes, body, argument);
+      worker->stack = &own_;
+    }
+    void* switch_to(Fibre& to, void* value, bool ends = false) noexcept {
+      Acting& acting = *current();
+      Worker &from = *worker, &into = *to.worker;
+      from.mixed += acting.software.coroutine_switch;
+      if (into.coroutine != Worker::NO_COROUTINE) from.mixed += acting.software.coroutine_turn;
+      acting.system.become(from, into);
+      acting.bearers[into.id] = &into;
+      acting.worker = &into;
+      return from.stack->switch_to(*into.stack, value, ends);
+    }
+    void arrived() noexcept { own_.arrived(); }
+    void adopt_thread() noexcept { worker = current()->worker; }
+
+   private:
+    millrace::Fibre own_;
+  };
+
+  void fence() noexcept {
+    if (const Acting& acting = *current(); acting.worker != nullptr) acting.worker->mixed += acting.software.fence;
+  }
+  int64_t now() const noexcept {
+    const Acting& acting = *current();
+    acting.worker->mixed += acting.software.clock;
+    return static_cast<int64_t>((acting.system.now + acting.system.owed(*acting.worker)) / NANOSECOND);
+  }
+};
+
+// What stands in the line of a co-routine's state: whoever reads it has looked at that just before.
+template <>
+class VirtualPlatform::Word<uint32_t> {
+ public:
+  Word() = default;
+  Word(uint32_t value) noexcept : value_(value) {}  // NOLINT: as std::atomic
+  uint32_t load(std::memory_order) const noexcept { return value_; }
+  void store(uint32_t value, std::memory_order) noexcept { value_ = value; }
+  void fetch_add(uint32_t value, std::memory_order) noexcept {
+    if (const Acting& acting = *current(); acting.worker != nullptr) acting.worker->waiting += acting.machine.rmw_local;
+    value_ += value;
+  }
+  void fetch_sub(uint32_t value, std::memory_order order) noexcept { fetch_add(0 - value, order); }
+
+ private:
+  uint32_t value_ = 0;
+};
+
+}  // namespace millrace::sim
