@@ -362,6 +362,9 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
   for (;;) {
     w.at = 0;
     w.mixed += software.coroutine_wait;
+    // a barrier waits where it has room: it alone can make some, so it must never wait for that
+    for (size_t i = 0; i < self.inputs.size() && region.op->kind == BARRIER; ++i)
+      self.need[i].store(region.inputs[i]->open_streams > 0 && barrier_room(*region.inputs[i]) > 0, std::memory_order_relaxed);
     if (all.wait(self, WaitMode::ANY) == Waited::OVER) break;
     for (Port* port : region.inputs) {
       Ring& ring = port->ring;
@@ -373,7 +376,9 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
         ring.tail_seen = ring.tail;
       }
       const uint64_t place = ring.head % ring.capacity();
-      const Count count = static_cast<Count>(std::min({uint64_t{port->batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+      Count count = static_cast<Count>(std::min({uint64_t{port->batch}, ring.tail_seen - ring.head, ring.capacity() - place}));
+      if (region.op->kind == BARRIER) count = static_cast<Count>(std::min<uint64_t>(count, barrier_room(*port)));
+      if (count == 0) continue;
       w.mixed += software.take_batch * publications(count);
       ring.copy(count, batch.data());
       if (port->stamps != nullptr) w.born_ns = port->stamps->at(ring.head).born_ns;
@@ -386,6 +391,10 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
       made_room(w, *port);
     }
   }
+}
+
+inline uint64_t Simulation::barrier_room(const Port& port) noexcept {
+  return port.op->over ? MAX_BATCH : port.op->room_of_input - port.op->inputs[port.input].held.size();
 }
 
 // -- what others tell co-routines, and what those wait for --------------------------------------------------------------------------------

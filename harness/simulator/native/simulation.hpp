@@ -197,6 +197,7 @@ class Simulation {
   template <class Coroutine>
   void operator_loop(Worker& w, Coroutine& self);
   void drive(Worker& w, Task<> task);
+  static uint64_t barrier_room(const Port& port) noexcept;
   void tuples_resumable(Worker& w, Target& target);
   void another_sender(Worker& w, Port& port);
   void announce_to_coroutine(const Port& port);
