@@ -213,7 +213,9 @@ cdef class SimulatorEngine:
             self.windows = self.before["looks"], self.before["looks"], 0, 0
 
     cdef _fill(self):
-        """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge or barrier wants them in order."""
+        """Begin with tuples in the queues; not if sources wait for their time, tuples choose buffers, or a merge or barrier wants them in
+        order.
+        """
         operators = self.layout.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
         ordered = any([operator.kind in ("merge", "barrier") for operator in operators])
