@@ -1,0 +1,71 @@
+"""Operators as co-routines on virtual threads: throughput and latency by policy, preemption, and sources that wait."""
+
+from __future__ import annotations
+
+import pytest
+from harness.runtime.engine import latency_bounds_ns
+
+from harness.engine import Sample, Totals
+from harness.graph import Graph
+from harness.models import Coroutine
+from tests.simulator.runs import simulated
+from topologies import build
+
+
+def settled(graph: Graph, model: Coroutine) -> tuple[Sample, Totals]:
+    """A second and a half of a run on C-Stream's machine, once it has gone on for as long."""
+    engine = simulated(graph, model, "cstream")
+    engine.start()
+    engine.sample(1.5)
+    sample = engine.sample(1.5)
+    totals = engine.stop(drain=False, timeout_s=0.0)
+    assert totals.correct
+    return sample, totals
+
+
+def latency_ms(sample: Sample) -> float:
+    """The mean at the sinks, by the upper bounds of its histogram's buckets."""
+    bounds = latency_bounds_ns()
+    return (
+        sum(count * bound for count, bound in zip(sample.latency_counts, bounds, strict=True))
+        / sum(sample.latency_counts)
+        / 1e6
+    )
+
+
+@pytest.mark.parametrize("topology", ["chain", "replicated", "reverse-tree"])
+def test_policies_pass_as_many_tuples_and_differ_in_latency(topology: str) -> None:
+    """Operators of 100 us, 4 threads that always have something to do."""
+    graph, _ = build(topology, {"busy": 100}, 0)
+    chance, by_queue, by_rate = (
+        settled(graph, Coroutine(4, policy, queue_capacity=100))[0] for policy in ("random", "max_queue_length", "highest_rate")
+    )
+    assert by_queue.sink_tuples == pytest.approx(chance.sink_tuples, rel=0.05)
+    assert by_rate.sink_tuples == pytest.approx(chance.sink_tuples, rel=0.05)
+    assert chance.utilisation > 0.97
+    assert latency_ms(by_rate) < latency_ms(by_queue)
+
+
+def test_twelve_threads_pass_twelve_times_as_much_but_for_the_clock() -> None:
+    graph, _ = build("replicated", {"busy": 100, "width": 24}, 0)
+    one, twelve = (settled(graph, Coroutine(threads, "random", queue_capacity=20))[0].sink_tuples for threads in (1, 12))
+    assert twelve / one == pytest.approx(12 * 2.2 / 2.5, rel=0.03)  # clocks of 1 and of 6 busy cores of a socket
+
+
+def test_a_short_quantum_preempts() -> None:
+    graph, _ = build("chain", {"busy": 100}, 0)
+    often, seldom = (
+        settled(graph, Coroutine(2, "random", quantum_ms=quantum, queue_capacity=100))[1].scheduling["drains"]
+        for quantum in (1.0, 50.0)
+    )
+    assert often > 3 * seldom
+
+
+def test_a_source_that_waits_for_its_time_leaves_its_thread_to_others() -> None:
+    graph = Graph("paced", 8)
+    work, sink = graph.work("work", busy_us=100), graph.sink("sink")
+    graph.connect(graph.source("source", rate=5000.0), work)
+    graph.connect(work, sink)
+    sample, _ = settled(graph, Coroutine(1))
+    assert sample.sink_tuples == pytest.approx(7500, rel=0.01)
+    assert sample.utilisation == pytest.approx(0.5, abs=0.05)
