@@ -372,15 +372,11 @@ cdef class SimulatorEngine:
                 self.stretch = 0
 
     def seize(self, str port):
-        """Hold the consumer flag of `port` for ever, or if a co-routine reads there let it never close, before the start: a fault, so
-        that tests can see a run that can go on no more.
-        """
+        """Hold the consumer flag of `port` for ever, before the start: a fault, so that tests can see a run that can go on no more."""
         queue = self.layout.queue_of_port[[str(name) for name in self.layout.input_ports].index(port)]
         if self.started:
             raise UserError("seize was called after start")
         self.core.ports[<uint32_t> queue].consuming.held = True
-        if self.core.ports[<uint32_t> queue].discipline.resumed:
-            self.core.ports[<uint32_t> queue].open_streams += 1
 
     @property
     def phased(self):
