@@ -1,4 +1,4 @@
-"""Compiles an example into build/examples with the system's C compiler."""
+"""Compiles an example into build/examples with the system's C compiler, which finds millrace.h."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BUILT = HERE.parent / "build" / "examples"
+HEADERS = HERE.parent / "harness" / "runtime" / "native"
 
 
 def shared_library(source: str | Path, *flags: str) -> Path:
@@ -18,7 +19,19 @@ def shared_library(source: str | Path, *flags: str) -> Path:
     library = BUILT / f"{source.stem}{source.suffix.replace('.', '_')}.so"
     unfinished = library.with_suffix(f".{os.getpid()}")
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    command = [*compiler, "-O2", "-march=native", "-ffp-contract=off", "-shared", "-fPIC", *flags, "-o", unfinished, source]
+    command = [
+        *compiler,
+        "-O2",
+        "-march=native",
+        "-ffp-contract=off",
+        "-shared",
+        "-fPIC",
+        f"-I{HEADERS}",
+        *flags,
+        "-o",
+        unfinished,
+        source,
+    ]
     subprocess.run(command, check=True, timeout=300)
     unfinished.replace(library)
     return library

@@ -117,6 +117,13 @@ STEP = Interface(
 )
 """Of a typed source, again and again; and of a typed operator, when its last stream has ended."""
 
+LOOP = Interface(
+    "int32_t (millrace_loop *, void *)",
+    "int32(voidptr, voidptr)",
+    (("loop", "millrace_loop *", _is_pointer), ("state", "void *", _is_pointer)),
+)
+"""Of an operator with a loop of its own, once a run."""
+
 
 def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
     """What keeps a function of this C signature from being an operator, as a phrase; None: nothing."""

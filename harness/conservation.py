@@ -10,7 +10,7 @@ Stream = tuple[int, int, int, int]
 """Source operator, output port, target operator, input port, all by index."""
 
 
-ENDS = frozenset(("sink", "control", "barrier"))
+ENDS = frozenset(("sink", "control", "barrier", "loop"))
 """Kinds at which window punctuation ends."""
 
 
@@ -58,7 +58,7 @@ def of_tuples(
 
 def chooses(operator: Operator) -> bool:
     """Whether the output port depends on the tuple, or on which buffer has room."""
-    return bool(operator.keys) or operator.kind in BALANCING or operator.typed is not None
+    return bool(operator.keys) or operator.kind in BALANCING or operator.typed is not None or operator.kind == "loop"
 
 
 def of_windows(
@@ -70,7 +70,8 @@ def of_windows(
 ) -> list[str]:
     """Ends that saw more or fewer window punctuations than were sent to them: each goes out of every output port.
 
-    `order`: the operators, topological; `sent`: by source, `got`: by sink, control port and barrier. Of a run that has drained.
+    `order`: the operators, topological; `sent`: by source, `got`: by sink, control port, barrier and loop. Of a run that has
+    drained.
     """
     if not any(operator.window for operator in operators):
         return []

@@ -20,6 +20,7 @@ Kinds of operator:
   buffer   what is before an output port of the two above
   python   a Python callable, `function(sequence, value) -> value`, or None to drop the tuple
   native   a compiled function (`harness.native_function`)
+  loop     a function, compiled or async, that runs from the first tuple to the last and waits for what it needs (C-Stream §2.3)
   typed    a function on tuples with attributes (`harness.schema`) that sends none, one or many for each; sources and sinks may
            be typed, too, and in a graph where one operator is all are
   sink     counts, checks and stamps the latency of what arrives
@@ -36,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from inspect import iscoroutinefunction
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,12 +51,12 @@ if TYPE_CHECKING:
 
 USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
 DROPPING = (
-    frozenset(("filter", "merge", "barrier", "typed")) | USERS
+    frozenset(("filter", "merge", "barrier", "typed", "loop")) | USERS
 )  # kinds that may send on fewer tuples than they get, or later
 BALANCING = frozenset(("threaded_split", "elastic_load_balance"))  # kinds that send a tuple to whichever buffer has room
 KINDS = (
     *("source", "work", "filter", "split", "merge", "barrier", *sorted(BALANCING)),
-    *("buffer", "python", "native", "typed", "sink", "control"),
+    *("buffer", "python", "native", "typed", "loop", "sink", "control"),
 )
 MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
 MAX_COST = 10**9  # FLOP a tuple: about a second on a slow core
@@ -142,7 +144,7 @@ class Operator:
     inputs: int
     outputs: int
     cost: int = 0  # work: FLOP a tuple
-    function: Callable[[int, float], float | None] | None = None  # python
+    function: Callable[..., object] | None = None  # python: (sequence, value) -> value or None; loop: a co-routine of a context
     preserves: bool = True  # passes on every tuple, its value unchanged; the run's oracle relies on it, and so checks it
     busy_us: float = 0.0  # work: busy time a tuple [µs], instead of cost
     costs: tuple[tuple[int, int], ...] = ()  # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
@@ -151,7 +153,7 @@ class Operator:
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
     selectivity: float = 1.0  # filter, work, barrier: share of tuples passed on
     keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
-    native: object | None = None  # native: a harness.native_function.NativeFunction
+    native: object | None = None  # native, loop: a harness.native_function.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
     controls: str = ""  # control: the operator whose control port this is
     buffers: str = ""  # buffer: the operator before whose output port it is
@@ -174,7 +176,7 @@ class Operator:
     @property
     def users(self) -> bool:
         """Whether a user's own function is called in it, which may take for ever."""
-        return self.kind in USERS or self.typed is not None
+        return self.kind in USERS or self.kind == "loop" or self.typed is not None
 
     def input(self, port: int) -> PortId:
         """The id of input port `port`."""
@@ -389,6 +391,27 @@ class Graph:
             Operator(name, "native", inputs, 1, preserves=bool(preserves), native=native, reentrant=bool(reentrant))
         )
 
+    def loop(self, name: str, function: object, inputs: int = 1, outputs: int = 1, state: object = None) -> Operator:
+        """Add an operator with a loop of its own, which the coroutine model runs (C-Stream §2.3).
+
+        `function`: `async def function(context)`, or compiled and then called with `state`; it is called once a run, and ends
+        when a wait has told it that no more tuples come. docs/operators.md says what it may call. Raises GraphError for a
+        function or state that it cannot call.
+        """
+        from harness.native_function import LoopFunction, is_compiled
+
+        if is_compiled(function):
+            try:
+                native = LoopFunction.of(function, state)
+            except GraphError as problem:
+                raise GraphError(f"operator {name!r}: {problem}") from None
+            return self._add(Operator(name, "loop", inputs, outputs, preserves=False, native=native))
+        if not iscoroutinefunction(function):
+            raise GraphError(f"operator {name!r}: function must be an async function or compiled, not {function!r:.60}")
+        if state is not None:
+            raise GraphError(f"operator {name!r}: state is for compiled functions; an async function has its own")
+        return self._add(Operator(name, "loop", inputs, outputs, function=function, preserves=False))
+
     def typed_source(
         self, name: str, function: object, gives: Schema | Sequence[Schema], state: object = None, cost: int | None = None
     ) -> Operator:
@@ -566,7 +589,8 @@ class Graph:
         if operator.kind != "source":
             _whole(f"inputs of operator {operator.name!r}", operator.inputs, 1, MAX_PORTS, "ports")
         if operator.kind not in ("sink", "control"):
-            _whole(f"outputs of operator {operator.name!r}", operator.outputs, 1, MAX_PORTS, "ports")
+            least = 0 if operator.kind == "loop" else 1
+            _whole(f"outputs of operator {operator.name!r}", operator.outputs, least, MAX_PORTS, "ports")
         if len(self.operators) >= MAX_OPERATORS:
             raise GraphError(f"graph {self.name!r}: must have at most {MAX_OPERATORS} operators")
         object.__setattr__(operator, "graph", self)  # it is frozen from now on

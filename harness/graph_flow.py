@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.graph import Graph, Operator
     from harness.graph_order import Numbered
 
-HOPS = frozenset(("work", "filter", "merge", "barrier", "python", "native", "typed"))
+HOPS = frozenset(("work", "filter", "merge", "barrier", "python", "native", "typed", "loop"))
 """Kinds of operator that count as a hop: those that do something with a tuple."""
 
 MAX_COPIES = 2**53
@@ -24,8 +24,8 @@ class Flow:
     `hops`: operators (of the kinds `HOPS`) that a tuple passes on its way, per tuple at the sinks; `hopping`: which of the
     graph's operators these are, by place.
     `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
-    `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink, a control port
-    or a barrier, one that is dropped counted as if it went on; None if it depends on the tuple, or the tuple is typed.
+    `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink, a control port,
+    a barrier or a loop, one that is dropped counted as if it went on; None if it depends on the tuple, or the tuple is typed.
     `copies_behind`: the same for a tuple that a barrier sends.
     """
 
@@ -87,7 +87,7 @@ def _copies(
     targets = numbered.targets
     for index in reversed(numbered.order):
         outputs, streams = operators[index].outputs, numbered.leaving(index)
-        if outputs == 0 or at_end[index] is None:
+        if outputs == 0 or at_end[index] is None or operators[index].kind == "loop":
             copies[index] = at_end[index]
         elif outputs == 1 and len(streams) == 1:
             copies[index] = copies[targets[streams[0]]]

@@ -31,6 +31,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "elastic_load_balance": ("outputs", "buffer_size", *SETTINGS),
     "python": ("function", "inputs", "preserves", "reentrant"),
     "native": ("function", "inputs", "preserves", "reentrant"),
+    "loop": ("function", "inputs", "outputs"),
     "sink": ("inputs",),
     "control": (),
     "threading": ("operators",),
@@ -45,6 +46,7 @@ NEEDED = {
     "elastic_load_balance": ("outputs", "buffer_size"),
     "python": ("function",),
     "native": ("function",),
+    "loop": ("function",),
     "threading": ("operators",),
     "parallel": ("width", "inlet", "outlet", "operators"),
 }

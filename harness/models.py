@@ -266,6 +266,9 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     """
     if isinstance(model, Coroutine):
         return _queues_of_coroutines(graph, model)
+    own = next((operator.name for operator in graph.operators.values() if operator.kind == "loop"), None)
+    if own is not None:
+        raise UserError(f"operator {own!r} has a loop of its own, which needs the coroutine model, not {model.name}")
     capacity = getattr(model, "queue_capacity", None)
     by_model = {
         name: _CALLED if kind.queue is Queue.CALLED else PortQueue(kind.queue, capacity) for name, kind in MODELS.items()
@@ -304,6 +307,9 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     for operator in graph.operators.values():
         wish = operator.threading.model if operator.threading else ""
         threaded = operator.name in by_hand or wish == Dedicated.name or (operator.reentrant and operator.inputs > 1)
+        if operator.kind == "loop" and (threaded or wish == Manual.name):
+            rule = "it is a co-routine, so neither its ports can be threaded nor its annotation say manual or dedicated"
+            raise UserError(f"operator {operator.name!r} has a loop of its own: {rule}")
         called = operator.kind in ON_SUBMITTER or wish == Manual.name
         kind = Queue.THREADED if threaded else Queue.CALLED if called and fed.get(operator.name) == 1 else Queue.RESUMED
         for number in range(operator.inputs):

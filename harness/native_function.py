@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from harness.c_signature import (
     C_SIGNATURE,
+    LOOP,
     NUMBA_SIGNATURE,
     PROCESS,
     PROTOTYPE,
@@ -169,6 +170,20 @@ class StepFunction(NativeFunction):
     interface = STEP
 
 
+class LoopFunction(NativeFunction):
+    """A compiled function of an operator with a loop of its own: called once a run, on a co-routine's stack."""
+
+    interface = LOOP
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        callback = next((owner for owner in self.owners if _is_callback(owner)), None)
+        if callback is not None:
+            raise GraphError(
+                f"a loop must not be a callback into Python, as {_shown(callback)} is: give the async function itself"
+            )
+
+
 # -- states ------------------------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +235,12 @@ def _is_address(value: object) -> bool:
 
 def _is_capsule(given: object) -> bool:
     return type(given).__name__ == "PyCapsule"
+
+
+def _is_callback(given: object) -> bool:
+    """Whether a ctypes function was made from a Python callable."""
+    kept = getattr(given, "_objects", None) or {} if isinstance(given, ctypes._CFuncPtr) else {}
+    return any(type(each).__name__ == "CThunkObject" for each in kept.values())
 
 
 def _is_numba_cfunc(given: object) -> bool:

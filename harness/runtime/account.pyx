@@ -49,6 +49,11 @@ def account_of(Plan plan, bint started, stuck, state):
             native = <NativeState*> run.operators[i].own
             if native.error.load(memory_order_acquire) != 0:
                 error = f"operator {plan.operators[i].name!r} returned {native.error.load(memory_order_acquire)} (tuple {native.failed_at})"
+        elif run.operators[i].loop != NULL and run.operators[i].loop.problem[0] != 0:
+            error = f"operator {plan.operators[i].name!r} {(<bytes> run.operators[i].loop.problem).decode()}"
+        elif run.operators[i].loop != NULL and run.operators[i].loop.answer < 0:
+            answer = run.operators[i].loop.answer
+            error = f"operator {plan.operators[i].name!r} returned {answer} (after {run.operators[i].processed.read()} tuples)"
         elif run.operators[i].typed != NULL and run.operators[i].typed.error.load(memory_order_acquire) != 0:
             answer = run.operators[i].typed.error.load(memory_order_acquire)
             error = f"operator {plan.operators[i].name!r} returned {answer} (tuple {run.operators[i].typed.failed_at})"
@@ -69,7 +74,10 @@ def account_of(Plan plan, bint started, stuck, state):
             left_at[i] += op.left
             if kind == "source":
                 expected += (<SourceState*> op.own).fingerprints * op.copies
-            elif kind in ("sink", "control"):
+            elif kind in ("sink", "control", "loop"):
+                if op.loop != NULL:
+                    for port in range(op.outputs):
+                        expected += op.loop.outputs[port].fingerprints * op.loop.outputs[port].copies
                 sink = <SinkState*> op.own
                 seen += sink.fingerprints
                 damaged += sink.damaged
@@ -148,7 +156,7 @@ def _windows(Plan plan):
             sent[i] = (<SourceState*> plan.run.operators[i].own).windows
         elif operator.kind == "barrier":
             got[i] = (<BarrierState*> plan.run.operators[i].own).windows
-        elif operator.kind in ("sink", "control"):
+        elif operator.kind in ("sink", "control", "loop"):
             got[i] = (<SinkState*> plan.run.operators[i].own).windows.read()
     return of_windows(plan.operators, plan.layout.streams, plan.layout.order, sent, got)
 

@@ -54,6 +54,7 @@ def paths_of(operators, order, incoming):
     """
     paths = [None] * len(operators)
     steps = {}
+    behind = [None] * len(operators)  # paths that leave it: a loop numbers what it sends anew
     at_inputs = {}
     ordered = _between_splits_and_merges(operators, incoming)
     mixed = set()  # of those: branches have joined before the merge
@@ -62,26 +63,27 @@ def paths_of(operators, order, incoming):
         if not streams:
             paths[index] = 1
         elif index in ordered:
-            paths[index] = paths[streams[0][0]]
+            paths[index] = behind[streams[0][0]]
             if operators[index].kind != "merge" and (len(streams) > 1 or streams[0][0] in mixed):
                 mixed.add(index)
         elif mixed and any(stream[0] in mixed for stream in streams):
             continue  # a control port
         elif operators[index].kind == "barrier":
             ports = sorted({stream[3] for stream in streams})
-            at_inputs[index] = [_joined([stream for stream in streams if stream[3] == port], paths, steps) for port in ports]
+            at_inputs[index] = [_joined([stream for stream in streams if stream[3] == port], behind, steps) for port in ports]
             paths[index] = at_inputs[index][0]
         else:
-            paths[index] = _joined(streams, paths, steps)
+            paths[index] = _joined(streams, behind, steps)
+        behind[index] = 1 if operators[index].kind == "loop" else paths[index]
     return paths, steps, at_inputs
 
 
-def _joined(streams, paths, steps):
+def _joined(streams, behind, steps):
     """How many paths these streams bring together; their steps are entered."""
     total = 0
     entered = []
     for stream in streams:
-        before = paths[stream[0]]
+        before = behind[stream[0]]
         if before is None or total + before > MAX_PATHS:
             for stream in entered:
                 del steps[stream]

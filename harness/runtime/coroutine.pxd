@@ -1,6 +1,6 @@
 # coroutine.pxd - operators as co-routines; see coroutine.pyx.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from harness.runtime.native cimport MergeState, Operator, Port, Run, Target, Worker
 
@@ -19,6 +19,9 @@ cdef void merge_advanced(Run* run, MergeState* merge) noexcept nogil
 cdef void wait_for_buffers(Worker* worker, Operator* op) noexcept nogil
 cdef void buffers_changed(Run* run, Operator* op) noexcept nogil
 cdef void sleep_until(Worker* worker, int64_t time_ns) noexcept nogil
+cdef void need(Worker* worker, uint32_t i, uint32_t count) noexcept nogil
+cdef void wait_for(Worker* worker, bint any_) noexcept nogil
+cdef int64_t born_ns_of(Port* port, uint64_t place) noexcept nogil
 cdef void check_for_preemption(Worker* worker) noexcept nogil
 cdef void on_thread(Worker* worker, OnThread call, void* argument) noexcept nogil
 cdef void end_coroutines(Run* run) noexcept nogil

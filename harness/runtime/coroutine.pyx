@@ -22,6 +22,7 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 
 from harness.runtime.barrier cimport room_of_input
 from harness.runtime.dynamic cimport wait_a_little
+from harness.runtime.loops cimport loop_body
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
     CoroutineRun,
@@ -72,10 +73,11 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         void taken(uint32_t port) noexcept
         void gave(uint32_t co) noexcept
         bool wait(Worker* worker) noexcept
+        void need(Worker* worker, uint32_t i, uint32_t count) noexcept
+        void wait_for(Worker* worker, bool any) noexcept
         uint32_t inputs(Worker* worker) noexcept
         Port* input(Worker* worker, uint32_t i) noexcept
         void close_input(Worker* worker, uint32_t i) noexcept
-        void want_input(Worker* worker, uint32_t i, bool wanted) noexcept
         void wait_for_room(Worker* worker, uint32_t port) noexcept
         void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) noexcept
         void wait_for_buffers(Worker* worker, const Operator* balance) noexcept
@@ -138,7 +140,7 @@ cdef void choose_inputs(Worker* worker, uint32_t inputs) noexcept nogil:
     cdef Port* port
     for i in range(inputs):
         port = of(worker.run).input(worker, i)
-        of(worker.run).want_input(worker, i, port.open_streams > 0 and room_of_input(worker.op, port.input) > 0)
+        of(worker.run).need(worker, i, port.open_streams > 0 and room_of_input(worker.op, port.input) > 0)
 
 
 # -- queues -------------------------------------------------------------------------------------------------------------------------
@@ -226,6 +228,21 @@ cdef void sleep_until(Worker* worker, int64_t time_ns) noexcept nogil:
     of(worker.run).sleep_until(worker, time_ns)
 
 
+cdef void need(Worker* worker, uint32_t i, uint32_t count) noexcept nogil:
+    """What the next wait_for is for at input port i; 0: nothing."""
+    of(worker.run).need(worker, i, count)
+
+
+cdef void wait_for(Worker* worker, bint any_) noexcept nogil:
+    """Until all ports have what is needed, or one of them, or that cannot be any more."""
+    of(worker.run).wait_for(worker, any_)
+
+
+cdef int64_t born_ns_of(Port* port, uint64_t place) noexcept nogil:
+    """Of the tuple at that place of a queue with stamps."""
+    return (<StampsOf*> port.stamps).at(place).born_ns
+
+
 cdef void check_for_preemption(Worker* worker) noexcept nogil:
     of(worker.run).check_for_preemption(worker)
 
@@ -269,7 +286,9 @@ cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
         worker = &run.co_workers[co]
         worker.run = run
         worker.op = &run.operators[<uint32_t> index]
-        if layout.operators[index].kind != "source":
+        if worker.op.loop != NULL:
+            worker.body = loop_body
+        elif layout.operators[index].kind != "source":
             worker.body = operator_body
         else:
             worker.body = source_body if worker.op.typed == NULL else typed_source_body

@@ -366,7 +366,9 @@ def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequ
     if not all(operator.preserves for operator in operators):
         for index in order:
             changes = not operators[index].preserves and operators[index].kind in CHANGING
-            changed[index] = changes or any(changed[stream[0]] for stream in incoming[index])
+            changed[index] = changes or any(
+                changed[before[0]] or operators[before[0]].kind == "loop" for before in incoming[index]
+            )
     return tuple(changed)
 
 
@@ -412,6 +414,8 @@ def _flop_of(operators: Sequence[Operator], flop_ns: Callable[[], float]) -> tup
             flop.append(busy)
         elif operator.kind in USERS:
             flop.append(USER_FLOP[operator.kind])
+        elif operator.kind == "loop":
+            flop.append(USER_FLOP["python" if operator.native is None else "native"])
         else:  # of bursts, the highest, for a guess of what a batch takes
             flop.append(max((cost for _, cost in operator.costs), default=operator.cost) if operator.costs else operator.cost)
     return tuple(flop)

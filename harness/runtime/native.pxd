@@ -222,6 +222,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         bool reentrant
         void* own
         TypedState* typed
+        LoopState* loop
 
     cdef cppclass Port:
         SpscRing ring
@@ -250,6 +251,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Counter switches
         Counter marks
         TryFlag consuming
+        atomic[uint32_t] unended
         uint32_t open_streams
         uint64_t marks_taken
         uint32_t wary
@@ -456,3 +458,66 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
     Incoming& check(TypedState* state, Tuple* tuple_) noexcept
     bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept
     void rewind(TypedState* state, uint32_t output) noexcept
+
+
+cdef extern from "loops.hpp" namespace "millrace" nogil:
+    cdef cppclass millrace_tuple "::millrace_tuple":
+        uint64_t sequence
+        double value
+        const char* payload
+    cdef cppclass millrace_loop "::millrace_loop":
+        uint32_t inputs, outputs
+        uint64_t payload_bytes
+        int32_t (*wait_all)(millrace_loop*, const uint32_t*) noexcept nogil
+        int32_t (*wait_any)(millrace_loop*, const uint32_t*) noexcept nogil
+        int64_t (*waiting)(millrace_loop*, uint32_t) noexcept nogil
+        int32_t (*pop)(millrace_loop*, uint32_t, millrace_tuple*) noexcept nogil
+        int32_t (*push)(millrace_loop*, uint32_t, double) noexcept nogil
+        int32_t (*stopping)(millrace_loop*) noexcept nogil
+    ctypedef int32_t (*LoopFunction)(millrace_loop*, void*) noexcept nogil
+
+    cdef cppclass LoopInput:
+        Port* port
+        uint32_t streams
+        uint32_t finals
+        uint32_t popped
+        uint32_t marks
+        uint64_t sequence
+        uint64_t place() noexcept
+        uint64_t at_hand() noexcept
+        bool ended() noexcept
+        bool at_end() noexcept
+        Tuple* next() noexcept
+        uint32_t compact(Counter& windows) noexcept
+
+    cdef cppclass LoopOutput:
+        Tuple* slots
+        uint32_t most, filled
+        uint64_t sent
+        uint64_t fingerprints
+        uint64_t copies
+
+    cdef cppclass LoopState:
+        millrace_loop context
+        Operator* op
+        Worker* worker
+        LoopFunction run
+        void* state
+        void* python
+        LoopInput* inputs
+        LoopOutput* outputs
+        uint32_t* counts
+        int64_t born_ns
+        bool running
+        bool over
+        int32_t answer
+        char problem[200]
+        uint32_t request
+        int32_t verdict
+        bool begun
+        bool closing
+        uint64_t thread
+        int64_t slice_ends_ns
+
+    void set_problem(LoopState* state, const char* text) noexcept
+    void enter_pushed "millrace::enter"(LoopState* state, uint32_t output, double value) noexcept

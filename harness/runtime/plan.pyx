@@ -11,11 +11,13 @@ from harness.runtime.barrier cimport input_ended
 from harness.runtime.coroutine cimport free_coroutines, make_coroutines
 from harness.runtime.derived cimport contexts_of, sizes_of
 from harness.runtime.disciplines cimport discipline_of
+from harness.runtime.loops cimport make_loop
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
     FINAL,
     BalanceState,
     BarrierState,
+    LoopInput,
     MergeState,
     Operator,
     Parking,
@@ -51,8 +53,8 @@ FRAME_BYTES = 1536
 """Stack for one level of nesting; tests/runtime/test_limits.py fails if it is too little."""
 
 CO_STACK_BYTES = 64 * 1024
-"""Of a co-routine, which runs users' code on its thread's stack; memory for it is taken as it is touched. Typed operators, which run on
-it, get STACK_BYTES."""
+"""Of a co-routine, which runs users' code on its thread's stack; memory for it is taken as it is touched. Typed operators and loops,
+which run on it, get STACK_BYTES."""
 
 STACK_BYTES = 256 * 1024
 PYTHON_STACK_BYTES = 2 * 2**20
@@ -174,6 +176,7 @@ cdef class Plan:
             port.ring.init(memory, queue.capacity, queue.stride)
             memory += <size_t> queue.capacity * queue.stride
             port.open_streams = queue.streams
+            port.unended.store(queue.streams, memory_order_relaxed)
             port.shared = queue.shared
             if queue.kind is Queue.RESUMED:
                 if index in fed_by_threads:
@@ -244,6 +247,9 @@ cdef class Plan:
             self.states.give(&self.run.operators[i], operator, limit, paths, layout.changed[i], slots, marks)
             if operator.typed is not None:
                 make_typed(self.states, &self.run.operators[i], operator, layout)
+            if operator.kind == "loop":
+                make_loop(self.states, &self.run.operators[i], operator, layout)
+                self._list_inputs(i)
             if operator.kind in BALANCING:
                 self._join_buffers(&self.run.operators[i])
         for region in layout.regions:
@@ -267,6 +273,16 @@ cdef class Plan:
             number = layout.input_ports[layout.ways[way].port].port
             state.inputs[number].open_streams += 1
         return 0
+
+    def _list_inputs(self, uint32_t index):
+        """The queues before an operator with a loop of its own, port by port."""
+        cdef LoopInput* from_
+        cdef uint32_t i
+        queues = sorted([(queue.port, place) for place, queue in enumerate(self.layout.queues) if queue.operator == index])
+        for i, (_, place) in enumerate(queues):
+            from_ = &self.run.operators[index].loop.inputs[i]
+            from_.port = &self.run.ports[<uint32_t> place]
+            from_.streams = from_.port.open_streams
 
     cdef void _join_buffers(self, Operator* op) noexcept:
         """Whoever fills the buffers of `op` waits for room in any of them."""
@@ -332,8 +348,8 @@ cdef class Plan:
             owed = self._lend_owed(&self.run.co_workers[co], index, owed)
         deepest = max([self.layout.calls[index] for index in self.layout.coroutines])
         choose_sizes(self.run)
-        stack = STACK_BYTES if any([operator.typed is not None for operator in self.operators]) else CO_STACK_BYTES
-        make_coroutines(self.run, self.layout, stack + FRAME_BYTES * deepest)
+        on_them = any([operator.typed is not None or operator.kind == "loop" for operator in self.operators])
+        make_coroutines(self.run, self.layout, (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * deepest)
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
         """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""

@@ -10,6 +10,7 @@ from harness.runtime.native cimport (
     BarrierState,
     BurstState,
     Chosen,
+    LoopState,
     MergeState,
     NativeFunction,
     NativeState,
@@ -67,7 +68,7 @@ cdef class States:
             op.chosen.threshold = choice[1]
         if kind == "source":
             op.own = self._source(operator, limit)
-        elif kind in ("sink", "control"):
+        elif kind in ("sink", "control", "loop"):
             op.own = self._sink(paths, changed)
         elif kind == "merge":
             op.own = self._merge(slots, marks)
@@ -171,7 +172,7 @@ cdef class States:
         for kind, address in self.made or ():
             if kind == "source":
                 delete_array[SourceState](<SourceState*> <size_t> address)
-            elif kind in ("sink", "control"):
+            elif kind in ("sink", "control", "loop"):
                 delete_array[SinkState](<SinkState*> <size_t> address)
             elif kind == "merge":
                 delete_array[MergeState](<MergeState*> <size_t> address)
@@ -185,6 +186,8 @@ cdef class States:
                 delete_array[BurstState](<BurstState*> <size_t> address)
             elif kind == "typed state":
                 delete_array[TypedState](<TypedState*> <size_t> address)
+            elif kind == "loop state":
+                delete_array[LoopState](<LoopState*> <size_t> address)
             elif kind == "native":
                 delete_array[NativeState](<NativeState*> <size_t> address)
         for address, size in self.blocks or ():

@@ -22,6 +22,7 @@ from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_or
 from harness.runtime cimport coroutine, dedicated, dynamic, modes, typed
 from harness.runtime.native cimport (
     DATA,
+    FINAL,
     WINDOW,
     Operator,
     Port,
@@ -173,8 +174,11 @@ cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
             if port.stamps != NULL:
                 coroutine.stamp(worker, port, count)
             pushed = port.ring.push(first, count, spacing, target.path_step)
-            if pushed == 0 and first.kind != DATA:
-                port.marks.add(-1)
+            if first.kind != DATA:
+                if pushed == 0:
+                    port.marks.add(-1)
+                elif first.kind == FINAL:
+                    port.unended.fetch_sub(1, memory_order_release)  # ENDED: who reads that there is no more to come sees all that came
             if pushed > 0:
                 port.pushes.add(1)
                 worker.pushed += pushed

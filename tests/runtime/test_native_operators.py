@@ -20,7 +20,7 @@ from harness.engine import Engine, Totals, open_engine
 from harness.graph import Graph, Operator
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from harness.native_function import NUMBA_SIGNATURE, PROTOTYPE
-from tests.benchmarks import user_operators
+from tests.benchmarks import barriers, user_operators
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {
@@ -293,9 +293,16 @@ def test_the_python_code_of_the_page_runs(page: str, monkeypatch: pytest.MonkeyP
         exec(compile(block, f"docs/operators.md: {block.splitlines()[0]}", "exec"), namespace)
 
 
-@pytest.mark.parametrize("file", ["gate.c", "gate.pyx"])
+@pytest.mark.parametrize("file", ["gate.c", "gate.pyx", "barrier.c", "barrier.pyx"])
 def test_the_other_code_of_the_page_is_that_of_the_examples(page: str, file: str) -> None:
     assert (ROOT / "examples" / file).read_text() in page
+
+
+def test_the_benchmark_of_barriers_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    barriers.main(rounds=1, tuples=500)
+    table = capsys.readouterr().out
+    for kind in barriers.KINDS:
+        assert re.search(rf"^\| {re.escape(kind)} \| \d", table, re.MULTILINE), table
 
 
 def test_the_benchmark_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ struct RunPorts {
 
   uint64_t size(uint32_t port) const { return run->ports[port].ring.size_guess(); }
   uint64_t room(uint32_t port) const { return run->ports[port].ring.capacity() - run->ports[port].ring.size_guess(); }
-  bool closed(uint32_t) const { return false; }  // the end of a stream lies in the queue, behind its tuples
+  bool closed(uint32_t port) const { return run->ports[port].unended.load(std::memory_order_acquire) == 0; }  // ENDED (submit.pyx)
   uint32_t reader(uint32_t port) const { return ports[port].reader; }
   const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port].writers; }
 
@@ -251,10 +251,13 @@ class CoroutineRun {
 
   // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------------------------------------------------
   bool wait(Worker* worker) { return all_.wait(all_[worker->co], WaitMode::ANY) == Waited::DONE; }  // for a tuple at an open port
+  void need(Worker* worker, uint32_t i, uint32_t count) { all_[worker->co].need[i].store(count, std::memory_order_relaxed); }
+  void wait_for(Worker* worker, bool any) {
+    all_.wait(all_[worker->co], any ? WaitMode::ANY : WaitMode::ALL);
+  }  // what it needs, or the end
   uint32_t inputs(Worker* worker) const { return static_cast<uint32_t>(ports_.of[worker->co].inputs.size()); }
   Port* input(Worker* worker, uint32_t i) const { return &ports_.run->ports[ports_.of[worker->co].inputs[i]]; }
-  void close_input(Worker* worker, uint32_t i) { want_input(worker, i, false); }
-  void want_input(Worker* worker, uint32_t i, bool wanted) { all_[worker->co].need[i].store(wanted, std::memory_order_relaxed); }
+  void close_input(Worker* worker, uint32_t i) { need(worker, i, 0); }
   void wait_for_room(Worker* worker, uint32_t port) { all_.wait_for_room(all_[worker->co], port); }
   void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) {
     RunPorts::Of& of = ports_.of[worker->co];

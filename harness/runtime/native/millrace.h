@@ -1,10 +1,16 @@
-/* millrace.h - what a compiled typed operator may call, in C and C++ (docs/operators.md).
+/* millrace.h - what compiled operators may call, in C and C++ (docs/operators.md).
+ *
+ * Typed operators are called:
  *
  *   int32_t process(millrace_context*, uint32_t port, const void* tuple, void* state)   for each tuple that comes; below 0: an error
  *   int32_t step(millrace_context*, void* state)                                        of a source, again and again: a millrace_answer
  *   int32_t finish(millrace_context*, void* state)                                      when the last stream in has ended; below 0: an error
  *
- * A tuple is written into the room that its output port has for it, and then sent. That may take long, since it waits where queues are
+ * Operators with a loop of their own call, and are called once a run:
+ *
+ *   int32_t run(millrace_loop*, void* state)                                            below 0: an error
+ *
+ * A typed tuple is written into the room that its output port has for it, and then sent. That may take long, since it waits where queues are
  * full. `tuple` is valid until the function returns, and may not be changed.
  */
 #ifndef MILLRACE_H
@@ -26,6 +32,30 @@ enum millrace_answer {
   MILLRACE_END = 0,  /* there is nothing more */
   MILLRACE_MORE = 1, /* call again */
   MILLRACE_IDLE = 2  /* call again, but there is nothing at hand now: what was sent shall not wait for what comes next */
+};
+
+/* What a loop asks for. Ports are numbered from 0. Answers below 0 mean that it has asked for what cannot be: the run has failed, and says why. */
+typedef struct millrace_loop millrace_loop;
+typedef struct millrace_tuple {
+  uint64_t sequence;   /* its number at its sender, from 0 */
+  double value;
+  const char* payload; /* valid until the next call of wait or pop */
+} millrace_tuple;
+struct millrace_loop {
+  uint32_t inputs, outputs;
+  uint64_t payload_bytes;
+  /* Until `counts[i]` tuples are at input port i, by port; 0: it is not waited for. 1: they are; 0: over, that will never be. */
+  int32_t (*wait_all)(millrace_loop* loop, const uint32_t* counts);
+  /* The same until that is so at one of these ports. */
+  int32_t (*wait_any)(millrace_loop* loop, const uint32_t* counts);
+  /* Tuples that are at an input port now. */
+  int64_t (*waiting)(millrace_loop* loop, uint32_t input);
+  /* Takes the next one; 0: there is none now. */
+  int32_t (*pop)(millrace_loop* loop, uint32_t input, millrace_tuple* tuple);
+  /* Sends a tuple, and waits where a queue is full; 0: the run is over. */
+  int32_t (*push)(millrace_loop* loop, uint32_t output, double value);
+  /* Whether the run is over: waits say so, too. */
+  int32_t (*stopping)(millrace_loop* loop);
 };
 
 /* Where the next tuple for `output` is written: aligned to 32 bytes, as large as the schema of the port, with any content. */

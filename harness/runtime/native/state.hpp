@@ -35,6 +35,7 @@ struct Chosen;
 struct Operator;
 struct Port;
 struct Target;
+struct LoopState;
 struct TypedState;
 struct Worker;
 struct Run;
@@ -112,6 +113,7 @@ struct Operator {
   bool reentrant;                       // its function is called without the lock: it locks its own state
   void* own;                            // state of its kind
   TypedState* typed;                    // of a typed operator, source or sink; else null (typed.hpp)
+  LoopState* loop;                      // of an operator with a loop of its own; else null (loops.hpp)
 };
 static_assert(offsetof(Operator, mark) == CACHE_LINE, "what a call needs fits in one line");
 
@@ -158,9 +160,10 @@ struct Port {
   Counter switches;                // times that the queue came or went; the producer side counts
   Counter marks;  // punctuations put into the queue, counted before they are published: the consumer need not look for them
   alignas(CACHE_LINE) TryFlag consuming;
-  uint32_t open_streams;  // streams into this port that have not ended
-  uint64_t marks_taken;   // punctuations taken from the queue
-  uint32_t wary;          // scheduled: how often it still leaves the list of ready ports as soon as it is empty
+  std::atomic<uint32_t> unended;  // resumed: streams whose final punctuation is not in the queue yet
+  uint32_t open_streams;          // streams into this port that have not ended
+  uint64_t marks_taken;           // punctuations taken from the queue
+  uint32_t wary;                  // scheduled: how often it still leaves the list of ready ports as soon as it is empty
 };
 
 // A stretch of a source's schedule (pacing.pyx).
@@ -286,7 +289,7 @@ struct alignas(CACHE_LINE) Worker {
   Port* unannounced;     // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
   uint32_t owed_count;
   uint32_t input;  // by which input port the tuples, or the punctuation, come that it hands to an operator: a barrier looks
-  bool slow;  // a scheduler thread that executes tuples which take long: it calls for others at once
+  bool slow;       // a scheduler thread that executes tuples which take long: it calls for others at once
   Counter drains;
   Counter searches;                // looks for the next port; P17 s4.1.5: a thread that never looks is not active
   Counter reschedules;             // drains of a full queue by its producer
