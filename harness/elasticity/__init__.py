@@ -9,6 +9,7 @@
   streams               what IBM Streams really did
   elastic_load_balance  the ElasticLoadBalance operator's
   utilisation           C-Stream §4.1
+  plain_search          doubling, then golden section
   hill_climbing         the thread pool of .NET
   gradient2, aimd       Netflix's limits of concurrency
   ds2, flink            threads for a target rate
@@ -52,6 +53,7 @@ LAWS: Mapping[Decides, tuple[str, ...]] = {
         "streams",
         "elastic_load_balance",
         "utilisation",
+        "plain_search",
         "hill_climbing",
         "gradient2",
         "aimd",

@@ -20,8 +20,12 @@ are another load: one that it knows by its throughput, and it goes back to the l
 searches again, with even odds that the curve has kept its shape. One period alone is a burst. A period without tuples, or in
 which others have the CPUs, says nothing; but such others do not keep it at a look at many threads.
 
-PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on the SASO bench as a whole,
-with other noise than it is run with; FEW and BOLD with the same.
+No real curve need be one of the family. So before it settles it looks once more at the levels that it has measured: above the
+highest, if throughput rose on the way to it; and between two of them that are beside the best, if the lines from both sides
+meet `GAP` higher than what was measured. It does not settle beside a gap towards which throughput rises.
+
+PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on those kinds of the SASO
+bench's curves that do not only score, with other noise than it is run with; FEW, BOLD and GAP with the same.
 """
 
 from __future__ import annotations
@@ -42,6 +46,9 @@ REACH = 2  # times the level that the best one is surely not below: how far up i
 DOUBT = 0.003  # odds that it is below all the same
 FEW = 4  # threads that it may look at always: with the second one they begin to share, so it may bring nothing, and more much
 BOLD = 0.02  # of throughput: for so much it looks twice as far up as the best level, sure or not, before it settles
+GAP = 0.03  # of throughput: what a gap between measured levels must promise to be looked into
+APART = 1.3  # times lower: how far below the highest level another one must be to tell whether throughput rises towards it
+SURELY = 2.0  # standard deviations of the difference of two levels that are no noise
 STRIDE = 3  # times lower: how far down it looks at once; a look at very few threads costs more than it tells
 TIRES = 8.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has settled
@@ -151,7 +158,11 @@ class Millrace(Law):
         if worth[look] <= threshold:  # it would settle: by caution, or because there is nothing further up?
             bold = int(np.argmax(np.where(self._levels <= REACH * best_level, worth, -np.inf)))
             look = bold if worth[bold] > BOLD else look
-        if worth[look] > threshold:
+        between = self._gap(best_level, max(GAP, threshold)) if worth[look] <= threshold else None
+        if between is not None:
+            target, hope = between
+            why, state = f"may bring {hope:.1%} over {best_level}, if throughput goes on as it rose", "searching"
+        elif worth[look] > threshold:
             target, why, state = int(self._levels[look]), f"may bring {gain[look]:.1%} over {best_level}", "searching"
         else:
             target, why, state = best_level, f"no other level promises {threshold:.1%} more", "settled"
@@ -163,6 +174,51 @@ class Millrace(Law):
         self._settled = None
         self._looks += 1
         return target, f"{target} {why} → {'up' if target > level else 'down' if target < level else 'once more'}", state
+
+    def _gap(self, best: int, least: float) -> tuple[int, float] | None:
+        """A level that was not measured, beside the best one, which two lines promise to bring more than `least`; and how much.
+
+        Between two measured levels without one between them, the curve is taken to go on as it did outside of them, in
+        logarithms: it rises from the lower one and from the higher one, and the lines meet. No curve of the family need be so.
+        """
+        seen = sorted(self._belief.measured)
+        if best not in seen:
+            return None
+        at = seen.index(best)
+        found = [self._meeting(seen, low) for low in (at - 1, at) if 0 <= low < len(seen) - 1]
+        if at == len(seen) - 1:
+            found.append(self._above(seen))
+        hopes = [each for each in found if each is not None and each[1] > least]
+        return max(hopes, key=lambda each: each[1], default=None)
+
+    def _above(self, seen: list[int]) -> tuple[int, float] | None:
+        """Twice the highest measured level, if throughput rose on the way to it by more than noise; what that promises."""
+        top, further = seen[-1], self._nearest(min(REACH * seen[-1], int(self._levels[-1])))
+        lower = [level for level in seen if level * APART <= top]
+        if not lower or further <= top:
+            return None
+        here, there = self._belief.measured[top], self._belief.measured[lower[-1]]
+        rise = here.mean - there.mean
+        if rise <= SURELY * self._belief.noise * math.sqrt(1.0 / here.count + 1.0 / there.count):
+            return None
+        return further, math.expm1(min(rise * math.log(further / top) / math.log(top / lower[-1]), UNTOLD))
+
+    def _meeting(self, seen: list[int], low: int) -> tuple[int, float] | None:
+        """Where the lines from both sides of the gap behind the `low`-th measured level meet; and what that promises."""
+        inside = [int(each) for each in self._levels[self._allowed] if seen[low] < each < seen[low + 1]]
+        if not inside:
+            return None
+        x, y = (lambda level: math.log(level)), (lambda level: self._belief.measured[level].mean)
+        below, above = seen[low], seen[low + 1]
+        across = (y(above) - y(below)) / (x(above) - x(below))
+        rise = (y(below) - y(seen[low - 1])) / (x(below) - x(seen[low - 1])) if low else max(across, 0.0)
+        fall = (y(seen[low + 2]) - y(above)) / (x(seen[low + 2]) - x(above)) if low + 2 < len(seen) else -rise
+        if rise <= 0.0 or fall >= 0.0:
+            return None
+        meet = (y(above) - y(below) + rise * x(below) - fall * x(above)) / (rise - fall)
+        level = min(inside, key=lambda each: abs(x(each) - meet))
+        top = min(y(below) + rise * (x(level) - x(below)), y(above) + fall * (x(level) - x(above)))
+        return level, math.expm1(min(top - max(y(below), y(above)), UNTOLD))
 
     def _reach(self, utility: Vector, odds: Vector, level: int) -> int:
         """The highest level to look at."""

@@ -1,6 +1,7 @@
 """The SASO bench: how well each control law does over all scenarios (stability, accuracy, settling, overshoot; M19 §1).
 
-Reads   saso.parquet   a row a law and scenario: law, accuracy [settled throughput over the best], settling [periods], overshoot
+Reads   saso.parquet   a row a law and scenario: law, held_out [whether its kind of curve only scores, for laws' constants were
+                       chosen on the others], accuracy [settled throughput over the best], settling [periods], overshoot
                        [most threads over the best level], changes [level changes in 50 periods after settling], regret
                        [share of the oracle's throughput lost]; further columns say what the scenario was
 Draws   a panel a metric, a row a law, best on top; dot: median, bar: quartiles, line: 5 to 95 % of the scenarios
@@ -43,6 +44,7 @@ class Metric:
     is_share: bool = False
     best: float | None = None
     is_signed: bool = False
+    held_out: bool | None = None  # of scenarios that only score, of the others, or of all
 
     @property
     def direction(self) -> str:
@@ -57,7 +59,8 @@ class Metric:
 
 
 METRICS = (
-    Metric("accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True),
+    Metric("accuracy", "accuracy, held out", "settled throughput / best", more_is_better=True, is_share=True, held_out=True),
+    Metric("accuracy", "accuracy, chosen on", "settled throughput / best", more_is_better=True, is_share=True, held_out=False),
     Metric("settling", "settling", "periods until settled"),
     Metric("overshoot", "overshoot", "most threads / best level", best=1.0),
     Metric("changes", "stability", "changes in 50 settled periods"),
@@ -92,7 +95,8 @@ def draw(ax: Axes, table: pd.DataFrame, metric: Metric, laws: list[str]) -> None
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """The figure from the bench's table. Raises UserError, naming them, if columns are missing."""
     table = tables["saso"]
-    check(table, "saso", [metric.column for metric in METRICS], "millrace laws bench --table")
+    columns = list(dict.fromkeys(["held_out", *(metric.column for metric in METRICS)]))
+    check(table, "saso", columns, "millrace laws bench --table")
     return panels(table, METRICS, TITLE, _sentence(table))
 
 
@@ -110,7 +114,8 @@ def panels(table: pd.DataFrame, metrics: Sequence[Metric], title: str, foot: str
         drawing = style.plt.figure(figsize=(PANEL_WIDTH * len(metrics) + 1.0, ROW_HEIGHT * len(laws) + 2.2))
         axes = drawing.subplots(1, len(metrics), sharey=True)
         for ax, metric in zip(axes, metrics, strict=True):
-            draw(ax, table, metric, laws)
+            chosen = table if metric.held_out is None else table[table["held_out"] == metric.held_out]
+            draw(ax, chosen, metric, laws)
         for label, law in zip(axes[0].get_yticklabels(), laws, strict=True):
             label.set(weight="bold" if law == OURS else "normal", color=_color(law))
         style.title_with_legend(drawing, title, _legend())

@@ -55,6 +55,8 @@ class Row:
     changes: float
     regret: float
     levels: tuple[int, ...]  # at which the periods passed
+    kind: str = ""  # of the curve
+    held_out: bool = False  # no number of our law was chosen on its kind
 
 
 def row_of(law: str, scenario: Scenario) -> Row:
@@ -74,6 +76,8 @@ def row_of(law: str, scenario: Scenario) -> Row:
         seed=scenario.seed,
         **score(scenario, trace).__dict__,
         levels=tuple(trace.levels),
+        kind=scenario.kind,
+        held_out=scenario.held_out,
     )
 
 

@@ -31,7 +31,14 @@ def run(law: Law, scenario: Scenario) -> Trace:
     noise = noise_of(scenario)
     for period in range(scenario.periods):
         crowded = scenario.crowded(period)
-        true = scenario.true(period, level)
+        shown = (
+            trace.levels[-scenario.delay]
+            if 0 < scenario.delay <= period
+            else level
+            if not scenario.delay
+            else scenario.bounds.start
+        )
+        true = scenario.true(period, shown)
         seen = true * next(noise)
         reading = Reading(
             time_s=(period + 1) * PERIOD_S,
@@ -53,12 +60,15 @@ def run(law: Law, scenario: Scenario) -> Trace:
 
 
 def noise_of(scenario: Scenario) -> Iterator[float]:
-    """A factor a period, never negative."""
+    """A factor a period, never negative. White noise with heavy tails is Student's t with 2 degrees of freedom."""
+    heavy = getattr(scenario, "heavy", False)
     generator = random.Random(scenario.seed)
     fresh = math.sqrt(1.0 - PERSISTENCE**2)
     drift = generator.gauss(0.0, 1.0)
     while True:
         white = generator.gauss(0.0, 1.0)
+        if heavy:
+            white /= math.sqrt(generator.expovariate(1.0))  # half of chi squared with 2 degrees of freedom is exponential
         drift = PERSISTENCE * drift + fresh * generator.gauss(0.0, 1.0)
         yield max(0.0, 1.0 + scenario.noise * white + scenario.drift * drift)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable
 
 UNIT = 1000.0  # tuples/s at level 1
@@ -90,6 +91,66 @@ def wandering(seed: int, levels: int) -> Shape:
     power, fall = generator.uniform(0.6, 1.0), generator.uniform(0.0, 1.5)
     rough = [generator.uniform(-0.02, 0.02) for _ in range(levels + 1)]
     return lambda n: (min(n, k) ** power) * (1.0 if n <= k else (k / n) ** fall) * (1.0 + rough[n])
+
+
+def staircase(cores: int, sockets: int, far: float, ways: float) -> Shape:
+    """Cores socket by socket, further sockets bringing `far` of the first; then second threads, which bring `ways` of a core.
+
+    A thread that begins a socket makes all share over the distance: it takes a tenth of what there was.
+    """
+
+    def shape(n: int) -> float:
+        full, rest = divmod(min(n, cores * sockets), cores)
+        brought = sum(cores * (1.0 if socket == 0 else far) for socket in range(full)) + rest * (1.0 if full == 0 else far)
+        brought *= 0.9 ** max(0, full - 1 + (rest > 0))
+        seconds = max(0, min(n, 2 * cores * sockets) - cores * sockets)
+        return brought * (1.0 + ways * seconds / (cores * sockets))
+
+    return shape
+
+
+def teeth(width: int, depth: float, knee: int) -> Shape:
+    """Proportional up to `knee` and flat behind it, less up to `depth` the further a level is above a multiple of `width`."""
+    return lambda n: min(n, knee) * (1.0 - depth * (n % width) / width)
+
+
+def late(begin: int, knee: int) -> Shape:
+    """Nothing up to level `begin`, where each thread even takes a percent; proportional from there to `knee`, then flat."""
+    return lambda n: 1.0 - 0.01 * (n - 1) if n <= begin else (1.0 - 0.01 * (begin - 1)) * min(n, knee) / begin
+
+
+def cusp(k: int, levels: int) -> Shape:
+    """A point at level k, towards which throughput rises the more steeply the nearer it is, from both sides."""
+    width = max(k - 1, levels - k)
+    return lambda n: 1.0 - 0.95 * math.sqrt(abs(n - k) / width)
+
+
+HELD_OUT = ("staircase", "teeth", "slow", "late", "heavy", "delayed")
+"""Kinds of curves, noise and effects that only score: no number of a law of ours may be chosen by them."""
+
+
+def kind_of(name: str) -> str:
+    """What a curve is one of: its name without numbers, and without the size of the machine."""
+    return re.match(r"(?:wide-)?([a-z]+)", name).group(1)  # type: ignore[union-attr]
+
+
+def new_shapes(levels: int) -> dict[str, tuple[float, ...]]:
+    """Curves that our law was not made for. `cusp` is not held out: it was seen that the law fails there, and mended."""
+    half = levels // 2
+    shapes: dict[str, Shape] = {
+        "staircase-1": staircase(levels // 8, 4, 0.8, 0.2),
+        "staircase-2": staircase(levels // 4, 2, 0.6, 0.3),
+        "staircase-3": staircase(levels // 16, 8, 0.9, 0.1),
+        "staircase-4": staircase(levels // 4, 2, 0.3, 0.0),
+        "teeth-4": teeth(4, 0.2, half),
+        "teeth-8": teeth(8, 0.3, levels),
+        "teeth-6": teeth(6, 0.15, 3 * levels // 8),
+        "teeth-16": teeth(16, 0.4, levels),
+    }
+    shapes |= {f"slow-{power}": rising(power) for power in (0.05, 0.1, 0.15, 0.25)}
+    shapes |= {f"late-{begin}": late(begin, knee) for begin, knee in ((3, half), (6, levels), (10, half), (16, levels))}
+    shapes |= {f"cusp-{k}": cusp(k, levels) for k in (5, 11, 19, 23, 37, 51)}
+    return {name: sampled(shape, levels) for name, shape in shapes.items()}
 
 
 def library(levels: int = 64) -> dict[str, tuple[float, ...]]:

@@ -1,8 +1,12 @@
-"""The table that decides: a line a law, the numbers of all scenarios with at most 5 % noise, the noisier ones below it."""
+"""The table that decides: a line a law, the numbers of all scenarios with at most 5 % noise, the noisier ones below it.
+
+Kinds of curves weigh the same, however many scenarios there are of each: there are 64 sharp peaks, and one flat curve. Kinds
+that only score have columns of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from statistics import fmean, median
 from typing import TYPE_CHECKING
@@ -19,6 +23,8 @@ WIDE = 256
 
 HEADINGS = (
     "law",
+    "accurate, held out",
+    "regret, held out",
     "accurate",
     "accuracy",
     f"settling (≤ {64})",
@@ -33,7 +39,9 @@ EXPLANATION = f"""\
 Accurate: scenarios in which the settled throughput is at least {ACCURATE:.0%} of the best. Accuracy: its mean. Settling: median
 of periods until settled, with up to 64 levels and with {WIDE}. Overshoot: scenarios in which the law climbed to more than
 twice the best level, and the highest multiple in 99 of 100. Changes: of level after settling, in 50 periods. Regret:
-throughput lost against an oracle, from the first period on. All throughputs are those of curves, not of runs."""
+throughput lost against an oracle, from the first period on. Held out: on kinds of curves that only score; the other columns are
+of the kinds that constants of our law were chosen on. Shares and means weigh kinds of curves the same. All throughputs are
+those of curves, not of runs."""
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -48,7 +56,9 @@ def summary(rows: Sequence[Row]) -> str:
         chosen = [row for row in rows if belongs(row)]
         if chosen:
             scenarios = len({row.scenario for row in chosen})
-            tables.append(f"**{title}** ({scenarios} scenarios)\n\n" + _table(chosen))
+            held_out = len({row.scenario for row in chosen if row.held_out})
+            of_them = f", {held_out} of them held out" if held_out else ""
+            tables.append(f"**{title}** ({scenarios} scenarios{of_them})\n\n" + _table(chosen))
     return "\n\n".join([*tables, EXPLANATION]) + "\n"
 
 
@@ -90,18 +100,30 @@ def _padded(line: Sequence[str], widths: Sequence[int]) -> list[str]:
     return [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
 
 
-def _line(law: str, rows: Sequence[Row]) -> tuple[str, ...]:
+def _line(law: str, every: Sequence[Row]) -> tuple[str, ...]:
+    held_out, rows = [row for row in every if row.held_out], [row for row in every if not row.held_out]
+    rows = rows or every  # a table of held-out kinds alone has them in all columns
     narrow = [row.settling for row in rows if row.maximum <= 64]
     wide = [row.settling for row in rows if row.maximum == WIDE]
     overshoots = sorted(row.overshoot for row in rows)
     return (
         law,
-        f"{fmean(row.accuracy >= ACCURATE for row in rows):.1%}",
-        f"{fmean(row.accuracy for row in rows):.1%}",
+        f"{by_kind(held_out, lambda row: row.accuracy >= ACCURATE):.1%}" if held_out else "-",
+        f"{by_kind(held_out, lambda row: row.regret):.1%}" if held_out else "-",
+        f"{by_kind(rows, lambda row: row.accuracy >= ACCURATE):.1%}",
+        f"{by_kind(rows, lambda row: row.accuracy):.1%}",
         f"{median(narrow):g}" if narrow else "-",
         f"{median(wide):g}" if wide else "-",
-        f"{fmean(row.overshoot > 2.0 for row in rows):.1%}",
+        f"{by_kind(rows, lambda row: row.overshoot > 2.0):.1%}",
         f"{overshoots[int(0.99 * (len(overshoots) - 1))]:.1f} ×",
-        f"{fmean(row.changes for row in rows):.2f}",
-        f"{fmean(row.regret for row in rows):.1%}",
+        f"{by_kind(rows, lambda row: row.changes):.2f}",
+        f"{by_kind(rows, lambda row: row.regret):.1%}",
     )
+
+
+def by_kind(rows: Sequence[Row], number: Callable[[Row], float]) -> float:
+    """The mean over kinds of curves of the mean of each."""
+    kinds: dict[str, list[float]] = {}
+    for row in rows:
+        kinds.setdefault(row.kind, []).append(float(number(row)))
+    return fmean(fmean(numbers) for numbers in kinds.values())

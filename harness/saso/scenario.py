@@ -16,7 +16,20 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harness.elasticity import Bounds
-from harness.saso.curves import library, peak, plateau, rising, sampled, sharing, smt, usl, wide_library
+from harness.saso.curves import (
+    HELD_OUT,
+    kind_of,
+    library,
+    new_shapes,
+    peak,
+    plateau,
+    rising,
+    sampled,
+    sharing,
+    smt,
+    usl,
+    wide_library,
+)
 
 Curve = tuple[float, ...]
 
@@ -58,6 +71,9 @@ class Scenario:
     seed: int = 0
     shape: str = ""  # name of the curve
     event: str = ""  # name of what happens
+    heavy: bool = False  # whether noise has heavy tails (Student's t with 2 degrees of freedom); drift never has
+    delay: int = 0  # periods until a level shows
+    held_out: bool = False  # whether no number of our laws was chosen on curves of its kind
     starved: bool = True  # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
 
     def true(self, period: int, level: int, bursts: bool = True) -> float:
@@ -74,6 +90,11 @@ class Scenario:
                 factor *= event.factor
         return factor * curve[min(level, len(curve)) - 1]
 
+    @property
+    def kind(self) -> str:
+        """What its curve is one of; of a curve of a user's own, its name."""
+        return kind_of(self.shape) if self.shape else self.name
+
     def crowded(self, period: int) -> bool:
         """Whether others have the CPUs."""
         return any(event.kind == "cpu" and event.covers(period) for event in self.events)
@@ -88,6 +109,9 @@ class Scenario:
         marks = sorted(cut for cut in cuts if 0 <= cut <= self.periods)
         return list(pairwise(marks))
 
+
+BASES = {"peak": peak(18, 0.5), "plateau": plateau(22), "usl": usl(0.03, 0.0012), "rising": rising(0.8)}
+"""What noise with heavy tails, and effects that show late, are tried with."""
 
 NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
 
@@ -109,6 +133,7 @@ def _all() -> Iterator[Scenario]:
     yield from _bounds(curves)
     yield from _events()
     yield from _sharing()
+    yield from _new()
 
 
 def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0) -> Scenario:
@@ -170,3 +195,16 @@ def _sharing() -> Iterator[Scenario]:
             for levels in (64, 256):
                 curve = sampled(sharing(share), levels)
                 yield _plain(f"sharing-{share}", curve, Bounds(1, levels, 1), noise, drift)
+
+
+def _new() -> Iterator[Scenario]:
+    """Shapes that our law was not made for, noise with heavy tails, effects that show two periods late. Behind all others."""
+    bounds = Bounds(1, 64, 1)
+    for noise, drift in NOISES:
+        for name, curve in new_shapes(64).items():
+            yield replace(_plain(name, curve, bounds, noise, drift), held_out=kind_of(name) in HELD_OUT)
+        for name, shape in BASES.items():
+            curve = sampled(shape, 64)
+            if noise:
+                yield replace(_plain(f"heavy-{name}", curve, bounds, noise), heavy=True, held_out=True)
+            yield replace(_plain(f"delayed-{name}", curve, bounds, noise, drift), delay=2, held_out=True)

@@ -307,3 +307,13 @@ def test_whatever_it_reads_it_stays_within_its_bounds_and_raises_nothing(ends, t
         assert low <= level <= high
         assert decision.reason and decision.state
         assert math.isfinite(law._looks)
+
+
+@pytest.mark.parametrize(("peak", "share"), [(23, 0.75), (37, 1.0), (51, 0.85)])
+def test_it_does_not_settle_beside_a_gap_towards_which_throughput_rises(peak, share):
+    """A cusp, which no curve of the family resembles: without the rule it stays at 4 threads of 23, with 35 % of the best."""
+    from harness.saso.curves import cusp
+
+    curve = cusp(peak, 64)
+    decisions = closed_loop(make_law("millrace", Bounds(1, 64, 1)), curve, 60)
+    assert curve(decisions[-1].threads) >= share * curve(peak)

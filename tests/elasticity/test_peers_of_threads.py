@@ -75,6 +75,45 @@ def test_throughputs_of_any_size_move_it_within_the_bounds():
         assert 1 <= level <= 9
 
 
+# -- plain search ------------------------------------------------------------------------------------------------------------
+
+
+def peak_at(k):
+    """Proportional up to k, and as steep behind it."""
+    return lambda n: max(0.1, float(n if n <= k else 2 * k - n))
+
+
+def searched(curve, periods=30, maximum=64, start=1):
+    subject, level, levels = law("plain_search", maximum=maximum, start=start), start, []
+    for period in range(1, periods + 1):
+        level = subject.step(at(period, level, curve(level))).threads
+        levels.append(level)
+    return levels
+
+
+def test_plain_search_doubles_and_then_takes_golden_sections():
+    """16 brings less than 8, so the best is between 4 and 16; 11 is a golden section of 8 to 16, and brings more than both."""
+    levels = searched(lambda n: n if n <= 12 else 24 - n)
+    assert levels[:5] == [2, 4, 8, 16, 11]
+    assert levels[-1] == 12 and len(set(levels[-15:])) == 1
+
+
+@pytest.mark.parametrize("peak", range(1, 65))
+def test_plain_search_finds_every_peak_of_a_curve_that_has_one(peak):
+    assert searched(peak_at(peak), 40)[-1] == peak
+
+
+def test_plain_search_goes_down_from_a_start_that_is_too_high():
+    assert searched(peak_at(5), start=40)[-1] == 5
+
+
+def test_plain_search_begins_anew_when_the_load_changes():
+    subject, level = law("plain_search"), 1
+    for period in range(1, 80):
+        level = subject.step(at(period, level, peak_at(8)(level) if period < 40 else 5.0 * peak_at(20)(level))).threads
+    assert level == 20
+
+
 # -- limits of concurrency ---------------------------------------------------------------------------------------------------
 
 

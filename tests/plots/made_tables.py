@@ -235,6 +235,7 @@ def bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) -> pd.Data
         {
             "law": law,
             "scenario": f"peak-{scenario}",
+            "held_out": scenario % 2 == 1,
             "accuracy": 1 - 0.1 * badness * draw.random(),
             "settling": 40 * badness * draw.random(),
             "overshoot": 1 + 3 * badness * draw.random(),

@@ -105,7 +105,7 @@ def test_an_unknown_figure_is_answered_with_the_known_ones(tables, capsys):
 def test_a_bench_table_that_lacks_columns_is_told_which(tables, capsys, tmp_path):
     pd.DataFrame({"law": ["fixed"], "regret": [0.5]}).to_parquet(tables / "saso.parquet" / "part-0.parquet")
     error = refusal(capsys, "saso", "--tables", tables, "-o", tmp_path / "x.png")
-    assert "the table saso lacks scenario, accuracy, settling, overshoot, changes" in error
+    assert "the table saso lacks scenario, held_out, accuracy, settling, overshoot, changes" in error
 
 
 def test_a_table_of_another_version_is_told_with_what_it_lacks(tables, capsys, tmp_path):

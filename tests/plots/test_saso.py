@@ -11,7 +11,7 @@ from harness.plots import saso, style
 from tests.plots.made_tables import bench
 
 LAWS = {"fixed": 1.0, "millrace": 0.1, "pldi17": 0.5}
-ACCURACY, SETTLING, OVERSHOOT, STABILITY, REGRET = saso.METRICS
+HELD_OUT, ACCURACY, SETTLING, OVERSHOOT, STABILITY, REGRET = saso.METRICS
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_the_median_in_figures_stays_within_its_panel(values, side):
 
 def test_every_panel_says_which_way_is_better():
     labels = {metric.title: metric.direction for metric in saso.METRICS}
-    assert labels.pop("accuracy") == "better →"
+    assert labels.pop("accuracy, held out") == labels.pop("accuracy, chosen on") == "better →"
     assert labels.pop("overshoot") == "1 is best"
     assert set(labels.values()) == {"← better"}
 
@@ -78,11 +78,21 @@ def test_the_best_value_and_every_strip_are_in_the_picture(metric):
 
 def test_the_figure_has_a_panel_a_metric_and_a_row_a_law_the_best_on_top():
     figure = saso.figure({"saso": bench(LAWS)})
-    assert [ax.get_title() for ax in figure.axes] == ["accuracy", "settling", "overshoot", "stability", "regret"]
+    assert [ax.get_title() for ax in figure.axes] == [metric.title for metric in saso.METRICS]
     first = figure.axes[0]
     assert [label.get_text() for label in first.get_yticklabels()] == ["millrace", "pldi17", "fixed"]
     top, bottom = first.get_ylim()[::-1]
     assert top < 0 < 2 < bottom  # row 0 is above row 2
+
+
+def test_scenarios_that_only_score_have_a_panel_of_their_own():
+    table = bench(LAWS)
+    table["held_out"] = table["scenario"] == table["scenario"].iloc[0]
+    table.loc[table["held_out"], "accuracy"] = 0.25
+    figure = saso.figure({"saso": table})
+    panel = dict(zip((ax.get_title() for ax in figure.axes), figure.axes, strict=True))
+    assert {x for line in panel["accuracy, held out"].lines for x in line.get_xdata()} >= {0.25}
+    assert 0.25 not in {x for line in panel["accuracy, chosen on"].lines for x in line.get_xdata()}
 
 
 def test_millrace_alone_is_highlighted():

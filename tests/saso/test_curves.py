@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from harness.saso.curves import (
@@ -120,3 +122,19 @@ def test_threads_that_share_bring_equal_shares_and_one_alone_more():
     curve = sampled(sharing(0.5), 8)
     assert curve[0] == curve[1] == UNIT
     assert curve[7] == 8 * 0.5 * UNIT
+
+
+def test_the_new_shapes_are_what_they_are_called():
+    from harness.saso.curves import cusp, late, staircase, teeth
+
+    steps = sampled(staircase(4, 2, 0.3, 0.25), 20)
+    assert steps[3] == 4 * UNIT and steps[4] < steps[3], "the first thread of a second socket makes all pay"
+    assert steps[7] == pytest.approx(0.9 * 5.2 * UNIT) and steps[15] == steps[19] == pytest.approx(1.25 * steps[7])
+    saw = sampled(teeth(4, 0.2, 8), 12)
+    assert saw[7] > saw[8] > saw[10] and saw[11] == saw[7], "beyond the knee"
+    slow_start = sampled(late(5, 20), 30)
+    assert slow_start[4] < UNIT and slow_start[9] == pytest.approx(2 * slow_start[4]) and slow_start[29] == slow_start[19]
+    point = sampled(cusp(23, 64), 64)
+    assert max(point) == point[22]
+    rises = [after - before for before, after in pairwise(point[:23])]
+    assert rises == sorted(rises), "the steeper the nearer"

@@ -54,6 +54,8 @@ def test_the_numbers_are_means_and_medians_of_the_rows():
     ]
     assert tables(rows)["no noise"]["streams"] == {
         "law": "streams",
+        "accurate, held out": "-",
+        "regret, held out": "-",
         "accurate": "50.0%",
         "accuracy": "85.8%",
         "settling (≤ 64)": "5",
@@ -63,6 +65,20 @@ def test_the_numbers_are_means_and_medians_of_the_rows():
         "changes": "0.38",
         "regret": "15.0%",
     }
+
+
+def test_kinds_that_only_score_have_columns_of_their_own_and_kinds_weigh_the_same():
+    rows = [
+        replace(ROW, scenario="a", kind="peak", accuracy=1.0, regret=0.1),
+        replace(ROW, scenario="b", kind="peak", accuracy=1.0, regret=0.1),
+        replace(ROW, scenario="c", kind="flat", accuracy=0.5, regret=0.3),
+        replace(ROW, scenario="d", kind="teeth", accuracy=0.5, regret=0.4, held_out=True),
+        replace(ROW, scenario="e", kind="slow", accuracy=1.0, regret=0.2, held_out=True),
+    ]
+    cells = tables(rows)["no noise"]["streams"]
+    assert (cells["accurate"], cells["accuracy"], cells["regret"]) == ("50.0%", "75.0%", "20.0%")
+    assert (cells["accurate, held out"], cells["regret, held out"]) == ("50.0%", "30.0%")
+    assert "**no noise** (5 scenarios, 2 of them held out)" in summary(rows)
 
 
 def test_levels_of_other_machines_count_for_no_settling_time():

@@ -26,7 +26,9 @@ def test_the_library_is_the_same_each_time():
 
 
 def test_every_curve_meets_every_noise():
-    plain = [each for each in LIBRARY if not each.event and each.bounds in (Bounds(1, 64, 1), Bounds(1, 256, 1))]
+    plain = [
+        each for each in LIBRARY if not each.event and not each.heavy and each.bounds in (Bounds(1, 64, 1), Bounds(1, 256, 1))
+    ]
     by_curve = {}
     for each in plain:
         by_curve.setdefault(each.shape, set()).add((each.noise, each.drift))
@@ -93,3 +95,47 @@ def test_the_load_is_cut_where_it_changes_for_longer_than_a_burst():
     assert one.segments() == [(0, 30), (30, 50), (50, 70), (70, 100)]
     assert scenario().segments() == [(0, 100)]
     assert scenario(Event("scale", 0), Event("idle", 90, 50)).segments() == [(0, 90), (90, 100)], "no stretch is empty"
+
+
+def test_kinds_that_only_score_are_apart_from_those_that_constants_were_chosen_on():
+    kinds = {held_out: {each.kind for each in LIBRARY if each.held_out is held_out} for held_out in (True, False)}
+    assert kinds[True] == {"staircase", "teeth", "slow", "late", "heavy", "delayed"}
+    assert not kinds[True] & kinds[False] and {"peak", "plateau", "cusp"} <= kinds[False]
+    assert sum(each.held_out for each in LIBRARY) > 100
+
+
+def test_a_curve_of_ones_own_is_of_no_kind_that_only_scores():
+    assert scenario().kind == "one" and not scenario().held_out
+
+
+def test_a_level_shows_as_late_as_the_scenario_says():
+    from harness.elasticity import Decision, Law
+    from harness.elasticity.cpu_limit import Answers
+    from harness.saso.closed_loop import run
+
+    class Climbs(Law):
+        name, summary = "climbs", "for tests"
+
+        def cpu_limit(self):
+            return Answers(())
+
+        def decide(self, reading):
+            return Decision(self.bounds.clamp(reading.threads + 1), "on", "climbing")
+
+    late = Scenario("late", CURVE, Bounds(1, 4, 1), periods=6, delay=2)
+    trace = run(Climbs(late.bounds), late)
+    assert trace.levels == [1, 2, 3, 4, 4, 4]
+    assert trace.throughputs == [10.0, 10.0, 10.0, 20.0, 30.0, 40.0]
+
+
+def test_noise_with_heavy_tails_has_outliers_that_other_noise_has_not():
+    from itertools import islice
+
+    from harness.saso.closed_loop import noise_of
+
+    plain, heavy = (
+        sorted(abs(each - 1.0) for each in islice(noise_of(Scenario("n", CURVE, Bounds(1, 4, 1), 0.02, heavy=tails)), 4000))
+        for tails in (False, True)
+    )
+    assert heavy[2000] < 2.0 * plain[2000], "as large in the middle"
+    assert heavy[-1] > 5.0 * plain[-1]
