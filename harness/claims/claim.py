@@ -16,7 +16,7 @@ from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.errors import UserError
 
-PAPERS = {"P17": "pldi17", "M19": "middleware19", "ELB": "elb"}
+PAPERS = {"P17": "pldi17", "M19": "middleware19", "ELB": "elb", "CS": "cstream"}
 """Papers and their files in this folder."""
 
 CPUS = {"16-core": 16, "4-core": 4}

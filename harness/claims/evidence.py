@@ -4,7 +4,8 @@ Words for arms: `manual`, `dedicated`; `elastic`, P17's "dynamic elastic" and M1
 IBM Streams had if there is one, else of the law that P17 prints, else of our default law; `static`, the best fixed level of the
 dynamic model; `static-N`, N scheduler threads; `multilevel`, M19's own law if there is an arm of it, else our default one;
 `multilevel-…`, the arm of that name; `shares`, of the arms of `elastic` whose queues were placed by hand, evenly, the best one;
-`share-N`, that with N % of the queues; `every`, all arms of the cell.
+`share-N`, that with N % of the queues; `coroutine-N-POLICY`, the arm of that name; `policy-POLICY`, of the fixed levels of
+co-routines with that policy the best one; `every`, all arms of the cell.
 """
 
 from __future__ import annotations
@@ -26,10 +27,18 @@ MULTILEVEL = ("multilevel-middleware19", "multilevel")
 BEST_OF = ("static", "shares")
 """Words that mean the best of several arms."""
 
+OF_POLICY = "policy-"
+"""How words begin that mean the best of the fixed levels of co-routines with a policy."""
+
 BY_SHARE = tuple(f"{name}-queued-" for name in ELASTIC)
 """How names of arms begin whose queues were placed by hand, likewise."""
 
 NEVER_SETTLED = "never settled"
+
+
+def is_best_of(arm: str) -> bool:
+    """Whether a word means the best of several arms."""
+    return arm in BEST_OF or arm.startswith(OF_POLICY)
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ class Cell:
 
     def row(self, arm: str) -> pd.Series:
         """The throughput row of the arm that a word means. Raises Missing if there is none, or if all its runs failed."""
-        if arm in BEST_OF:
+        if is_best_of(arm):
             rows = self.rivals(arm)
             return rows.loc[rows["mean"].idxmax()]
         rows = self.throughput[self.throughput["arm"] == self.arm_name(arm)]
@@ -109,8 +118,18 @@ class Cell:
         return row
 
     def rivals(self, arm: str) -> pd.DataFrame:
-        """The throughput rows of all arms of which `static` or `shares` is the best. Raises Missing if there is none."""
+        """The throughput rows of all arms of which a word means the best. Raises Missing if there is none."""
+        if arm.startswith(OF_POLICY):
+            return self.by_policy(arm.removeprefix(OF_POLICY))
         return self.static() if arm == "static" else self.by_share()
+
+    def by_policy(self, policy: str) -> pd.DataFrame:
+        """The throughput rows of co-routines with a policy, fewest threads first. Raises Missing if there is none."""
+        table = self.throughput
+        rows = table[table["arm"].str.fullmatch(f"coroutine-[0-9]+-{policy}") & table["mean"].notna()]
+        if rows.empty:
+            raise Missing(f"no arm with the policy {policy} in {self.wanted.name}")
+        return rows.sort_values("threads")
 
     def static(self) -> pd.DataFrame:
         """The throughput rows of the fixed levels, lowest first. Raises Missing if there is none."""

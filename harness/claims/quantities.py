@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from harness.claims import adaptation, bursts, timeline
-from harness.claims.evidence import BEST_OF, Cell, label
+from harness.claims.evidence import OF_POLICY, Cell, is_best_of, label
 from harness.claims.reading import Missing, Reading, greatest, of_spread
 
 COUNT_FACTOR = 2.0
@@ -45,10 +45,19 @@ def throughput(cell: Cell, arm: str) -> Found:
     arms the range is that of the greatest of their means: within the ranges another one may be the best.
     """
     row = cell.row(arm)
-    if arm in BEST_OF:
+    if is_best_of(arm):
         rivals = cell.rivals(arm)
         return _of_rows(row["arm"], rivals, greatest([_mean(cell, rival) for _, rival in rivals.iterrows()]))
     return _of_row(row, _mean(cell, row))
+
+
+def submitted(cell: Cell, arm: str) -> Found:
+    """The mean throughput over all operators. (The table has no band for it.)"""
+    row = cell.row(arm)
+    mean = _number(row, "submitted_mean", cell)
+    if cell.venue.simulated:
+        return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
+    return _of_row(row, _reading(mean, row["submitted_lo"], row["submitted_hi"], int(row["n"]), unknown=(0.0, math.inf)))
 
 
 def _of_row(row: pd.Series, reading: Reading) -> Found:
@@ -82,8 +91,12 @@ def _all_there(numbers: tuple[object, object]) -> bool:
 
 def best_level(cell: Cell, arm: str) -> Found:
     """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means."""
-    levels = cell.static()
-    return _of_rows("dynamic", levels, _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()}))
+    levels = cell.rivals(arm if arm.startswith(OF_POLICY) else "static")
+    return _of_rows(
+        arm if arm.startswith(OF_POLICY) else "dynamic",
+        levels,
+        _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()}),
+    )
 
 
 def _best(readings: Mapping[float, Reading]) -> Reading:
@@ -211,6 +224,7 @@ def over_time(measure: Callable[[list[timeline.Run]], Reading], cell: Cell, arm:
 def _listed() -> list[Quantity]:
     of_rows: list[tuple[str, str, str, Callable]] = [
         ("throughput", "tuples/s", f"mean throughput at the sinks; {OTHERWISE}", throughput),
+        ("submitted", "tuples/s", "mean throughput over all operators", submitted),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
         ("queued_share", "share", "ports with their queue, of those that may have one", queued_share),

@@ -24,5 +24,10 @@ FIGURES = (
     "mw19_fig11",
     "mw19_fig12",
     "mw19_fig13",
+    "cstream_fig4",
+    "cstream_fig6",
+    "cstream_fig7",
+    "cstream_fig8",
+    "cstream_policies",
 )
 """Figures that `python -m harness plot` draws; each is a module of this package."""

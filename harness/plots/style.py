@@ -73,7 +73,19 @@ MODELS: dict[str, ModelStyle] = {
     "coroutine": ModelStyle("#56b4e9", "v", "-"),
 }
 
-TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy", "load-balance")
+POLICIES: dict[str, ModelStyle] = {
+    "random": ModelStyle("#000000", "o", "-"),
+    "max_queue_length": ModelStyle("#d55e00", "s", "-"),
+    "min_latency": ModelStyle("#009e73", "^", "-"),
+    "least_recently_run": ModelStyle("#0072b2", "v", "-"),
+    "max_running_time": ModelStyle("#cc79a7", "D", "-"),
+    "highest_rate": ModelStyle("#e69f00", "P", (0, (5, 1.5))),
+    "oldest_source": ModelStyle("#56b4e9", "X", (0, (5, 1.5))),
+    "pressure": ModelStyle("#8c6d31", "*", (0, (5, 1.5))),
+}
+"""Scheduling policies of co-routines: the paper's with full lines, ours with dashes."""
+
+TOPOLOGIES = ("pipeline", "data-parallel", "mix", "bushy", "load-balance", "chain", "replicated", "tree", "reverse-tree")
 """The order in which topologies appear; others follow by name. Models appear in the order of `MODELS`."""
 
 PEERS: dict[str, ModelStyle] = {

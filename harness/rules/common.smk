@@ -68,6 +68,7 @@ DRAWING = [
         "gain_panels",
         "adaptation_panels",
         "queue_arms",
+        "policy_panels",
         "switch_table",
         "places",
         "provenance",

@@ -4,8 +4,8 @@
 #   held       each input has a ring of its own. That of input 0 holds whole tuples, which go on; of the others a header is all that is
 #              needed, for their value. One ring is always empty: what is complete goes on at once.
 #   room       who finds the ring of its input full waits right here, and does not take more from the queue before it (BOUND). The lock is
-#              free meanwhile: others bring what is missing. A co-routine, which reads all its inputs itself, takes no more than there is room
-#              for (coroutine.pyx).
+#              free meanwhile: others bring what is missing. A co-routine, which reads all its inputs itself, takes no more than there is
+#              room for (coroutine.pyx).
 #   over       an input has ended and its ring is empty. All that is held, and all that still comes, is taken for nothing (ENDS).
 #
 # No deadlock. Inputs that share a source get the same number of its tuples (graph_barriers.py), so they differ by what is on its way:

@@ -168,10 +168,13 @@ PARAMETERS: dict[str, DataType] = {
     "depth": SMALL,
     "workers": SMALL,
     "cost": TEXT,
+    "busy": SMALL,
+    "selectivity": SMALL,
     "payload": SMALL,
     "load": TEXT,
 }
-"""Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed"."""
+"""Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed";
+busy: µs; selectivity: %."""
 
 CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated", "software")
 """Columns that say which cell a run belongs to, on which machine; `software` is null for real threads."""
@@ -190,6 +193,7 @@ TABLES: dict[str, StructType] = {
         peer=TEXT,
         arm=TEXT,
         threads=SMALL,
+        policy=TEXT,
         elastic=FLAG,
         law=TEXT,
         queue_capacity=WHOLE,

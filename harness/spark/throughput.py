@@ -27,9 +27,10 @@ def throughput(runs: DataFrame) -> DataFrame:
     variants_failed those without a mean; from band_lo to band_hi are the means with them and without [tuples/s], null where
     there are none or one has failed: half a band would pass for a whole one. elastic: a control law chose
     the number of threads, its name is `law`, and level is the mean of the levels that it settled on [threads], with its
-    interval; null for the others. queued: the mean number of ports with their queue, with its interval. places: how many ports
-    of the cell may have one, as a law was told; without such a law the most that any arm of the cell has. cpu_model,
-    cpus_allowed and commit are those of the earliest run. `runs` as from `selection.mark_used`.
+    interval; null for the others. policy: of co-routines, which of them runs next. queued: the mean number of ports with their
+    queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such a law the most
+    that any arm of the cell has. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as from
+    `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
     started = F.struct("started_at", "run_id")
@@ -52,6 +53,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.max(F.array_size("elastic.places")).alias("places"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
+        F.max("policy").alias("policy"),
         F.avg(of_used("ns_per_hop")).alias("ns_per_hop_mean"),
         F.avg(of_used("context_switches")).alias("context_switches_mean"),
         F.avg(of_used("cpu_seconds")).alias("cpu_seconds_mean"),

@@ -34,7 +34,7 @@ def test_claims_are_many_and_each_has_its_own_name():
 @pytest.mark.parametrize("claim", CLAIMS, ids=by_id)
 def test_a_claim_is_a_sentence_and_either_checked_or_explained(claim):
     assert claim.statement.endswith(".")
-    assert claim.id.startswith({"P17": "p17-", "M19": "m19-", "ELB": "elb-"}[claim.paper])
+    assert claim.id.startswith({"P17": "p17-", "M19": "m19-", "ELB": "elb-", "CS": "cs-"}[claim.paper])
     assert (claim.check is None) == bool(claim.not_testable)
     assert claim.check is None or claim.cells
 
@@ -80,7 +80,10 @@ ON_MACHINES = [(claim, machine) for claim in CHECKED for machine in claim.machin
 @pytest.mark.parametrize(("claim", "machine"), ON_MACHINES, ids=lambda each: getattr(each, "id", each))
 def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine, paper_profile):
     words = set(
-        re.findall(r"'(manual|dedicated|elastic|static-\d+|static|multilevel[\w-]*|shares|share-\d+)'", repr(claim.check))
+        re.findall(
+            r"'(manual|dedicated|elastic|static-\d+|static|multilevel[\w-]*|shares|share-\d+|coroutine-\d+-\w+|policy-\w+)'",
+            repr(claim.check),
+        )
     )
     for wanted in claim.cells_at(machine):
         blocks = blocks_of(wanted, machine, paper_profile)
@@ -88,6 +91,7 @@ def test_its_experiments_have_its_cells_and_arms_on_its_machines(claim, machine,
         arms = {arm.name for block in blocks for arm in block.arms}
         for word in words:
             named = {"elastic": "dynamic-elastic", "static": "dynamic-1", "shares": "share-50"}.get(word, word)
+            named = re.sub("^policy-", "coroutine-12-", named)
             named = re.sub("^static-", "dynamic-", re.sub("^share-(.*)", r"dynamic-elastic-streams-queued-\1pct", named))
             assert any(arm.startswith(named) for arm in arms), (word, wanted.name, machine)
         if "run_spread" in repr(claim.check):
@@ -134,7 +138,7 @@ def test_what_is_said_to_be_less_is_not_reproduced_if_it_is_the_same(name):
 def test_the_experiments_of_all_claims_are_known():
     known = {path.stem for path in (ROOT / "config/experiments").glob("*.yaml")}
     assert set(experiments()) <= known
-    assert len(experiments()) == 13
+    assert len(experiments()) == 17
 
 
 def test_the_schema_and_the_predicates_agree():
@@ -230,7 +234,7 @@ def test_lists_of_parameters_are_swept(tmp_path):
         ({"id": "P17 X"}, "claims[0].id: must be words of lower-case letters, digits and dots, joined by -, not 'P17 X'"),
         (
             {"machines": ["vax"]},
-            "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, 16-core or 4-core, not 'vax'",
+            "claims[0].machines[0]: must be xeon, xeon:16, xeon:64, xeon:88, power8, cstream, 16-core or 4-core, not 'vax'",
         ),
         ({"statment": "x"}, "claims[0].statment: unknown key; did you mean 'statement'?"),
         (

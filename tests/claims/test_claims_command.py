@@ -104,10 +104,10 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
         ),
         (["zzz"], "CLAIM-ID 'zzz': there is no such claim; `millrace claims --list` lists them"),
         (["--paper", "ELB", "p17-4.1-order"], "CLAIM-ID 'p17-4.1-order': there is no such claim of ELB"),
-        (["--paper", "P71"], "--paper must be one of P17, M19, ELB, not 'P71'; did you mean 'P17'?"),
+        (["--paper", "P71"], "--paper must be one of P17, M19, ELB, CS, not 'P71'; did you mean 'P17'?"),
         (
             ["--machine", "vax"],
-            "--machine must be one of 16-core, 4-core, local, power8, xeon, xeon:16, xeon:64, xeon:88, not 'vax'",
+            "--machine must be one of 16-core, 4-core, cstream, local, power8, xeon, xeon:16, xeon:64, xeon:88, not 'vax'",
         ),
         (
             ["--machine", "xeon", "p17-5.1-same-on-both"],

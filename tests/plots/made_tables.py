@@ -13,6 +13,10 @@ SIZES = {
     "mix": {"width": 10, "depth": 10},
     "bushy": {},
     "load-balance": {"workers": 32},
+    "chain": {"operators": 12, "busy": 100, "selectivity": 100},
+    "replicated": {"width": 12, "busy": 100},
+    "tree": {"depth": 6, "busy": 100},
+    "reverse-tree": {"depth": 6, "busy": 100},
 }
 
 
@@ -25,13 +29,14 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "experiment": experiment,
         "cell": f"{topology},cost={cost},payload={payload}",
         "topology": topology,
-        **{name: SIZES[topology].get(name) for name in ("operators", "width", "depth", "workers")},
+        **{name: SIZES[topology].get(name) for name in ("operators", "width", "depth", "workers", "busy", "selectivity")},
         "cost": str(cost),
         "payload": payload,
         "model": model,
         "peer": None,
         "arm": model if threads is None else f"{model}-{threads}",
         "threads": threads,
+        "policy": None,
         "elastic": False,
         "law": None,
         "level": None,

@@ -45,17 +45,27 @@ def tables(tmp_path):
         row | {"model": "multilevel", "arm": "multilevel", "width": 50.0, "depth": 4.0, "queued": 7.0, "places": 50.0}
         for row in multilevel
     ]
+    policies = [
+        arm_row(f"cstream_{name}", "chain", 100, "coroutine", 1e3, threads=2, policy="random", submitted_mean=1.3e4)
+        | {"submitted_lo": 1e4, "submitted_hi": 1.5e4}
+        for name in ("fig4", "fig6", "fig7", "fig8", "policies")
+    ]
+    for row in policies:
+        row["width"] = 12.0
     series = [period_rows(fig11, [1, 2]), *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing)]
     series += [period_rows(row, [1, 2], arm="multilevel", parameters='{"phase": "1000"}') for row in multilevel]
     parts_of = {
-        "throughput": [throughput, fig9, fig10, levels, frame([fig11, found, *balancing]), frame(multilevel), frame(beside)],
+        "throughput": [
+            *(throughput, fig9, fig10, levels, frame([fig11, found, *balancing]), frame(multilevel), frame(beside)),
+            frame(policies),
+        ],
         "speedup": [
             speedup,
             frame([ratio_row(found, 0.98, 0.95, 1.01)]),
             frame([ratio_row(row, 1.5, 1.2, 1.9, "manual") for row in multilevel]),
         ],
         "timeline": list(map(pd.DataFrame, series)),
-        "latency": [frame([latency_row(row, 1e6) for row in beside])],
+        "latency": [frame([latency_row(row, 1e6) for row in [*beside, *policies]])],
         "saso": [bench({"millrace": 0.1, "fixed": 1.0})],
         "saso_placement": [placement_bench({"millrace": 0.1, "manual": 1.0})],
     }
@@ -65,7 +75,8 @@ def tables(tmp_path):
         schemas = [pa.Schema.from_pandas(part, preserve_index=False) for part in parts]
         schema = pa.unify_schemas(schemas, promote_options="permissive")  # Spark gives all parts the same
         for number, part in enumerate(parts):
-            pq.write_table(pa.Table.from_pandas(part, schema, preserve_index=False), folder / f"part-{number}.parquet")
+            rows = pa.Table.from_pandas(part.reindex(columns=schema.names), schema, preserve_index=False)
+            pq.write_table(rows, folder / f"part-{number}.parquet")
         (folder / "_SUCCESS").touch()
     return tmp_path
 

@@ -1,0 +1,67 @@
+"""Latency against throughput for every scheduling policy of co-routines, a column a topology: a figure of our own.
+
+Reads   throughput.parquet   topology, policy, threads, mean, lo, hi [tuples/s at the sinks], settled_share
+        latency.parquet      cell, arm, p50 [ns]
+Draws   a point a policy and number of threads, joined by policy in the order of threads; to the right is faster, below is
+        sooner, so the best policies are at the lower right
+
+A misreading to avoid: latencies are those of sources at full speed, with queues as full as a policy lets them get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from harness.plots import places, policy_panels, provenance, settled, style
+from harness.plots.policy_panels import NS, THREADS, called_topology, joined, legend, lines, log_seconds, panels
+
+TABLES = ("throughput", "latency")
+TITLE = "Latency against throughput of all scheduling policies"
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    table = joined(tables)
+    rows = panels(table)
+    columns = max(map(len, rows))
+    with style.applied():
+        drawing = style.plt.figure(figsize=(max(8.0, policy_panels.COLUMN_INCHES * columns + 0.6), 3.2 * len(rows) + 1.4))
+        grid = drawing.add_gridspec(len(rows), columns)
+        for number, row in enumerate(rows):
+            for column, (called, cells) in enumerate(row):
+                ax = drawing.add_subplot(grid[number, column])
+                ax.set_title("\n".join(filter(None, (called, called_topology(cells, THREADS)))))
+                draw(ax, cells)
+                ax.set_xlabel("throughput at the sinks [tuples/s]")
+                places.tint(ax, cells)
+                if column == 0:
+                    ax.set_ylabel("median latency")
+        style.title_with_legend(drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)])
+        provenance.stamp(drawing, table, policy_panels.INTERVAL)
+    return drawing
+
+
+def draw(ax: Axes, rows: pd.DataFrame) -> None:
+    """One topology. At the point of each number of threads that lies farthest up stands how many they are."""
+    known = rows[rows["mean"].notna() & rows["p50"].notna()]
+    for policy, look, line, _ in lines(known, THREADS):
+        x, y = line["mean"].astype(float), line["p50"].astype(float) * NS
+        lengths = [(x - line["lo"]).to_numpy(float), (line["hi"] - x).to_numpy(float)]  # NaN: no interval, no bar
+        drawn = {"color": look.color, "ls": look.line, "lw": 0.9, "elinewidth": 0.7, "capsize": 2}
+        ax.errorbar(x, y, xerr=lengths, label=policy, zorder=2, **drawn)
+        for _, row in line.iterrows():
+            ax.plot(row["mean"], row["p50"] * NS, ls="", ms=5, zorder=3, **settled.filled(row, look))
+    if len(known):
+        highest = known.loc[known.groupby("threads")["p50"].idxmax()]
+        for _, row in highest.iterrows():
+            said = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center", "fontsize": 7, "color": style.FAINT}
+            ax.annotate(f"{int(row['threads'])}", (row["mean"], row["p50"] * NS), **said, path_effects=settled.HALO)
+    log_seconds(ax)
+    ax.set_xlim(left=0)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_formatter(style.rates())

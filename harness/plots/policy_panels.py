@@ -1,0 +1,156 @@
+"""Throughput and latency of C-Stream's scheduling policies, over threads or over a parameter: the form of its Figures 4 to 8.
+
+A row of columns a machine, a column a topology; throughput above, median latency below. A policy keeps its colour and marker.
+
+A misreading to avoid: the paper has the average latency, which a few tuples may rule; this is the median of each arm. Sources
+send as fast as they can, so it is that of queues as full as they get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, NullFormatter
+
+from harness.plots import places, provenance, settled, style
+
+INTERVAL = "bars are 95 % Student-t intervals of the mean"
+COLUMN_INCHES = 3.1
+ROW_INCHES = 2.5
+MOST_COLUMNS = 4
+CUT = 1.5  # times the highest mean the axis reaches at most: an interval of few runs may be many times as long
+DODGE = 0.012  # of the axis, from policy to policy
+NS = 1e-9
+
+
+@dataclass(frozen=True)
+class Across:
+    """What is along the horizontal axis: a column of the throughput table, and its name."""
+
+    column: str
+    name: str
+
+
+THREADS = Across("threads", "threads")
+
+
+def figure(tables: Mapping[str, pd.DataFrame], title: str, across: Across, rate: str = "throughput at the sinks") -> Figure:
+    """The figure from the rows of its experiment; `rate`: what the means of the throughput table are."""
+    table = joined(tables)
+    rows = panels(table)
+    columns = max(map(len, rows))
+    with style.applied():
+        size = max(8.0, COLUMN_INCHES * columns + 0.6), 2 * ROW_INCHES * len(rows) + 1.4
+        drawing = style.plt.figure(figsize=size)
+        grid = drawing.add_gridspec(2 * len(rows), columns)
+        for number, row in enumerate(rows):
+            for column, (called, cells) in enumerate(row):
+                above = drawing.add_subplot(grid[2 * number, column])
+                below = drawing.add_subplot(grid[2 * number + 1, column], sharex=above)
+                above.set_title("\n".join(filter(None, (called, called_topology(cells, across)))))
+                draw(above, cells, across)
+                draw_latency(below, cells, across)
+                below.set_xlabel(across.name)
+                for ax in (above, below):
+                    places.tint(ax, cells)
+                if column == 0:
+                    above.set_ylabel(f"{rate}\n[tuples/s]")
+                    below.set_ylabel("median latency")
+        style.title_with_legend(drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)])
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+def panels(table: pd.DataFrame) -> list[Sequence[tuple[str, pd.DataFrame]]]:
+    """The rows of each topology with the name of its place: places below each other, or beside where each has one topology."""
+    rows = [
+        [(called, here[here["topology"] == topology]) for topology in style.in_order(here["topology"], style.TOPOLOGIES)]
+        for called, here in places.by_place(table)
+    ]
+    return places.side_by_side(rows, MOST_COLUMNS)
+
+
+def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The throughput rows with the median latency of each, p50 [ns]."""
+    return tables["throughput"].merge(tables["latency"][[*places.COLUMNS, "cell", "arm", "p50"]], how="left")
+
+
+def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
+    """The rates of one topology, a line a policy; an arm without a mean is a cross on the axis."""
+    for policy, look, line, shift in lines(rows, across):
+        good = line[line["mean"].notna()]
+        x, y = good[across.column].astype(float) + shift, good["mean"].astype(float)
+        lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN: no interval, no bar
+        ax.errorbar(x, y, yerr=lengths, color=look.color, ls=look.line, lw=1.2, elinewidth=0.8, capsize=2, label=policy)
+        for _, row in good.iterrows():
+            ax.plot(float(row[across.column]) + shift, row["mean"], ls="", ms=4.5, zorder=4, **settled.filled(row, look))
+        lost = line[line["mean"].isna()]
+        if len(lost):
+            x = lost[across.column].astype(float) + shift
+            ax.plot(x, [0] * len(lost), ls="", marker="x", color=look.color, clip_on=False, zorder=5)
+    mean, end = rows["mean"].max(), rows["hi"].max()
+    highest = min(end, CUT * mean) if end > mean else mean
+    ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)
+    ax.yaxis.set_major_formatter(style.rates())
+    _ticks(ax, rows, across)
+
+
+def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
+    """The median latencies of one topology."""
+    for policy, look, line, shift in lines(rows, across):
+        line = line[line["p50"].notna()]
+        x = line[across.column].astype(float) + shift
+        ax.plot(x, line["p50"] * NS, color=look.color, ls=look.line, lw=1.2, marker=look.marker, ms=4.5, label=policy)
+    log_seconds(ax)
+    _ticks(ax, rows, across)
+
+
+def log_seconds(ax: Axes) -> None:
+    """A logarithmic vertical axis of seconds; within a decade, numbers between powers of ten have labels too."""
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_formatter(EngFormatter(unit="s", sep=" "))
+    ax.yaxis.set_minor_formatter(EngFormatter(unit="s", sep=" ") if high < 10 * low else NullFormatter())
+
+
+def lines(rows: pd.DataFrame, across: Across):
+    """Each policy with its look, its rows in order, and how far aside they are drawn, so that no interval hides another."""
+    policies = style.in_order(rows["policy"].dropna(), list(style.POLICIES))
+    values = rows[across.column].dropna().astype(float)
+    step = DODGE * (values.max() - values.min() or 1.0)
+    for place, policy in enumerate(policies):
+        look = style.POLICIES.get(policy, style.UNKNOWN_MODEL)
+        line = rows[rows["policy"] == policy].sort_values(across.column)
+        yield policy, look, line, step * (place - (len(policies) - 1) / 2)
+
+
+def legend(table: pd.DataFrame) -> list[Line2D]:
+    """The policies that are there."""
+    return [
+        Line2D([], [], color=look.color, ls=look.line, marker=look.marker, ms=4.5, label=policy)
+        for policy in style.in_order(table["policy"].dropna(), list(style.POLICIES))
+        for look in (style.POLICIES.get(policy, style.UNKNOWN_MODEL),)
+    ]
+
+
+def called_topology(rows: pd.DataFrame, across: Across) -> str:
+    """A topology with what all its rows have of size and threads: `replicated, width 12, 4 threads`."""
+    said = [str(rows["topology"].iloc[0])]
+    sizes = {"width": "width {}", "operators": "{} operators", "depth": "depth {}", "threads": "{} threads"}
+    for column, words in sizes.items():
+        values = rows[column].dropna().unique()
+        if column != across.column and len(values) == 1:
+            said.append(words.format(style.whole(values[0])))
+    return ", ".join(said)
+
+
+def _ticks(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
+    values = sorted({float(value) for value in rows[across.column].dropna()})
+    ax.set_xticks(values, [f"{value:g}" for value in values])
+    room = 0.05 * (values[-1] - values[0]) or 0.5
+    ax.set_xlim(values[0] - room, values[-1] + room)
