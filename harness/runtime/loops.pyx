@@ -49,6 +49,10 @@ from harness.runtime.states cimport States
 from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
 from harness.runtime.users cimport text_of
 
+cdef extern from "loops.hpp" namespace "millrace" nogil:
+    cdef cppclass Looked "millrace::LoopInput":
+        uint64_t looked
+
 cdef enum:
     OVER = 0
     DONE = 1
@@ -72,6 +76,11 @@ cdef bint stopped(LoopState* state) noexcept nogil:
     return state.worker.stop.load(memory_order_acquire)
 
 
+cdef bint has(LoopInput* from_, uint32_t count) noexcept nogil:
+    """Whether so many tuples wait. It looks at the queue, whose line a sender writes to, only if it has not seen as many before."""
+    return (<Looked*> from_).looked >= from_.place() + from_.marks + count or from_.at_hand() >= count
+
+
 cdef int32_t verdict_on(LoopState* state, bint any_) noexcept nogil:
     """Of what `counts` ask for: DONE, it is there; OVER, it never will be; or BLOCKED."""
     cdef uint32_t i, count
@@ -82,7 +91,7 @@ cdef int32_t verdict_on(LoopState* state, bint any_) noexcept nogil:
         if count == 0:
             continue
         from_ = &state.inputs[i]
-        if from_.at_hand() >= count:
+        if has(from_, count):
             if any_:
                 return DONE
         elif not from_.ended():
@@ -766,7 +775,7 @@ cdef class Wait:
         if verdict != DONE:
             raise StopIteration(())
         raise StopIteration(tuple([
-            self.context.inputs[port] for port, count in self.counts if state.inputs[<uint32_t> port].at_hand() >= <uint64_t> count
+            self.context.inputs[port] for port, count in self.counts if has(&state.inputs[<uint32_t> port], count)
         ]))
 
 
