@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, NullFormatter
+from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
 from harness.plots import places, provenance, settled, style
 
@@ -111,11 +111,12 @@ def draw_latency(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
 
 
 def log_seconds(ax: Axes) -> None:
-    """A logarithmic vertical axis of seconds; within a decade, numbers between powers of ten have labels too."""
+    """A logarithmic vertical axis of seconds; where it spans few decades, 2 and 5 times powers of ten have labels too."""
     ax.set_yscale("log")
     low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
     ax.yaxis.set_major_formatter(EngFormatter(unit="s", sep=" "))
-    ax.yaxis.set_minor_formatter(EngFormatter(unit="s", sep=" ") if high < 10 * low else NullFormatter())
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def lines(rows: pd.DataFrame, across: Across):

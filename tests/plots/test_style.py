@@ -83,6 +83,17 @@ def narrowest(name):
         throughput = frame(
             [row, *scaling(name, {topology: [1]}, [1, 2]).assign(**NEVER_SETTLED, mean_of="hops executed").to_dict("records")]
         )
+    if name.startswith("cstream_"):
+        throughput = throughput.assign(
+            policy="random",
+            busy=100.0,
+            operators=12.0,
+            width=12.0,
+            selectivity=100.0,
+            submitted_mean=1e6,
+            submitted_lo=9e5,
+            submitted_hi=1.1e6,
+        )
     latency = frame([latency_row(row, 1e6) for row in throughput.to_dict("records")])
     tables = {
         "throughput": throughput,

@@ -465,8 +465,9 @@ class Coroutines {
     const auto chance = static_cast<uint32_t>(drawn(co.chance) >> 32);
     if (policy_.score == nullptr) return {0.0, co.index, chance, true};
     const Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
-    return {policy_.score(seen, chance * 0x1p-32), co.index, chance,
-            seen.source || seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch)};
+    const double score = policy_.score(seen, chance * 0x1p-32);
+    const bool enough = seen.source ? score > policies::LAST : seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch);
+    return {score, co.index, chance, enough};
   }
   void enter_ready(const Entry& entry) {  // under the lock
     coroutines_[entry.index].state.store(CoState::READY, std::memory_order_relaxed);

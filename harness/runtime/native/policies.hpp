@@ -39,6 +39,9 @@ struct Policy {
 
 namespace policies {
 
+// Of a source, what it would send is younger than all that waits, and brings least for its work: it goes on where nothing else can.
+inline constexpr double LAST = -1e300;
+
 inline double max_queue_length(const Seen& seen, double) { return seen.source ? 1e300 : static_cast<double>(seen.queued); }
 inline double min_latency(const Seen& seen, double) { return -static_cast<double>(seen.source ? seen.scheduled_ns : seen.enqueued_ns); }
 inline double least_recently_run(const Seen& seen, double) { return -static_cast<double>(seen.scheduled_ns); }
@@ -48,8 +51,8 @@ inline double max_running_time(const Seen& seen, double) {
   const double writing = seen.writes_per_s <= 0.0 ? for_ever : static_cast<double>(seen.room) / seen.writes_per_s;
   return reading < writing ? reading : writing;
 }
-inline double highest_rate(const Seen& seen, double) { return seen.gain_per_s; }
-inline double oldest_source(const Seen& seen, double) { return -static_cast<double>(seen.source ? seen.scheduled_ns : seen.born_ns); }
+inline double highest_rate(const Seen& seen, double) { return seen.source ? LAST : seen.gain_per_s; }
+inline double oldest_source(const Seen& seen, double) { return seen.source ? LAST : -static_cast<double>(seen.born_ns); }
 inline double pressure(const Seen& seen, double) {
   return static_cast<double>(seen.source ? seen.room : seen.queued) - static_cast<double>(seen.queued_behind);
 }
