@@ -238,6 +238,45 @@ void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_n
   });
 }
 
+// A co-routine that lets go of its thread once more when the run is over and all other threads have left.
+struct Last {
+  std::atomic<All::Thread*> runs_on{nullptr};
+  std::atomic<bool> alone{false};
+  std::atomic<uint32_t> turns{0};
+};
+
+void outlast(All::Coroutine& self) {
+  Last& last = *static_cast<Last*>(self.own);
+  last.runs_on.store(self.thread);
+  while (!last.alone.load()) std::this_thread::yield();
+  self.all->check_for_preemption(self);
+  last.turns.store(static_cast<uint32_t>(self.turns));
+}
+
+// Its thread was suspended before that, and goes on with it all the same.
+void run_the_last_one_on_a_suspended_thread(const Policy& policy) {
+  Graph graph;
+  graph.add();
+  Last last;
+  All all(graph, 1, 0, policy, 50'000'000);
+  all[0].own = &last;
+  all[0].body = outlast;
+  EXPECT(all.begin(65536));
+  All::Thread own[2];
+  own[1].index = 1;
+  together(3, [&](int thread) {
+    if (thread < 2) {
+      all.work(own[thread]);
+      last.alone.store(true);
+    } else {
+      while (last.runs_on.load() == nullptr) std::this_thread::yield();
+      all.suspend(*last.runs_on.load(), true);
+      all.end();
+    }
+  });
+  EXPECT(last.turns.load() == 2);
+}
+
 World chain(uint32_t operators, uint64_t tuples, size_t capacity) {
   World world;
   uint32_t last = world.graph.add(tuples);
@@ -319,6 +358,7 @@ int main(int argc, char** argv) {
   best_first(5);
   best_first(500);
   for (const Policy& policy : POLICIES) {
+    run_the_last_one_on_a_suspended_thread(policy);
     for (const uint32_t threads : {1u, 2u, 4u}) {
       for (const int64_t quantum_ns : {int64_t{0}, int64_t{20'000}, int64_t{50'000'000}}) {
         World line = chain(12, tuples, 3);

@@ -26,6 +26,8 @@
 //
 // The end. Over (a stop, or a failure) makes every blocked co-routine able to go on: its wait says so, and its push gives up. A thread is
 // done when all co-routines have completed; or, once the run is over, when each that has not is in the hands of another thread.
+// So a thread may be the only one left with a co-routine that is preempted and ready again. From the end on a thread picks whether it is
+// suspended or not.
 //
 // Who is next. The policy gives each ready co-routine a score when it becomes ready. Those are a heap, whose first one is looked at anew before
 // it is taken, as is one more at each turn, in a row: what policies look at changes while a co-routine is ready. So a turn costs the logarithm
@@ -314,7 +316,7 @@ class Coroutines {
     call_all();
     lock_.unlock();
   }
-  // A thread picks no more, and sleeps as soon as its co-routine lets go of it; or it picks again.
+  // A thread picks no more, and sleeps as soon as its co-routine lets go of it, until the run is over; or it picks again.
   void suspend(Thread& thread, bool suspended) {
     lock_.lock();
     thread.suspended.store(suspended, std::memory_order_relaxed);
@@ -551,7 +553,7 @@ class Coroutines {
         lock_.unlock();
         return nullptr;
       }
-      const bool suspended = thread.suspended.load(std::memory_order_relaxed);
+      const bool suspended = thread.suspended.load(std::memory_order_relaxed) && !over();  // all others may be done by then
       if (!suspended && !ready_.empty()) break;
       rest(thread, suspended);
       now = platform_.now();
