@@ -102,9 +102,9 @@ class Engine(Protocol):
     """Runs one graph once.
 
     Any thread of the process that started it may call any method, at any time. Once the run is over, by itself or because
-    another thread stops it, `sample` returns at once what has passed, and `set_threads`, `set_queued` and `set_active_ports`
-    change nothing. A process that was forked while it ran has its memory and none of its threads: there every method raises
-    UserError, and to drop the engine does nothing.
+    another thread stops it, `sample` returns at once what has passed, and `set_threads`, `set_queued`, `set_active_ports` and
+    `set_replicas` change nothing. A process that was forked while it ran has its memory and none of its threads: there every
+    method raises UserError, and to drop the engine does nothing.
     """
 
     queue_capacity: int  # tuples a queue, as chosen; 0 if nothing is queued
@@ -151,6 +151,14 @@ class Engine(Protocol):
 
         The threads of the others sleep once their buffers are empty; punctuation reaches them all the same. Any thread may call
         this. Raises UserError for a name that is no such operator's, or a number that is not from 1 to that of its ports.
+        """
+
+    def set_replicas(self, operator: str, number: int) -> None:
+        """Let an operator have `number` replicas, 1 at least, while tuples flow; they share its input port (C-Stream §4.2).
+
+        New ones begin at once; those that are too many leave when they next ask for tuples. ORDER and ONCE hold throughout.
+        Raises UserError for an operator that does not exist or can have none (it keeps a state, has other than one input and
+        one output port, or is no co-routine), or a number out of range; then nothing is changed.
         """
 
     def finished(self) -> bool:

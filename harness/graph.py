@@ -155,6 +155,7 @@ class Operator:
     keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
     native: object | None = None  # native, loop: a harness.native_function.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
+    stateless: bool = False  # python, native: what it does with a tuple depends on that tuple alone, so it may have replicas
     controls: str = ""  # control: the operator whose control port this is
     buffers: str = ""  # buffer: the operator before whose output port it is
     buffer_size: int = 0  # threaded_split, elastic_load_balance: tuples that each buffer holds
@@ -353,18 +354,30 @@ class Graph:
         inputs: int = 1,
         preserves: bool = False,
         reentrant: bool = False,
+        stateless: bool = False,
     ) -> Operator:
         """Add an operator that calls `function(sequence, value)`; it returns the new value, or None to drop the tuple.
 
         Each call takes the interpreter's lock, so such operators run one at a time whatever the model. An exception ends the
         run, which then reports it. `preserves` promises that it drops nothing and returns `value` itself; the oracle then
         checks tuples behind it as strictly as others. `reentrant` promises that it locks its own state: its input ports may
-        then be executed at the same time, as an operator needs that waits on one port for what comes on another.
+        then be executed at the same time, as an operator needs that waits on one port for what comes on another. `stateless`
+        promises that what it does with a tuple depends on nothing that came before: under the coroutine model it may have
+        replicas, which call the function at the same time (`Engine.set_replicas`).
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
         return self._add(
-            Operator(name, "python", inputs, 1, function=function, preserves=bool(preserves), reentrant=bool(reentrant))
+            Operator(
+                name,
+                "python",
+                inputs,
+                1,
+                function=function,
+                preserves=bool(preserves),
+                reentrant=bool(reentrant),
+                stateless=bool(stateless),
+            )
         )
 
     def native(
@@ -375,8 +388,9 @@ class Graph:
         preserves: bool = False,
         reentrant: bool = False,
         state: object = None,
+        stateless: bool = False,
     ) -> Operator:
-        """Add an operator that calls a compiled function with `state`; `preserves` and `reentrant` as in `python`.
+        """Add an operator that calls a compiled function with `state`; `preserves`, `reentrant`, `stateless` as in `python`.
 
         What it may be given, and what it must not do, is in docs/operators.md; `harness.native_function` checks what can be
         checked. Raises GraphError for a function or state that it cannot call.
@@ -388,7 +402,16 @@ class Graph:
         except GraphError as problem:
             raise GraphError(f"operator {name!r}: {problem}") from None
         return self._add(
-            Operator(name, "native", inputs, 1, preserves=bool(preserves), native=native, reentrant=bool(reentrant))
+            Operator(
+                name,
+                "native",
+                inputs,
+                1,
+                preserves=bool(preserves),
+                native=native,
+                reentrant=bool(reentrant),
+                stateless=bool(stateless),
+            )
         )
 
     def loop(self, name: str, function: object, inputs: int = 1, outputs: int = 1, state: object = None) -> Operator:

@@ -29,8 +29,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "barrier": ("inputs",),
     "threaded_split": ("outputs", "buffer_size"),
     "elastic_load_balance": ("outputs", "buffer_size", *SETTINGS),
-    "python": ("function", "inputs", "preserves", "reentrant"),
-    "native": ("function", "inputs", "preserves", "reentrant"),
+    "python": ("function", "inputs", "preserves", "reentrant", "stateless"),
+    "native": ("function", "inputs", "preserves", "reentrant", "stateless"),
     "loop": ("function", "inputs", "outputs"),
     "sink": ("inputs",),
     "control": (),
@@ -126,7 +126,7 @@ class GraphReader:
         if kind == "parallel":
             names[name] = self._region(graph, name, entry, place)
             return
-        for key in ("preserves", "reentrant"):
+        for key in ("preserves", "reentrant", "stateless"):
             if not isinstance(options.get(key, False), bool):
                 raise self._wrong((*place, key), entry, f"must be true or false, not {_shown(options[key])}")
         if "function" in options:

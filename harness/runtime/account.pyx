@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
 
+from harness.runtime.coroutine cimport left_in_slots
 from harness.runtime.native cimport (
     DATA,
     BarrierState,
@@ -64,6 +65,12 @@ def account_of(Plan plan, bint started, stuck, state):
             seen += run.workers[i].given_up_fingerprints
         for i in range(run.co_worker_count):
             seen += run.co_workers[i].given_up_fingerprints
+        for i in range(run.replica_count):
+            seen += run.replica_operators[i].dropped
+            left_at[run.replica_operators[i].index] += run.replica_operators[i].left
+        for i, index in enumerate(plan.layout.coroutines):
+            if index in plan.layout.replicas:
+                _left_in_slots(run, i, &run.operators[<uint32_t> index], left_at, &seen)
         for i in range(run.operator_count):
             op = &run.operators[i]
             kind = plan.operators[i].kind
@@ -137,6 +144,39 @@ cdef uint64_t _left_behind(Run* run, uint32_t index, uint64_t* fingerprints):
     return count
 
 
+cdef struct InSlots:
+    Operator* op
+    uint64_t taken, made, fingerprints
+
+
+cdef void _is_taken(Tuple* tuple_, void* argument) noexcept nogil:
+    cdef InSlots* slots = <InSlots*> argument
+    if tuple_.kind == DATA:
+        slots.taken += 1
+        slots.fingerprints += fingerprint(tuple_.sequence) * slots.op.copies
+
+
+cdef void _is_made(Tuple* tuple_, void* argument) noexcept nogil:
+    cdef InSlots* slots = <InSlots*> argument
+    cdef uint32_t i
+    if tuple_.kind == DATA:
+        slots.made += 1
+        for i in range(slots.op.routes[0].count):
+            slots.fingerprints += fingerprint(tuple_.sequence) * slots.op.routes[0].targets[i].op.copies
+
+
+cdef _left_in_slots(Run* run, uint32_t co, Operator* op, list left_at, uint64_t* fingerprints):
+    """Tuples in the hands of replicas: taken from their port and not worked on, or worked on and not yet sent (replicas.hpp)."""
+    cdef InSlots slots
+    cdef uint32_t i
+    slots.op, slots.taken, slots.made, slots.fingerprints = op, 0, 0, 0
+    left_in_slots(run, co, _is_taken, _is_made, &slots)
+    left_at[op.index] += slots.taken
+    for i in range(op.routes[0].count):
+        left_at[op.routes[0].targets[i].op.index] += slots.made
+    fingerprints[0] += slots.fingerprints
+
+
 def _conservation(Plan plan, processed, left_at, held_by, discarded):
     cdef uint32_t i, output
     emitted, sent = {}, {}
@@ -145,6 +185,9 @@ def _conservation(Plan plan, processed, left_at, held_by, discarded):
             emitted[i] = plan.run.operators[i].emitted.read()
         if chooses(operator):
             sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})
+    for i in range(plan.run.replica_count):
+        if plan.run.replica_operators[i].index in emitted:
+            emitted[plan.run.replica_operators[i].index] += plan.run.replica_operators[i].emitted.read()
     return of_tuples(plan.operators, plan.layout.streams, processed, emitted, sent, left_at, held_by, discarded)
 
 

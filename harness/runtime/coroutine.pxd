@@ -2,9 +2,10 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from harness.runtime.native cimport MergeState, Operator, Port, Run, Target, Worker
+from harness.runtime.native cimport MergeState, Operator, Port, Run, Target, Tuple, Worker
 
 ctypedef void (*OnThread)(void*) noexcept nogil
+ctypedef void (*OnTuple)(Tuple*, void*) noexcept nogil
 
 cdef void* thread_body(void* argument) noexcept nogil
 cdef void* operator_body(void* argument) noexcept nogil
@@ -23,6 +24,14 @@ cdef void need(Worker* worker, uint32_t i, uint32_t count) noexcept nogil
 cdef void wait_for(Worker* worker, bint any_) noexcept nogil
 cdef int64_t born_ns_of(Port* port, uint64_t place) noexcept nogil
 cdef void check_for_preemption(Worker* worker) noexcept nogil
+cdef bint is_first(Worker* worker) noexcept nogil
+cdef uint32_t send_in_turn(Worker* worker, Tuple* first, uint32_t count) noexcept nogil
+cdef void set_replicas(Run* run, uint32_t co, uint32_t number) noexcept nogil
+cdef uint32_t replicas(Run* run, uint32_t co) noexcept nogil
+cdef uint32_t living_replicas(Run* run, uint32_t co) noexcept nogil
+cdef uint64_t useful_ns(Run* run, uint32_t co) noexcept nogil
+cdef uint64_t full_ns(Run* run, uint32_t port) noexcept nogil
+cdef void left_in_slots(Run* run, uint32_t co, OnTuple taken, OnTuple made, void* argument) noexcept nogil
 cdef void on_thread(Worker* worker, OnThread call, void* argument) noexcept nogil
 cdef void end_coroutines(Run* run) noexcept nogil
 cdef void suspend(Run* run, uint32_t thread, bint suspended) noexcept nogil

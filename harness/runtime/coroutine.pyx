@@ -2,6 +2,7 @@
 #
 #   thread_body     picks a co-routine that can go on, as the policy says, and executes it until it lets go of the thread
 #   operator_body   the loop of every operator: waits until one of its ports has tuples, and takes a batch of each that has
+#   replica_body    the same of an operator that may have replicas (native/replicas.hpp)
 #   source_body     (manual.pyx) the loop of a source
 #
 # States, wake-ups and policies are in native/coroutines.hpp; native/coroutine_run.hpp says what co-routines see of a run. Each has
@@ -25,6 +26,7 @@ from harness.runtime.dynamic cimport wait_a_little
 from harness.runtime.loops cimport loop_body
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
+    DATA,
     CoroutineRun,
     MergeState,
     Operator,
@@ -34,9 +36,10 @@ from harness.runtime.native cimport (
     Tuple,
     Worker,
     now_ns,
+    slot,
 )
 from harness.runtime.protocol cimport AWAKE, BLOCKED, POLICY_TABLE, Policy
-from harness.runtime.submit cimport hand_over, take
+from harness.runtime.submit cimport close_operator, execute, hand_over, receive_mark, send_held, take
 from harness.runtime.typed cimport typed_source_body
 
 from harness.errors import RunFailed
@@ -56,9 +59,21 @@ cdef extern from "coroutines.hpp" namespace "millrace" nogil:
 cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
     cdef cppclass Coroutines "millrace::CoroutineRun":
         Coroutines(
-            Run* run, uint32_t count, uint32_t most_threads, uint32_t first_thread, const Policy& policy, int64_t quantum_ns,
-            void (*hand_over)(Worker*) noexcept nogil,
+            Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
+            int64_t quantum_ns, void (*hand_over)(Worker*) noexcept nogil, void (*deliver)(Worker*, Tuple*, uint32_t) noexcept nogil,
         ) except +
+        void replicate(uint32_t co, uint32_t most) except +
+        void set_replicas(uint32_t co, uint32_t number) noexcept
+        uint32_t replicas(uint32_t co) noexcept
+        uint32_t living(uint32_t co) noexcept
+        void left_in_slots(uint32_t co, OnTuple taken, OnTuple made, void* argument) noexcept
+        Tuple* take(Worker* worker, uint32_t* count) noexcept
+        bool marked(Worker* worker) noexcept
+        bool first(Worker* worker) noexcept
+        uint32_t send(Worker* worker, Tuple* first, uint32_t count) noexcept
+        bool ends(Worker* worker) noexcept
+        uint64_t useful_ns(uint32_t co, int64_t now_ns) noexcept
+        uint64_t full_ns(uint32_t port, int64_t now_ns) noexcept
         void set_name(uint32_t co, const char* name) except +
         void add_input(uint32_t co, uint32_t port) except +
         void add_output(uint32_t co, uint32_t port) except +
@@ -141,6 +156,41 @@ cdef void choose_inputs(Worker* worker, uint32_t inputs) noexcept nogil:
     for i in range(inputs):
         port = of(worker.run).input(worker, i)
         of(worker.run).need(worker, i, port.open_streams > 0 and room_of_input(worker.op, port.input) > 0)
+
+
+cdef void* replica_body(void* argument) noexcept nogil:
+    cdef Worker* worker = <Worker*> argument
+    cdef Coroutines* all_ = of(worker.run)
+    cdef size_t stride = worker.run.stride
+    cdef Tuple* first
+    cdef uint32_t i, start, count = 0
+    while True:
+        first = all_.take(worker, &count)
+        if first == NULL:
+            break
+        worker.taken += count
+        start = 0
+        worker.input = 0
+        for i in range(count if all_.marked(worker) else 0):
+            if slot(first, stride, i).kind != DATA:
+                if i > start:
+                    execute(worker, worker.op, slot(first, stride, start), i - start)
+                start = i + 1
+                receive_mark(worker, worker.op, slot(first, stride, i))
+        if count > start:
+            execute(worker, worker.op, slot(first, stride, start), count - start)
+    if all_.ends(worker):
+        close_operator(worker, worker.op)
+    return NULL
+
+
+cdef bint is_first(Worker* worker) noexcept nogil:
+    """Whether all that the operator's replicas send before what this one sends has gone downstream."""
+    return of(worker.run).first(worker)
+
+
+cdef uint32_t send_in_turn(Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    return of(worker.run).send(worker, first, count)
 
 
 # -- queues -------------------------------------------------------------------------------------------------------------------------
@@ -267,19 +317,45 @@ cdef bint somebody_ready(Run* run) noexcept nogil:
     return of(run).somebody_ready()
 
 
+cdef void set_replicas(Run* run, uint32_t co, uint32_t number) noexcept nogil:
+    of(run).set_replicas(co, number)
+
+
+cdef uint32_t replicas(Run* run, uint32_t co) noexcept nogil:
+    return of(run).replicas(co)
+
+
+cdef uint32_t living_replicas(Run* run, uint32_t co) noexcept nogil:
+    return of(run).living(co)
+
+
+cdef uint64_t useful_ns(Run* run, uint32_t co) noexcept nogil:
+    """Time for which a co-routine was executed until now."""
+    return of(run).useful_ns(co, now_ns())
+
+
+cdef uint64_t full_ns(Run* run, uint32_t port) noexcept nogil:
+    """Time for which co-routines found a queue full until now (C-Stream s4.2.1)."""
+    return of(run).full_ns(port, now_ns())
+
+
+cdef void left_in_slots(Run* run, uint32_t co, OnTuple taken, OnTuple made, void* argument) noexcept nogil:
+    of(run).left_in_slots(co, taken, made, argument)
+
+
 cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
     """The co-routines of a layout, before any thread. The run's operators, ports and workers are there already.
 
     Raises RunFailed if the system refuses their stacks.
     """
-    cdef uint32_t co, port, count = <uint32_t> len(layout.coroutines)
+    cdef uint32_t co, port, own = <uint32_t> len(layout.coroutines), extra = sum(layout.replicas.values()) - len(layout.replicas)
     cdef Coroutines* all_
     cdef Worker* worker
     names = [layout.operators[index].name for index in layout.coroutines]
     number = {index: co for co, index in enumerate(layout.coroutines)}
     all_ = new Coroutines(
-        run, count, run.worker_count - <uint32_t> layout.first_scheduler, layout.first_scheduler,
-        POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy)], layout.quantum_ns, hand_over,
+        run, own + extra, extra, run.worker_count - <uint32_t> layout.first_scheduler, layout.first_scheduler,
+        POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy)], layout.quantum_ns, hand_over, send_held,
     )
     run.coroutines = <CoroutineRun*> all_
     for co, index in enumerate(layout.coroutines):
@@ -292,6 +368,8 @@ cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
             worker.body = operator_body
         else:
             worker.body = source_body if worker.op.typed == NULL else typed_source_body
+        if index in layout.replicas:
+            worker.body = replica_body
         all_.set_name(co, names[co].encode())
     for port, queue in enumerate(layout.queues):
         if queue.kind is Queue.RESUMED:
@@ -303,12 +381,14 @@ cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
     for index in reversed(layout.order):
         if index in number:
             all_.add_to_order(number[index])
+    for index, most in layout.replicas.items():
+        all_.replicate(number[index], most)
     for region in layout.regions:
         kind, sender = layout.contexts[region.split]
         if kind in ("source", "co-routine"):
             (<MergeState*> run.operators[<uint32_t> region.merge].own).splits_on = number[sender]
     if not all_.begin(stack_bytes):
-        raise RunFailed(f"the system refuses {count:,} stacks of {stack_bytes // 1024:,} KiB for co-routines")
+        raise RunFailed(f"the system refuses {own + extra:,} stacks of {stack_bytes // 1024:,} KiB for co-routines")
     return 0
 
 

@@ -16,7 +16,9 @@ from posix.unistd cimport getpid
 
 from harness.runtime.balance cimport set_active
 from harness.runtime.bodies cimport start_threads
-from harness.runtime.coroutine cimport buffers_changed
+from harness.runtime.coroutine cimport buffers_changed, full_ns, living_replicas
+from harness.runtime.coroutine cimport replicas as replicas_of
+from harness.runtime.coroutine cimport set_replicas, useful_ns
 from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
@@ -105,6 +107,8 @@ cdef class RuntimeEngine:
     cdef object totals
     cdef dict queue_named  # by PortId: its queue
     cdef dict elastic  # by name: the indices of elastic_load_balance operators
+    cdef dict index_of  # by name: operators
+    cdef dict co_of  # by operator: its co-routine
     cdef bint starting, started
     cdef int process  # that started it; 0: none has
     cdef int64_t started_ns
@@ -120,6 +124,8 @@ cdef class RuntimeEngine:
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
         self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH
         balancing = {self.plan.operators[index].name: index for index in self.plan.layout.balancing}
+        self.index_of = {operator.name: index for index, operator in enumerate(self.plan.operators)}
+        self.co_of = {index: co for co, index in enumerate(self.plan.layout.coroutines)}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
 
     @property
@@ -183,6 +189,31 @@ cdef class RuntimeEngine:
         if self.plan.run.coroutines != NULL:
             buffers_changed(self.plan.run, &self.plan.run.operators[<uint32_t> index])
 
+    def set_replicas(self, operator, number):
+        cdef Run* run = self.plan.run
+        cdef uint32_t co, wanted
+        check_process("set_replicas", self.process)
+        layout = self.plan.layout
+        index = self.index_of.get(operator) if isinstance(operator, str) else None
+        if index is None:
+            raise UserError(f"set_replicas: no operator is named {operator!r}")
+        why = layout.single_for(index)
+        if why:
+            raise UserError(f"set_replicas: operator {operator!r} {why}")
+        most = layout.replicas.get(index, 1)
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+            raise UserError(f"set_replicas: replicas of {operator!r} must be from 1 to {most}, not {number!r}")
+        if index in layout.replicas and not run.over.load(memory_order_acquire):
+            co, wanted = self.co_of[index], number
+            with nogil:
+                set_replicas(run, co, wanted)
+
+    def living_replicas(self):
+        """By name: co-routines that operators which may have replicas have at the moment, those that are to leave included."""
+        cdef Run* run = self.plan.run
+        check_process("living_replicas", self.process)
+        return {self.plan.operators[index].name: living_replicas(run, self.co_of[index]) for index in self.plan.layout.replicas}
+
     def finished(self):
         check_process("finished", self.process)
         return bool(self.plan.run.over.load(memory_order_acquire))
@@ -242,6 +273,7 @@ cdef class RuntimeEngine:
                 self.pool.review()
         before, now = self.before, self._read()
         self.before = now
+        elapsed = now["time_s"] - before["time_s"]
         if not run.over.load(memory_order_acquire):
             self.pool.review()
         queue_of_port = self.plan.layout.queue_of_port
@@ -249,7 +281,7 @@ cdef class RuntimeEngine:
         looks = sum(seen)
         return Sample(
             time_s=now["time_s"],
-            elapsed_s=now["time_s"] - before["time_s"],
+            elapsed_s=elapsed,
             source_tuples=now["sent"] - before["sent"],
             sink_tuples=now["received"] - before["received"],
             submitted_tuples=now["submitted"] - before["submitted"],
@@ -269,6 +301,12 @@ cdef class RuntimeEngine:
             operator_cost=[count / looks for count in seen] if looks > 0 else [],
             others_cpu=others_share(before["cpu"], now["cpu"]),
             utilisation=_utilisation(before["use"], now["use"]),
+            useful_s=[(after - earlier) / 1e9 for after, earlier in zip(now["useful"], before["useful"], strict=True)],
+            queue_full=[
+                0.0 if queue is None else min(1.0, (now["full"][queue] - before["full"][queue]) / 1e9 / elapsed) if elapsed > 0 else 0.0
+                for queue in (queue_of_port if run.coroutines != NULL else ())
+            ],
+            replicas=self._replicas(),
             balancers={
                 name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()
             },
@@ -391,6 +429,16 @@ cdef class RuntimeEngine:
         congestion = 1.0 if state.waiting.load(memory_order_relaxed) else fill / active
         return Balance(active=active, ports=op.outputs, submitted=submitted, congestion=congestion)
 
+    cdef _replicas(self):
+        """Of each operator; empty where there are no co-routines."""
+        layout = self.plan.layout
+        if not layout.policy:
+            return ()
+        return [
+            replicas_of(self.plan.run, self.co_of[index]) if index in layout.replicas else 1
+            for index in range(len(layout.operators))
+        ]
+
     cdef uint64_t _submitted(self):
         """Tuples submitted on all output ports since the start."""
         cdef Run* run = self.plan.run
@@ -402,6 +450,11 @@ cdef class RuntimeEngine:
                 submitted += run.operators[i].emitted.read()
             elif kind != "sink" and kind not in INWARD:
                 submitted += run.operators[i].processed.read()
+        for i in range(run.replica_count):
+            if self.plan.operators[run.replica_operators[i].index].counts_emitted:
+                submitted += run.replica_operators[i].emitted.read()
+            else:
+                submitted += run.replica_operators[i].processed.read()
         return submitted
 
     cdef dict _read(self):
@@ -424,7 +477,14 @@ cdef class RuntimeEngine:
             if kind == "sink":
                 received += count
                 (<SinkState*> run.operators[i].own).latency.add_to(latency.data())
+        for i in range(run.replica_count):
+            processed[run.replica_operators[i].index] += run.replica_operators[i].processed.read()
+        useful = [0] * run.operator_count if run.coroutines != NULL else []
+        for i in range(run.co_worker_count):
+            useful[run.co_workers[i].op.index] += useful_ns(run, i)
         return {
+            "useful": useful,
+            "full": [full_ns(run, i) for i in range(run.port_count)] if run.coroutines != NULL else [],
             "time_s": time_s,
             "sent": sent,
             "received": received,

@@ -45,6 +45,12 @@ already (barrier.pyx), but not more than may be at it at once."""
 CHANGING = USERS | {"barrier"}
 """Kinds that may send on another value than they got."""
 
+MAX_REPLICAS = 64
+"""Of one operator."""
+
+REPLICA_ROOM = 512
+"""Co-routines that all operators together may have beside their own: each has a stack, of address space until it is used."""
+
 GOLDEN = 0xD1B54A32D192ED03
 """An odd number whose multiples spread over 64 bits: seeds of operators."""
 
@@ -167,6 +173,32 @@ class Layout:
             return []
         behind = {queue.operator for queue in self.queues if queue.kind is Queue.RESUMED}
         return [index for index, operator in enumerate(self.operators) if operator.kind == "source" or index in behind]
+
+    @cached_property
+    def replicas(self) -> dict[int, int]:
+        """Operators that may have replicas, and how many, their own co-routine included."""
+        able = [index for index in self.coroutines if not self.single_for(index)]
+        most = min(MAX_REPLICAS, 1 + REPLICA_ROOM // max(len(able), 1))
+        return dict.fromkeys(able, most) if most > 1 else {}
+
+    def single_for(self, index: int) -> str:
+        """Why an operator can have no replicas; "" if it can."""
+        operator = self.operators[index]
+        if not self.policy:
+            return "is executed by no co-routine: replicas need the coroutine model"
+        if operator.inputs != 1 or operator.outputs != 1:
+            return f"has {operator.inputs} input and {operator.outputs} output ports: replicas need one of each"
+        if operator.typed is not None or operator.kind not in ("work", "filter", "python", "native"):
+            return f"is a {operator.kind}, which keeps something from tuple to tuple"
+        if operator.kind in USERS and not operator.stateless:
+            return "is not declared stateless"
+        if index not in self.coroutines or any(self.ways[way].queue is None for way in self.outgoing[index][0]):
+            return "has an input port, or feeds one, that no co-routine executes"
+        if any(each.window for each in self.operators) and any(
+            self.queues[queue].operator == index for region in self.regions for queue in region.queues
+        ):
+            return "passes window punctuation from a split to its merge, which has room for no more"
+        return ""
 
     @cached_property
     def threaded(self) -> list[int]:

@@ -367,6 +367,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         atomic[Worker*] executes
         uint32_t co
         bool resumed
+        bool replica
         uint64_t taken
         uint64_t pushed
         int64_t born_ns
@@ -385,6 +386,8 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t worker_count
         Worker* co_workers
         uint32_t co_worker_count
+        Operator* replica_operators
+        uint32_t replica_count
         CoroutineRun* coroutines
         ReadyPorts* ready
         Contexts* contexts

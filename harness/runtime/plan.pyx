@@ -308,7 +308,8 @@ cdef class Plan:
             run.patience = PATIENCE_LOOKS
         run.worker_count = layout.most_threads
         run.workers = make_array[Worker](run.worker_count)
-        self.owed = make_array[TargetPointer](len(layout.ways) + 1 if layout.threaded or layout.policy else 0)
+        lent = len(layout.ways) + 1 + sum([(most - 1) * len(layout.outgoing[index][0]) for index, most in layout.replicas.items()])
+        self.owed = make_array[TargetPointer](lent if layout.threaded or layout.policy else 0)
         # a native function may be a callback into Python too (ctypes)
         run.python = any([operator.users for operator in self.operators])
         base = PYTHON_STACK_BYTES if run.python else STACK_BYTES
@@ -342,10 +343,17 @@ cdef class Plan:
     def _make_coroutines(self, uint32_t owed):
         """`owed`: how much of the room for targets is lent already."""
         cdef uint32_t co, index
-        self.run.co_worker_count = <uint32_t> len(self.layout.coroutines)
+        cdef uint32_t extra = sum(self.layout.replicas.values()) - len(self.layout.replicas), own = <uint32_t> len(self.layout.coroutines)
+        self.run.co_worker_count = own + extra
         self.run.co_workers = make_array[Worker](self.run.co_worker_count)
+        self.run.replica_operators = make_array[Operator](extra)
         for co, index in enumerate(self.layout.coroutines):
             owed = self._lend_owed(&self.run.co_workers[co], index, owed)
+        co = own
+        for index, most in self.layout.replicas.items():
+            for _ in range(most - 1):
+                owed = self._lend_owed(&self.run.co_workers[co], index, owed)
+                co += 1
         deepest = max([self.layout.calls[index] for index in self.layout.coroutines])
         choose_sizes(self.run)
         on_them = any([operator.typed is not None or operator.kind == "loop" for operator in self.operators])
@@ -389,6 +397,7 @@ cdef class Plan:
             delete_array[Port](self.run.ports)
         delete_array[Worker](self.run.workers)
         delete_array[Worker](self.run.co_workers)
+        delete_array[Operator](self.run.replica_operators)
         delete_array[Route](self.routes)
         delete_array[Target](self.targets)
         delete_array[TargetPointer](self.owed)

@@ -17,3 +17,5 @@ cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil
 cdef void send_final(Worker* worker, Operator* op) noexcept nogil
 cdef void close_operator(Worker* worker, Operator* op) noexcept nogil
 cdef void end_run(Run* run) noexcept nogil
+cdef void receive_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil
+cdef void send_held(Worker* worker, Tuple* first, uint32_t count) noexcept nogil

@@ -93,10 +93,31 @@ cdef void acquire(Worker* worker, mutex* lock) noexcept nogil:
 
 
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
-    """Send `count` tuples to every target of an output port: first those with queues, since what is called may take long.
+    """Send `count` tuples to every target of an output port. A replica may have to hold them back until its turn comes."""
+    if worker.replica and not coroutine.is_first(worker):
+        hold_back(worker, first, count)
+    else:
+        deliver_now(worker, route, first, count)
 
-    The last one that is called may have the tuples themselves.
-    """
+
+cdef void hold_back(Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """What a replica sends that is not the first: downstream after all that others send before it. Its targets have queues."""
+    cdef uint32_t i, held = coroutine.send_in_turn(worker, first, count)
+    if held < count:
+        for i in range(worker.op.routes[0].count):
+            give_up(worker, worker.op.routes[0].targets[i].port, slot(first, worker.run.stride, held), worker.run.stride, count - held)
+
+
+cdef void send_held(Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
+    """What was held back, by whichever replica's turn it is."""
+    if first.kind == DATA:
+        deliver_now(worker, worker.op.routes, first, count)
+    else:
+        pass_mark_now(worker, worker.op, first)
+
+
+cdef void deliver_now(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
+    """First to targets with queues, since what is called may take long. The last one that is called may have the tuples themselves."""
     cdef uint32_t i, called = 0
     cdef Target* target
     if route.count == 1:
@@ -250,6 +271,13 @@ cdef void take_mark(Worker* worker, Port* port, Tuple* mark) noexcept nogil:
 
 cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
     """Send a window punctuation on every stream out of `op`; the caller is alone with `op`. `mark` is as before on return."""
+    if worker.replica and not coroutine.is_first(worker):
+        hold_back(worker, mark, 1)
+    else:
+        pass_mark_now(worker, op, mark)
+
+
+cdef void pass_mark_now(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
     cdef uint32_t route, i, path = mark.path, order = mark.order
     cdef double value = mark.value
     cdef Target* target

@@ -275,6 +275,10 @@ cdef class SimulatorEngine:
             if not self.core.over:
                 self.core.set_active(self.core.operators[<uint32_t> index], active)
 
+    def set_replicas(self, operator, number):
+        check_process("set_replicas", self.process)
+        raise UserError(f"set_replicas: operator {operator!r} is simulated, and simulated operators have no replicas")
+
     def set_queued(self, ports, bint queued):
         check_process("set_queued", self.process)
         if self.queue_named is None:

@@ -49,7 +49,7 @@ struct Graph {
   const std::vector<uint32_t>& writers(uint32_t port) const { return ports[port]->writers; }
   bool given(uint32_t index) const { return tokens[index]->load(std::memory_order_acquire) > 0; }
   void leaves(uint32_t) {}
-  void turn_begins(uint32_t thread, uint32_t index) {
+  void turn_begins(uint32_t thread, uint32_t index, int64_t) {
     EXPECT(executes[thread] == NO_CO);
     executes[thread] = index;
     if (tells_order) order.push_back(index);

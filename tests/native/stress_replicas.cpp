@@ -71,7 +71,7 @@ struct Graph {
   const std::vector<uint32_t>& writers(uint32_t port) const { return operators[port]->input->writers; }
   bool given(uint32_t) const { return true; }
   void leaves(uint32_t) {}
-  void turn_begins(uint32_t, uint32_t) {}
+  void turn_begins(uint32_t, uint32_t, int64_t) {}
   void turn_ends(uint32_t, uint32_t, int64_t, int64_t) {}
   void rests(uint32_t, bool) {}
   void wakes(uint32_t, bool) {}
@@ -93,6 +93,8 @@ struct Flow {
   bool closed() const { return graph.closed(op); }
   size_t front(size_t most, Tuple** first) { return ring().front(most, first); }
   void release(size_t count) { ring().release(count); }
+  void taken() { all.read(op); }
+  void passing(All::Coroutine&) {}
   uint32_t bin(const Tuple* tuple) const { return static_cast<uint32_t>(tuple->sequence % graph.operators[op]->sizes.bins); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     if (all.over()) return 0;
@@ -279,7 +281,7 @@ struct Machine {
       all[i].body = i == 0 ? source : loop;
       all[i].own = &feed;
       if (i == 0) continue;
-      crews[i] = std::make_unique<Crew>(all, *op.flow, op.sizes, all[i], op.sizes.most > 1 ? &all[next] : nullptr, i);
+      crews[i] = std::make_unique<Crew>(all, *op.flow, op.sizes, all[i], op.sizes.most > 1 ? &all[next] : nullptr);
       places[i] = {op.flow.get(), crews[i].get()};
       for (uint32_t k = 0; k < op.sizes.most; ++k) (*crews[i])[k].place = &places[i];
       next += op.sizes.most - 1;

@@ -282,7 +282,9 @@ def annotate(graph: Graph, name: str, wish: Threading) -> None:
     graph.operators[name] = replace(graph.operators[name], threading=wish)
 
 
-def native(graph: Graph, name: str, function: Callable[..., int], inputs: int = 1, preserves: bool = False) -> Operator:
+def native(
+    graph: Graph, name: str, function: Callable[..., int], inputs: int = 1, preserves: bool = False, stateless: bool = False
+) -> Operator:
     """An operator that calls `function(sequence, value, payload, bytes, control, state)` as it would a compiled one."""
     signature = ctypes.CFUNCTYPE(
         ctypes.c_int32,
@@ -293,7 +295,7 @@ def native(graph: Graph, name: str, function: Callable[..., int], inputs: int = 
         ctypes.c_double,
         ctypes.c_void_p,
     )
-    return graph.native(name, signature(function), inputs=inputs, preserves=preserves)
+    return graph.native(name, signature(function), inputs=inputs, preserves=preserves, stateless=stateless)
 
 
 def scheduled_ports(graph: Graph, model: Model) -> list[PortId]:

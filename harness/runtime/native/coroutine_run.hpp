@@ -15,6 +15,7 @@
 #include "coroutines.hpp"
 #include "overflow.hpp"
 #include "real_platform.hpp"
+#include "replicas.hpp"
 #include "stamps.hpp"
 #include "state.hpp"
 
@@ -25,10 +26,14 @@ struct RunPorts {
   struct Port {
     uint32_t reader = NO_CO;        // null: a thread has it
     std::vector<uint32_t> writers;  // co-routines
+    // since when a co-routine has waited for room there; 0: nobody does, or there is some. And for how long that was so until then
+    std::atomic<int64_t> full_since{0};
+    std::atomic<uint64_t> full_ns{0};
   };
   // What is known of a co-routine; line by line, since the one that runs writes to its own all the time.
   struct alignas(CACHE_LINE) Of {
     std::vector<uint32_t> inputs, outputs;  // ports
+    uint32_t first = NO_CO;                 // of a replica: its operator's own co-routine
     uint32_t batch = 1;                     // tuples that it takes at once, where they are most
     // what it waits for if that is no room at one port: a merge that gets as far as `order`, or a buffer of `balance` that has room
     std::atomic<const MergeState*> merge{nullptr};
@@ -36,6 +41,7 @@ struct RunPorts {
     std::atomic<const Operator*> balance{nullptr};
     // how it does: written at the end of its turns
     Counter busy_ns, taken, pushed;
+    std::atomic<int64_t> runs_since{0};            // 0: it does not run
     uint64_t turn_taken = 0, turn_pushed = 0;      // before this turn
     double reads_per_s = 0.0, writes_per_s = 0.0;  // read by policies, while it is ready
     // what follows from that (gains)
@@ -48,7 +54,7 @@ struct RunPorts {
   Worker* threads = nullptr;  // of the pool
   Worker* workers = nullptr;  // of co-routines
   uint32_t looks = 0;
-  std::vector<Port> ports;
+  std::unique_ptr<Port[]> ports;
   std::vector<Of> of;
   std::vector<uint32_t> downstream_first;  // co-routines, each behind all that it sends to
   void (*hand_over)(Worker*) = nullptr;
@@ -98,12 +104,30 @@ struct RunPorts {
         seen.queued_behind = std::max(seen.queued_behind, queued);
       }
     }
-    if ((needed & GAIN) != 0) seen.gain_per_s = about.gain_per_s.load(std::memory_order_relaxed);
+    if ((needed & GAIN) != 0) seen.gain_per_s = (about.first == NO_CO ? about : of[about.first]).gain_per_s.load(std::memory_order_relaxed);
     return seen;
   }
 
+  // A sender has found the queue full. If it has room by now, its reader may have looked before: then the sender ends it.
+  void full(uint32_t port) {
+    int64_t none = 0;
+    ports[port].full_since.compare_exchange_strong(none, now_ns(), std::memory_order_seq_cst);
+    not_full(port);
+  }
+  // Tuples were taken, and senders told, one of whom may have filled it again: then it has stayed full.
+  void not_full(uint32_t port) {
+    if (ports[port].full_since.load(std::memory_order_relaxed) == 0 || room(port) == 0) return;
+    const int64_t since = ports[port].full_since.exchange(0, std::memory_order_seq_cst);
+    if (since != 0) ports[port].full_ns.fetch_add(static_cast<uint64_t>(std::max<int64_t>(now_ns() - since, 0)), std::memory_order_relaxed);
+  }
+  uint64_t useful_ns(uint32_t co, int64_t now_ns) const {
+    const int64_t since = of[co].runs_since.load(std::memory_order_relaxed);
+    return of[co].busy_ns.read() + (since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0)));
+  }
+
   void leaves(uint32_t co) { hand_over(&workers[co]); }
-  void turn_begins(uint32_t thread, uint32_t co) {
+  void turn_begins(uint32_t thread, uint32_t co, int64_t now_ns) {
+    of[co].runs_since.store(now_ns, std::memory_order_relaxed);
     Worker& worker = threads[thread];
     worker.executes.store(&workers[co], std::memory_order_relaxed);
     worker.searches.add(1);
@@ -111,11 +135,12 @@ struct RunPorts {
   }
   void turn_ends(uint32_t thread, uint32_t co, int64_t began_ns, int64_t now_ns) {
     threads[thread].executes.store(nullptr, std::memory_order_relaxed);
-    if ((looks & (RATES | GAIN)) == 0) return;
     Of& about = of[co];
+    about.runs_since.store(0, std::memory_order_relaxed);
+    about.busy_ns.add(static_cast<uint64_t>(now_ns - began_ns));
+    if ((looks & (RATES | GAIN)) == 0) return;
     const Worker& worker = workers[co];
     const auto took = static_cast<double>(std::max<int64_t>(now_ns - began_ns, 1)) * 1e-9;
-    about.busy_ns.add(static_cast<uint64_t>(now_ns - began_ns));
     about.taken.add(worker.taken - about.turn_taken);
     about.pushed.add(worker.pushed - about.turn_pushed);
     average(about.reads_per_s, static_cast<double>(worker.taken - about.turn_taken) / took);
@@ -173,19 +198,79 @@ struct RunPorts {
   }
 };
 
+// An operator's replicas, and what is at its ports (replicas.hpp). Punctuation lies in the queue: final punctuation is taken out of it here, and ends
+// the stream, window punctuation goes the way of tuples.
+struct Crew {
+  using All = Coroutines<RealPlatform, RunPorts>;
+
+  RunPorts& ports;
+  All& all;
+  Port& port;
+  void (*deliver)(Worker*, Tuple*, uint32_t);  // tuples or punctuation, downstream
+  std::atomic<bool> closed_{false};            // the last final punctuation has been taken
+
+  uint64_t size() const { return port.ring.size_guess(); }
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+  size_t front(size_t most, Tuple** first) {
+    for (;;) {
+      const size_t count = port.ring.front(most, first);
+      if (count == 0 || port.marks.read() == port.marks_taken) return count;
+      size_t data = 0;
+      while (data < count && slot(*first, port.ring.stride(), data)->kind != FINAL) ++data;
+      if (data > 0) return data;
+      ++port.marks_taken;
+      port.ring.release(1);
+      if (--port.open_streams == 0) closed_.store(true, std::memory_order_release);
+      taken();
+    }
+  }
+  void release(size_t count) {
+    if (port.marks.read() != port.marks_taken) {
+      Tuple* first;
+      port.ring.front(count, &first);
+      for (size_t i = 0; i < count; ++i) port.marks_taken += slot(first, port.ring.stride(), i)->kind != DATA;
+    }
+    port.ring.release(count);
+  }
+  void taken() {
+    all.read(port.index);
+    ports.not_full(port.index);
+    if (port.room != nullptr) port.room->wake_one();  // for a thread that sends here
+  }
+  uint32_t bin(const Tuple*) const { return 0; }
+  void passing(All::Coroutine& co) { ports.hand_over(&ports.workers[co.index]); }
+  size_t send(All::Coroutine& co, Tuple* first, size_t count) {
+    Worker* worker = &ports.workers[co.index];
+    for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
+      const uint32_t kind = slot(first, port.ring.stride(), begin)->kind;
+      for (end = begin + 1; kind == DATA && end < count && slot(first, port.ring.stride(), end)->kind == DATA;) ++end;
+      deliver(worker, slot(first, port.ring.stride(), begin), static_cast<uint32_t>(end - begin));
+    }
+    return count;  // a run that is over is told to each queue (submit.pyx)
+  }
+};
+
 class CoroutineRun {
  public:
   using All = Coroutines<RealPlatform, RunPorts>;
+  using Replicated = Replicas<All, Crew>;
 
-  // `looks` of the policy decides what is kept track of. The run's ports and workers are there already.
-  CoroutineRun(Run* run, uint32_t count, uint32_t most_threads, uint32_t first_thread, const Policy& policy, int64_t quantum_ns,
-               void (*hand_over)(Worker*))
-      : all_(ports_, count, run->port_count, policy, quantum_ns), threads_(new All::Thread[most_threads]), names_(count) {
+  // `looks` of the policy decides what is kept track of. The run's ports and workers are there already. The last `replicas` of the co-routines
+  // are room for replicas.
+  CoroutineRun(Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
+               int64_t quantum_ns, void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t))
+      : all_(ports_, count, run->port_count, policy, quantum_ns, replicas),
+        threads_(new All::Thread[most_threads]),
+        names_(count),
+        deliver_(deliver),
+        next_replica_(count - replicas),
+        crews_(count),
+        places_(count, nullptr) {
     ports_.run = run;
     ports_.threads = run->workers + first_thread;
     ports_.workers = run->co_workers;
     ports_.looks = policy.looks;
-    ports_.ports.resize(run->port_count);
+    ports_.ports.reset(new RunPorts::Port[run->port_count]);
     ports_.of = std::vector<RunPorts::Of>(count);
     ports_.hand_over = hand_over;
     for (uint32_t i = 0; i < most_threads; ++i) {
@@ -218,9 +303,39 @@ class CoroutineRun {
   }
   // Co-routines in an order in which each is told behind all that it sends to.
   void add_to_order(uint32_t co) { ports_.downstream_first.push_back(co); }
+  // The operator of a co-routine with one input port may have up to `most` co-routines. After its ports were added.
+  void replicate(uint32_t co, uint32_t most) {
+    Run* run = ports_.run;
+    Port& port = run->ports[ports_.of[co].inputs[0]];
+    ReplicaSizes sizes{};
+    sizes.most = most;
+    sizes.batch = sizes.outputs = port.batch.load(std::memory_order_relaxed);
+    sizes.stride = port.ring.stride();
+    const size_t fitting = SLOT_MEMORY / (2 * sizes.batch * sizes.stride);
+    sizes.window = static_cast<uint32_t>(std::clamp<size_t>(fitting, 2 * most, 4 * most));
+    OfOperator& crew = crews_[co];
+    crew.flow.reset(new Crew{ports_, all_, port, deliver_});
+    crew.replicas = std::make_unique<Replicated>(all_, *crew.flow, sizes, all_[co], &all_[next_replica_]);
+    for (uint32_t i = 0; i < most; ++i) {
+      const uint32_t index = i == 0 ? co : next_replica_++;
+      Worker& worker = run->co_workers[index];
+      worker.replica = true;
+      all_[index].own = &worker;
+      places_[index] = &(*crew.replicas)[i];
+      if (i == 0) continue;
+      worker.body = run->co_workers[co].body;
+      worker.run = run;
+      worker.op = &run->replica_operators[run->replica_count++];
+      copy(*worker.op, *run->co_workers[co].op);
+      names_[index] = names_[co];
+      RunPorts::Of& of = ports_.of[index];
+      of.inputs = ports_.of[co].inputs, of.outputs = ports_.of[co].outputs, of.first = co;
+    }
+  }
   bool begin(size_t stack_bytes) {
     for (uint32_t co = 0; co < all_.count(); ++co) {
       RunPorts::Of& of = ports_.of[co];
+      if (of.first != NO_CO) continue;
       for (const uint32_t port : of.inputs) {
         of.batch = std::max(of.batch, ports_.run->ports[port].batch.load(std::memory_order_relaxed));
         if ((ports_.looks & TIMES) != 0) ports_.run->ports[port].stamps = new Stamps(ports_.run->ports[port].ring.capacity());
@@ -243,10 +358,30 @@ class CoroutineRun {
   bool somebody_ready() { return all_.somebody_ready(); }
   void end() { all_.end(); }
 
+  // -- replicas: of the operator whose own co-routine is `co` -----------------------------------------------------------------------------
+  bool replicated(uint32_t co) const { return crews_[co].replicas != nullptr; }
+  void set_replicas(uint32_t co, uint32_t number) { crews_[co].replicas->set(number); }
+  uint32_t replicas(uint32_t co) const { return crews_[co].replicas->wanted(); }
+  uint32_t living(uint32_t co) { return crews_[co].replicas->living(); }
+  // When the threads have ended: calls `taken` for each tuple that was taken and not worked on, `made` for each that waits to be sent.
+  void left_in_slots(uint32_t co, void (*taken)(Tuple*, void*), void (*made)(Tuple*, void*), void* argument) {
+    crews_[co].replicas->left_behind([&](Tuple* tuple) { taken(tuple, argument); }, [&](Tuple* tuple) { made(tuple, argument); });
+  }
+
   // -- ports: anybody ---------------------------------------------------------------------------------------------------------------------
   void written(uint32_t port) { all_.written(port); }
   void written_by_one_of(uint32_t port) { all_.written_by_one_of(port); }
-  void taken(uint32_t port) { all_.read(port); }
+  void taken(uint32_t port) {
+    all_.read(port);
+    ports_.not_full(port);
+  }
+  // Time until now [ns] for which a co-routine was executed, and for which senders found a queue full.
+  uint64_t useful_ns(uint32_t co, int64_t now_ns) const { return ports_.useful_ns(co, now_ns); }
+  uint64_t full_ns(uint32_t port, int64_t now_ns) const {
+    const int64_t since = ports_.ports[port].full_since.load(std::memory_order_relaxed);
+    const uint64_t open = since == 0 ? 0 : static_cast<uint64_t>(std::max<int64_t>(now_ns - since, 0));
+    return ports_.ports[port].full_ns.load(std::memory_order_relaxed) + open;
+  }
   void gave(uint32_t co) { all_.gave(co); }
 
   // -- for co-routines, on their own stacks: `worker` is theirs -----------------------------------------------------------------------------
@@ -258,7 +393,10 @@ class CoroutineRun {
   uint32_t inputs(Worker* worker) const { return static_cast<uint32_t>(ports_.of[worker->co].inputs.size()); }
   Port* input(Worker* worker, uint32_t i) const { return &ports_.run->ports[ports_.of[worker->co].inputs[i]]; }
   void close_input(Worker* worker, uint32_t i) { need(worker, i, 0); }
-  void wait_for_room(Worker* worker, uint32_t port) { all_.wait_for_room(all_[worker->co], port); }
+  void wait_for_room(Worker* worker, uint32_t port) {
+    ports_.full(port);
+    all_.wait_for_room(all_[worker->co], port);
+  }
   void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) {
     RunPorts::Of& of = ports_.of[worker->co];
     of.order.store(order, std::memory_order_relaxed);
@@ -276,7 +414,43 @@ class CoroutineRun {
   void check_for_preemption(Worker* worker) { all_.check_for_preemption(all_[worker->co]); }
   void on_thread(Worker* worker, void (*call)(void*), void* argument) { all_.on_thread(all_[worker->co], call, argument); }
 
+  // -- for co-routines of operators that may have several ---------------------------------------------------------------------------------
+  Tuple* take(Worker* worker, uint32_t* count) {
+    Replicated::Replica& replica = *places_[worker->co];
+    size_t got = 0;
+    Tuple* first = replica.all->take(replica, &got);
+    *count = static_cast<uint32_t>(got);
+    return first;
+  }
+  // Whether there may be window punctuation among what it has taken: it can tell only where it works on tuples in the queue.
+  bool marked(Worker* worker) const {
+    const Replicated::Replica& replica = *places_[worker->co];
+    const Port& port = ports_.run->ports[ports_.of[worker->co].inputs[0]];
+    return replica.in_place == 0 || port.marks.read() != port.marks_taken;
+  }
+  // Whether what it sends goes downstream at once.
+  bool first(Worker* worker) const { return places_[worker->co]->first; }
+  // Sends when that is the case, or holds it back until then; how many of them: fewer only when the run is over.
+  uint32_t send(Worker* worker, Tuple* first, uint32_t count) {
+    Replicated::Replica& replica = *places_[worker->co];
+    return static_cast<uint32_t>(replica.all->send(replica, first, count));
+  }
+  bool ends(Worker* worker) const { return places_[worker->co]->all->ends(*places_[worker->co]); }
+
  private:
+  static constexpr size_t SLOT_MEMORY = size_t{1} << 20;  // bytes of an operator's slots that are no fewer than tickets need
+
+  struct OfOperator {
+    std::unique_ptr<Crew> flow;
+    std::unique_ptr<Replicated> replicas;
+  };
+  // A replica's record of its operator: the same operator, whose counts begin at 0.
+  static void copy(Operator& to, const Operator& from) {
+    to.kernel = from.kernel, to.factor = from.factor, to.routes = from.routes, to.cost = from.cost;
+    to.outputs = from.outputs, to.index = from.index, to.mark = from.mark, to.copies = from.copies, to.chosen = from.chosen;
+    to.drops = from.drops, to.own = from.own, to.control = from.control;
+  }
+
   static void body(All::Coroutine& self) {
     Worker* worker = static_cast<Worker*>(self.own);
     worker->body(worker);
@@ -286,6 +460,10 @@ class CoroutineRun {
   All all_;
   std::unique_ptr<All::Thread[]> threads_;
   std::vector<std::string> names_;
+  void (*deliver_)(Worker*, Tuple*, uint32_t);
+  uint32_t next_replica_;
+  std::vector<OfOperator> crews_;             // by co-routine; most have none
+  std::vector<Replicated::Replica*> places_;  // by co-routine
 };
 
 }  // namespace millrace

@@ -40,7 +40,7 @@
 //   given(co, what)                          whether what WRITE_BLOCKED co waits for has been given back, where that is no port's room
 //   seen(co, scheduled_ns, looks)            what policies see
 //   leaves(co)                               on its own stack, before it stops for anything: what it has put off is to be done now
-//   turn_begins(thread, co), turn_ends(thread, co, began_ns, now_ns)       on the thread's stack
+//   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)       on the thread's stack
 //   rests(thread, suspended), wakes(thread, suspended)                     a thread goes to sleep, or is back
 //
 // Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py, and in all interleavings runtime/model/blocking.pml
@@ -569,7 +569,7 @@ class Coroutines {
     co->turn_ends_ns = now + quantum_ns_;
     co->looks_left = 0;
     ++co->turns;
-    graph_.turn_begins(thread.index, co->index);
+    graph_.turn_begins(thread.index, co->index, now);
     return co;
   }
   // Whether no thread wakes for who is ASLEEP. Under the lock.

@@ -39,6 +39,8 @@
 // `All` is Coroutines. `Flow` says what is at the operator's ports:
 //   size(), closed()              of the input port, by anybody          front(most, first), release(count)   as SpscRing; one at a time
 //   send(co, first, count)        downstream, with its waits; how many went, which is fewer only when the run is over
+//   taken()                       tuples were taken from the input port: there is room for who sends there
+//   passing(co)                   another one may send from now on: what this one has put off is to be done
 //   bin(tuple)                    0 to bins - 1; where there are bins
 // Checked by: tests/native/stress_replicas.cpp, model/replicas.pml
 #pragma once
@@ -86,8 +88,8 @@ class Replicas {
   };
 
   // `first`: the operator's own co-routine. The others are `extras`, whose body is to be that of the first, with a Replica as `own`.
-  Replicas(All& all, Flow& flow, const ReplicaSizes& sizes, Coroutine& first, Coroutine* extras, uint32_t port)
-      : all_(all), flow_(flow), sizes_(sizes), first_(first.index), port_(port), replicas_(new Replica[sizes.most]), bins_(sizes.bins) {
+  Replicas(All& all, Flow& flow, const ReplicaSizes& sizes, Coroutine& first, Coroutine* extras)
+      : all_(all), flow_(flow), sizes_(sizes), first_(first.index), replicas_(new Replica[sizes.most]), bins_(sizes.bins) {
     for (uint32_t i = 0; i < sizes.most; ++i) {
       Coroutine& co = i == 0 ? first : extras[i - 1];
       replicas_[i].all = this;
@@ -108,7 +110,7 @@ class Replicas {
   Tuple* take(Replica& self, size_t* count) {
     finish(self);
     all_.check_for_preemption(*self.co);
-    for (;;) {
+    while (!all_.over()) {
       Tuple* first = nullptr;
       const bool in_place = self.number == 0 && alone_.load(std::memory_order_relaxed);
       const Step step = in_place ? take_in_place(self, &first, count) : take_ticket(self, &first, count);
@@ -119,6 +121,7 @@ class Replicas {
       }
       if (step == WAIT && wait(self, TUPLES) == Waited::OVER) return nullptr;
     }
+    return nullptr;
   }
 
   // Sends, behind all that was sent for tuples before. Returns how many went, or wait in the slot: fewer only when the run is over.
@@ -150,8 +153,8 @@ class Replicas {
     self.holds = false;
   }
 
-  // Whether it is the one that ends the operator's stream when take() has returned null: all others have sent all.
-  bool ends(const Replica& self) const { return self.number == 0; }
+  // When take() has returned null: whether it is the one that ends the operator's stream, since all has been sent.
+  bool ends(const Replica& self) const { return self.number == 0 && ended_; }
 
   // -- for the engine ---------------------------------------------------------------------------------------------------------------------
 
@@ -251,6 +254,7 @@ class Replicas {
   Step take_in_place(Replica& self, Tuple** first, size_t* count) {
     if (width_.load(std::memory_order_relaxed) > 1) {
       self.first = false;
+      flow_.passing(*self.co);
       alone_.store(false, std::memory_order_release);
       all_.wake_one_of(first_);
       return AGAIN;
@@ -291,13 +295,13 @@ class Replicas {
         *count = slot.taken;
         step = GOT;
       } else if (closed && popped == 0 && flow_.size() == 0 && (self.number != 0 || open_tickets() == 0)) {
-        ended_ = ended_ || self.number == 0;
+        if (self.number == 0) ended_ = true;
         leave(self);
         step = LEFT;
       }
     }
     lock_.unlock();
-    if (popped > 0) all_.read(port_);
+    if (popped > 0) flow_.taken();
     if (step == GOT) all_.wake_one_of(first_);
     return step;
   }
@@ -385,7 +389,7 @@ class Replicas {
     if (self.in_place > 0) {
       flow_.release(self.in_place);
       self.in_place = 0;
-      all_.read(port_);
+      flow_.taken();
     }
     if (!self.holds) return;
     self.holds = false;
@@ -414,6 +418,7 @@ class Replicas {
       if (!send_slot(self, slot)) return;
       slot.word.store(OPEN, std::memory_order_relaxed);
       passed_.store(++ticket, std::memory_order_release);  // PASSED
+      flow_.passing(*self.co);
       Slot& next = slot_of(ticket);
       if (!(next.word.fetch_or(FIRST, std::memory_order_acq_rel) & CLOSED)) {  // MET
         all_.wake_this(*replicas_[next.owner.load(std::memory_order_relaxed)].co);
@@ -434,7 +439,7 @@ class Replicas {
   All& all_;
   Flow& flow_;
   const ReplicaSizes sizes_;
-  const uint32_t first_, port_;
+  const uint32_t first_;
   std::unique_ptr<Replica[]> replicas_;
   Word<uint32_t> width_{1};                       // how many are wanted
   Word<bool> alone_{true};                        // written by the first replica

@@ -283,7 +283,7 @@ struct alignas(CACHE_LINE) Worker {
   std::atomic<uint32_t> at;         // index of the operator it executes, + 1; 0 = none: the profiler's word (M19 s3)
   Run* run;
   void* (*body)(void*);  // what it runs
-  Operator* op;          // of a source's thread
+  Operator* op;          // of a source's thread, and of a co-routine
   Port* port;            // of a threaded port's thread
   Target** owed;         // targets whose thread this worker may still have to wake
   Port* unannounced;     // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
@@ -299,6 +299,7 @@ struct alignas(CACHE_LINE) Worker {
   std::atomic<Worker*> executes;   // a thread that resumes co-routines: the one that it executes; null: none
   uint32_t co;                     // a co-routine: its number
   bool resumed;                    // this is a co-routine, no thread
+  bool replica;                    // a co-routine of an operator that may have several: `op` is its own record of that
   uint64_t taken, pushed;          // a co-routine: tuples out of its queues, and into others
   int64_t born_ns;                 // a co-routine: when the tuples that it has in hand left their source, about
   uint64_t given_up_fingerprints;  // of the tuples it gave up, each as often as sinks would have seen it
@@ -317,6 +318,8 @@ struct Run {
   uint32_t worker_count;
   Worker* co_workers;  // of co-routines
   uint32_t co_worker_count;
+  Operator* replica_operators;  // records of replicas, the operators' own left out: what each counts is added up
+  uint32_t replica_count;
   CoroutineRun* coroutines;  // null: the model has none
   ReadyPorts* ready;         // null: no port is scheduled
   Contexts* contexts;        // null: no port is fed from more than one context, whatever queues are on

@@ -75,7 +75,7 @@ class Simulation::CoroutineGraph {
   uint32_t reader(uint32_t port) const noexcept { return of_operator[simulation_.ports[port].op->index]; }
   const std::vector<uint32_t>& writers(uint32_t port) const noexcept { return writers_[port]; }
   void leaves(uint32_t co) const { simulation_.drive(*regions[co].worker, simulation_.hand_over(*regions[co].worker)); }
-  void turn_begins(uint32_t thread, uint32_t) const noexcept {
+  void turn_begins(uint32_t thread, uint32_t, int64_t) const noexcept {
     Worker& w = simulation_.workers[simulation_.own_threads + thread];
     ++w.searches;
     ++w.drains;
