@@ -10,6 +10,21 @@ from harness.runtime.submit cimport acquire
 
 from harness.calibration.steps import TRIES
 
+cdef extern from "coroutine_steps.hpp" namespace "millrace" nogil:
+    double c_switch_ns "millrace::switch_ns"(uint32_t times)
+    double c_fence_ns "millrace::fence_ns"(uint32_t times)
+    cppclass CoroutineSteps:
+        CoroutineSteps(uint32_t count) except +
+        double wait_ns(uint32_t times)
+        double turn_ns(uint32_t policy, uint32_t times)
+        double looks()
+
+COROUTINES = 64
+"""Co-routines that take turns: their records and stacks fit in a second-level cache."""
+
+LOOKS = 2
+"""The policy that is asked about those that are ready, of POLICIES (policies.hpp): min_latency. The first one goes by chance."""
+
 LISTED = 1024
 """Ports of the list of ready ports: its nodes fit in a first-level cache."""
 
@@ -100,3 +115,19 @@ def work_ns(uint32_t cost, uint32_t times, uint32_t at_once=32):
                 multiply_batch(slot(first, CACHE_LINE, i), CACHE_LINE, at_once, factor, cost)
         best = shortest(best, now_ns() - begin, times * 32)
     return best
+
+
+def coroutine_steps(uint32_t times):
+    """Steps of co-routines on one thread: (a switch one way, a full fence, a wait that is satisfied, a turn by chance, what a turn
+    takes more for each look of a policy at a co-routine that is ready)."""
+    cdef CoroutineSteps* steps = new CoroutineSteps(COROUTINES)
+    best = [None] * 5
+    try:
+        for _try in range(TRIES):
+            turn = steps.turn_ns(0, times)
+            look = (steps.turn_ns(LOOKS, times) - turn) / steps.looks()
+            found = (c_switch_ns(times), c_fence_ns(times), steps.wait_ns(times), turn, look)
+            best = [ns if least is None else min(least, ns) for least, ns in zip(best, found)]
+    finally:
+        del steps
+    return tuple(best)

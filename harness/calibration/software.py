@@ -63,6 +63,7 @@ def software(setting: Setting) -> Values:
     values |= _queued(setting, times, values["cost.flag"])
     values |= _ways(setting, times)
     values |= _by_the_tuple(times)
+    values |= _coroutines(values)
     return {path: max(LEAST, value) if "byte" not in path else max(1e-6, value) for path, value in values.items()}
 
 
@@ -166,6 +167,19 @@ def _by_the_tuple(times: int) -> Values:
         "cost.filter_run": foreseen - called,
         "cost.filter_cut": (each(graphs.sieve(HALF), "filter", BATCH) - BATCH * tuple_ - (HALF + cuts) * foreseen) / cuts,
         "cost.key_tuple": each(graphs.fan(WAYS, KEYS), "split", BATCH) / BATCH - called,
+    }
+
+
+def _coroutines(values: Values) -> Values:
+    """Co-routines that wait, and that take turns. What a turn is made of and is measured by itself is no part of it."""
+    switch, fence, wait, turn, look = primitives.coroutine_steps(1000)
+    parts = 2 * switch + 2 * values["cost.clock"] + 2 * values["cost.lock"]
+    return {
+        "cost.fence": fence,
+        "cost.coroutine_switch": switch,
+        "cost.coroutine_turn": turn - parts,
+        "cost.coroutine_wait": wait,
+        "cost.coroutine_look": look,
     }
 
 

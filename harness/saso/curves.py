@@ -131,7 +131,8 @@ HELD_OUT = ("staircase", "teeth", "slow", "late", "heavy", "delayed")
 
 def kind_of(name: str) -> str:
     """What a curve is one of: its name without numbers, and without the size of the machine."""
-    return re.match(r"(?:wide-)?([a-z]+)", name).group(1)  # type: ignore[union-attr]
+    found = re.match(r"(?:wide-)?([a-z]+)", name)
+    return found.group(1) if found else name
 
 
 def new_shapes(levels: int) -> dict[str, tuple[float, ...]]:

@@ -214,7 +214,7 @@ CASES = {
     # claims
     "claims p17-5.1-x": "CLAIM-ID 'p17-5.1-x': there is no such claim",
     "claims ''": "CLAIM-ID ''",
-    "claims --paper P18": "--paper must be one of P17, M19, ELB, not 'P18'",
+    "claims --paper P18": "--paper must be one of P17, M19, ELB, CS, not 'P18'",
     "claims --tables TMP/none": "--tables: no folder",
     "claims --tables TMP": "has no throughput table of an experiment with claims",
     "claims -o TMP/claims.txt": "-o must name a file ending in .md, .html, .json",

@@ -102,8 +102,10 @@ def test_each_topology_stands_a_hundred_thousand_switches_and_ten_thousand_level
     sizes = {"pipeline": {"operators": 30}, "data-parallel": {"width": 30}, "mix": {"width": 5, "depth": 6}, "bushy": {}}
     sizes |= {"load-balance": {"workers": 8, "initial": 3}, "phase-change": {"operators": 30}}
     sizes |= {"tree": {"busy": 1}, "reverse-tree": {"depth": 4, "busy": 1}, "replicated": {"busy": 1}}
-    cost = {"cost": 10} if "cost" in topologies.TOPOLOGIES[topology].parameters else {}
-    graph, _ = topologies.build(topology, {**sizes[topology], **cost, "payload": 96}, seed=1)
+    sizes |= {"chain": {"busy": 1}, "login-failures": {"records": 1000}, "vwap": {"records": 1000}}
+    known = topologies.TOPOLOGIES[topology].parameters
+    common = {name: value for name, value in (("cost", 10), ("payload", 96)) if name in known}
+    graph, _ = topologies.build(topology, {**sizes[topology], **common}, seed=1)
     dice = random.Random(2)
     engine = open_engine(graph, Dynamic(2))
     ports = scheduled_ports(graph, Dynamic(2))

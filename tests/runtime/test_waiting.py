@@ -163,7 +163,7 @@ def test_a_time_that_is_none_is_refused(seconds: object) -> None:
         (lambda: open_engine("g", Manual()), "graph must be a harness.graph.Graph, not str"),
         (
             lambda: open_engine(pipeline(1), "dynamic"),
-            "model must be one of manual, dedicated, dynamic, multilevel of harness.models, not 'dynamic'",
+            "model must be one of manual, dedicated, dynamic, multilevel, coroutine of harness.models, not 'dynamic'",
         ),
         (lambda: open_engine(pipeline(1), Manual(), tuples=2**65), "tuples must be from 0 to 1000000000000000, not"),
         (lambda: open_engine(pipeline(1), Manual(), tuples=1.5), "tuples must be from 0 to 1000000000000000, not 1.5"),

@@ -61,7 +61,7 @@ def test_blocks_that_are_left_are_stretched_by_how_wrong_the_estimates_of_others
         progress.take(record(LogEvent.JOB_FINISHED, 3 * block.estimated_s, job_id=job))
         said = capsys.readouterr().err.splitlines()[-1].rpartition(", about ")[2].removesuffix(" left")
         stretched.append(_seconds(said) / (sum(block.estimated_s for block in left) / 2))
-    assert 1.0 <= stretched[0] < 1.1, "of so small a block"
+    assert 0.9 < stretched[0] < 1.1, "of so small a block; times are told in minutes"
     assert stretched[::40] == sorted(stretched[::40]), "times are told in minutes: one by one they need not grow"
     assert 2.6 < stretched[-1] < 3.1
 
