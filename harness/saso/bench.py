@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from harness.elasticity import LAWS, Decides, law_class, make_law
 from harness.errors import UserError
-from harness.models import allowed_cpus
 from harness.saso.closed_loop import run
 from harness.saso.scenario import Scenario
 from harness.saso.score import score
-from harness.saso.side_by_side import processes
+from harness.saso.side_by_side import each_pair
 
 CHUNK = 16  # scenarios that a process takes at once
 SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
@@ -88,16 +87,4 @@ def run_bench(
 
     `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed.
     """
-    pairs = [(law, scenario) for law in laws for scenario in scenarios]
-    workers = min(jobs or allowed_cpus(), 1 + len(pairs) // CHUNK)
-    rows: list[Row] = []
-    if workers == 1:
-        for law, scenario in pairs:
-            rows.append(row_of(law, scenario))
-            progress(len(rows), len(pairs))
-        return rows
-    with processes(workers) as pool:
-        for row in pool.map(row_of, *zip(*pairs, strict=True), chunksize=CHUNK):
-            rows.append(row)
-            progress(len(rows), len(pairs))
-    return rows
+    return each_pair(row_of, laws, scenarios, progress, jobs, CHUNK)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import InvalidStateError, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import active_children
 from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import TypeVar
 
+from harness.models import allowed_cpus
 from harness.parent import end_with
 
+Scenario = TypeVar("Scenario")
+Row = TypeVar("Row")
 THREADS = "OPENBLAS_NUM_THREADS"
 
 
@@ -62,3 +66,31 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
             del os.environ[THREADS]
         else:
             os.environ[THREADS] = before
+
+
+def each_pair(
+    row_of: Callable[[str, Scenario], Row],
+    laws: Sequence[str],
+    scenarios: Sequence[Scenario],
+    progress: Callable[[int, int], None],
+    jobs: int | None,
+    chunk: int,
+) -> list[Row]:
+    """What `row_of` says of each law in each scenario, law by law: the same whatever the number of processes.
+
+    `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed;
+    `chunk`: pairs that a process takes at once.
+    """
+    pairs = [(law, scenario) for law in laws for scenario in scenarios]
+    workers = min(jobs or allowed_cpus(), 1 + len(pairs) // chunk)
+    rows: list[Row] = []
+    if workers == 1:
+        for law, scenario in pairs:
+            rows.append(row_of(law, scenario))
+            progress(len(rows), len(pairs))
+        return rows
+    with processes(workers) as pool:
+        for row in pool.map(row_of, *zip(*pairs, strict=True), chunksize=chunk):
+            rows.append(row)
+            progress(len(rows), len(pairs))
+    return rows

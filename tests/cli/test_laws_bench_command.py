@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.saso import bench
+from harness.saso import side_by_side
 from harness.saso.bench import contestants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ MINE = """\
 @pytest.fixture(autouse=True)
 def _here(monkeypatch):
     """In this process: the tests of the bench itself start others."""
-    monkeypatch.setattr(bench, "allowed_cpus", lambda: 1)
+    monkeypatch.setattr(side_by_side, "allowed_cpus", lambda: 1)
 
 
 @pytest.fixture

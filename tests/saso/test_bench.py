@@ -6,7 +6,7 @@ import pytest
 
 from harness.elasticity import Bounds, make_law
 from harness.errors import UserError
-from harness.saso import bench
+from harness.saso import side_by_side
 from harness.saso.bench import CHUNK, check_name, contestants, row_of, run_bench
 from harness.saso.closed_loop import run
 from harness.saso.curves import peak, sampled
@@ -31,7 +31,7 @@ def quietly(done, of):
 
 @pytest.fixture
 def one_cpu(monkeypatch):
-    monkeypatch.setattr(bench, "allowed_cpus", lambda: 1)
+    monkeypatch.setattr(side_by_side, "allowed_cpus", lambda: 1)
 
 
 def test_a_row_says_what_was_run_and_what_came_of_it():
@@ -72,7 +72,7 @@ def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
     laws, scenarios = ["millrace", "streams"], some(CHUNK)
     rows = {}
     for cpus in (1, 2):
-        monkeypatch.setattr(bench, "allowed_cpus", lambda cpus=cpus: cpus)
+        monkeypatch.setattr(side_by_side, "allowed_cpus", lambda cpus=cpus: cpus)
         rows[cpus] = run_bench(laws, scenarios, quietly)
     assert rows[1] == rows[2]
     assert len(rows[2]) == 2 * CHUNK
@@ -80,7 +80,7 @@ def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
 
 @pytest.mark.heavy
 def test_a_mistake_in_another_process_is_told_as_in_this_one(monkeypatch):
-    monkeypatch.setattr(bench, "allowed_cpus", lambda: 2)
+    monkeypatch.setattr(side_by_side, "allowed_cpus", lambda: 2)
     with pytest.raises(UserError, match="law 'magic' is unknown"):
         run_bench(["magic"], some(CHUNK), quietly)
 

@@ -46,6 +46,15 @@ def test_policies_pass_as_many_tuples_and_differ_in_latency(topology: str) -> No
     assert latency_ms(by_rate) < latency_ms(by_queue)
 
 
+@pytest.mark.parametrize("policy", ["highest_rate", "oldest_source"])
+def test_a_source_goes_on_where_nothing_else_can(policy: str) -> None:
+    """Where sources come first, the queues of a reverse tree fill up to the last one."""
+    graph, _ = build("reverse-tree", {"busy": 100}, 0)
+    chance, last = (settled(graph, Coroutine(4, each, queue_capacity=100))[0] for each in ("random", policy))
+    assert last.sink_tuples == pytest.approx(chance.sink_tuples, rel=0.05)
+    assert latency_ms(last) < latency_ms(chance) / 4
+
+
 def test_twelve_threads_pass_twelve_times_as_much_but_for_the_clock() -> None:
     graph, _ = build("replicated", {"busy": 100, "width": 24}, 0)
     one, twelve = (settled(graph, Coroutine(threads, "random", queue_capacity=20))[0].sink_tuples for threads in (1, 12))

@@ -198,20 +198,14 @@ inline bool holds(std::string_view text, std::string_view part) noexcept {
 }
 
 // Failed logins, to its output ports in turn.
-class FailuresOnly : public Operator {
+class FailuresOnly : public InTurn<Log> {
  public:
-  explicit FailuresOnly(uint32_t outputs) : outputs_(outputs) {}
-  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+  using InTurn<Log>::InTurn;
+  int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     const Log& in = *static_cast<const Log*>(tuple);
     if (!holds(in.service.view(), "sshd") || !holds(in.message.view(), "authentication failure")) return 0;
-    room<Log>(context, output_) = in;
-    millrace_send(context, output_);
-    output_ = output_ + 1 < outputs_ ? output_ + 1 : 0;
-    return 0;
+    return InTurn<Log>::process(context, port, tuple);
   }
-
- private:
-  uint32_t outputs_, output_ = 0;
 };
 
 // Numbers what comes 0, 1, 2, ..., to its output ports in turn.

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harness.elasticity import Decides, law_class, make_law
-from harness.models import allowed_cpus
 from harness.saso.replication.closed_loop import run
 from harness.saso.replication.scenario import HELD_OUT, Scenario
 from harness.saso.replication.score import Score, score
-from harness.saso.side_by_side import processes
+from harness.saso.side_by_side import each_pair
 
 CHUNK = 4  # pairs that a process takes at once
 
@@ -62,16 +61,4 @@ def run_bench(
     """
     for law in laws:
         law_class(law, Decides.REPLICAS)
-    pairs = [(law, scenario) for law in laws for scenario in scenarios]
-    workers = min(jobs or allowed_cpus(), 1 + len(pairs) // CHUNK)
-    rows: list[Row] = []
-    if workers == 1:
-        for law, scenario in pairs:
-            rows.append(row_of(law, scenario))
-            progress(len(rows), len(pairs))
-        return rows
-    with processes(workers) as pool:
-        for row in pool.map(row_of, *zip(*pairs, strict=True), chunksize=CHUNK):
-            rows.append(row)
-            progress(len(rows), len(pairs))
-    return rows
+    return each_pair(row_of, laws, scenarios, progress, jobs, CHUNK)
