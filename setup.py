@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
-OTHERS = ("simulator", "calibration", "saso/placement", "gate", "applications")
+OTHERS = ("simulator", "calibration", "saso/placement", "gate", "operators", "applications")
 ROOMS = (RUNTIME, *(Path("harness") / room for room in OTHERS))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.
@@ -25,16 +25,22 @@ if sanitizer:
     flags += [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"]
 
 
+def headers(room):
+    """The folders of headers of a room: its own, the runtime's, and those of the operators that applications are made of."""
+    operators = [Path("harness/operators")] if room.name == "applications" else []
+    return [str(each / "native") for each in dict.fromkeys((room, *operators, RUNTIME))]
+
+
 def depends(room):
-    """What a module is built from besides: each room includes its own headers and the runtime's."""
-    return ["setup.py"] + [str(path) for each in {RUNTIME, room} for path in sorted((ROOT / each / "native").glob("*.h*"))]
+    """What a module is built from besides."""
+    return ["setup.py"] + [str(path) for folder in headers(room) for path in sorted((ROOT / folder).glob("*.h*"))]
 
 
 extensions = [
     Extension(
         ".".join((*room.parts, source.stem)),
         [str(source.relative_to(ROOT))],
-        include_dirs=[str(room / "native"), str(RUNTIME / "native")],
+        include_dirs=headers(room),
         language="c++",
         extra_compile_args=[*flags, f'-DMILLRACE_FLAGS="{" ".join(flags)}"'],
         extra_link_args=["-pthread", *([f"-fsanitize={sanitizer}"] if sanitizer else [])],

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 
-from harness.applications.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
+from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
 
 
 cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:

@@ -11,7 +11,7 @@ import random
 from collections import deque
 
 from harness.applications import vwap_operators
-from harness.applications.compiled import collect, kept
+from harness.operators.compiled import collect, kept
 from harness.applications.given_input import read_input
 from harness.errors import UserError
 from harness.graph import Graph

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from harness.applications.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
+from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
 
 
 cdef extern from "vwap.hpp" namespace "millrace::applications" nogil:

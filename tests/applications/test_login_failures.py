@@ -12,19 +12,10 @@ from hypothesis import strategies as st
 
 import topologies
 from harness.applications.login_failures import FORMS, SCHEMAS, generate, input_of, reference
-from harness.engine import open_engine
 from harness.errors import UserError
-from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
+from harness.models import Dynamic, Manual
+from tests.applications.drive import MODELS, in_any_order, run
 
-MODELS = {
-    "manual": lambda: Manual(),
-    "dedicated": lambda: Dedicated(),
-    "dynamic": lambda: Dynamic(threads=3),
-    "dynamic, short queues": lambda: Dynamic(threads=2, queue_capacity=2),
-    "multilevel": lambda: Multilevel(),
-    "coroutine": lambda: Coroutine(threads=2),
-    "coroutine, short queues": lambda: Coroutine(threads=2, queue_capacity=3),
-}
 ODD = (
     b"",
     b"not a line of a log",
@@ -46,19 +37,6 @@ def with_odd_lines(text, seed):
     for line in ODD:
         lines.insert(draw.randrange(len(lines)), line)
     return b"\n".join(lines)
-
-
-def run(built, model, during=lambda engine: None):
-    engine = open_engine(built.graph, model)
-    engine.start()
-    while not engine.finished():
-        during(engine)
-        engine.sample(0.005)
-    return engine.stop(drain=True, timeout_s=20)
-
-
-def in_any_order(tuples):
-    return sorted(tuple(sorted(each.items())) for each in tuples)
 
 
 def check(form, built, expected):
@@ -96,41 +74,6 @@ def test_the_result_is_that_of_a_plain_program(form, model):
     check(form, built, expected)
     # of the odd lines seven cannot be read as lines and two have no failure; the last one is fine
     assert built.counts()["records"] == 8000 + len(ODD) and built.counts()["broken"] == 9
-
-
-def shaken(form, seed):
-    draw = random.Random(seed)
-    text = with_odd_lines(generate(draw.randint(200, 4000), seed), seed)
-    built = FORMS[form](text, False, 1, draw.random() < 0.3, keep=10**6)
-    by_hand = set(built.graph.threaded)
-    ports = [port for port in built.graph.input_ports() if port not in by_hand]
-
-    def shake(engine):
-        engine.set_threads(draw.randint(1, 5))
-        if ports:
-            engine.set_queued(draw.sample(ports, draw.randint(0, len(ports))), draw.random() < 0.5)
-
-    model = Dynamic(threads=2, queue_capacity=draw.choice([1, 7, 100, None]))
-    if not ports:
-        model, shake = Manual(), lambda engine: None
-    totals = run(built, model, shake)
-    assert totals.correct and totals.drained, (seed, totals.error, totals.conservation)
-    check(form, built, reference(text, form))
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("form", FORMS)
-def test_the_result_is_the_same_while_threads_and_queues_change_at_random(form):
-    for seed in range(8):
-        shaken(form, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3000)
-@pytest.mark.parametrize("form", FORMS)
-def test_the_result_is_the_same_in_five_hundred_runs(form):
-    for seed in range(100, 600):
-        shaken(form, seed)
 
 
 PIECES = [b"Jun", b"Feb", b"Jux", b" ", b"  ", b"14", b"0", b"31", b"15:16:01", b"24:00:00", b"h", b"sshd[1]:", b"\t", b"\xff"]

@@ -11,18 +11,10 @@ from hypothesis import strategies as st
 
 import topologies
 from harness.applications.vwap import HEADER, SCHEMAS, Vwap, columns_of, generate, input_of, reference
-from harness.engine import open_engine
 from harness.errors import UserError
-from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
+from harness.models import Manual
+from tests.applications.drive import MODELS, run
 
-MODELS = {
-    "manual": lambda: Manual(),
-    "dedicated": lambda: Dedicated(),
-    "dynamic": lambda: Dynamic(threads=3),
-    "dynamic, short queues": lambda: Dynamic(threads=2, queue_capacity=2),
-    "multilevel": lambda: Multilevel(),
-    "coroutine": lambda: Coroutine(threads=2),
-}
 ODD = (
     b"",
     b"no record",
@@ -44,15 +36,6 @@ def with_odd_lines(text, seed):
     for line in ODD:
         lines.insert(draw.randrange(1, len(lines)), line)
     return b"\n".join(lines)
-
-
-def run(built, model, during=lambda engine: None):
-    engine = open_engine(built.graph, model)
-    engine.start()
-    while not engine.finished():
-        during(engine)
-        engine.sample(0.005)
-    return engine.stop(drain=True, timeout_s=20)
 
 
 def check(built, expected):
@@ -89,34 +72,6 @@ def test_the_result_is_that_of_a_plain_program(model):
     counts = built.counts()
     assert counts["records"] == 6000 + len(ODD) and counts["trades"] + counts["quotes"] == 6000
     assert counts["broken"] == BROKEN_ODD and counts["others"] == 1
-
-
-def shaken(seed):
-    draw = random.Random(seed)
-    text = with_odd_lines(generate(draw.randint(200, 3000), seed), seed)
-    built = Vwap(text, False, 1, draw.random() < 0.3, keep=10**6)
-    ports = [port for port in built.graph.input_ports() if port not in built.graph.threaded]
-
-    def shake(engine):
-        engine.set_threads(draw.randint(1, 5))
-        engine.set_queued(draw.sample(ports, draw.randint(0, len(ports))), draw.random() < 0.5)
-
-    totals = run(built, Dynamic(threads=2, queue_capacity=draw.choice([1, 7, 100, None])), shake)
-    assert totals.correct and totals.drained, (seed, totals.error, totals.conservation)
-    check(built, reference(text))
-
-
-@pytest.mark.heavy
-def test_the_result_is_the_same_while_threads_and_queues_change_at_random():
-    for seed in range(6):
-        shaken(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3000)
-def test_the_result_is_the_same_in_five_hundred_runs():
-    for seed in range(100, 600):
-        shaken(seed)
 
 
 FIELD = st.sampled_from(

@@ -16,6 +16,8 @@
 
 namespace millrace::applications {
 
+using namespace operators;
+
 struct Line {
   uint64_t number;
   int64_t shift;  // of its time [ns]: the input is gone through again and again

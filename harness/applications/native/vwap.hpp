@@ -20,6 +20,8 @@
 
 namespace millrace::applications {
 
+using namespace operators;
+
 struct CsvLine {
   uint64_t number;
   Text<212> text;

@@ -1,4 +1,4 @@
-// operator.hpp - what the operators of applications have in common: an object with a method for each tuple, behind the three C functions that
+// operator.hpp - what the operators of this folder and of applications have in common: an object with a method for each tuple, behind the three C functions that
 // the runtime calls (millrace.h).
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "millrace.h"
 
-namespace millrace::applications {
+namespace millrace::operators {
 
 inline constexpr int32_t NO_MEMORY = -12;   // ENOMEM
 inline constexpr int32_t WRONG_PORT = -22;  // EINVAL
@@ -156,4 +156,4 @@ class Sequencer : public Operator {
   size_t held_ = 0;
 };
 
-}  // namespace millrace::applications
+}  // namespace millrace::operators

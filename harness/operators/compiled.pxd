@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 
-cdef extern from "operator.hpp" namespace "millrace::applications" nogil:
+cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
     cdef cppclass Operator:
         uint64_t counted(uint32_t) noexcept
     cdef cppclass Collect(Operator):

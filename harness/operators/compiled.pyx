@@ -5,11 +5,11 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from harness.native_function import ProcessFunction, StepFunction
 
 
-cdef extern from "operator.hpp" namespace "millrace::applications" nogil:
+cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
     ctypedef struct millrace_context "::millrace_context"
-    int32_t step_function "millrace::applications::step"(millrace_context*, void*) noexcept
-    int32_t process_function "millrace::applications::process"(millrace_context*, uint32_t, const void*, void*) noexcept
-    int32_t finish_function "millrace::applications::finish"(millrace_context*, void*) noexcept
+    int32_t step_function "millrace::operators::step"(millrace_context*, void*) noexcept
+    int32_t process_function "millrace::operators::process"(millrace_context*, uint32_t, const void*, void*) noexcept
+    int32_t finish_function "millrace::operators::finish"(millrace_context*, void*) noexcept
 
 
 cdef class Compiled:
