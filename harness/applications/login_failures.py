@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from harness.applications import login
-from harness.operators.compiled import Compiled, collect, kept
 from harness.applications.given_input import read_input
 from harness.errors import UserError
 from harness.graph import Graph, Operator
+from harness.operators.compiled import Compiled, collect, kept
 from harness.schema import Schema
 
 SECOND = 10**9  # ns

@@ -11,10 +11,10 @@ import random
 from collections import deque
 
 from harness.applications import vwap_operators
-from harness.operators.compiled import collect, kept
 from harness.applications.given_input import read_input
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.operators.compiled import collect, kept
 from harness.schema import Schema
 
 CHANNELS = 8

@@ -1,8 +1,9 @@
 """What tests of applications have in common: models, a run to its end, and a run while threads and queues change at random."""
 
+from harness.runtime.protocol import POLICIES
+
 from harness.engine import open_engine
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
-from harness.runtime.protocol import POLICIES
 
 MODELS = {
     "manual": lambda: Manual(),

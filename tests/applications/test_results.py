@@ -6,8 +6,10 @@ import pytest
 
 from harness.applications.login_failures import FORMS
 from harness.applications.vwap import Vwap
+from harness.applications.wiki_word_count import WikiWordCount
 from tests.applications import test_login_failures as login_failures
 from tests.applications import test_vwap as vwap
+from tests.applications import test_wiki_word_count as wiki_word_count
 from tests.applications.drive import run_shaken
 
 
@@ -26,7 +28,18 @@ def vwap_of(draw, seed):
     return built, lambda: vwap.check(built, vwap.reference(text))
 
 
-APPLICATIONS = {"login-failures": form_of("figure"), "larger login-failures": form_of("large"), "vwap": vwap_of}
+def wiki_word_count_of(draw, seed):
+    text = wiki_word_count.with_odd_lines(wiki_word_count.generate(draw.randint(20, 200), seed), seed)
+    built = WikiWordCount(text, False, 1, draw.random() < 0.3, keep=10**7)
+    return built, lambda: wiki_word_count.check(built, wiki_word_count.reference(text))
+
+
+APPLICATIONS = {
+    "login-failures": form_of("figure"),
+    "larger login-failures": form_of("large"),
+    "vwap": vwap_of,
+    "wiki-word-count": wiki_word_count_of,
+}
 MODELS = ("manual", "dedicated", "dynamic", "multilevel", "coroutine")
 
 

@@ -43,6 +43,7 @@ DEFAULTS = {
         "placement": "none",
     },
     "vwap": {"records": 100_000, "input": "generated", "cycles": "endless", "placement": "none"},
+    "wiki-word-count": {"records": 20_000, "input": "generated", "cycles": "endless", "placement": "none"},
 }
 NAMES = ", ".join(sorted(DEFAULTS))
 

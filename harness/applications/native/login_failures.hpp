@@ -11,6 +11,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "by_text.hpp"
+#include "lines.hpp"
 #include "operator.hpp"
 #include "syslog.hpp"
 
@@ -63,65 +65,14 @@ static_assert(sizeof(Attempts) == 128 && sizeof(Success) == 48 && sizeof(BreakIn
 
 // -- source -----------------------------------------------------------------------------------------------------------------------------
 
-// Lines of a text in memory, to its output ports in turn. Begins again at its end, `cycles` times in all (0: for ever), with times shifted by
-// the span of the text.
-class Lines : public Operator {
- public:
-  Lines(const char* text, size_t size, uint32_t outputs, uint64_t cycles)
-      : text_(text), end_(text + size), at_(text), outputs_(outputs), cycles_(cycles) {
-    LogLine line;
-    int64_t first = 0, last = 0;
-    bool any = false;
-    for (const char* at = text; at < end_;) {
-      const std::string_view each = next(&at);
-      if (each.size() <= sizeof(Line::text.text) && parse_log(each, &line)) {
-        if (!any) first = last = line.time;
-        any = true;
-        last = line.time > last ? line.time : last;
-        ++whole_;
-      }
-      ++lines_;
-    }
-    span_ = last - first + SECOND;
-  }
-  int32_t step(millrace_context* context) override {
-    if (at_ == end_) {
-      if (++cycle_ == cycles_ || text_ == end_) return MILLRACE_END;
-      at_ = text_;
-      shift_ += span_;
-    }
-    const std::string_view text = next(&at_);
-    Line& line = room<Line>(context, output_);
-    if (!line.text.fits(text)) {
-      ++too_long_;
-      return MILLRACE_MORE;
-    }
-    line.number = number_++;
-    line.shift = shift_;
-    line.text.set(text);
-    millrace_send(context, output_);
-    output_ = output_ + 1 < outputs_ ? output_ + 1 : 0;
-    return MILLRACE_MORE;
-  }
-  // lines sent, lines that are too long, lines of the text, those of them that can be read
-  uint64_t counted(uint32_t which) const noexcept override { return std::array<uint64_t, 4>{number_, too_long_, lines_, whole_}[which]; }
+inline bool time_of_log(std::string_view text, int64_t* time) noexcept {
+  LogLine line;
+  if (!parse_log(text, &line)) return false;
+  *time = line.time;
+  return true;
+}
 
- private:
-  std::string_view next(const char** at) const noexcept {
-    const char* begin = *at;
-    const char* newline = static_cast<const char*>(std::memchr(begin, '\n', static_cast<size_t>(end_ - begin)));
-    const char* stop = newline != nullptr ? newline : end_;
-    *at = newline != nullptr ? newline + 1 : end_;
-    if (stop > begin && stop[-1] == '\r') --stop;
-    return {begin, static_cast<size_t>(stop - begin)};
-  }
-  const char* text_;
-  const char* end_;
-  const char* at_;
-  uint32_t outputs_, output_ = 0;
-  uint64_t cycles_, cycle_ = 0, number_ = 0, too_long_ = 0, lines_ = 0, whole_ = 0;
-  int64_t shift_ = 0, span_ = 0;
-};
+using Lines = TimedLines<Line, time_of_log>;
 
 // To its output ports in turn: what a split does, as an operator.
 template <class T>
@@ -278,15 +229,7 @@ class ParseFailure : public Operator {
 
 // -- suspects and break-ins ---------------------------------------------------------------------------------------------------------------
 
-inline constexpr size_t MOST_KEYS = size_t{1} << 20;
 inline constexpr uint32_t MARK_EVERY = 256;  // tuples after which an operator tells how far its time has come
-
-struct Hash {
-  using is_transparent = void;
-  size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
-};
-template <class T>
-using ByText = std::unordered_map<std::string, T, Hash, std::equal_to<>>;
 
 // Of each remote host, every `count` failures: when the first and the last of them were. A tumbling window by count.
 class CountAttempts : public Operator {

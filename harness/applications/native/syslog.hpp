@@ -8,9 +8,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "lines.hpp"
+
 namespace millrace::applications {
 
-inline constexpr int64_t SECOND = 1'000'000'000;  // ns
 inline constexpr int NO_YEAR = 1972;
 
 // Days from 1970-01-01 to a date of the Gregorian calendar (Hinnant, chrono-compatible low-level date algorithms).

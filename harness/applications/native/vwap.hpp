@@ -5,6 +5,7 @@
 // tuple at the operator where trades and quotes meet, and that takes them in the order of their numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -15,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "login_failures.hpp"
+#include "by_text.hpp"
 #include "operator.hpp"
 
 namespace millrace::applications {
@@ -154,17 +155,12 @@ class ParseTicks : public Operator {
     ++counts_[static_cast<size_t>(read)];
     if (read != Read::TRADE && read != Read::QUOTE) return 0;
     tick.number = in.number;
-    const uint32_t channel = channel_of(tick.ticker.view(), channels_);
+    const uint32_t channel = partition_of(tick.ticker.view(), channels_);
     room<Tick>(context, channel) = tick;
     millrace_send(context, channel);
     return 0;
   }
   uint64_t counted(uint32_t which) const noexcept override { return counts_[which]; }
-  static uint32_t channel_of(std::string_view ticker, uint32_t channels) noexcept {
-    uint32_t hash = 2166136261;  // FNV-1a
-    for (const char byte : ticker) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619;
-    return hash % channels;
-  }
 
  private:
   Columns columns_;

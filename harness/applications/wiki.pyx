@@ -1,0 +1,38 @@
+"""The operators of WikiWordCount, for Python; what each does is in native/wiki_word_count.hpp."""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
+
+
+cdef extern from "wiki_word_count.hpp" namespace "millrace::applications" nogil:
+    cdef cppclass Change:
+        pass
+    cdef cppclass Word:
+        pass
+    cdef cppclass WordCount:
+        pass
+    cdef cppclass Changes(Operator):
+        Changes(const char* text, size_t size, uint32_t outputs, uint64_t cycles) except +
+    cdef cppclass Tokenise(Operator):
+        Tokenise(uint32_t number, uint32_t outputs) except +
+    cdef cppclass CountWords(Operator):
+        CountWords(uint32_t tokenisers) except +
+
+
+def changes(bytes text, uint32_t outputs, uint64_t cycles):
+    """A source of the lines of `text`, to its output ports in turn, `cycles` times over (0: for ever)."""
+    return Compiled().own(new Changes(text, len(text), outputs, cycles), text)
+
+
+def tokenise(uint32_t number, uint32_t outputs):
+    return Compiled().own(new Tokenise(number, outputs), None)
+
+
+def count_words(uint32_t tokenisers):
+    return Compiled().own(new CountWords(tokenisers), None)
+
+
+def sizes():
+    """Bytes of each kind of tuple, by the name of its schema."""
+    return {"change": sizeof(Change), "word": sizeof(Word), "word_count": sizeof(WordCount)}

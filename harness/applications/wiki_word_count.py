@@ -1,0 +1,219 @@
+"""WikiWordCount (M19 Figure 2): how often each word comes in the changes of Wikipedia, in sliding windows of 60 s by 1 s.
+
+17 operators, as the paper's: a source, 5 tokenisers, 10 counters by word, and a sink. The paper's tokenisers split whole
+events; ours the title and the comment, since the rest is the same in every event. What each operator does is in
+native/wiki_word_count.hpp.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from itertools import accumulate
+
+from harness.applications import wiki
+from harness.applications.given_input import read_input
+from harness.errors import UserError
+from harness.graph import Graph
+from harness.operators.compiled import collect, kept
+from harness.schema import Schema
+
+SECOND = 10**9  # ns
+TOKENISERS, COUNTERS = 5, 10  # M19 Figure 2
+WINDOW = 60  # s
+
+CHANGE = Schema("change", {"number": "uint64", "shift": "int64", "text": "string[2028]"})
+WORD = Schema("word", {"time": "time", "tokeniser": "uint32", "word": "string[56]"})
+WORD_COUNT = Schema("word_count", {"time": "time", "count": "uint32", "word": "string[56]"})
+SCHEMAS = (CHANGE, WORD, WORD_COUNT)
+
+COSTS = {"changes": 300, "tokenise": 1500, "count": 150, "sink": 60}
+"""About what a tuple costs [FLOP], for the size of batches."""
+
+
+# -- input --------------------------------------------------------------------------------------------------------------------
+
+
+def input_of(records: int, seed: int, path: str) -> tuple[bytes, bool]:
+    """Recent changes, a line of JSON each: generated, or of the file `path`; and whether that is truncated.
+
+    Raises UserError, in one line, for a file in which no line is a change.
+    """
+    if not path:
+        return generate(records, seed), False
+    given = read_input(path)
+    if wiki.changes(given.data[: 2**20], 1, 1).counted(3) == 0:
+        rule = "must be recent changes, a line of JSON each (timestamp, title, comment); none of its first MiB is one"
+        raise UserError(f"{path}: {rule}")
+    return given.data, given.truncated
+
+
+A_SECOND = 30  # changes, about (a guess, not measured)
+WIKIS = ("wikidatawiki", "commonswiki", *(f"{code}wiki" for code in ("en", "de", "fr", "ru", "ar", "cs", "es", "fa")))
+WIKI_SHARES = (0.19, 0.16, 0.13, 0.1, 0.09, 0.08, 0.07, 0.07, 0.06, 0.05)
+"""The two largest have a tenth to a fifth of the changes each, as in the real stream; those of the others are guesses."""
+WORDS = 50_000
+SLOPE = 1.0  # of words, by rank
+SYLLABLES = ("ka", "ro", "mi", "ten", "sul", "ver", "an", "dor", "pe", "lin", "gu", "sha", "bor", "né", "ост", "ли", "京")
+
+
+def generate(records: int, seed: int) -> bytes:
+    """Events like those of the real stream, by its shares of wikis, the frequencies of its words, and its sizes."""
+    draw = random.Random(seed)
+    words = ["".join(draw.choices(SYLLABLES, k=draw.randint(1, 5))) for _ in range(WORDS)]
+    weights = list(accumulate(rank**-SLOPE for rank in range(1, WORDS + 1)))
+    shares = list(accumulate(WIKI_SHARES))
+    second, chance, lines = 1_700_000_000, draw.random, []
+    for number in range(records):
+        second += chance() < 1 / A_SECOND
+        picked = draw.choices(words, cum_weights=weights, k=draw.randint(4, 20))
+        place = draw.choices(WIKIS, cum_weights=shares)[0]
+        title = " ".join(picked[: draw.randint(1, 3)]).capitalize()
+        comment = " ".join(picked[3:])
+        host = "www.wikidata.org" if place == "wikidatawiki" else f"{place[:-4]}.wikipedia.org"
+        uri = f"https://{host}/wiki/{title.replace(' ', '_')}"
+        size = draw.randrange(50, 90_000)
+        event = {
+            "$schema": "/mediawiki/recentchange/1.0.0",
+            "meta": {
+                "uri": uri,
+                "request_id": f"{draw.getrandbits(128):032x}",
+                "id": f"{draw.getrandbits(128):032x}",
+                "domain": host,
+                "stream": "mediawiki.recentchange",
+                "topic": "eqiad.mediawiki.recentchange",
+                "partition": 0,
+                "offset": 4_800_000_000 + number,
+            },
+            "id": 1_900_000_000 + number,
+            "type": "edit" if chance() < 0.7 else "categorize",
+            "namespace": 0 if chance() < 0.7 else 14,
+            "title": title,
+            "title_url": uri,
+            "comment": comment,
+            "timestamp": second,
+            "user": draw.choice(words).capitalize(),
+            "bot": chance() < 0.3,
+            "minor": chance() < 0.2,
+            "length": {"old": size, "new": size + draw.randrange(-40, 400)},
+            "revision": {"old": 1_100_000_000 + number, "new": 1_100_000_001 + number},
+            "server_url": f"https://{host}",
+            "server_name": host,
+            "wiki": place,
+            "parsedcomment": comment,
+        }
+        lines.append(json.dumps(event, ensure_ascii=False, separators=(",", ":")))
+    return "\n".join([*lines, ""]).encode()
+
+
+# -- graph --------------------------------------------------------------------------------------------------------------------
+
+
+class WikiWordCount:
+    """The graph, and what its operators count; the sink keeps the first `keep` counts."""
+
+    def __init__(self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> None:
+        self.graph = graph = Graph("wiki-word-count", payload=0)
+        graph.counts = self.counts
+        self.truncated = truncated
+        self.lines = wiki.changes(text, TOKENISERS, cycles)
+        self.tokenisers = [wiki.tokenise(number, COUNTERS) for number in range(TOKENISERS)]
+        self.sink = collect(WORD_COUNT, keep)
+        source = graph.typed_source("changes", self.lines.step, [CHANGE] * TOKENISERS, cost=COSTS["changes"])
+        sink = graph.typed_sink("published", self.sink.process, WORD_COUNT)
+        counters = [
+            graph.typed(f"count{number}", wiki.count_words(TOKENISERS).process, WORD, WORD_COUNT, cost=COSTS["count"])
+            for number in range(COUNTERS)
+        ]
+        for number, each in enumerate(self.tokenisers):
+            gives = [WORD] * COUNTERS
+            tokeniser = graph.typed(
+                f"tokenise{number}", each.process, CHANGE, gives, finish=each.finish, cost=COSTS["tokenise"]
+            )
+            graph.connect(source.output(number), tokeniser)
+            for port, counter in enumerate(counters):
+                graph.connect(tokeniser.output(port), counter)
+            if by_hand:
+                graph.threaded_port(tokeniser)
+        for counter in counters:
+            graph.connect(counter, sink)
+        if by_hand:
+            for operator in (*counters, sink):
+                graph.threaded_port(operator)
+
+    def counts(self) -> dict[str, int]:
+        """Records read and broken, words, and what came out."""
+        return {
+            "records": self.lines.counted(0) + self.lines.counted(1),
+            "broken": self.lines.counted(1) + sum(each.counted(0) for each in self.tokenisers),
+            "truncated": int(self.truncated),
+            "words": sum(each.counted(1) for each in self.tokenisers),
+            "long words": sum(each.counted(2) for each in self.tokenisers),
+            "published": self.sink.counted(0),
+        }
+
+    def results(self) -> list[dict[str, object]]:
+        """The counts that the sink has kept, in the order in which they came."""
+        return kept(self.sink, WORD_COUNT)
+
+
+# -- the same, one record after the other -------------------------------------------------------------------------------------
+
+DEEPEST = 64  # arrays and objects within each other
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def reference(text: bytes) -> Counter[tuple[int, str, int]]:
+    """What is published of a text: the end of a window [s], a word, and how often it is in it.
+
+    A plain program, by which the graph is checked: it shares nothing with it.
+    """
+    seconds: dict[int, Counter[str]] = {}
+    last = [0] * TOKENISERS
+    number = 0
+    for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
+        line = line.removesuffix(b"\r")
+        if len(line) > 2028:
+            continue
+        turn, number = number % TOKENISERS, number + 1
+        event = _event(line)
+        if event is None:
+            continue
+        time, words = event
+        last[turn] = max(last[turn], time)
+        seconds.setdefault(last[turn], Counter()).update(word for word in words if 1 <= len(word.encode()) <= 56)
+    ends = {second + after for second in seconds for after in range(1, WINDOW + 1)}
+    found: Counter[tuple[int, str, int]] = Counter()
+    for end in ends:
+        total: Counter[str] = Counter()
+        for second in range(end - WINDOW, end):
+            total.update(seconds.get(second, ()))
+        found.update((end, word, count) for word, count in total.items())
+    return found
+
+
+def _event(line: bytes) -> tuple[int, list[str]] | None:
+    """Time [s] and words of a change; None: it cannot be read."""
+    try:
+        text = line.decode()
+        event = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(event, dict) or _depth(text) > DEEPEST:
+        return None
+    time, texts = event.get("timestamp"), [event.get("title"), event.get("comment")]
+    if type(time) is not int or not 0 <= time < 2**33 or not all(isinstance(each, str) for each in texts):
+        return None
+    whole = (each.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for each in texts)
+    return time, [word for each in whole for word in each.split(" ")]
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _depth(text: str) -> int:
+    depths = accumulate((each in "{[") - (each in "]}") for each in STRING.sub("", text))
+    return max(depths, default=0)

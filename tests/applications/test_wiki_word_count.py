@@ -1,0 +1,179 @@
+"""WikiWordCount counts the words that a plain program counts, under every model, in good input and in bad."""
+
+import gzip
+import json
+import random
+from collections import Counter
+
+import pytest
+from harness.applications.wiki import sizes
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import topologies
+from harness.applications.wiki_word_count import SCHEMAS, SECOND, WikiWordCount, generate, input_of, reference
+from harness.errors import UserError
+from harness.models import Manual
+from tests.applications.drive import MODELS, run
+
+
+def change(timestamp=1_700_000_000, title="A page", comment="what was done", **more):
+    return json.dumps({"timestamp": timestamp, "title": title, "comment": comment, **more}, ensure_ascii=False).encode()
+
+
+BROKEN = (
+    b"",
+    b"no JSON",
+    b"[1]",
+    b"{}",
+    change()[:-1],
+    change() + b"x",
+    change(title=None),
+    change(comment=["a"]),
+    change(timestamp=True),
+    change(timestamp=1.5),
+    change(timestamp=-1),
+    change(timestamp=2**33),
+    change(title="x").replace(b"x", b"\xff"),
+    change(meta=float("nan")),
+    b'{"timestamp":1,"title":"a","comment":"b","deep":' + b"[" * 64 + b"]" * 64 + b"}",
+    change(comment="x" * 3000),
+)
+ODD = (
+    change(timestamp=1_600_000_000, comment="of the past"),
+    change(comment="long " + "y" * 60 + " " + "z" * 56 + "  two blanks "),
+    change(comment='quotes " and \\ and é and 🙂'),
+    json.dumps({"timestamp": 1_700_000_003, "title": "🙂 é", "comment": "\ud800 half\ttab\n"}).encode(),
+    b' { "tit\\u006ce" : "by escape" , "comment" : "" , "title" : "last \\u0041 counts" , "timestamp" : 1700000005 } ',
+    change(meta={"timestamp": 5, "title": {"title": []}}, more=[[], {}, [{"a": [1, -0.5e3, None]}]]),
+)
+
+
+def with_odd_lines(text, seed):
+    draw = random.Random(seed)
+    lines = text.split(b"\n")[:-1]
+    for line in (*BROKEN, *ODD):
+        lines.insert(draw.randrange(len(lines)), line)
+    return b"\n".join(lines)
+
+
+def published(built):
+    """What was published, in any order; the windows of each word must come in order."""
+    found = built.results()
+    last = {}
+    for each in found:
+        assert each["time"] % SECOND == 0 and last.get(each["word"], -1) < each["time"]
+        last[each["word"]] = each["time"]
+    return Counter((each["time"] // SECOND, each["word"], each["count"]) for each in found)
+
+
+def check(built, expected):
+    assert published(built) == expected
+
+
+def test_tuples_in_c_are_as_large_as_their_schemas():
+    assert {schema.name: schema.size for schema in SCHEMAS} == sizes()
+
+
+def test_the_graph_has_the_papers_operators():
+    for placement, ports in (("none", 0), ("hand", 16)):
+        graph, _ = topologies.build("wiki-word-count", {"records": 10, "placement": placement}, 0)
+        graph.check()
+        names = Counter(name.rstrip("0123456789") for name in graph.operators)
+        assert names == {"changes": 1, "tokenise": 5, "count": 10, "published": 1}
+        assert len(graph.operators) == 17 and len(graph.threaded) == ports
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("model", MODELS)
+def test_the_result_is_that_of_a_plain_program(model):
+    text = with_odd_lines(generate(300, 3), 5)
+    built = WikiWordCount(text, False, 1, False, keep=10**7)
+    totals = run(built, MODELS[model]())
+    assert totals.correct and totals.drained, (totals.error, totals.conservation)
+    expected = reference(text)
+    assert len(expected) > 10_000
+    assert published(built) == expected
+    counts = built.counts()
+    assert counts["records"] == 300 + len(BROKEN) + len(ODD) and counts["broken"] == len(BROKEN)
+    assert counts["long words"] == 1 and counts["published"] == expected.total()
+
+
+PIECE = st.sampled_from(
+    ['{', '}', '[', ']', ',', ':', '"', '\\', '\\u00e9', '\\ud83d', '\\ude42', '\\n', "\t", " ", "a", "é", "0", "1", "-1", ".5",
+     "e+2", "true", "null", "NaN", '"timestamp":7', '"title":"a b"', '"comment":"c"', '"timestamp"', '"title"']
+)  # fmt: skip
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 10) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+EVENT = st.dictionaries(
+    st.sampled_from(["timestamp", "title", "comment", "meta", "été"]), VALUE | st.integers(0, 99), max_size=5
+)
+TEXT = st.text(max_size=8)
+TEXT_EVENT = st.fixed_dictionaries({"timestamp": st.integers(0, 200), "title": TEXT, "comment": TEXT})
+LINE = (
+    st.tuples(EVENT | TEXT_EVENT, st.booleans()).map(lambda each: json.dumps(each[0], ensure_ascii=each[1]))
+    | st.lists(PIECE, max_size=14).map("".join)
+    | st.lists(PIECE, max_size=6).map(lambda pieces: '{"timestamp":7,"title":"a b","comment":"' + "".join(pieces) + '"}')
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(LINE.map(lambda line: line.encode(errors="surrogatepass")), max_size=12))
+def test_lines_of_any_json_are_read_as_the_plain_program_reads_them(lines):
+    text = b"\n".join([*lines, change(timestamp=50)])
+    built = WikiWordCount(text, False, 1, False, keep=10**7)
+    assert run(built, Manual()).correct
+    assert published(built) == reference(text)
+
+
+def test_a_word_is_counted_for_sixty_seconds():
+    text = b"\n".join([change(100, "a b", "a"), change(130, "a", ""), change(10_000, "far", "away")])
+    built = WikiWordCount(text, False, 1, False, keep=10**4)
+    assert run(built, Manual()).correct
+    a = {each["time"] // SECOND: each["count"] for each in built.results() if each["word"] == "a"}
+    assert a == {end: 2 if end <= 130 else 3 if end <= 160 else 1 for end in range(101, 191)}
+    assert [each["time"] // SECOND for each in built.results() if each["word"] == "far"] == list(range(10_001, 10_061))
+
+
+def test_the_input_is_gone_through_again_with_times_that_go_on():
+    text = b"\n".join([change(100, "a", ""), change(109, "b", "")])
+    built = WikiWordCount(text, False, 2, False, keep=10**4)
+    assert run(built, Manual()).correct and built.counts()["records"] == 4
+    again = [change(100, "a", ""), change(109, "b", ""), change(110, "a", ""), change(119, "b", "")]
+    assert published(built) == reference(b"\n".join(again))
+
+
+def test_a_packed_file_and_a_cut_one_are_read(tmp_path):
+    text = generate(500, 4)
+    for name, data in (("whole.gz", gzip.compress(text)), ("cut.gz", gzip.compress(text)[:-900])):
+        (tmp_path / name).write_bytes(data)
+        found, cut = input_of(1, 0, str(tmp_path / name))
+        assert text.startswith(found) and cut == (found != text) == (name == "cut.gz")
+    built = WikiWordCount(found, cut, 1, False, keep=10**7)
+    assert run(built, Manual()).correct and built.counts()["truncated"] == 1
+    assert published(built) == reference(found)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\xff" * 999, b"a,b,c\n" * 9, b'{"a": 1}\n' * 9])
+def test_a_file_of_another_kind_is_refused_in_one_line(tmp_path, content):
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as refused:
+        topologies.build("wiki-word-count", {"input": str(path)}, 0)
+    rule = "must be recent changes, a line of JSON each (timestamp, title, comment); none of its first MiB is one"
+    assert str(refused.value) == f"{path}: {rule}"
+
+
+def test_generated_changes_are_like_those_of_the_real_stream():
+    text = generate(5000, 9)
+    assert text == generate(5000, 9) != generate(5000, 10)
+    events = [json.loads(line) for line in text.split(b"\n")[:-1]]
+    assert len(events) == 5000 and 800 <= len(text) / len(events) <= 1000
+    wikis = Counter(event["wiki"] for event in events).most_common(2)
+    assert all(0.1 <= count / len(events) <= 0.21 for _, count in wikis)
+    words = Counter(word for event in events for word in event["comment"].split(" "))
+    often = [count for _, count in words.most_common(100)]
+    assert often[0] / often[9] == pytest.approx(10, rel=0.4) and often[0] / often[99] == pytest.approx(100, rel=0.5)
