@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import io
 import json
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from harness.checked_yaml import load_yaml
 from harness.cli.arguments import check_writable, whole
@@ -21,12 +20,8 @@ from harness.whole_file import write_whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import pandas as pd
-
+    from harness.saso.bench import Row
     from harness.saso.scenario import Scenario
-
-R = TypeVar("R")  # a row of one of the benches
-S = TypeVar("S")  # a scenario of one of them
 
 SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
 
@@ -42,7 +37,7 @@ examples:
   millrace laws --report laws.md
       scores on all scenarios, in a few minutes: this table decides which law is the default
 
-  millrace laws bench --curves mine.yaml --law millrace --law streams
+  millrace laws bench --scenarios mine.yaml --law millrace --law streams
       the same on throughput curves of your own
 
   millrace laws bench --multilevel --every 10
@@ -117,14 +112,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_bench_options(benching, again=True)
-    benching.add_argument("--curves", metavar="FILE", help="scenarios of your own (YAML or JSON) in place of the library")
+    benching.add_argument("--scenarios", metavar="FILE", help="your own (YAML or JSON) in place of the library")
     benching.add_argument(
         "--simulator",
         type=whole(1, MAX_EVERY),
         metavar="N",
         help="with --multilevel: N scenarios of the library, or as many as fit it, on the simulator in place of surfaces",
     )
-    benching.add_argument("--surfaces", metavar="FILE", help="the same with --multilevel: graphs in worlds, formulas or tables")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
     listing.set_defaults(action=list_laws)
     replaying = commands.add_parser(
@@ -154,7 +148,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> None:
     """`again`: they may have been given before the command already, and then hold unless they are given behind it."""
-    parser.set_defaults(action=bench, curves=None, surfaces=None, simulator=None)
+    parser.set_defaults(action=bench, scenarios=None, simulator=None)
 
     def add(option: str, default: object = None, **how: Any) -> None:
         parser.add_argument(option, default=argparse.SUPPRESS if again else default, **how)
@@ -191,75 +185,41 @@ def run(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     """Drive the laws through the scenarios; print and write what came of it."""
+    from harness.saso.bench import check_name, contestants, library, run_bench
+
     if args.multilevel and args.replicas:
         raise UserError("--multilevel and --replicas are two benches: give one of them")
-    if args.multilevel:
-        return _bench_of_placements(args)
-    for option in ("surfaces", "simulator"):
-        if (value := getattr(args, option)) is not None:
-            raise UserError(f"--{option} is for --multilevel only, not {str(value)[:80]!r}")
-    if args.replicas:
-        return _bench_of_replicas(args)
-    from harness.saso.bench import check_name, contestants, run_bench
-    from harness.saso.report import as_document, as_frame, summary
-
-    laws = list(dict.fromkeys(args.law or contestants()))
+    decides = Decides.QUEUES if args.multilevel else Decides.REPLICAS if args.replicas else Decides.THREADS
+    laws = list(dict.fromkeys(args.law or contestants(decides)))
     for name in laws:
-        check_name(name)
-    scenarios = _scenarios(args)
+        check_name(name, decides)
+    chosen = library(decides, args.every) if args.scenarios is None else _own(args, decides)
     _check_outputs(args)
-
-    with _countdown(len(laws) * len(scenarios)) as line:
-        rows = run_bench(laws, scenarios, lambda done, _: line.reached(done, "laws and scenarios"), args.jobs)
-    return _tell(args, rows, summary, as_document, as_frame)
-
-
-def _bench_of_placements(args: argparse.Namespace) -> int:
-    from harness.saso.placement.bench import run_bench
-    from harness.saso.placement.contestants import check_name, contestants
-    from harness.saso.placement.report import as_document, as_frame, summary
-    from harness.saso.placement.scenario import some_of
-    from harness.saso.placement.user_surfaces import parse_surfaces
-
-    if args.curves is not None:
-        raise UserError(f"--curves is not for --multilevel, whose laws need --surfaces: {args.curves[:80]!r}")
-    laws = list(dict.fromkeys(args.law or contestants()))
-    for name in laws:
-        check_name(name)
-    chosen = some_of(args.every) if args.surfaces is None else _own(args, "surfaces", parse_surfaces)
-    _check_outputs(args)
+    options: dict[str, Any] = {}
     if args.simulator is not None:
-        from harness.saso.placement.simulated import FIT, run_simulated, simulable
+        from harness.saso.placement.simulated import rows_of
 
-        if args.surfaces is not None:
-            raise UserError("--simulator takes scenarios of the library, not --surfaces")
-        drawn, chosen, run_bench = chosen, simulable(chosen, args.simulator), run_simulated
-        if not chosen:
-            raise UserError(f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} there is none")
-        if len(chosen) < args.simulator:
-            notice = f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not {args.simulator}"
-            print(f"millrace laws: {notice}", file=sys.stderr, flush=True)
-        summary = functools.partial(summary, simulated=True)
+        chosen, options = _on_the_simulator(args, decides, chosen), {"rows_of": rows_of}
     with _countdown(len(laws) * len(chosen)) as line:
-        rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios that place queues"), args.jobs)
-    return _tell(args, rows, summary, as_document, as_frame)
+        rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios"), args.jobs, **options)
+    return _tell(args, rows)
 
 
-def _bench_of_replicas(args: argparse.Namespace) -> int:
-    from harness.saso.replication.bench import run_bench
-    from harness.saso.replication.report import as_document, as_frame, summary
-    from harness.saso.replication.scenario import scenarios
+def _on_the_simulator(args: argparse.Namespace, decides: Decides, drawn: list[Scenario]) -> list[Scenario]:
+    """As many of the scenarios as asked for that fit it."""
+    from harness.saso.placement.simulated import FIT, simulable
 
-    if args.curves is not None:
-        raise UserError(f"--curves is not for --replicas, whose laws need operators: {args.curves[:80]!r}")
-    laws = list(dict.fromkeys(args.law or LAWS[Decides.REPLICAS]))
-    for name in laws:
-        law_class(name, Decides.REPLICAS)
-    chosen = list(scenarios())[:: args.every]
-    _check_outputs(args)
-    with _countdown(len(laws) * len(chosen)) as line:
-        rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios with replicas"), args.jobs)
-    return _tell(args, rows, summary, as_document, as_frame)
+    if decides is not Decides.QUEUES:
+        raise UserError(f"--simulator is for --multilevel only, not {str(args.simulator)!r}")
+    if args.scenarios is not None:
+        raise UserError("--simulator takes scenarios of the library, not --scenarios")
+    chosen = simulable(drawn, args.simulator)
+    if not chosen:
+        raise UserError(f"--simulator takes scenarios {FIT}: of the {len(drawn)} with --every {args.every} there is none")
+    if len(chosen) < args.simulator:
+        notice = f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not {args.simulator}"
+        print(f"millrace laws: {notice}", file=sys.stderr, flush=True)
+    return chosen
 
 
 def _countdown(pairs: int) -> Countdown:
@@ -273,14 +233,10 @@ def _check_outputs(args: argparse.Namespace) -> None:
         check_writable(f"--{option}", path)
 
 
-def _tell(
-    args: argparse.Namespace,
-    rows: Sequence[R],
-    summary: Callable[[Sequence[R]], str],
-    as_document: Callable[[Sequence[R]], object],
-    as_frame: Callable[[Sequence[R]], pd.DataFrame],
-) -> int:
+def _tell(args: argparse.Namespace, rows: Sequence[Row]) -> int:
     """Print and write what came of a bench."""
+    from harness.saso.report import as_document, as_frame, summary
+
     if args.table is not None:
         buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
         as_frame(rows).to_parquet(buffer, index=False)
@@ -297,32 +253,31 @@ def _tell(
     return 0
 
 
-def _scenarios(args: argparse.Namespace) -> list[Scenario]:
-    from harness.saso.scenario import scenarios
-
-    if args.curves is None:
-        return list(scenarios())[:: args.every]
-    from harness.saso.user_curves import parse_scenarios
-
-    return _own(args, "curves", parse_scenarios)
-
-
-def _own(args: argparse.Namespace, option: str, parse: Callable[[object], list[S]]) -> list[S]:
-    """A user's own scenarios, from the file that the option names."""
+def _own(args: argparse.Namespace, decides: Decides) -> list[Scenario]:
+    """A user's own scenarios, from a file."""
     import yaml
 
-    path = getattr(args, option)
+    from harness.saso.placement.user_surfaces import parse_surfaces
+    from harness.saso.threads.user_curves import parse_scenarios
+
+    parsers: dict[Decides, Callable[[object], Sequence[Scenario]]] = {
+        Decides.THREADS: parse_scenarios,
+        Decides.QUEUES: parse_surfaces,
+    }
+    path = args.scenarios
+    if decides not in parsers:
+        raise UserError(f"--scenarios is not for --replicas, which has the library only: {path[:MAX_PATH]!r}")
     if args.every != 1:
-        raise UserError(f"--every is for the library, not for --{option}, of which all are taken: {args.every}")
+        raise UserError(f"--every is for the library, not for --scenarios, of which all are taken: {args.every}")
     text = _text_of(path)
     try:
         document = _json_or_none(text) or load_yaml(text)
     except (yaml.YAMLError, ValueError, UserError) as error:
-        raise UserError(f"--{option} {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
+        raise UserError(f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
     try:
-        return parse(document)
+        return list(parsers[decides](document))
     except UserError as error:
-        raise UserError(f"--{option} {path[:MAX_PATH]}: {error}") from None
+        raise UserError(f"--scenarios {path[:MAX_PATH]}: {error}") from None
 
 
 def _json_or_none(text: str) -> object:

@@ -1,8 +1,8 @@
 """The SASO bench in two dimensions: how well laws place queues and choose threads, over all scenarios (M19 §1).
 
 Reads   saso_placement.parquet   a row a law and scenario: law, accuracy [settled throughput over the oracle's], regret [share
-                                 lost against the oracle], settling [periods], settled_threads, best_threads, settled_queues,
-                                 best_queues
+                                 lost against the oracle], settling [periods], settled_threads, best_threads; and settled_parts,
+                                 best_parts, which are queues
 Draws   a panel a metric, a row a law, best on top, as `saso`; threads and queues in doublings of what the oracle takes
 
 A misreading to avoid: fewer threads or queues than the oracle's are a saving only where accuracy is near 100 %.
@@ -21,7 +21,7 @@ from harness.plots.saso import Metric, check, panels
 
 TABLES = ("saso_placement",)
 TITLE = "Laws that place queues and choose threads, over scenarios of the SASO bench"
-COUNTED = ("threads", "queues")
+COUNTED = {"threads": "threads", "queues": "parts"}
 
 METRICS = (
     Metric("accuracy", "accuracy", "settled throughput / best", more_is_better=True, is_share=True),
@@ -35,9 +35,11 @@ METRICS = (
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """The figure from the bench's table. Raises UserError, naming them, if columns are missing."""
     table = tables["saso_placement"]
-    counts = [f"{which}_{what}" for what in COUNTED for which in ("settled", "best")]
+    counts = [f"{which}_{what}" for what in COUNTED.values() for which in ("settled", "best")]
     check(table, "saso_placement", ["accuracy", "settling", "regret", *counts], "millrace laws bench --multilevel --table")
-    doublings = {what: np.log2((table[f"settled_{what}"] + 1.0) / (table[f"best_{what}"] + 1.0)) for what in COUNTED}
+    doublings = {
+        name: np.log2((table[f"settled_{what}"] + 1.0) / (table[f"best_{what}"] + 1.0)) for name, what in COUNTED.items()
+    }
     return panels(table.assign(**doublings), METRICS, TITLE, _sentence(table))
 
 

@@ -48,7 +48,7 @@ ELASTICITY = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/elasti
 AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]
 LAWS = [
     os.path.relpath(path)
-    for place in ("harness/elasticity/*.py", "harness/saso*.py", "harness/saso/*.py")
+    for place in ("harness/elasticity/*.py", "harness/saso/*.py", "harness/saso/threads/*.py")
     for path in sorted(ROOT.glob(place))
 ]
 LAWS_AND_BENCH = ("harness/elasticity/**/*.py", "harness/saso/**/*.py", "harness/saso/placement/*.pyx")

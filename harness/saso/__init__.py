@@ -1,14 +1,15 @@
-"""The SASO bench: which control law is best (M19 §1: stability, accuracy, settling time, overshoot).
+"""The bench of control laws: which is best (M19 §1: stability, accuracy, settling time, overshoot).
 
-  curves       throughput over thread level: the library, and a user's own expressions
-  scenario     a curve with noise, events and bounds; the library of scenarios
+  scenario     what a scenario is, whatever its laws decide about: a configuration goes in, a reading comes out
+  threads      scenarios of laws that choose threads: curves of throughput over levels
+  placement    of laws that also place queues: surfaces of graphs in worlds; and the same on the simulator
+  replication  of laws that also choose replicas: graphs of co-routines
   closed_loop  drives a law through a scenario
   score        what the law made of it
-  bench        all laws on all scenarios
-  report       the table that decides
-  replay       a recorded trace, open-loop
-  user_curves  a user's own scenarios; `expression` and `checks`: what may stand in them
-  placement    the same for laws that place queues: another kind of scenario
+  bench        all laws on all scenarios; `side_by_side`: the processes that they run in
+  report       the tables that decide; `goals`: how far our law that places queues meets its own
+  replay       a recorded trace, open loop; `replay_multilevel`, `trace_values`
+  expression, checks   what may stand in users' scenarios
 
-Nothing here runs a graph: throughputs come from curves, so that every law meets the same ones and the best level is known.
+Nothing here runs a graph: throughputs are computed, so that every law meets the same ones and the best configuration is known.
 """

@@ -2,89 +2,125 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.elasticity import LAWS, Decides, law_class, make_law
+from harness.elasticity import LAWS, Decides, law_class
 from harness.errors import UserError
-from harness.saso.closed_loop import run
+from harness.saso.closed_loop import Trace, trace_of
 from harness.saso.scenario import Scenario
-from harness.saso.score import score
-from harness.saso.side_by_side import each_pair
+from harness.saso.score import Score, score
+from harness.saso.side_by_side import each_of
 
-CHUNK = 16  # scenarios that a process takes at once
+ROOMS = {Decides.THREADS: "threads", Decides.QUEUES: "placement", Decides.REPLICAS: "replication"}
 SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
 """What a curve can show besides throughput."""
 
 
-def contestants() -> list[str]:
-    """The laws of threads that need no more than a curve can show."""
-    return [name for name in LAWS[Decides.THREADS] if law_class(name).NEEDS <= SHOWN]
+def library(decides: Decides, every: int = 1) -> list[Scenario]:
+    """One in so many scenarios for laws that decide about this."""
+    return importlib.import_module(f"harness.saso.{ROOMS[decides]}.scenario").some_of(every)
 
 
-def check_name(name: str) -> None:
-    """Raises UserError for an unknown law, or one that needs more than a curve can show."""
-    missing = sorted(law_class(name).NEEDS - SHOWN)
-    if missing:
-        raise UserError(
-            f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {', '.join(contestants())}"
-        )
+def contestants(decides: Decides = Decides.THREADS) -> list[str]:
+    """Who takes part: the laws that need no more than scenarios can show, and what they must beat."""
+    if decides is Decides.QUEUES:
+        from harness.saso.placement.contestants import contestants
+
+        return contestants()
+    return [name for name in LAWS[decides] if decides is not Decides.THREADS or law_class(name).NEEDS <= SHOWN]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A law on a scenario; the numbers are those of `score`."""
+def check_name(name: str, decides: Decides = Decides.THREADS) -> None:
+    """Raises UserError for an unknown contestant, or a law that needs more than a curve can show."""
+    if name in contestants(decides):
+        return
+    if decides is Decides.QUEUES:
+        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(contestants(decides))}")
+    missing = sorted(law_class(name, decides).NEEDS - SHOWN)
+    known = ", ".join(contestants(decides))
+    raise UserError(f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {known}")
 
+
+@dataclass(frozen=True, kw_only=True)
+class Row(Score):
+    """A contestant on a scenario."""
+
+    decides: str = Decides.THREADS
     law: str
     scenario: str
-    curve: str
-    event: str
-    noise: float
-    drift: float
-    minimum: int
+    kind: str = ""
+    held_out: bool = False  # no number of our laws was chosen on its kind
+    event: str = ""
+    noise: float = 0.0
+    drift: float = 0.0
+    minimum: int = 1
     maximum: int
-    start: int
+    start: int = 1
     periods: int
     seed: int
-    best_level: int
-    settled_level: int
-    accuracy: float
-    settling: float
-    overshoot: float
-    changes: float
-    regret: float
+    costs: str = ""  # of a graph's operators
+    payload: int = 0  # bytes a tuple
+    operators: int = 0  # 0: there is no graph
+    places: int = 0
+    software: str = ""
     levels: tuple[int, ...]  # at which the periods passed
-    kind: str = ""  # of the curve
-    held_out: bool = False  # no number of our law was chosen on its kind
+    counts: tuple[int, ...] = ()  # how many queues or replicas there were
+    simulated: bool = False  # on the simulator
 
 
 def row_of(law: str, scenario: Scenario) -> Row:
     """One run. Raises UserError for an unknown law."""
-    trace = run(make_law(law, scenario.bounds), scenario)
+    trace = trace_of(law, scenario)
+    return as_row(law, scenario, trace, score(scenario, trace))
+
+
+def as_row(law: str, scenario: Scenario, trace: Trace, numbers: Score, **other: object) -> Row:
+    """A run with its score; `other` facts in place of the scenario's."""
+    layout = scenario.layout
+    graph = {} if layout is None else {"operators": layout.operators, "places": len(layout.ports)}
+    about = {"event": scenario.event, "noise": scenario.noise, "periods": scenario.periods, **scenario.facts(), **graph}
     return Row(
+        decides=str(scenario.decides),
         law=law,
         scenario=scenario.name,
-        curve=scenario.shape,
-        event=scenario.event,
-        noise=scenario.noise,
+        kind=scenario.kind,
+        held_out=scenario.held_out,
         drift=scenario.drift,
         minimum=scenario.bounds.minimum,
         maximum=scenario.bounds.maximum,
         start=scenario.bounds.start,
-        periods=scenario.periods,
         seed=scenario.seed,
-        **score(scenario, trace).__dict__,
+        **numbers.__dict__,
         levels=tuple(trace.levels),
-        kind=scenario.kind,
-        held_out=scenario.held_out,
+        counts=tuple(each.parts for each in trace.configurations),
+        **about | other,
     )
 
 
-def run_bench(
-    laws: Sequence[str], scenarios: Sequence[Scenario], progress: Callable[[int, int], None], jobs: int | None = None
-) -> list[Row]:
-    """The rows, law by law, in the scenarios' order: the same whatever the number of processes.
+def rows_of(laws: Sequence[str], scenario: Scenario) -> list[Row]:
+    """All on one scenario. Raises UserError for an unknown law."""
+    return [row_of(law, scenario) for law in laws]
 
-    `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed.
+
+def run_bench(
+    laws: Sequence[str],
+    scenarios: Sequence[Scenario],
+    progress: Callable[[int, int], None],
+    jobs: int | None = None,
+    rows_of: Callable[[Sequence[str], Scenario], list[Row]] = rows_of,
+) -> list[Row]:
+    """The rows, scenario by scenario and law by law: the same whatever the number of processes.
+
+    `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed. Raises
+    UserError for an unknown law.
     """
-    return each_pair(row_of, laws, scenarios, progress, jobs, CHUNK)
+    for decides in dict.fromkeys(scenario.decides for scenario in scenarios):
+        for law in laws:
+            check_name(law, decides)
+    rows: list[Row] = []
+    for some in each_of(rows_of, laws, scenarios, jobs):
+        rows += some
+        progress(len(rows), len(laws) * len(scenarios))
+    return rows

@@ -1,210 +1,158 @@
-"""A scenario: a throughput curve with noise, with what happens to the load meanwhile, and with bounds; and the library of them.
+"""What a scenario is, whatever its laws decide about: a world that answers a configuration with a reading.
 
-Events change what a period shows, from the period `at` on, for `length` periods (or to the end):
+A configuration is what a law decides about: threads, where queues stand, replicas. Queues and replicas are the *parts* of a
+configuration; a scenario has queues or replicas, or neither. The bench knows what each configuration brings, and which is best;
+a law only gets to see readings.
 
-  scale   throughput of all levels times `factor`: tuples become cheaper or dearer, the best level stays
-  curve   another curve: a phase of the application with a best level of its own
-  burst   one period's throughput times `factor`: something shorter than a period
-  idle    no tuples
-  cpu     other processes take the CPUs: throughput times `factor`, and the CPU limit says no to who wants to climb
+A scenario is cut into stretches where its load changes for longer than a period.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import math
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from harness.elasticity import Bounds
-from harness.saso.curves import (
-    HELD_OUT,
-    kind_of,
-    library,
-    new_shapes,
-    peak,
-    plateau,
-    rising,
-    sampled,
-    sharing,
-    smt,
-    usl,
-    wide_library,
-)
+from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, make_law
 
-Curve = tuple[float, ...]
-
-PERIODS = 100
-PHASE = 0.6  # throughput of one thread in another phase: one that changed nothing at the level in use could not be seen
-EVENT_AT = 50  # the period in which the load changes; twice in scenarios that go back
+STILL = 10  # periods without a change after which a law has settled
+SHORTEST = 2 * STILL  # of a stretch that is scored, in periods
+PERSISTENCE = 0.95  # of drifting noise: what is left of a deviation a period later
+QUIET_CPU, CROWDED_CPU = 0.5, 1.0  # what the CPU limit sees; how busy a law itself makes the CPUs is not what the bench asks
 
 
-@dataclass(frozen=True)
-class Event:
-    """Something that happens. `length` in periods, None: to the end."""
+class Configuration(NamedTuple):
+    """`queued`: places whose ports have queues; `replicas` of each operator; `dedicated`: each queue has its own thread."""
 
-    kind: str
-    at: int
-    length: int | None = None
-    factor: float = 1.0
-    curve: Curve = ()
-
-    def covers(self, period: int) -> bool:
-        """Whether it is on in a period."""
-        return self.at <= period and (self.length is None or period < self.at + self.length)
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One run of the bench.
-
-    `noise` and `drift` are relative standard deviations of a period's throughput: the first is new in each period, the second
-    wanders slowly.
-    """
-
-    name: str
-    curve: Curve
-    bounds: Bounds
-    noise: float = 0.0
-    drift: float = 0.0
-    events: Sequence[Event] = ()
-    periods: int = PERIODS
-    seed: int = 0
-    shape: str = ""  # name of the curve
-    event: str = ""  # name of what happens
-    heavy: bool = False  # whether noise has heavy tails (Student's t with 2 degrees of freedom); drift never has
-    delay: int = 0  # periods until a level shows
-    held_out: bool = False  # whether no number of our laws was chosen on curves of its kind
-    starved: bool = True  # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
-
-    def true(self, period: int, level: int, bursts: bool = True) -> float:
-        """Throughput without noise [tuples/s]; bursts are shorter than a period, so nobody can have a level for them."""
-        curve, factor = self.curve, 1.0
-        for event in self.events:
-            if not event.covers(period) or (event.kind == "burst" and not bursts):
-                continue
-            if event.kind == "curve":
-                curve = event.curve
-            elif event.kind == "idle":
-                return 0.0
-            else:
-                factor *= event.factor
-        return factor * curve[min(level, len(curve)) - 1]
+    threads: int
+    queued: frozenset[int] = frozenset()
+    replicas: tuple[int, ...] = ()
+    dedicated: bool = False
 
     @property
-    def kind(self) -> str:
-        """What its curve is one of; of a curve of a user's own, its name."""
-        return kind_of(self.shape) if self.shape else self.name
+    def used(self) -> int:
+        """Threads that there are."""
+        return len(self.queued) if self.dedicated else self.threads
+
+    @property
+    def parts(self) -> int:
+        """Queues or replicas that there are."""
+        return len(self.queued) + sum(self.replicas)
+
+    def after(self, decision: Decision) -> Configuration:
+        """The next period's. What a decision does not name stays."""
+        queued = self.queued if decision.queued is None else decision.queued
+        replicas = self.replicas if decision.replicas is None else tuple(decision.replicas)
+        return Configuration(decision.threads, queued, replicas, self.dedicated)
+
+
+class Best(Protocol):
+    """What an oracle would choose: `throughput` in the unit of `Scenario.throughput`."""
+
+    throughput: float
+    threads: int
+
+    @property
+    def parts(self) -> int:
+        """Queues or replicas."""
+
+
+class Least(NamedTuple):
+    """Threads and parts that are needed for something."""
+
+    throughput: float
+    threads: int
+    parts: int = 0
+
+
+Observe = Callable[[int, Configuration], Reading]
+
+
+class Scenario(ABC):
+    """One run of the bench. `noise` (white) and `drift` (wandering slowly): relative standard deviations of a period."""
+
+    decides: ClassVar[Decides]  # what its laws decide about
+
+    name: str
+    bounds: Bounds
+    noise: float
+    drift: float
+    periods: int
+    seed: int
+    event: str  # what happens meanwhile; "": nothing
+    kind: str  # kinds weigh the same in means, however many scenarios there are of each
+    held_out: bool  # whether no number of our laws was chosen on its kind
+
+    @property
+    def layout(self) -> Layout | None:
+        """What a law knows of the graph; None: there is none."""
+        return None
+
+    @abstractmethod
+    def segments(self) -> list[tuple[int, int]]:
+        """The stretches (first period, behind the last one)."""
 
     def crowded(self, period: int) -> bool:
-        """Whether others have the CPUs."""
-        return any(event.kind == "cpu" and event.covers(period) for event in self.events)
+        """Whether others have so many of the CPUs that the CPU limit says no to whoever wants to climb."""
+        return False
 
-    def segments(self) -> list[tuple[int, int]]:
-        """Stretches (first period, behind the last one) between which the load changes for longer than a period."""
-        cuts = {0, self.periods}
-        for event in self.events:
-            if event.kind != "burst":
-                cuts.add(event.at)
-                cuts.add(self.periods if event.length is None else event.at + event.length)
-        marks = sorted(cut for cut in cuts if 0 <= cut <= self.periods)
-        return list(pairwise(marks))
+    @abstractmethod
+    def throughput(self, period: int, configuration: Configuration) -> float:
+        """What can be sustained in that stretch, without noise [tuples/s]."""
 
+    @abstractmethod
+    def best(self, period: int) -> Best:
+        """The oracle's choice for that stretch: the fewest threads that bring the most."""
 
-BASES = {"peak": peak(18, 0.5), "plateau": plateau(22), "usl": usl(0.03, 0.0012), "rising": rising(0.8)}
-"""What noise with heavy tails, and effects that show late, are tried with."""
+    def needed(self, period: int, throughput: float) -> Best:
+        """The fewest threads and parts that a law needed for what it brought. Here: those of the best."""
+        return self.best(period)
 
-NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
+    @abstractmethod
+    def observer(self) -> Observe:
+        """Says what a law reads after each period, from the first one on. Each has noise of its own, the same by the seed."""
 
+    def contestant(self, name: str) -> tuple[Law, Configuration]:
+        """A law by its name, and what it begins with. Raises UserError for an unknown name."""
+        law = make_law(name, self.bounds, layout=self.layout, decides=self.decides)
+        replicas = (1,) * self.layout.operators if self.layout and self.decides is Decides.REPLICAS else ()
+        return law, Configuration(law.bounds.start, replicas=replicas)
 
-def scenarios() -> Iterator[Scenario]:
-    """The library: every curve with every noise; bounds and events with a choice of curves."""
-    for number, scenario in enumerate(_all(), start=1):
-        yield replace(scenario, seed=number)
+    def scored(self) -> list[tuple[int, int]]:
+        """The stretches that count: neither too short to tell, nor idle, nor crowded; all of them if none is such."""
+        chosen = [
+            (begin, end)
+            for begin, end in self.segments()
+            if end - begin >= SHORTEST and not self.crowded(begin) and self.best(begin).throughput > 0.0
+        ]
+        return chosen or self.segments()
 
+    def stakes(self) -> list[tuple[int, int, float]]:
+        """The stretches in which throughput can be lost, and how much each weighs: here those that count, alike."""
+        return [(begin, end, 1.0) for begin, end in self.scored()]
 
-def _all() -> Iterator[Scenario]:
-    curves = library(64)
-    wide = wide_library(256)
-    for noise, drift in NOISES:
-        for name, curve in curves.items():
-            yield _plain(name, curve, Bounds(1, 64, 1), noise, drift)
-        for name, curve in wide.items():
-            yield _plain(name, curve, Bounds(1, 256, 1), noise, drift)
-    yield from _bounds(curves)
-    yield from _events()
-    yield from _sharing()
-    yield from _new()
-
-
-def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0) -> Scenario:
-    return Scenario(_title(name, noise, drift, bounds), curve, bounds, noise, drift, shape=name)
-
-
-def _title(name: str, noise: float, drift: float, bounds: Bounds, event: str = "") -> str:
-    parts = [name, f"drift {drift:.0%}" if drift else f"noise {noise:.0%}"]
-    if event:
-        parts.append(event)
-    return ", ".join([*parts, f"levels {bounds.minimum}-{bounds.maximum} from {bounds.start}"])
+    def facts(self) -> Mapping[str, Any]:
+        """What else a row of the bench says of it."""
+        return {}
 
 
-def _bounds(curves: dict[str, Curve]) -> Iterator[Scenario]:
-    chosen = ["rising", "flat", "falling", "peak-6", "peak-13", "peak-24", "peak-37", "plateau-5", "plateau-20", "usl-late"]
-    bounds = [Bounds(1, 64, 64), Bounds(1, 64, 16), Bounds(5, 64, 5), Bounds(3, 48, 24), Bounds(1, 7, 1), Bounds(2, 3, 2)]
-    for noise in (0.0, 0.02, 0.05):
-        for name in chosen:
-            for bound in bounds:
-                yield _plain(name, curves[name], bound, noise)
-    for noise in (0.0, 0.02, 0.05):
-        for name, shape in (("rising", rising()), ("peak-700", peak(700, 1.0)), ("plateau-90", plateau(90))):
-            yield _plain(name, sampled(shape, 1024), Bounds(1, 1024, 1), noise)
+def cut(marks: set[int], periods: int) -> list[tuple[int, int]]:
+    """Stretches between marks, which may lie beyond the last period."""
+    return list(pairwise(sorted(mark for mark in marks | {0, periods} if 0 <= mark <= periods)))
 
 
-def _events() -> Iterator[Scenario]:
-    levels, bounds = 64, Bounds(1, 64, 1)
-    pairs = {
-        "peak-12 to peak-40": (peak(12, 0.5), peak(40, 0.5)),
-        "peak-40 to plateau-6": (peak(40, 0.5), plateau(6)),
-        "usl to flat": (usl(0.02, 0.0005), lambda n: 1.0),
-        "flat to rising": (lambda n: 1.0, rising()),
-        "plateau-20 to smt": (plateau(20), smt(32, 2, 0.3)),
-    }
-    for noise, drift in ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.0, 0.05), (0.10, 0.0)):
-        for name, (before, after) in pairs.items():
-            first = sampled(before, levels)
-            second = tuple(PHASE * rate for rate in sampled(after, levels))
-            events = {
-                "load up": [Event("scale", EVENT_AT, factor=1.6)],
-                "load down": [Event("scale", EVENT_AT, factor=0.5)],
-                "phase": [Event("curve", EVENT_AT, curve=second)],
-                "phase and back": [Event("curve", EVENT_AT, EVENT_AT, curve=second)],
-                "burst": [Event("burst", EVENT_AT, 1, factor=0.4), Event("burst", EVENT_AT + 20, 1, factor=2.0)],
-                "idle": [Event("idle", EVENT_AT, 20)],
-                "crowded": [Event("cpu", EVENT_AT, 20, factor=0.5)],
-                "crowded start": [Event("cpu", 0, 20, factor=0.5)],
-            }
-            for event, list_ in events.items():
-                periods = 3 * EVENT_AT if event == "phase and back" else 2 * EVENT_AT
-                title = _title(name, noise, drift, bounds, event)
-                yield Scenario(title, first, bounds, noise, drift, tuple(list_), periods, shape=name, event=event)
-
-
-def _sharing() -> Iterator[Scenario]:
-    """Behind all others, whose seeds are their places."""
-    for noise, drift in NOISES:
-        for share in (0.5, 0.6):
-            for levels in (64, 256):
-                curve = sampled(sharing(share), levels)
-                yield _plain(f"sharing-{share}", curve, Bounds(1, levels, 1), noise, drift)
-
-
-def _new() -> Iterator[Scenario]:
-    """Shapes that our law was not made for, noise with heavy tails, effects that show two periods late. Behind all others."""
-    bounds = Bounds(1, 64, 1)
-    for noise, drift in NOISES:
-        for name, curve in new_shapes(64).items():
-            yield replace(_plain(name, curve, bounds, noise, drift), held_out=kind_of(name) in HELD_OUT)
-        for name, shape in BASES.items():
-            curve = sampled(shape, 64)
-            if noise:
-                yield replace(_plain(f"heavy-{name}", curve, bounds, noise), heavy=True, held_out=True)
-            yield replace(_plain(f"delayed-{name}", curve, bounds, noise, drift), delay=2, held_out=True)
+def noise_of(scenario: Scenario) -> Iterator[float]:
+    """A factor a period, never negative. White noise with heavy tails is Student's t with 2 degrees of freedom."""
+    heavy = getattr(scenario, "heavy", False)
+    generator = random.Random(scenario.seed)
+    fresh = math.sqrt(1.0 - PERSISTENCE**2)
+    drift = generator.gauss(0.0, 1.0)
+    while True:
+        white = generator.gauss(0.0, 1.0)
+        if heavy:
+            white /= math.sqrt(generator.expovariate(1.0))  # half of chi squared with 2 degrees of freedom is exponential
+        drift = PERSISTENCE * drift + fresh * generator.gauss(0.0, 1.0)
+        yield max(0.0, 1.0 + scenario.noise * white + scenario.drift * drift)

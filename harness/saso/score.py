@@ -1,99 +1,132 @@
-"""What a law made of a scenario, in five numbers (M19 §1, and the regret of online learning).
+"""What a law made of a scenario, in numbers (M19 §1, and the regret of online learning).
 
-A scenario is cut where its load changes. In each stretch the law has *settled* with the first period from which on its level
-stays the same for `STILL` periods; a stretch that is too short to tell, idle, or one in which nobody may climb, is not counted.
+In each stretch of a scenario the law has *settled* with the first period from which on its configuration stays the same for
+`STILL` periods. Stretches that are too short to tell, idle ones, and those in which nobody may climb do not count.
 
-  accuracy   throughput after settling over the best that any level would bring, without noise
+  accuracy   throughput after settling over the best that any configuration would bring, without noise
   settling   periods until settled; the length of the stretch if never
-  overshoot  highest level that the law climbed to over the best level: the lowest one that brings the most
-  changes    changes of level after settling, over 50 periods
-  regret     share of the throughput lost against an oracle that always has the best level, over the whole scenario
+  overshoot  most threads that the law climbed to over the best configuration's, the least one that brings the most; and parts
+  changes    of the configuration after settling, over 50 periods
+  regret     share of the throughput lost against an oracle that always has the best configuration, from the first period on
+  threads    after settling, over what is needed for what it brought; and parts
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 
 from harness.saso.closed_loop import Trace
-from harness.saso.scenario import Scenario
-
-STILL = 10  # periods
-SHORTEST = 2 * STILL  # of a stretch that is scored, in periods
+from harness.saso.scenario import STILL, Configuration, Scenario
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Score:
-    """Means over the scenario's stretches; overshoot: the highest of them."""
+    """Means over the scenario's stretches; overshoots, `threads` and `parts`: the highest of them; bests and settled: the last.
 
-    best_level: int
-    settled_level: int  # both at the end
+    `phases`: accuracy and threads in each stretch; `rates`: throughput after settling in each, without noise [tuples/s].
+    """
+
+    best_throughput: float
+    best_threads: int
+    best_parts: int = 0
+    settled_threads: float
+    settled_parts: float = 0.0
     accuracy: float
     settling: float
     overshoot: float
+    parts_overshoot: float = 0.0
     changes: float
     regret: float
+    threads: float = 1.0
+    parts: float = 1.0
+    phases: tuple[tuple[float, float], ...] = ()
+    rates: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    accuracy: float
+    rate: float
+    settling: float
+    used: float
+    parts: float
+    overshoot: float
+    parts_overshoot: float
+    changes: float
+    threads_needed: float
+    parts_needed: float
 
 
 def score(scenario: Scenario, trace: Trace) -> Score:
-    """The numbers of one run. A scenario that has no stretch long enough counts as one."""
-    stretches = [
-        (begin, end)
-        for begin, end in scenario.segments()
-        if end - begin >= SHORTEST and not scenario.crowded(begin) and _best(scenario, begin)[1] > 0.0
-    ]
-    rows = [_stretch(scenario, trace.levels, begin, end) for begin, end in stretches or [(0, scenario.periods)]]
-    accuracy, settling, overshoot, changes = zip(*rows, strict=True)
+    """The numbers of one run."""
+    scored = scenario.scored()
+    rows = [_stretch(scenario, trace.configurations, begin, end) for begin, end in scored]
+    best, last = scenario.best(scored[-1][0]), rows[-1]
     return Score(
-        best_level=_best(scenario, scenario.periods - 1)[0],
-        settled_level=trace.levels[-1],
-        accuracy=fmean(accuracy),
-        settling=fmean(settling),
-        overshoot=max(overshoot),
-        changes=fmean(changes),
-        regret=_regret(scenario, trace.levels),
+        best_throughput=best.throughput,
+        best_threads=best.threads,
+        best_parts=best.parts,
+        settled_threads=last.used,
+        settled_parts=last.parts,
+        accuracy=fmean(row.accuracy for row in rows),
+        settling=fmean(row.settling for row in rows),
+        overshoot=max(row.overshoot for row in rows),
+        parts_overshoot=max(row.parts_overshoot for row in rows),
+        changes=fmean(row.changes for row in rows),
+        regret=_regret(scenario, trace.configurations),
+        threads=max(row.threads_needed for row in rows),
+        parts=max(row.parts_needed for row in rows),
+        phases=tuple((row.accuracy, row.used) for row in rows),
+        rates=tuple(row.rate for row in rows),
     )
 
 
-def _regret(scenario: Scenario, levels: Sequence[int]) -> float:
-    got = possible = 0.0
-    for begin, end in scenario.segments():
-        best = _best(scenario, begin)[1]
-        possible += best * (end - begin)
-        got += sum(scenario.true(period, levels[period], bursts=False) for period in range(begin, end))
-    return 1.0 - got / possible if possible > 0.0 else 0.0
-
-
-def _best(scenario: Scenario, period: int) -> tuple[int, float]:
-    """The lowest level that brings the most in a period, and how much that is."""
-    levels = range(scenario.bounds.minimum, scenario.bounds.maximum + 1)
-    rates = [scenario.true(period, level, bursts=False) for level in levels]
-    top = max(rates)
-    return next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)), top
-
-
-def _stretch(scenario: Scenario, levels: Sequence[int], begin: int, end: int) -> tuple[float, float, float, float]:
-    """Accuracy, settling, overshoot, changes."""
-    best_level, best = _best(scenario, begin)
-    settled = settled_at(levels[begin:end])
-    after = range(begin + settled, end) if settled < end - begin else range(max(begin, end - STILL), end)
-    rates = [scenario.true(period, levels[period], bursts=False) for period in after]
-    climbed = [levels[period] for period in range(begin + 1, end) if levels[period] > levels[period - 1]]
-    moves = sum(levels[period] != levels[period - 1] for period in after[1:])
-    return (
-        fmean(rates) / best if best > 0.0 else 1.0,
-        float(settled),
-        max(climbed, default=0) / best_level,
-        50.0 * moves / len(after),
+def _stretch(scenario: Scenario, passed: Sequence[Configuration], begin: int, end: int) -> _Stretch:
+    best, where = scenario.best(begin), passed[begin:end]
+    settled = settled_at(where)
+    after = where[settled:] if settled < len(where) else where[-STILL:]
+    rates = {each: scenario.throughput(begin, each) for each in set(after)}
+    rate = fmean(rates[each] for each in after)
+    need = scenario.needed(begin, rate)
+    used, parts = fmean(each.used for each in after), fmean(each.parts for each in after)
+    return _Stretch(
+        accuracy=rate / best.throughput if best.throughput > 0.0 else 1.0,
+        rate=rate,
+        settling=float(settled),
+        used=used,
+        parts=parts,
+        overshoot=climbed([each.threads for each in where]) / best.threads,
+        parts_overshoot=climbed([each.parts for each in where]) / max(1, best.parts),
+        changes=50.0 * sum(one != other for one, other in pairwise(after)) / len(after),
+        threads_needed=used / need.threads,
+        parts_needed=parts / max(1, need.parts),
     )
 
 
-def settled_at(levels: Sequence[int]) -> int:
-    """The first period from which on the level stays the same for `STILL` periods; the number of periods if there is none."""
+def _regret(scenario: Scenario, passed: Sequence[Configuration]) -> float:
+    lost = at_stake = 0.0
+    for begin, end, stake in scenario.stakes():
+        best, where = scenario.best(begin).throughput, passed[begin:end]
+        if best > 0.0:
+            rates = {each: scenario.throughput(begin, each) for each in set(where)}
+            lost += stake * (1.0 - fmean(rates[each] for each in where) / best)
+            at_stake += stake
+    return lost / at_stake if at_stake > 0.0 else 0.0
+
+
+def climbed(counts: Sequence[int]) -> int:
+    """The highest number that one climbed to; 0 if it never did."""
+    return max((new for old, new in pairwise(counts) if new > old), default=0)
+
+
+def settled_at(where: Sequence[object]) -> int:
+    """The first period from which on all stays the same for `STILL` periods; the number of periods if there is none."""
     still = 0
-    for period in range(len(levels)):
-        still = still + 1 if period and levels[period] == levels[period - 1] else 1
+    for period in range(len(where)):
+        still = still + 1 if period and where[period] == where[period - 1] else 1
         if still >= STILL:
             return period - STILL + 1
-    return len(levels)
+    return len(where)

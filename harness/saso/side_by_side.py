@@ -19,6 +19,7 @@ from harness.parent import end_with
 Scenario = TypeVar("Scenario")
 Row = TypeVar("Row")
 THREADS = "OPENBLAS_NUM_THREADS"
+CHUNK = 4  # scenarios
 
 
 class _Uninterrupted(SpawnContext):
@@ -68,29 +69,20 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
             os.environ[THREADS] = before
 
 
-def each_pair(
-    row_of: Callable[[str, Scenario], Row],
+def each_of(
+    rows_of: Callable[[Sequence[str], Scenario], list[Row]],
     laws: Sequence[str],
     scenarios: Sequence[Scenario],
-    progress: Callable[[int, int], None],
     jobs: int | None,
-    chunk: int,
-) -> list[Row]:
-    """What `row_of` says of each law in each scenario, law by law: the same whatever the number of processes.
+) -> Iterator[list[Row]]:
+    """What `rows_of` says of the laws in each scenario, in their order: the same whatever the number of processes.
 
-    `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed;
-    `chunk`: pairs that a process takes at once.
+    `jobs`: processes at most, None: one for each CPU allowed. A process takes `CHUNK` scenarios at once, since neighbours may
+    differ by noise alone and have the same oracle.
     """
-    pairs = [(law, scenario) for law in laws for scenario in scenarios]
-    workers = min(jobs or allowed_cpus(), 1 + len(pairs) // chunk)
-    rows: list[Row] = []
-    if workers == 1:
-        for law, scenario in pairs:
-            rows.append(row_of(law, scenario))
-            progress(len(rows), len(pairs))
-        return rows
+    workers = min(jobs or allowed_cpus(), -(-len(scenarios) // CHUNK))
+    if workers <= 1:
+        yield from (rows_of(laws, scenario) for scenario in scenarios)
+        return
     with processes(workers) as pool:
-        for row in pool.map(row_of, *zip(*pairs, strict=True), chunksize=chunk):
-            rows.append(row)
-            progress(len(rows), len(pairs))
-    return rows
+        yield from pool.map(rows_of, [laws] * len(scenarios), scenarios, chunksize=CHUNK)

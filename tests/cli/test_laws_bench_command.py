@@ -64,21 +64,21 @@ def test_every_takes_each_nth_scenario_of_the_library(capsys):
 
 
 def test_without_a_law_all_are_run_and_one_named_twice_once(curves, capsys):
-    assert main(["laws", "bench", "--curves", curves, "--json", "-"]) == 0
-    assert pairs(results(capsys)) == [(law, name) for law in contestants() for name in ("sink", "listed")]
-    assert main(["laws", "bench", "--curves", curves, "--law", "fixed", "--law", "fixed", "--json", "-"]) == 0
+    assert main(["laws", "bench", "--scenarios", curves, "--json", "-"]) == 0
+    assert pairs(results(capsys)) == [(law, name) for name in ("sink", "listed") for law in contestants()]
+    assert main(["laws", "bench", "--scenarios", curves, "--law", "fixed", "--law", "fixed", "--json", "-"]) == 0
     assert pairs(results(capsys)) == [("fixed", "sink"), ("fixed", "listed")]
 
 
 def test_options_before_the_word_bench_count_as_those_behind_it(curves, capsys):
-    assert main(["laws", "--law", "fixed", "--json", "-", "bench", "--curves", curves]) == 0
+    assert main(["laws", "--law", "fixed", "--json", "-", "bench", "--scenarios", curves]) == 0
     assert pairs(results(capsys)) == [("fixed", "sink"), ("fixed", "listed")]
 
 
 def test_rows_on_stdout_have_every_number_and_level(curves, capsys):
-    assert main(["laws", "bench", "--curves", curves, "--law", "millrace", "--json", "-"]) == 0
+    assert main(["laws", "bench", "--scenarios", curves, "--law", "millrace", "--json", "-"]) == 0
     row = results(capsys)[0]
-    assert (row["best_level"], row["settled_level"], row["accuracy"], row["changes"]) == (6, 6, 1.0, 0.0)
+    assert (row["best_threads"], row["settled_threads"], row["accuracy"], row["changes"]) == (6, 6, 1.0, 0.0)
     assert len(row["levels"]) == 40
     assert row["levels"][-1] == 6
     assert {"settling", "overshoot", "regret", "noise", "drift", "minimum", "maximum", "start", "periods", "seed"} <= row.keys()
@@ -86,7 +86,7 @@ def test_rows_on_stdout_have_every_number_and_level(curves, capsys):
 
 def test_the_same_command_prints_the_same(curves, capsys):
     for _ in range(2):
-        assert main(["laws", "bench", "--curves", curves, "--law", "millrace", "--json", "-"]) == 0
+        assert main(["laws", "bench", "--scenarios", curves, "--law", "millrace", "--json", "-"]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first == second
 
@@ -96,7 +96,7 @@ def test_report_table_and_rows_go_into_files_and_the_table_to_stdout(curves, tmp
 
     files = {option: tmp_path / f"out{option}" for option in ("--report", "--table", "--json")}
     words = [word for option, path in files.items() for word in (option, str(path))]
-    assert main(["laws", "bench", "--curves", curves, "--law", "fixed", *words]) == 0
+    assert main(["laws", "bench", "--scenarios", curves, "--law", "fixed", *words]) == 0
     report = files["--report"].read_text(encoding="utf-8")
     assert capsys.readouterr().out.rstrip() == report.rstrip()
     assert "| fixed " in report
@@ -109,7 +109,7 @@ def test_report_table_and_rows_go_into_files_and_the_table_to_stdout(curves, tmp
 
 def test_curves_may_come_from_standard_input(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(MINE.encode())))
-    assert main(["laws", "bench", "--curves", "-", "--law", "fixed", "--json", "-"]) == 0
+    assert main(["laws", "bench", "--scenarios", "-", "--law", "fixed", "--json", "-"]) == 0
     assert pairs(results(capsys)) == [("fixed", "sink"), ("fixed", "listed")]
 
 
@@ -119,7 +119,7 @@ def test_curves_may_be_json_with_its_numbers_and_tabs(indent, tmp_path, capsys):
     document = [{"name": "ü", "throughput": [1e16, 2e-7], "noise": 1e-5, "periods": 20}]
     path.write_text(json.dumps(document, indent=indent), encoding="utf-8")
     assert "e+16" in path.read_text() and "1e-05" in path.read_text()
-    assert main(["laws", "bench", "--curves", str(path), "--law", "fixed", "--json", "-"]) == 0
+    assert main(["laws", "bench", "--scenarios", str(path), "--law", "fixed", "--json", "-"]) == 0
     (row,) = results(capsys)
     assert (row["scenario"], row["noise"]) == ("ü", 1e-5)
 
@@ -153,10 +153,10 @@ def test_curves_may_be_json_with_its_numbers_and_tabs(indent, tmp_path, capsys):
 def test_a_file_that_holds_no_scenarios_is_refused_in_one_line(text, said, tmp_path, capsys):
     path = tmp_path / "mine"
     path.write_text(text, encoding="utf-8")
-    assert main(["laws", "bench", "--curves", str(path), "--law", "fixed"]) == 2
+    assert main(["laws", "bench", "--scenarios", str(path), "--law", "fixed"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"millrace laws: --curves {str(path)[:80]}: ")
+    assert err.startswith(f"millrace laws: --scenarios {str(path)[:80]}: ")
     assert err.count("\n") == 1 and "Traceback" not in err and len(err) < 500
     assert said in err
 
@@ -166,7 +166,7 @@ def test_the_real_command_uses_several_processes_and_keeps_stdout_clean(tmp_path
     path = tmp_path / "mine.json"
     many = [{"name": f"s{k}", "throughput": "min(n, 5)", "max": 9, "noise": 0.03, "seed": k, "periods": 30} for k in range(40)]
     path.write_text(json.dumps(many), encoding="utf-8")
-    words = ["laws", "bench", "--curves", str(path), "--law", "millrace", "--json", "-"]
+    words = ["laws", "bench", "--scenarios", str(path), "--law", "millrace", "--json", "-"]
     done = subprocess.run([sys.executable, "-m", "harness", *words], capture_output=True, text=True, cwd=ROOT, timeout=50)
     assert (done.returncode, done.stderr) == (0, "")
     assert [row["scenario"] for row in json.loads(done.stdout)["results"]] == [f"s{k}" for k in range(40)]
@@ -177,6 +177,6 @@ def test_the_real_command_uses_several_processes_and_keeps_stdout_clean(tmp_path
 def test_a_full_disk_is_told_and_a_device_stays_a_device(option, tmp_path, capsys):
     curves = tmp_path / "mine.yaml"
     curves.write_text("- {throughput: [1, 2], periods: 20}", encoding="utf-8")
-    assert main(["laws", "bench", "--law", "fixed", "--curves", str(curves), option, "/dev/full"]) == 1
+    assert main(["laws", "bench", "--law", "fixed", "--scenarios", str(curves), option, "/dev/full"]) == 1
     assert capsys.readouterr().err == "millrace laws: cannot write /dev/full: No space left on device\n"
     assert Path("/dev/full").is_char_device()

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from harness.cli import main
-from harness.saso.placement import bench, simulated
+from harness.saso import side_by_side
+from harness.saso.bench import Row
+from harness.saso.placement import simulated
 
 MINE = """\
 - name: formula
@@ -25,7 +27,7 @@ LAWS = ("--law", "manual", "--law", "dynamic")
 @pytest.fixture(autouse=True)
 def _here(monkeypatch):
     """In this process: the tests of the bench itself start others."""
-    monkeypatch.setattr(bench, "allowed_cpus", lambda: 1)
+    monkeypatch.setattr(side_by_side, "allowed_cpus", lambda: 1)
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def test_some_scenarios_of_the_library(capsys):
 def test_surfaces_of_ones_own_in_all_forms(capsys, surfaces, tmp_path):
     report, table, document = tmp_path / "r.md", tmp_path / "t.parquet", tmp_path / "d.json"
     words = ["--report", str(report), "--table", str(table), "--json", str(document)]
-    assert main(["laws", "bench", "--multilevel", "--surfaces", surfaces, *LAWS, *words]) == 0
+    assert main(["laws", "bench", "--multilevel", "--scenarios", surfaces, *LAWS, *words]) == 0
     assert capsys.readouterr().out.rstrip() == report.read_text().rstrip()
     rows = json.loads(document.read_text())["results"]
     assert [(row["law"], row["scenario"]) for row in rows] == [
@@ -62,12 +64,12 @@ def test_surfaces_of_ones_own_in_all_forms(capsys, surfaces, tmp_path):
         ("manual", "chain"),
         ("dynamic", "chain"),
     ]
-    assert rows[1]["best_threads"] == 3 and rows[1]["accuracy"] > 0.95 and len(rows[1]["queues"]) == 30
+    assert rows[1]["best_threads"] == 3 and rows[1]["accuracy"] > 0.95 and len(rows[1]["counts"]) == 30
     assert list(pd.read_parquet(table)["law"]) == ["manual", "dynamic"] * 2
 
 
 def test_json_can_go_to_stdout_alone(capsys, surfaces):
-    assert main(["laws", "bench", "--multilevel", "--surfaces", surfaces, "--law", "manual", "--json", "-"]) == 0
+    assert main(["laws", "bench", "--multilevel", "--scenarios", surfaces, "--law", "manual", "--json", "-"]) == 0
     out, err = capsys.readouterr()
     assert err == "" and len(json.loads(out)["results"]) == 2
 
@@ -76,18 +78,16 @@ def test_json_can_go_to_stdout_alone(capsys, surfaces):
     ("words", "told"),
     [
         (("--multilevel", "--law", "magic"), "law 'magic' is not on the bench of placements; there are: manual, dedicated"),
-        (("--multilevel", "--curves", "x.yaml"), "--curves is not for --multilevel, whose laws need --surfaces: 'x.yaml'"),
-        (("--surfaces", "x.yaml"), "--surfaces is for --multilevel only, not 'x.yaml'"),
         (("--simulator", "3"), "--simulator is for --multilevel only, not '3'"),
-        (("--multilevel", "--surfaces", "none.yaml"), "none.yaml: cannot be read: No such file or directory"),
-        (("--multilevel", "--simulator", "2", "--surfaces", "SURFACES"), "--simulator takes scenarios of the library"),
+        (("--multilevel", "--scenarios", "none.yaml"), "none.yaml: cannot be read: No such file or directory"),
+        (("--multilevel", "--simulator", "2", "--scenarios", "SURFACES"), "--simulator takes scenarios of the library"),
         (
             ("--multilevel", "--simulator", "2", "--every", "600"),
             "with at most 150 operators and 16 CPUs: of the 2 with --every 600 there is none",
         ),
         (
-            ("--multilevel", "--every", "2", "--surfaces", "SURFACES"),
-            "--every is for the library, not for --surfaces, of which all are taken: 2",
+            ("--multilevel", "--every", "2", "--scenarios", "SURFACES"),
+            "--every is for the library, not for --scenarios, of which all are taken: 2",
         ),
     ],
 )
@@ -98,14 +98,22 @@ def test_mistakes_are_told(capsys, surfaces, words, told):
 def test_a_mistake_in_a_file_is_told_with_its_place(capsys, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("- {topology: pipeline, cpus: many}\n")
-    assert f"--surfaces {path}: [0].cpus must be a whole number from 1 to 1024, not 'many'" in refusal(
-        capsys, "--multilevel", "--surfaces", str(path)
+    assert f"--scenarios {path}: [0].cpus must be a whole number from 1 to 1024, not 'many'" in refusal(
+        capsys, "--multilevel", "--scenarios", str(path)
     )
 
 
 def test_where_fewer_scenarios_fit_the_simulator_than_asked_for_that_is_told(capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr(simulated, "run_simulated", lambda laws, scenarios, *_: asked.extend(scenarios) or [])
+
+    def rows_of(laws, scenario):
+        asked.append(scenario)
+        facts = {"scenario": scenario.name, "maximum": 4, "periods": 1, "seed": 1, "levels": (1,), "simulated": True}
+        score = {"accuracy": 1.0, "settling": 0.0, "overshoot": 1.0, "changes": 0.0, "regret": 0.0}
+        places = {"best_throughput": 1.0, "best_threads": 1, "settled_threads": 1.0, "phases": ((1.0, 1.0),)}
+        return [Row(decides="queues", law=law, **facts, **score, **places) for law in laws]
+
+    monkeypatch.setattr(simulated, "rows_of", rows_of)
     assert main(["laws", "bench", "--multilevel", "--every", "60", "--simulator", "50"]) == 0
     out, err = capsys.readouterr()
     assert 0 < len(asked) < 12

@@ -11,7 +11,7 @@ from harness.cli import main
 from harness.elasticity import LAWS, Bounds, law_class, make_law
 from harness.elasticity.law import Law
 from harness.saso.expression import FUNCTIONS
-from harness.saso.user_curves import EVENTS, KEYS, parse_scenarios
+from harness.saso.threads.user_curves import EVENTS, KEYS, parse_scenarios
 from tests.elasticity.drive import Cpu, closed_loop, peak_at, reading
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -42,7 +42,7 @@ def test_the_example_of_a_trace_prints_what_the_page_shows(tmp_path, monkeypatch
 def test_the_example_of_curves_runs_as_the_page_says(tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.yaml").write_text(texts("yaml", BENCH)[0], encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    command = next(text for text in texts("sh", BENCH) if "--curves" in text)
+    command = next(text for text in texts("sh", BENCH) if "--scenarios" in text)
     assert main(command.split()[1:]) == 0
     out = capsys.readouterr().out
     assert "**no noise** (1 scenarios)" in out and "**noise up to 5 %** (3 scenarios)" in out
@@ -60,10 +60,10 @@ def test_the_example_of_curves_and_its_table_have_every_key_and_event():
 
 
 def test_the_page_tells_of_every_column_of_the_bench():
-    from harness.saso.report import HEADINGS
+    from harness.saso.report import THREADS
 
     described = BENCH.partition("## The SASO bench")[2]
-    assert all(heading in described for heading in HEADINGS)
+    assert all(heading in described for heading in THREADS.columns)
 
 
 def test_the_page_tells_of_every_setting_of_our_law_with_its_default():

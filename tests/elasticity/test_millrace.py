@@ -13,8 +13,8 @@ from harness.elasticity import DEFAULT_LAW, Bounds, Reading, make_law
 from harness.elasticity.millrace import FEW, LEARNS
 from harness.errors import UserError
 from harness.saso.closed_loop import run as closed_loop_run
-from harness.saso.curves import humps, peak, plateau, sharing, smt, spike, usl
-from harness.saso.scenario import Scenario
+from harness.saso.threads.curves import humps, peak, plateau, sharing, smt, spike, usl
+from harness.saso.threads.scenario import Scenario
 from tests.elasticity.drive import Cpu, closed_loop, levels, millrace, open_loop, peak_at, reading, scaled, states, up_to
 
 ODD_PEAKS = (3, 5, 6, 7, 11, 13, 23, 29, 37, 45, 51, 59, 63)
@@ -312,7 +312,7 @@ def test_whatever_it_reads_it_stays_within_its_bounds_and_raises_nothing(ends, t
 @pytest.mark.parametrize(("peak", "share"), [(23, 0.75), (37, 1.0), (51, 0.85)])
 def test_it_does_not_settle_beside_a_gap_towards_which_throughput_rises(peak, share):
     """A cusp, which no curve of the family resembles: without the rule it stays at 4 threads of 23, with 35 % of the best."""
-    from harness.saso.curves import cusp
+    from harness.saso.threads.curves import cusp
 
     curve = cusp(peak, 64)
     decisions = closed_loop(make_law("millrace", Bounds(1, 64, 1)), curve, 60)

@@ -257,4 +257,4 @@ def placement_bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) 
     """The same of the bench of placements; the oracle has 4 threads and 8 queues, a law of badness 1 twice as many."""
     table = bench(laws, scenarios, seed)
     badness = table["law"].map(laws)
-    return table.assign(best_threads=4, best_queues=8, settled_threads=4 + 5 * badness, settled_queues=8 + 9 * badness)
+    return table.assign(best_threads=4, best_parts=8, settled_threads=4 + 5 * badness, settled_parts=8 + 9 * badness)

@@ -37,7 +37,7 @@ def test_threads_and_queues_are_in_doublings_of_the_oracles():
 
 
 def test_less_than_the_oracle_is_in_the_picture():
-    table = placement_bench({"manual": 0.0}).assign(settled_queues=0)
+    table = placement_bench({"manual": 0.0}).assign(settled_parts=0)
     _, _, _, queues, _ = saso_placement.figure({"saso_placement": table}).axes
     (median,) = [line.get_xdata()[0] for line in queues.lines if line.get_marker() == "o"]
     assert queues.get_xlim()[0] < median < -3.0
@@ -49,8 +49,8 @@ def test_the_foot_says_that_nothing_was_measured_and_how_many_scenarios_there_we
 
 
 def test_a_table_that_lacks_columns_is_told_which():
-    table = placement_bench(LAWS).drop(columns=["best_queues", "scenario"])
+    table = placement_bench(LAWS).drop(columns=["best_parts", "scenario"])
     with pytest.raises(
-        UserError, match="the table saso_placement lacks scenario, best_queues; `millrace laws bench --multilevel"
+        UserError, match="the table saso_placement lacks scenario, best_parts; `millrace laws bench --multilevel"
     ):
         saso_placement.figure({"saso_placement": table})

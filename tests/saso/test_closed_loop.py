@@ -9,7 +9,7 @@ import pytest
 
 from harness.elasticity import Bounds, Decision, Law, make_law
 from harness.saso.closed_loop import run
-from harness.saso.scenario import Event, Scenario
+from harness.saso.threads.scenario import Event, Scenario
 from tests.elasticity.drive import Cpu
 
 PROPORTIONAL = tuple(100.0 * level for level in range(1, 9))
@@ -43,7 +43,7 @@ def test_a_period_passes_at_the_level_of_the_decision_before():
     trace = run(Scripted(PLAIN.bounds, [2, 5, 3]), replace(PLAIN, periods=4))
     assert trace.levels == [2, 5, 3, 2]
     assert trace.throughputs == [200.0, 500.0, 300.0, 200.0]
-    assert trace.reasons == ["step 1", "step 2", "step 3", "step 4"]
+    assert [each.reason for each in trace.decisions] == ["step 1", "step 2", "step 3", "step 4"]
 
 
 @pytest.mark.parametrize("strengths", [{"noise": 0.1}, {"drift": 0.1}, {"noise": 0.05, "drift": 0.05}])

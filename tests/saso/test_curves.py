@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from harness.saso.curves import (
+from harness.saso.threads.curves import (
     UNIT,
     collapse,
     humps,
@@ -125,7 +125,7 @@ def test_threads_that_share_bring_equal_shares_and_one_alone_more():
 
 
 def test_the_new_shapes_are_what_they_are_called():
-    from harness.saso.curves import cusp, late, staircase, teeth
+    from harness.saso.threads.curves import cusp, late, staircase, teeth
 
     steps = sampled(staircase(4, 2, 0.3, 0.25), 20)
     assert steps[3] == 4 * UNIT and steps[4] < steps[3], "the first thread of a second socket makes all pay"

@@ -14,7 +14,7 @@ from harness.elasticity import DEFAULT_LAW
 from harness.elasticity.millrace import FEW
 from harness.saso.bench import row_of
 from harness.saso.report import ACCURATE, QUIET
-from harness.saso.scenario import scenarios
+from harness.saso.threads.scenario import scenarios
 
 CHOSEN = [
     each
@@ -75,7 +75,7 @@ def test_it_stays_where_it_settled(rows):
 
 def test_it_seldom_climbs_to_more_than_few_threads_or_twice_the_best_level(rows):
     def climbed_far(row):
-        return row.overshoot > 2.0 and row.overshoot * row.best_level > FEW
+        return row.overshoot > 2.0 and row.overshoot * row.best_threads > FEW
 
     assert fmean(map(climbed_far, of(rows, DEFAULT_LAW, CHOSEN))) <= 0.04
     one_best_level = [each for each in SILENT if not each.event.startswith("phase")]  # a row tells that of the last phase

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from harness.saso.bench import Row
-from harness.saso.report import EXPLANATION, HEADINGS, as_document, as_frame, summary
+from harness.saso.report import THREADS, as_document, as_frame, summary
 
 ROW = Row(
     law="streams",
     scenario="one",
-    curve="peak",
+    kind="peak",
     event="",
     noise=0.0,
     drift=0.0,
@@ -19,8 +19,9 @@ ROW = Row(
     start=1,
     periods=100,
     seed=1,
-    best_level=4,
-    settled_level=4,
+    best_throughput=100.0,
+    best_threads=4,
+    settled_threads=4.0,
     accuracy=1.0,
     settling=6.0,
     overshoot=1.0,
@@ -33,14 +34,14 @@ ROW = Row(
 def tables(rows):
     """Title -> law -> heading -> cell."""
     read = {}
-    for part in summary(rows).removesuffix(EXPLANATION + "\n").split("**")[1:]:
+    for part in summary(rows).removesuffix(f"{THREADS.explanation} {THREADS.source}\n").split("**")[1:]:
         if part.startswith(("no noise", "noise")):
             title = part
         else:
             heads, _, *lines = [
                 [cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if "|" in line
             ]
-            assert tuple(heads) == HEADINGS
+            assert heads == ["law", *THREADS.columns]
             read[title] = {cells[0]: dict(zip(heads, cells, strict=True)) for cells in lines}
     return read
 
@@ -111,7 +112,7 @@ def test_noise_and_drift_choose_the_table():
 def test_the_columns_of_the_table_are_aligned():
     lines = [line for line in summary([ROW, replace(ROW, law="elastic_load_balance")]).splitlines() if line.startswith("|")]
     assert len({len(line) for line in lines[:4]}) == 1
-    assert lines[1].startswith("|---") and lines[1].count("-:|") == len(HEADINGS) - 1
+    assert lines[1].startswith("|---") and lines[1].count("-:|") == len(THREADS.columns)
 
 
 def test_the_document_has_the_levels_and_the_frame_has_them_not():
@@ -121,4 +122,4 @@ def test_the_document_has_the_levels_and_the_frame_has_them_not():
     frame = as_frame([ROW, replace(ROW, law="fixed")])
     assert list(frame["law"]) == ["streams", "fixed"]
     assert "levels" not in frame.columns
-    assert set(frame.columns) == document["results"][0].keys() - {"levels"}
+    assert set(frame.columns) == document["results"][0].keys() - {"levels", "counts", "phases", "rates"}

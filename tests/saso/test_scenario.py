@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.elasticity import Bounds
-from harness.saso.scenario import NOISES, Event, Scenario, scenarios
+from harness.saso.threads.scenario import NOISES, Event, Scenario, scenarios
 
 LIBRARY = list(scenarios())
 CURVE = (10.0, 20.0, 30.0, 40.0)
@@ -131,7 +131,7 @@ def test_a_level_shows_as_late_as_the_scenario_says():
 def test_noise_with_heavy_tails_has_outliers_that_other_noise_has_not():
     from itertools import islice
 
-    from harness.saso.closed_loop import noise_of
+    from harness.saso.scenario import noise_of
 
     plain, heavy = (
         sorted(abs(each - 1.0) for each in islice(noise_of(Scenario("n", CURVE, Bounds(1, 4, 1), 0.02, heavy=tails)), 4000))

@@ -6,22 +6,23 @@ import pytest
 
 from harness.elasticity import Bounds
 from harness.saso.closed_loop import Trace
-from harness.saso.scenario import Event, Scenario
-from harness.saso.score import SHORTEST, STILL, score, settled_at
+from harness.saso.scenario import SHORTEST, STILL, Configuration
+from harness.saso.score import score, settled_at
+from harness.saso.threads.scenario import Event, Scenario
 
 CURVE = (10.0, 20.0, 40.0, 30.0, 40.0, 20.0, 10.0, 10.0)  # the best level is 3: the lowest that brings the most
 
 
 def scored(levels, *events, curve=CURVE, bounds=None):
     one = Scenario("one", curve, bounds or Bounds(1, len(curve), 1), events=events, periods=len(levels))
-    return score(one, Trace(list(levels), [0.0] * len(levels), [""] * len(levels)))
+    return score(one, Trace([Configuration(level) for level in levels]))
 
 
-def test_a_law_that_is_at_the_best_level_from_the_start_loses_nothing():
+def test_a_law_that_is_at_the_best_threads_from_the_start_loses_nothing():
     numbers = scored([3] * 40)
     assert (numbers.accuracy, numbers.settling, numbers.changes, numbers.regret) == (1.0, 0.0, 0.0, 0.0)
     assert numbers.overshoot == 0.0, "it never climbed"
-    assert (numbers.best_level, numbers.settled_level) == (3, 3)
+    assert (numbers.best_threads, numbers.settled_threads) == (3, 3)
 
 
 def test_a_law_that_climbs_and_settles_beside_the_best():
@@ -31,13 +32,13 @@ def test_a_law_that_climbs_and_settles_beside_the_best():
     assert numbers.overshoot == 6 / 3
     assert numbers.changes == 0.0
     assert numbers.regret == pytest.approx(1.0 - (10 + 20 + 20 + 37 * 30) / (40 * 40))
-    assert (numbers.best_level, numbers.settled_level) == (3, 4)
+    assert (numbers.best_threads, numbers.settled_threads) == (3, 4)
 
 
 def test_among_levels_that_bring_the_same_the_lowest_is_the_best():
-    assert scored([5] * 40).best_level == 3
+    assert scored([5] * 40).best_threads == 3
     assert scored([5] * 40).accuracy == 1.0
-    assert scored([5] * 40, bounds=Bounds(4, 8, 4)).best_level == 5, "within the bounds"
+    assert scored([5] * 40, bounds=Bounds(4, 8, 4)).best_threads == 5, "within the bounds"
 
 
 def test_changes_are_those_after_settling_in_50_periods():
@@ -66,11 +67,11 @@ def test_stretches_between_changes_of_load_count_alike():
     assert numbers.settling == pytest.approx((0 + 2) / 2)
     assert numbers.accuracy == 1.0
     assert numbers.overshoot == 4 / 4
-    assert numbers.best_level == 4
+    assert numbers.best_threads == 4
     assert numbers.regret == pytest.approx(1.0 - (58 * 40 + 2 * 20) / (60 * 40))
 
 
-def test_a_scale_changes_neither_accuracy_nor_the_best_level():
+def test_a_scale_changes_neither_accuracy_nor_the_best_threads():
     numbers = scored([2] * 60, Event("scale", 30, factor=0.1))
     assert numbers.accuracy == pytest.approx(0.5)
     assert numbers.regret == pytest.approx(0.5)
@@ -108,7 +109,7 @@ def test_a_short_scenario_is_scored_as_one():
 
 def test_a_scenario_without_any_tuples_loses_nothing():
     numbers = scored([1] * 40, Event("idle", 0))
-    assert (numbers.accuracy, numbers.regret, numbers.best_level) == (1.0, 0.0, 1)
+    assert (numbers.accuracy, numbers.regret, numbers.best_threads) == (1.0, 0.0, 1)
 
 
 @pytest.mark.parametrize(

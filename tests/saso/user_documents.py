@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import UserError
-from harness.saso.user_curves import parse_scenarios
+from harness.saso.threads.user_curves import parse_scenarios
 
 HUGE = 16**6000  # a whole number that Python refuses to print
 

@@ -8,15 +8,16 @@ hand-placed  what is best for the first phase, to the end, as an expert would pl
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from harness import elasticity
 from harness.elasticity import LAWS, Decides, Decision, Law, Reading
 from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
 from harness.elasticity.law import Bounds
-from harness.errors import UserError
-from harness.saso.placement.closed_loop import Trace, run
-from harness.saso.placement.scenario import Scenario
+from harness.saso.scenario import Configuration
+
+if TYPE_CHECKING:
+    from harness.saso.placement.scenario import Scenario
 
 FIXED = ("manual", "dedicated", "hand-placed")
 DYNAMIC = "dynamic"
@@ -29,12 +30,6 @@ def contestants() -> list[str]:
     return [*FIXED[:2], DYNAMIC, FIXED[2], *LAWS[Decides.QUEUES]]
 
 
-def check_name(name: str) -> None:
-    """Raises UserError for a name that is none of theirs."""
-    if name not in contestants():
-        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(contestants())}")
-
-
 def least_threads(name: str, cpus: int) -> int:
     """The level that a contestant begins at and never goes below.
 
@@ -44,22 +39,22 @@ def least_threads(name: str, cpus: int) -> int:
     return min(2, cpus) if name in ("middleware19", "streams") else 1
 
 
-def trace_of(name: str, scenario: Scenario) -> Trace:
-    """Its run. Raises UserError for an unknown name."""
-    check_name(name)
+def contestant(name: str, scenario: Scenario) -> tuple[Law, Configuration]:
+    """What decides, and what it begins with. Raises UserError for a law that there is not."""
     layout, bounds = scenario.layout, scenario.bounds
     everywhere = frozenset(range(len(layout.ports)))
     if name == "manual":
-        return run(_Stays(bounds), scenario)
+        return _Stays(bounds), Configuration(1)
     if name == "dedicated":
-        return run(_Stays(bounds), scenario, everywhere, dedicated=True)
+        return _Stays(bounds), Configuration(1, everywhere, dedicated=True)
     if name == "hand-placed":
         best = scenario.best(0)
-        return run(_Stays(Bounds(best.threads, best.threads, best.threads)), scenario, best.queued)
+        return _Stays(Bounds(best.threads, best.threads, best.threads)), Configuration(best.threads, best.queued)
     if name == DYNAMIC:
-        return run(elasticity.make_law("millrace", bounds), scenario, everywhere)
+        return elasticity.make_law("millrace", bounds), Configuration(bounds.start, everywhere)
     least = least_threads(name, bounds.maximum)
-    return run(elasticity.make_law(name, Bounds(least, bounds.maximum, least), layout=layout, decides=Decides.QUEUES), scenario)
+    of_law = Bounds(least, bounds.maximum, least)
+    return elasticity.make_law(name, of_law, layout=layout, decides=Decides.QUEUES), Configuration(least)
 
 
 class _Stays(Law):

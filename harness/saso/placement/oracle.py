@@ -32,6 +32,11 @@ class Best:
     threads: int
     queued: frozenset[int]
 
+    @property
+    def parts(self) -> int:
+        """Queues."""
+        return len(self.queued)
+
 
 def best_of(surface: Surface, bounds: Bounds, seed: int = 0) -> Best:
     """Of the levels within bounds."""

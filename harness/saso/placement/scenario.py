@@ -10,18 +10,29 @@ import functools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from typing import Any, ClassVar
 
-from harness.elasticity import Bounds, Layout, layout_of
+import numpy as np
+
+from harness.elasticity import Bounds, Decides, Law, Layout, Reading, layout_of
 from harness.models import Dynamic
+from harness.saso import scenario as any_scenario
+from harness.saso.placement.contestants import contestant
 from harness.saso.placement.graphs import COSTS, Shape, graph_of
 from harness.saso.placement.known import best_known
 from harness.saso.placement.oracle import Best, best_of
 from harness.saso.placement.own import CountSurface, Own
 from harness.saso.placement.surface import Surface
 from harness.saso.placement.world import World
+from harness.saso.scenario import CROWDED_CPU, QUIET_CPU, Configuration, Observe, cut, noise_of
 
 NOWHERE = Shape("own")
+PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
+LOOKS = 100  # of the profiler at a thread, a second: IBM Streams' (its PEImpl.cpp); M19 names no rate
+# Throughput more or less in the period after all queues were switched: up while new ones fill, down while old ones are emptied
+# (M19 Figure 6). The law `millrace` expects a surge of this form and size (`multilevel/evidence.py`); what it makes of others
+# stands in docs/laws-bench.md.
+SURGE = 0.15
 PERIODS = 150  # of a phase: IBM Streams needs 100 to settle on 100 operators and 64 CPUs
 NOISES = (0.0, 0.02, 0.05, 0.10)
 CROWDED = 0.35  # share of the CPUs that others have to take for the CPU limit to say no
@@ -38,8 +49,10 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """One run of the bench; `noise`: relative standard deviation of a period's throughput."""
+class Scenario(any_scenario.Scenario):
+    """A graph in a world."""
+
+    decides: ClassVar[Decides] = Decides.QUEUES
 
     name: str
     shape: Shape = NOWHERE
@@ -53,6 +66,7 @@ class Scenario:
     graph_seed: int = 0
     event: str = ""
     drift: float = 0.0
+    held_out: bool = False
     own: Own | None = None  # a user's truth, in place of the library's shape, costs and payload
 
     @property
@@ -84,12 +98,66 @@ class Scenario:
         return self.phase(period).others > CROWDED
 
     def segments(self) -> list[tuple[int, int]]:
-        """Stretches (first period, behind the last one), one a phase."""
-        return list(pairwise([*(phase.at for phase in self.phases), self.periods]))
+        """One a phase."""
+        return cut({phase.at for phase in self.phases}, self.periods)
+
+    @property
+    def kind(self) -> str:
+        """The topology."""
+        return self.shape.topology
+
+    def throughput(self, period: int, configuration: Configuration) -> float:
+        """Tuples submitted, over all operators."""
+        surface = self.surface(period)
+        return (
+            surface.dedicated() if configuration.dedicated else surface.throughput(configuration.queued, configuration.threads)
+        )
+
+    def contestant(self, name: str) -> tuple[Law, Configuration]:
+        """A law, or what it must beat. Raises UserError for a name that is none of theirs."""
+        return contestant(name, self)
+
+    def facts(self) -> dict[str, Any]:
+        """Of graph and machine."""
+        return {"costs": self.costs, "payload": self.layout.payload, "software": self.world.software}
+
+    def observer(self) -> Observe:
+        """Throughput, and what the profiler sees of the operators' costs: a multinomial sample of the true shares."""
+        noise, draw = noise_of(self), random.Random(self.seed)
+        looks = np.random.default_rng(self.seed)
+        before: list[frozenset[int]] = []
+
+        def observe(period: int, configuration: Configuration) -> Reading:
+            surface, queued, level = self.surface(period), configuration.queued, configuration.threads
+            last = before.pop() if before else queued
+            before.append(queued)
+            switched = SURGE * (len(queued - last) - len(last - queued)) / max(1, surface.places)
+            true = self.throughput(period, configuration)
+            seen = true * next(noise) * (1.0 + switched * draw.uniform(0.5, 1.5))
+            threads = len(surface.layout.sources) + (level if queued else 0)
+            return Reading(
+                time_s=(period + 1) * PERIOD_S,
+                elapsed_s=PERIOD_S,
+                threads=level,
+                throughput=max(0.0, seen),
+                system_cpu=CROWDED_CPU if self.crowded(period) else QUIET_CPU,
+                others_cpu=self.phase(period).others,
+                utilisation=surface.busy(queued, level),
+                costs=_looked(surface.shares(), min(threads, self.world.cpus), looks),
+                queued=queued,
+            )
+
+        return observe
 
     @property
     def _ground(self) -> Ground | Own:
         return self.own or (self.shape, self.costs, self.payload, self.graph_seed, self.world)
+
+
+def _looked(shares: np.ndarray, threads: int, looks: np.random.Generator) -> tuple[float, ...]:
+    """The shares as the profiler sees them in a period."""
+    seen = looks.multinomial(round(LOOKS * PERIOD_S * threads), shares)
+    return tuple((seen / seen.sum()).tolist())
 
 
 Ground = tuple[Shape, str, int, int, World]

@@ -10,24 +10,26 @@ vary by no more than `QUIET`. Where none of those tried is long enough, the row 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, stdev
 
+from harness.elasticity import Decides
 from harness.engine import Engine, Sample
-from harness.graph import Graph, PortId
+from harness.graph import Graph
 from harness.machine import Machine, load_machine
 from harness.measurement.control import Controller
-from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel, allowed_cpus
-from harness.saso.placement.bench import Row, facts
-from harness.saso.placement.contestants import check_name, least_threads
+from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel
+from harness.saso.bench import Row, as_row, check_name
+from harness.saso.closed_loop import Trace
+from harness.saso.placement.contestants import least_threads
 from harness.saso.placement.graphs import graph_of
-from harness.saso.placement.report import QUIET
 from harness.saso.placement.scenario import Scenario
 from harness.saso.placement.world import World
-from harness.saso.score import STILL, settled_at
-from harness.saso.side_by_side import processes
+from harness.saso.report import QUIET
+from harness.saso.scenario import STILL, Configuration
+from harness.saso.score import Score, climbed, settled_at
 from harness.simulator.engine import SimulatorEngine
 from harness.software import load_software
 
@@ -49,16 +51,6 @@ class Period:
     noise: float
 
 
-@dataclass(frozen=True)
-class Run:
-    """What happened: one entry a period."""
-
-    levels: list[int]
-    queues: list[int]
-    placements: list[frozenset[PortId]]
-    throughputs: list[float]  # tuples/s submitted
-
-
 def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
     """`count` of them, evenly spread, that are `FIT`; all such if they are fewer."""
     fit = [
@@ -69,20 +61,6 @@ def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
     ]  # fmt: skip
     count = min(count, len(fit))
     return [fit[len(fit) * number // count] for number in range(count)]
-
-
-def run_simulated(
-    laws: Sequence[str], scenarios: Sequence[Scenario], progress: Callable[[int, int], None], jobs: int | None = None
-) -> list[Row]:
-    """The rows, scenario by scenario and law by law. `progress` and `jobs` as in `run_bench`."""
-    for law in laws:
-        check_name(law)
-    rows: list[Row] = []
-    with processes(jobs or allowed_cpus()) as pool:
-        for some in pool.map(rows_of, [laws] * len(scenarios), scenarios):
-            rows += some
-            progress(len(rows), len(laws) * len(scenarios))
-    return rows
 
 
 def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> list[Row]:
@@ -132,9 +110,9 @@ def _varies(rates: Sequence[float], times: int) -> float:
     return stdev(means) / fmean(means) if any(means) else math.sqrt(len(means))
 
 
-def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None) -> Run:
+def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None) -> Trace:
     """One of them on the simulator; `period` as `period_of` found it. Raises UserError for an unknown name."""
-    check_name(name)
+    check_name(name, Decides.QUEUES)
     cpus = scenario.world.cpus
     best = scenario.best(0) if name == "hand-placed" else None
     models: dict[str, Model] = {
@@ -152,7 +130,7 @@ def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | 
     try:
         if best is not None:
             _place(engine, scenario, best.queued)
-        return _passed(engine, controller, period_s, periods, name == "dedicated")
+        return _passed(engine, controller, scenario, period_s, periods, name == "dedicated")
     finally:
         engine.stop(drain=False, timeout_s=1.0)
 
@@ -181,13 +159,15 @@ def machine_of(world: World) -> Machine:
     return replace(machine, **size, smt=world.smt)
 
 
-def _passed(engine: Engine, controller: Controller, period_s: float, periods: int, dedicated: bool) -> Run:
-    done = Run([], [], [], [])
+def _passed(
+    engine: Engine, controller: Controller, scenario: Scenario, period_s: float, periods: int, dedicated: bool
+) -> Trace:
+    place_of = {port: place for place, port in enumerate(scenario.layout.ports)}
+    done = Trace()
     for _ in range(periods):
         sample = engine.sample(period_s)
-        done.levels.append(sample.queued_ports if dedicated else max(1, sample.threads_requested))
-        done.queues.append(sample.queued_ports)
-        done.placements.append(frozenset(engine.queued()))
+        queued = frozenset(place_of.values() if dedicated else (place_of[port] for port in engine.queued()))
+        done.configurations.append(Configuration(max(1, sample.threads_requested), queued, dedicated=dedicated))
         done.throughputs.append(_rate(sample))
         if controller.controls:
             controller.see(sample)
@@ -199,32 +179,24 @@ def _rate(sample: Sample) -> float:
     return sample.submitted_tuples / sample.elapsed_s
 
 
-def _row(law: str, scenario: Scenario, done: Run, best: Run, top: float, noise: float) -> Row:
-    where = list(zip(done.levels, done.placements, strict=True))
-    settled = settled_at(where)
-    after = slice(settled if settled < len(where) else -STILL, None)
-    climbed, more = (max((new for old, new in pairwise(each) if new > old), default=0) for each in (done.levels, done.queues))
-    moves = sum(one != other for one, other in pairwise(where[after]))
-    accuracy, threads = fmean(done.throughputs[-STILL:]) / top, fmean(done.levels[after])
-    return Row(
-        law=law,
-        **facts(scenario),
-        event="",
-        noise=noise,
-        periods=len(where),
+def _row(law: str, scenario: Scenario, done: Trace, best: Trace, top: float, noise: float) -> Row:
+    where = done.configurations
+    settled, last = settled_at(where), best.configurations[-1]
+    after = where[settled if settled < len(where) else -STILL :]
+    accuracy, threads = fmean(done.throughputs[-STILL:]) / top, fmean(each.used for each in after)
+    numbers = Score(
         best_throughput=top,
-        best_threads=best.levels[-1],
-        best_queues=best.queues[-1],
+        best_threads=last.used,
+        best_parts=last.parts,
         settled_threads=threads,
-        settled_queues=fmean(done.queues[after]),
+        settled_parts=fmean(each.parts for each in after),
         accuracy=accuracy,
         settling=float(settled),
-        overshoot=climbed / best.levels[-1],
-        queue_overshoot=more / max(1, best.queues[-1]),
-        changes=50.0 * moves / len(where[after]),
+        overshoot=climbed([each.used for each in where]) / last.used,
+        parts_overshoot=climbed([each.parts for each in where]) / max(1, last.parts),
+        changes=50.0 * sum(one != other for one, other in pairwise(after)) / len(after),
         regret=1.0 - fmean(done.throughputs) / top,
         phases=((accuracy, threads),),
-        levels=tuple(done.levels),
-        queues=tuple(done.queues),
-        simulated=True,
+        rates=(accuracy * top,),
     )
+    return as_row(law, scenario, done, numbers, event="", noise=noise, periods=len(where), simulated=True)

@@ -42,7 +42,7 @@ from harness.saso.expression import Expression
 from harness.saso.placement.own import NAMES, Own
 from harness.saso.placement.scenario import PERIODS, Phase, Scenario
 from harness.saso.placement.world import World
-from harness.saso.user_curves import MAX_PERIODS, MAX_SCENARIOS
+from harness.saso.threads.user_curves import MAX_PERIODS, MAX_SCENARIOS
 from harness.software import load_software
 from topologies import build
 

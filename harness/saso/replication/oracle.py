@@ -7,22 +7,14 @@ ratios, so the oracle is short of the true best by less than one of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from harness.saso.replication.world import Vector, World
+from harness.saso.scenario import Least
 
 STEPS = 160
-
-
-@dataclass(frozen=True)
-class Best:
-    """The highest rate of each source, and the fewest threads and replicas (of all operators) that bring it within 1 %."""
-
-    rate: float
-    threads: int
-    replicas: int
 
 
 def replicas_for(world: World, threads: int, rate: float, most: int) -> Vector:
@@ -41,14 +33,14 @@ def replicas_for(world: World, threads: int, rate: float, most: int) -> Vector:
     return counts
 
 
-def best_of(world: World, maximum: int) -> Best:
+def best_of(world: World, maximum: int) -> Least:
     """Over all levels up to the maximum; replicas of an operator up to it, too."""
     lines = [_line(world, threads, maximum) for threads in range(1, maximum + 1)]
     top = max(rate for line in lines for rate, _ in line)
     return _least(lines, top, 0.99 * top)
 
 
-def least_for(world: World, maximum: int, rate: float) -> Best:
+def least_for(world: World, maximum: int, rate: float) -> Least:
     """The fewest threads, and the fewest replicas, with which each source could send so much; the best of all if none can."""
     free = replace(world, target=None)
     lines = [_line(free, threads, maximum) for threads in range(1, maximum + 1)]
@@ -72,6 +64,7 @@ def _line(world: World, threads: int, maximum: int) -> list[tuple[float, int]]:
     return [(rate, int(sum(counts))) for counts, rate in found.items()]
 
 
-def _least(lines: list[list[tuple[float, int]]], top: float, enough: float) -> Best:
+def _least(lines: list[list[tuple[float, int]]], top: float, enough: float) -> Least:
+    """The highest rate of each source, and the fewest threads and replicas, of all operators, that bring enough."""
     able = [(threads, replicas) for threads, line in enumerate(lines, start=1) for rate, replicas in line if rate >= enough]
-    return Best(top, min(threads for threads, _ in able), min(replicas for _, replicas in able))
+    return Least(top, min(threads for threads, _ in able), min(replicas for _, replicas in able))

@@ -10,28 +10,36 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from harness.elasticity import Bounds, Layout
+from harness.elasticity import Bounds, Decides, Layout, Reading
+from harness.saso import scenario as any_scenario
 from harness.saso.replication.graphs import Shape, chain, layout, replicated, reverse_tree, tree
+from harness.saso.replication.oracle import best_of, least_for
 from harness.saso.replication.world import World
+from harness.saso.scenario import Configuration, Least, Observe, cut, noise_of
 
 CHOSEN_ON = ("chain", "tree")
 HELD_OUT = ("reverse tree", "replicated", "mixed")
 LOADS = ("full", "paced", "grows", "falls", "dearer", "cheaper")
+PERIOD_S = 10.0  # C-Stream §5.2
 PERIODS = 80
 CHANGE_AT = 40
 EACH = 60  # scenarios of a kind
+SPARE = 1.05  # times what the sources send that a law may be ready for
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """One run of the bench. `phases`: the period in which each world begins, and the world."""
+class Scenario(any_scenario.Scenario):
+    """A graph with a load. `phases`: the period in which each world begins, and the world."""
+
+    decides: ClassVar[Decides] = Decides.REPLICAS
 
     name: str
     kind: str
-    load: str
+    event: str  # the load
     phases: tuple[tuple[int, World], ...]
     bounds: Bounds
     noise: float = 0.0
@@ -49,9 +57,54 @@ class Scenario:
         return [world for begin, world in self.phases if begin <= period][-1]
 
     def segments(self) -> list[tuple[int, int]]:
-        """Stretches (first period, behind the last one) of one world each."""
-        begins = [begin for begin, _ in self.phases]
-        return list(zip(begins, [*begins[1:], self.periods], strict=True))
+        """One a world."""
+        return cut({begin for begin, _ in self.phases}, self.periods)
+
+    @property
+    def held_out(self) -> bool:
+        """Whether it is of a kind that only scores."""
+        return self.kind in HELD_OUT
+
+    def throughput(self, period: int, configuration: Configuration) -> float:
+        """Tuples/s of each source."""
+        return self.world(period).rate(configuration.threads, np.array(configuration.replicas, dtype=float))
+
+    def best(self, period: int) -> Least:
+        """Within 1 % of the best."""
+        return best_of(self.world(period), self.bounds.maximum)
+
+    def needed(self, period: int, throughput: float) -> Least:
+        """The least with which each source could send 5 % more than it does."""
+        return least_for(self.world(period), self.bounds.maximum, SPARE * throughput)
+
+    def observer(self) -> Observe:
+        """What an engine would count. The sources' rate varies, and by itself each operator's useful time by half as much."""
+        noise, generator = noise_of(self), np.random.default_rng(self.seed)
+
+        def observe(period: int, configuration: Configuration) -> Reading:
+            world, layout, level = self.world(period), self.layout, configuration.threads
+            state = world.state(level, np.array(configuration.replicas, dtype=float))
+            able = state.capacity * next(noise)
+            rate = able if world.target is None else min(world.target, able)
+            apart = np.maximum(0.0, 1.0 + 0.5 * self.noise * generator.standard_normal(layout.operators))
+            useful = state.useful * (rate / state.rate) * apart
+            return Reading(
+                time_s=(period + 1) * PERIOD_S,
+                elapsed_s=PERIOD_S,
+                threads=level,
+                throughput=rate * sum(link.tuples for link in layout.links),
+                utilisation=state.utilisation,
+                system_cpu=min(1.0, state.utilisation * level / world.cores),
+                others_cpu=0.0,
+                useful_s=tuple((useful * PERIOD_S).tolist()),
+                tuples=tuple((rate * PERIOD_S * np.array(layout.tuples)).tolist()),
+                full=tuple(state.full.tolist()),
+                replicas=configuration.replicas,
+                target=None if world.target is None else world.target * len(layout.sources),
+                latency_s=state.latency_s,
+            )
+
+        return observe
 
 
 def scenarios(kinds: tuple[str, ...] = CHOSEN_ON + HELD_OUT) -> Iterator[Scenario]:
@@ -59,6 +112,11 @@ def scenarios(kinds: tuple[str, ...] = CHOSEN_ON + HELD_OUT) -> Iterator[Scenari
     for kind in kinds:
         for number in range(EACH):
             yield drawn(kind, number)
+
+
+def some_of(every: int) -> list[Scenario]:
+    """One in so many of the library."""
+    return list(scenarios())[::every]
 
 
 def drawn(kind: str, number: int) -> Scenario:
@@ -82,7 +140,7 @@ def drawn(kind: str, number: int) -> Scenario:
     return Scenario(
         name=f"{kind} {number}, {load}",
         kind=kind,
-        load=load,
+        event=load,
         phases=_phases(world, load, maximum, dice),
         bounds=Bounds(1, maximum, 1),
         noise=dice.choice((0.0, 0.02, 0.05)),

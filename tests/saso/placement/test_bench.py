@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import UserError
-from harness.saso.placement.bench import row_of, run_bench
-from harness.saso.placement.contestants import trace_of
-from harness.saso.placement.score import score
+from harness.saso.bench import row_of, run_bench
+from harness.saso.closed_loop import trace_of
+from harness.saso.score import score
 from tests.saso.placement.small import scenario
 
 SOME = [replace(scenario(operators), name=f"s{operators}") for operators in (3, 4, 5)]
@@ -23,8 +23,8 @@ def quietly(done, of):
 def test_a_row_says_what_was_run_and_what_came_of_it():
     row = row_of("dynamic", SOME[1])
     trace = trace_of("dynamic", SOME[1])
-    assert (row.law, row.scenario, row.shape, row.operators, row.places, row.cpus) == ("dynamic", "s4", "pipeline", 6, 5, 16)
-    assert row.levels == tuple(trace.levels) and row.queues == (5,) * 40
+    assert (row.law, row.scenario, row.kind, row.operators, row.places, row.maximum) == ("dynamic", "s4", "pipeline", 6, 5, 16)
+    assert row.levels == tuple(trace.levels) and row.counts == (5,) * 40
     assert all(getattr(row, name) == value for name, value in vars(score(SOME[1], trace)).items())
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from harness import elasticity
+from harness.elasticity import Decides
 from harness.errors import UserError
-from harness.saso.placement.contestants import contestants, least_threads, trace_of
+from harness.saso.bench import check_name, contestants
+from harness.saso.closed_loop import trace_of
+from harness.saso.placement.contestants import least_threads
 from tests.saso.placement.small import Toy, scenario
 
 PLAIN = scenario()
@@ -14,25 +17,25 @@ EVERYWHERE = frozenset(range(len(PLAIN.layout.ports)))
 
 
 def test_manual_has_no_queues():
-    assert set(trace_of("manual", PLAIN).placements) == {frozenset()}
+    assert {each.queued for each in trace_of("manual", PLAIN).configurations} == {frozenset()}
 
 
 def test_dedicated_has_them_all_each_with_a_thread():
     trace = trace_of("dedicated", PLAIN)
-    assert set(trace.placements) == {EVERYWHERE}
+    assert {each.queued for each in trace.configurations} == {EVERYWHERE}
     assert set(trace.throughputs) == {PLAIN.surface(0).dedicated()}
 
 
 def test_dynamic_has_them_all_and_moves_threads():
     trace = trace_of("dynamic", PLAIN)
-    assert set(trace.placements) == {EVERYWHERE}
+    assert {each.queued for each in trace.configurations} == {EVERYWHERE}
     assert len(set(trace.levels)) > 2
 
 
 def test_hand_placed_is_the_best_of_the_first_phase():
     trace = trace_of("hand-placed", PLAIN)
     best = PLAIN.best(0)
-    assert set(trace.placements) == {best.queued} and set(trace.levels) == {best.threads}
+    assert {each.queued for each in trace.configurations} == {best.queued} and set(trace.levels) == {best.threads}
 
 
 def test_a_law_that_places_queues_is_made_by_its_name(monkeypatch):
@@ -49,8 +52,8 @@ def test_laws_of_ibm_streams_begin_with_two_threads_where_there_are_cpus_for_the
 
 def test_an_unknown_name_is_refused():
     with pytest.raises(UserError, match="law 'magic' is not on the bench of placements; there are: manual, dedicated"):
-        trace_of("magic", PLAIN)
+        check_name("magic", Decides.QUEUES)
 
 
 def test_all_baselines_take_part():
-    assert contestants()[:4] == ["manual", "dedicated", "dynamic", "hand-placed"]
+    assert contestants(Decides.QUEUES)[:4] == ["manual", "dedicated", "dynamic", "hand-placed"]

@@ -7,18 +7,20 @@ from statistics import fmean
 
 import pytest
 
-from harness.saso.placement.bench import Row
-from harness.saso.placement.report import as_document, as_frame, goals, summary
+from harness.saso.bench import Row
+from harness.saso.goals import goals
+from harness.saso.report import as_document, as_frame, summary
 
 PLAIN = Row(
     law="millrace",
     scenario="s1",
-    shape="pipeline",
+    decides="queues",
+    kind="pipeline",
     costs="skewed",
     payload=128,
     operators=12,
     places=11,
-    cpus=16,
+    maximum=16,
     software="millrace",
     event="",
     noise=0.0,
@@ -26,18 +28,18 @@ PLAIN = Row(
     seed=1,
     best_throughput=1000.0,
     best_threads=4,
-    best_queues=3,
+    best_parts=3,
     settled_threads=4.0,
-    settled_queues=3.0,
+    settled_parts=3.0,
     accuracy=0.99,
     settling=10.0,
     overshoot=1.0,
-    queue_overshoot=1.0,
+    parts_overshoot=1.0,
     changes=0.0,
     regret=0.02,
     phases=((0.99, 4.0),),
     levels=(1, 4),
-    queues=(0, 3),
+    counts=(0, 3),
 )
 
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.saso.placement.closed_loop import Trace
+from harness.saso.closed_loop import Trace
 from harness.saso.placement.scenario import Phase
-from harness.saso.placement.score import score
+from harness.saso.scenario import Configuration
+from harness.saso.score import score
 from tests.saso.placement.small import scenario
 
 PLAIN = scenario(operators=5)
@@ -19,10 +20,9 @@ NONE, ALL = frozenset(), frozenset(range(6))
 
 def passed(*stretches, dedicated=False):
     """A trace of stretches (periods, level, placement)."""
-    trace = Trace(dedicated)
+    trace = Trace()
     for periods, level, queued in stretches:
-        trace.levels.extend([level] * periods)
-        trace.placements.extend([queued] * periods)
+        trace.configurations.extend([Configuration(level, queued, dedicated=dedicated)] * periods)
     return trace
 
 
@@ -30,8 +30,8 @@ def test_whoever_is_always_at_the_oracles_choice_loses_nothing():
     numbers = score(PLAIN, passed((40, BEST.threads, BEST.queued)))
     assert numbers.accuracy == pytest.approx(1.0) and numbers.regret == pytest.approx(0.0)
     assert (numbers.settling, numbers.changes, numbers.overshoot) == (0, 0, 0)
-    assert (numbers.best_threads, numbers.best_queues) == (BEST.threads, len(BEST.queued))
-    assert (numbers.settled_threads, numbers.settled_queues) == (BEST.threads, len(BEST.queued))
+    assert (numbers.best_threads, numbers.best_parts) == (BEST.threads, len(BEST.queued))
+    assert (numbers.settled_threads, numbers.settled_parts) == (BEST.threads, len(BEST.queued))
 
 
 def test_whoever_never_moves_has_the_accuracy_of_where_it_stands():
@@ -56,12 +56,12 @@ def test_changes_after_settling_are_counted_in_fifty_periods():
 def test_overshoot_is_of_threads_and_of_queues_that_were_climbed_to():
     numbers = score(PLAIN, passed((3, 1, NONE), (3, 16, ALL), (34, BEST.threads, BEST.queued)))
     assert numbers.overshoot == 16 / BEST.threads
-    assert numbers.queue_overshoot == 6 / len(BEST.queued)
+    assert numbers.parts_overshoot == 6 / len(BEST.queued)
 
 
 def test_who_begins_high_and_comes_down_did_not_overshoot():
     numbers = score(PLAIN, passed((5, 16, ALL), (35, 1, NONE)))
-    assert (numbers.overshoot, numbers.queue_overshoot) == (0, 0)
+    assert (numbers.overshoot, numbers.parts_overshoot) == (0, 0)
 
 
 def test_each_phase_counts_alike_and_one_with_others_on_the_cpus_not_at_all():

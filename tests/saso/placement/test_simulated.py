@@ -9,15 +9,14 @@ import pytest
 
 from harness import elasticity
 from harness.errors import UserError
-from harness.graph import PortId
 from harness.models import Dedicated, Dynamic, Multilevel
+from harness.saso.closed_loop import Trace
 from harness.saso.placement import simulated
 from harness.saso.placement.scenario import scenarios
 from harness.saso.placement.simulated import (
     LONGER,
     MAX_CPUS,
     MAX_OPERATORS,
-    Run,
     _row,
     _varies,
     machine_of,
@@ -27,6 +26,7 @@ from harness.saso.placement.simulated import (
     simulable,
 )
 from harness.saso.placement.world import World
+from harness.saso.scenario import Configuration
 from tests.saso.placement.small import Toy, scenario
 
 SMALL = scenario(operators=6, costs="balanced-10000", world=World("local", "millrace", 4))
@@ -56,7 +56,7 @@ def test_the_surface_and_the_simulator_agree_on_what_placing_queues_brings():
     gained = rows["hand-placed"].accuracy / rows["manual"].accuracy
     surface, best = SMALL.surface(0), SMALL.best(0)
     assert gained == pytest.approx(best.throughput / surface.throughput((), 1), rel=0.3)
-    assert (rows["hand-placed"].settled_threads, rows["hand-placed"].settled_queues) == (best.threads, len(best.queued))
+    assert (rows["hand-placed"].settled_threads, rows["hand-placed"].settled_parts) == (best.threads, len(best.queued))
 
 
 STREAMS = replace(SMALL, world=World("local", "streams-4.2", 4))
@@ -70,7 +70,7 @@ def test_queues_of_ibm_streams_hold_a_small_part_of_a_period(model):
 
 def test_the_manual_model_has_no_queues_to_shorten(monkeypatch):
     monkeypatch.setattr(simulated, "QUIET", math.inf)  # any period will do
-    assert run("manual", STREAMS, 2).queues == [0, 0]
+    assert [each.parts for each in run("manual", STREAMS, 2).configurations] == [0, 0]
 
 
 def test_a_period_is_as_long_as_steady_throughput_needs(monkeypatch):
@@ -108,14 +108,15 @@ def test_a_law_is_in_the_loop(monkeypatch):
     monkeypatch.setattr(elasticity, "law_class", lambda name, decides: Toy)
     done = run("millrace", SMALL, periods=12)
     assert done.levels[:3] == [1, 1, 1] and done.levels[-1] == 4
-    assert done.queues[:3] == [0, 0, 0] and done.queues[-1] == 4
+    assert [each.parts for each in done.configurations][:3] == [0, 0, 0] and [each.parts for each in done.configurations][
+        -1
+    ] == 4
     assert done.throughputs[-1] > 1.5 * done.throughputs[1]
 
 
 def test_a_placement_that_moves_is_not_at_rest_however_many_queues_it_has():
-    here, there = frozenset({PortId("work1", 0)}), frozenset({PortId("work2", 0)})
-    moving = Run([1] * 60, [1] * 60, [here, there] * 30, [1.0] * 60)
-    still = Run([1] * 60, [1] * 60, [here] * 60, [1.0] * 60)
+    here, there = Configuration(1, frozenset({1})), Configuration(1, frozenset({2}))
+    moving, still = Trace([here, there] * 30, [1.0] * 60), Trace([here] * 60, [1.0] * 60)
     rows = [_row("millrace", SMALL, run, still, 1.0, 0.02) for run in (still, moving)]
     assert rows[0].settling == 0.0 == rows[0].changes
     assert rows[1].settling == 60.0 and rows[1].changes > 25.0

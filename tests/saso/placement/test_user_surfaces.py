@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.graph_file import dump_graph
-from harness.saso.placement.bench import row_of
+from harness.saso.bench import row_of
 from harness.saso.placement.scenario import Phase
 from harness.saso.placement.user_surfaces import KEYS, parse_surfaces
 from tests.saso.placement.small import pipeline
@@ -98,7 +98,7 @@ def test_phases_change_costs_and_cpus():
 def test_contestants_run_on_them_in_another_process_too():
     own = pickle.loads(pickle.dumps(one(throughput="100 * min(n, k + 1, 3)", cpus=4, periods=30)))
     row = row_of("dynamic", own)
-    assert (row.shape, row.places, row.best_threads, row.best_queues) == ("own", 10, 3, 2)
+    assert (row.kind, row.places, row.best_threads, row.best_parts) == ("own", 10, 3, 2)
     assert row.accuracy > 0.95
     assert row_of("manual", own).accuracy == pytest.approx(1 / 3)
 

@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 from harness.cli import main
-from harness.elasticity import LAWS, Bounds, Decides, Decision, Law, make_law
+from harness.elasticity import LAWS, Bounds, Decides, Decision, Law
 from harness.elasticity.cpu_limit import LastPeriod
 from harness.errors import UserError
-from harness.saso.replication import bench
-from harness.saso.replication.bench import row_of, run_bench
-from harness.saso.replication.closed_loop import run
-from harness.saso.replication.report import as_frame, summary
+from harness.saso import side_by_side
+from harness.saso.bench import check_name, row_of, run_bench
+from harness.saso.closed_loop import run, trace_of
 from harness.saso.replication.scenario import CHANGE_AT, CHOSEN_ON, HELD_OUT, LOADS, Scenario, drawn, scenarios
-from harness.saso.replication.score import score
+from harness.saso.report import as_frame, summary
+from harness.saso.scenario import Configuration
+from harness.saso.score import score
 from tests.elasticity.replication.small import world
 
 BUSY = world((40.0,), target=100_000.0)
+BEGIN = Configuration(1, replicas=(1, 1, 1))
 
 
 class Toy(Law):
@@ -51,8 +53,8 @@ def scenario(*phases, **options) -> Scenario:
 
 def test_a_law_gets_what_it_asks_for_and_reads_what_that_brings():
     law = Toy(Bounds(1, 12, 1))
-    trace = run(law, scenario())
-    assert trace.levels[:4] == [1, 1, 1, 5] and trace.replicas[2:4] == [(1, 1, 1), (1, 4, 1)]
+    trace = run(law, scenario(), BEGIN)
+    assert trace.levels[:4] == [1, 1, 1, 5] and [each.replicas for each in trace.configurations[2:4]] == [(1, 1, 1), (1, 4, 1)]
     before, after = law.seen[0], law.seen[10]
     assert before.tuples[1] / before.useful_s[1] == pytest.approx(25_000, rel=1e-6), "a true rate"
     assert after.replicas == (1, 4, 1) and after.target == 100_000.0
@@ -61,34 +63,34 @@ def test_a_law_gets_what_it_asks_for_and_reads_what_that_brings():
 
 def test_noise_is_the_same_whatever_the_law_does():
     free = scenario((0, replace(BUSY, target=None)), noise=0.05, seed=3)
-    one, other = (run(make_law("millrace", free.bounds, layout=free.layout, decides=Decides.REPLICAS), free) for _ in range(2))
+    one, other = (trace_of("millrace", free) for _ in range(2))
     assert one == other
     toy = Toy(Bounds(1, 12, 1))
-    first = run(toy, free)
+    first = run(toy, free, BEGIN)
     assert first.throughputs[0] == one.throughputs[0]
 
 
 def test_the_score_of_a_run():
-    trace = run(Toy(Bounds(1, 12, 1)), scenario())
+    trace = run(Toy(Bounds(1, 12, 1)), scenario(), BEGIN)
     numbers = score(scenario(), trace)
     rate = BUSY.rate(5, np.array((1.0, 4.0, 1.0)))
     assert numbers.accuracy == pytest.approx(rate / 100_000.0, rel=0.01)
     assert (numbers.settling, numbers.changes) == (3.0, 0.0)
-    assert (numbers.settled_threads, numbers.settled_replicas) == (5, 6)
-    assert numbers.threads == pytest.approx(5 / 5) and numbers.replicas == pytest.approx(6 / 7)
+    assert (numbers.settled_threads, numbers.settled_parts) == (5, 6)
+    assert numbers.threads == pytest.approx(5 / 5) and numbers.parts == pytest.approx(6 / 7)
 
 
 def test_more_than_is_needed_is_told():
     law = Toy(Bounds(1, 12, 1))
     law.place = (10, (1, 8, 1))
-    numbers = score(scenario(), run(law, scenario()))
+    numbers = score(scenario(), run(law, scenario(), BEGIN))
     assert numbers.accuracy == pytest.approx(1.0)
-    assert numbers.threads == pytest.approx(10 / 5) and numbers.replicas == pytest.approx(10 / 7)
+    assert numbers.threads == pytest.approx(10 / 5) and numbers.parts == pytest.approx(10 / 7)
 
 
 def test_a_scenario_is_scored_in_each_of_its_worlds():
     two = scenario((0, BUSY), (15, replace(BUSY, target=20_000.0)))
-    numbers = score(two, run(Toy(Bounds(1, 12, 1)), two))
+    numbers = score(two, run(Toy(Bounds(1, 12, 1)), two, BEGIN))
     assert len(numbers.rates) == 2 and numbers.rates[1] == pytest.approx(20_000.0)
     assert numbers.threads == pytest.approx(5.0), "of the second load one thread is enough"
 
@@ -96,24 +98,24 @@ def test_a_scenario_is_scored_in_each_of_its_worlds():
 def test_the_library_has_all_kinds_and_loads_and_is_the_same_each_time():
     library = list(scenarios())
     assert {each.kind for each in library} == {*CHOSEN_ON, *HELD_OUT} and not set(CHOSEN_ON) & set(HELD_OUT)
-    assert {each.load for each in library} == set(LOADS)
+    assert {each.event for each in library} == set(LOADS)
     assert len({each.name for each in library}) == len(library)
     assert drawn("tree", 7) == drawn("tree", 7)
-    assert all(len(each.phases) == (1 if each.load in ("full", "paced") else 2) for each in library)
+    assert all(len(each.phases) == (1 if each.event in ("full", "paced") else 2) for each in library)
     assert all(begin in (0, CHANGE_AT) for each in library for begin, _ in each.phases)
 
 
 def test_rows_are_the_same_however_many_processes_there_are(monkeypatch):
     some = [drawn("chain", number) for number in range(3)]
     alone = run_bench(["cstream", "millrace"], some, lambda done, of: None, jobs=1)
-    monkeypatch.setattr(bench, "CHUNK", 2)
+    monkeypatch.setattr(side_by_side, "CHUNK", 2)
     assert run_bench(["cstream", "millrace"], some, lambda done, of: None, jobs=2) == alone
-    assert [(row.law, row.scenario) for row in alone] == [(law, each.name) for law in ("cstream", "millrace") for each in some]
+    assert [(row.law, row.scenario) for row in alone] == [(law, each.name) for each in some for law in ("cstream", "millrace")]
 
 
 def test_a_law_of_another_kind_is_refused():
     with pytest.raises(UserError, match="law 'pldi17' does not choose replicas; laws that do are: millrace, cstream"):
-        run_bench(["pldi17"], [], lambda done, of: None)
+        check_name("pldi17", Decides.REPLICAS)
 
 
 def test_our_law_needs_at_most_half_the_periods_and_brings_as_much_on_a_sample_of_the_library():
@@ -122,7 +124,7 @@ def test_our_law_needs_at_most_half_the_periods_and_brings_as_much_on_a_sample_o
     ours, theirs = ([row_of(law, each) for each in some] for law in ("millrace", "cstream"))
     assert median(row.settling for row in ours) <= 0.5 * median(row.settling for row in theirs)
     assert sum(row.accuracy >= 0.97 for row in ours) >= 13
-    assert sum(row.threads <= 1.05 for row in ours) >= 12 and sum(row.replicas <= 1.05 for row in ours) >= 12
+    assert sum(row.threads <= 1.05 for row in ours) >= 12 and sum(row.parts <= 1.05 for row in ours) >= 12
 
 
 def test_the_table_has_kinds_that_only_score_apart():
@@ -146,7 +148,7 @@ def test_the_command_runs_it(capsys):
     ("words", "told"),
     [
         (["--multilevel"], "--multilevel and --replicas are two benches"),
-        (["--curves", "mine.yaml"], "--curves is not for --replicas"),
+        (["--scenarios", "mine.yaml"], "--scenarios is not for --replicas"),
         (["--law", "pldi17"], "does not choose replicas"),
     ],
 )

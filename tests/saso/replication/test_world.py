@@ -98,16 +98,16 @@ def test_a_tree_thins_out_by_its_branching_and_a_reverse_tree_gathers():
 def test_the_oracle_is_as_good_as_trying_everything(busy: World):
     one, two = (range(1, 7) if operator in busy.layout.replicable else (1,) for operator in (1, 2))
     tried = max(busy.rate(n, counts(1, a, b, 1)) for n, a, b in product(range(1, 7), one, two))
-    assert 0.995 * tried <= best_of(busy, 6).rate <= tried * (1 + 1e-9)
+    assert 0.995 * tried <= best_of(busy, 6).throughput <= tried * (1 + 1e-9)
 
 
 def test_what_is_needed_is_the_least_of_all_that_bring_it():
     busy = world((30.0, 10.0), contention=0.01)
     need = least_for(busy, 6, 60_000.0)
     able = [(n, a + b + 2) for n, a, b in product(range(1, 7), repeat=3) if busy.capacity(n, counts(1, a, b, 1)) >= 60_000.0]
-    assert (need.threads, need.replicas) == (min(n for n, _ in able), min(r for _, r in able))
+    assert (need.threads, need.parts) == (min(n for n, _ in able), min(r for _, r in able))
 
 
 def test_what_is_needed_knows_no_target():
     busy = world((30.0,), target=1_000.0)
-    assert least_for(busy, 8, 100_000.0).replicas == least_for(replace(busy, target=None), 8, 100_000.0).replicas
+    assert least_for(busy, 8, 100_000.0).parts == least_for(replace(busy, target=None), 8, 100_000.0).parts

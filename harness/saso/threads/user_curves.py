@@ -21,7 +21,7 @@ from harness.errors import UserError
 from harness.graph import MAX_THREADS
 from harness.saso.checks import mapping, number, shown, whole
 from harness.saso.expression import Expression
-from harness.saso.scenario import PERIODS, Curve, Event, Scenario
+from harness.saso.threads.scenario import PERIODS, Curve, Event, Scenario
 
 MAX_PERIODS = 100_000
 MAX_SCENARIOS = 10_000
