@@ -107,7 +107,6 @@ cdef class RuntimeEngine:
     cdef object totals
     cdef dict queue_named  # by PortId: its queue
     cdef dict elastic  # by name: the indices of elastic_load_balance operators
-    cdef dict index_of  # by name: operators
     cdef dict co_of  # by operator: its co-routine
     cdef bint starting, started
     cdef int process  # that started it; 0: none has
@@ -124,7 +123,6 @@ cdef class RuntimeEngine:
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
         self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH
         balancing = {self.plan.operators[index].name: index for index in self.plan.layout.balancing}
-        self.index_of = {operator.name: index for index, operator in enumerate(self.plan.operators)}
         self.co_of = {index: co for co, index in enumerate(self.plan.layout.coroutines)}
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
 
@@ -193,17 +191,8 @@ cdef class RuntimeEngine:
         cdef Run* run = self.plan.run
         cdef uint32_t co, wanted
         check_process("set_replicas", self.process)
-        layout = self.plan.layout
-        index = self.index_of.get(operator) if isinstance(operator, str) else None
-        if index is None:
-            raise UserError(f"set_replicas: no operator is named {operator!r}")
-        why = layout.single_for(index)
-        if why:
-            raise UserError(f"set_replicas: operator {operator!r} {why}")
-        most = layout.replicas.get(index, 1)
-        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
-            raise UserError(f"set_replicas: replicas of {operator!r} must be from 1 to {most}, not {number!r}")
-        if index in layout.replicas and not run.over.load(memory_order_acquire):
+        index = self.plan.layout.replicated(operator, number)
+        if index in self.plan.layout.replicas and not run.over.load(memory_order_acquire):
             co, wanted = self.co_of[index], number
             with nogil:
                 set_replicas(run, co, wanted)

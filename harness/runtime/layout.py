@@ -181,6 +181,24 @@ class Layout:
         most = min(MAX_REPLICAS, 1 + REPLICA_ROOM // max(len(able), 1))
         return dict.fromkeys(able, most) if most > 1 else {}
 
+    def replicated(self, operator: object, number: object) -> int:
+        """The operator of that name, which is to have so many replicas; raises UserError if it cannot."""
+        index = self.index_of.get(operator) if isinstance(operator, str) else None
+        if index is None:
+            raise UserError(f"set_replicas: no operator is named {operator!r}")
+        why = self.single_for(index)
+        if why:
+            raise UserError(f"set_replicas: operator {operator!r} {why}")
+        most = self.replicas.get(index, 1)
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+            raise UserError(f"set_replicas: replicas of {operator!r} must be from 1 to {most}, not {number!r}")
+        return index
+
+    @cached_property
+    def index_of(self) -> dict[str, int]:
+        """Operators by name."""
+        return {operator.name: index for index, operator in enumerate(self.operators)}
+
     def single_for(self, index: int) -> str:
         """Why an operator can have no replicas; "" if it can."""
         operator = self.operators[index]

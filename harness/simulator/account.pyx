@@ -13,10 +13,11 @@ from harness.engine import Totals
 cdef object account_of(object layout, Simulation& simulation, bint drained, list stuck, dict state):
     """Compare what was sent with what arrived and what was left behind. `stuck`: threads that did not end; `state`: the last counters."""
     cdef Operator* op
+    cdef Operator* behind
     cdef Port* port
     cdef uint64_t expected = 0, seen = 0, violations = 0, place
-    cdef uint32_t i
-    cdef vector[Tuple] queued
+    cdef uint32_t i, output
+    cdef vector[Tuple] queued, taken, made
     left_at = [0] * len(layout.operators)
     held_by = [0] * len(layout.operators)
     discarded = {}
@@ -36,6 +37,20 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
         op = &simulation.operators[i]
         kind = layout.operators[i].kind
         seen += op.dropped
+        if i in layout.replicas:
+            taken.clear()
+            made.clear()
+            simulation.left_in_slots(i, taken, made)
+            for place in range(taken.size()):
+                if taken[place].kind == DATA:
+                    left_at[i] += 1
+                    seen += fingerprint(taken[place].sequence) * op.copies
+            for output in range(op.routes[0].targets.size() if made.size() > 0 else 0):
+                behind = op.routes[0].targets[output].op
+                for place in range(made.size()):
+                    if made[place].kind == DATA:
+                        left_at[behind.index] += 1
+                        seen += fingerprint(made[place].sequence) * behind.copies
         if kind == "source":
             expected += op.fingerprints * op.copies
         elif kind in ("sink", "control"):

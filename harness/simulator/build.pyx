@@ -68,6 +68,7 @@ cdef void _make_operators(Simulation* core, object layout) except *:
     cdef Target target
     for i in layout.coroutines:
         core.operators[i].resumed = True
+        core.operators[i].most_replicas = layout.replicas.get(i, 1)
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
         op.kind = <OperatorKind> <uint32_t> KINDS["bursts" if operator.costs else operator.kind]

@@ -108,6 +108,7 @@ cdef class SimulatorEngine:
     cdef readonly int queue_capacity, batch
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
+    cdef dict wanted  # by operator: replicas that were asked for before the start
     cdef tuple windows  # looks when the profiler's older window began, and its younger one; samples and looks at all threads since then
     cdef bint started, profiles, bounded
     cdef int process  # that started it; 0: none has
@@ -152,6 +153,7 @@ cdef class SimulatorEngine:
         balancing = {self.layout.operators[index].name: index for index in self.layout.balancing}
         self.elastic = {name: index for name, index in balancing.items() if self.layout.operators[index].kind == "elastic_load_balance"}
         self.told, self.told_before = set(), set()
+        self.wanted = {}
         self.turn = threading.RLock()
         self.drain_s = math.inf
 
@@ -207,6 +209,8 @@ cdef class SimulatorEngine:
             except MemoryError:
                 self.broken = "the system refuses memory to the simulation at the start of the run"
                 raise RunFailed(self.broken) from None
+            for index, number in self.wanted.items():
+                self._replicate(index, number)
             if self.profiles:
                 self.core.profile(<uint64_t> (PROFILE_S / PS))
             self.before = self._read()
@@ -277,7 +281,28 @@ cdef class SimulatorEngine:
 
     def set_replicas(self, operator, number):
         check_process("set_replicas", self.process)
-        raise UserError(f"set_replicas: operator {operator!r} is simulated, and simulated operators have no replicas")
+        index = self.layout.replicated(operator, number)
+        with self.turn:
+            if not self.started:
+                self.wanted[index] = number
+            elif index in self.layout.replicas and not self.core.over:
+                self._replicate(index, number)
+
+    cdef _replicate(self, uint32_t index, uint32_t number):
+        try:
+            self.core.set_replicas(index, number)
+        except MemoryError:
+            self.broken = f"the system refuses memory to {number} replicas of operator {self.layout.operators[index].name!r}"
+            raise RunFailed(self.broken) from None
+
+    def living_replicas(self):
+        """By name: co-routines that operators which may have replicas have at the moment, those that are to leave included."""
+        check_process("living_replicas", self.process)
+        with self.turn:
+            return {
+                self.layout.operators[index].name: self.core.living_replicas(<uint32_t> index) if self.started else 1
+                for index in self.layout.replicas
+            }
 
     def set_queued(self, ports, bint queued):
         check_process("set_queued", self.process)
@@ -352,6 +377,12 @@ cdef class SimulatorEngine:
             operator_cost=self._operator_cost(now["looks"]) if self.profiles else [],
             others_cpu=0.0,
             utilisation=_utilisation(before["use"], now["use"]),
+            useful_s=[(after - earlier) / 1e9 for after, earlier in zip(now["useful"], before["useful"], strict=True)],
+            queue_full=[
+                0.0 if queue is None else min(1.0, (now["full"][queue] - before["full"][queue]) * PS / elapsed) if elapsed > 0 else 0.0
+                for queue in (queues if self.layout.policy else ())
+            ],
+            replicas=self._replicas(),
             balancers={name: self._balance(index, now["processed"], before["processed"]) for name, index in self.elastic.items()},
         )
 
@@ -540,6 +571,17 @@ cdef class SimulatorEngine:
         congestion = 1.0 if op.waiting else fill / op.active
         return Balance(active=op.active, ports=op.routes.size(), submitted=submitted, congestion=congestion)
 
+    cdef _replicas(self):
+        """Of each operator; empty where there are no co-routines."""
+        cdef uint32_t index
+        if not self.layout.policy:
+            return ()
+        return [self.core.replicas(index) if index in self.layout.replicas else 1 for index in range(len(self.layout.operators))]
+
+    cdef list _full(self):
+        cdef size_t port
+        return [self.core.full_time(self.core.ports[port]) for port in range(self.core.ports.size() if self.layout.policy else 0)]
+
     cdef dict _read(self):
         cdef uint32_t i
         cdef vector[uint64_t] latency
@@ -572,6 +614,8 @@ cdef class SimulatorEngine:
             "cpu_s": self.core.system.cpu_time() * PS,
             "switches": self.core.system.switches(),
             "use": self._use(),
+            "useful": self.core.useful_ns() if self.layout.policy else (),
+            "full": self._full(),
             "looks": list(self.core.looks),
         }
 

@@ -127,7 +127,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     cdef cppclass Operator:
         OperatorKind kind
         bool resumed
-        uint32_t cost, open_streams, ahead
+        uint32_t most_replicas, cost, open_streams, ahead
         Mutex* lock
         uint64_t limit, window, seed, threshold, keys
         vector[Tuple] buffer
@@ -223,6 +223,12 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         State state(uint32_t worker) noexcept
         void want(Port& port, bool called) noexcept
         void set_active(Operator& op, uint32_t active) except +
+        void set_replicas(uint32_t op, uint32_t number) except +
+        uint32_t replicas(uint32_t op) except +
+        uint32_t living_replicas(uint32_t op) except +
+        void left_in_slots(uint32_t op, vector[Tuple]& taken, vector[Tuple]& made) except +
+        vector[uint64_t] useful_ns() except +
+        uint64_t full_time(const Port& port) noexcept
         void profile(uint64_t period) except +
         void fill(const vector[vector[uint32_t]]& levels, uint32_t percent) except +
 

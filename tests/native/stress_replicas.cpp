@@ -2,6 +2,7 @@
 // nothing, one or many for a tuple. Every stream is the one that operators without replicas make, tuple by tuple; a run that is cut short has made the
 // beginning of it, and all its tuples are accounted for. States and rings have no atomics that would hide a missing edge from ThreadSanitizer.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -88,13 +89,18 @@ struct Flow {
   All& all;
   uint32_t op;
 
+  using Tuple = millrace::Tuple;
+  struct Trace {};
+
   SpscRing& ring() const { return graph.operators[op]->input->ring; }
   uint64_t size() const { return graph.size(op); }
   bool closed() const { return graph.closed(op); }
-  size_t front(size_t most, Tuple** first) { return ring().front(most, first); }
-  void release(size_t count) { ring().release(count); }
-  void taken() { all.read(op); }
+  size_t front(All::Coroutine&, size_t most, Tuple** first) { return ring().front(most, first); }
+  void release(All::Coroutine&, size_t count) { ring().release(count); }
+  void taken(All::Coroutine&) { all.read(op); }
   void passing(All::Coroutine&) {}
+  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace&) const { std::memcpy(to, first, count * STRIDE); }
+  void fetch(All::Coroutine&, size_t, Trace&) const {}
   uint32_t bin(const Tuple* tuple) const { return static_cast<uint32_t>(tuple->sequence % graph.operators[op]->sizes.bins); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     if (all.over()) return 0;

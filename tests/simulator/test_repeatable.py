@@ -16,7 +16,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "367975eb584a2aec"
+GOLDEN = "815f11645444626c"
 SHAPES = ("mix", "merge, skewed", "diamond", "windows, merge", "load balance", "several sources", "control cycle")
 MODELS = {
     "manual": Manual(),

@@ -202,6 +202,8 @@ struct RunPorts {
 // the stream, window punctuation goes the way of tuples.
 struct Crew {
   using All = Coroutines<RealPlatform, RunPorts>;
+  using Tuple = millrace::Tuple;
+  struct Trace {};
 
   RunPorts& ports;
   All& all;
@@ -211,7 +213,7 @@ struct Crew {
 
   uint64_t size() const { return port.ring.size_guess(); }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
-  size_t front(size_t most, Tuple** first) {
+  size_t front(All::Coroutine& co, size_t most, Tuple** first) {
     for (;;) {
       const size_t count = port.ring.front(most, first);
       if (count == 0 || port.marks.read() == port.marks_taken) return count;
@@ -221,10 +223,10 @@ struct Crew {
       ++port.marks_taken;
       port.ring.release(1);
       if (--port.open_streams == 0) closed_.store(true, std::memory_order_release);
-      taken();
+      taken(co);
     }
   }
-  void release(size_t count) {
+  void release(All::Coroutine&, size_t count) {
     if (port.marks.read() != port.marks_taken) {
       Tuple* first;
       port.ring.front(count, &first);
@@ -232,11 +234,13 @@ struct Crew {
     }
     port.ring.release(count);
   }
-  void taken() {
+  void taken(All::Coroutine&) {
     all.read(port.index);
     ports.not_full(port.index);
     if (port.room != nullptr) port.room->wake_one();  // for a thread that sends here
   }
+  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace&) const { std::memcpy(to, first, count * port.ring.stride()); }
+  void fetch(All::Coroutine&, size_t, Trace&) const {}
   uint32_t bin(const Tuple*) const { return 0; }
   void passing(All::Coroutine& co) { ports.hand_over(&ports.workers[co.index]); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
@@ -307,12 +311,7 @@ class CoroutineRun {
   void replicate(uint32_t co, uint32_t most) {
     Run* run = ports_.run;
     Port& port = run->ports[ports_.of[co].inputs[0]];
-    ReplicaSizes sizes{};
-    sizes.most = most;
-    sizes.batch = sizes.outputs = port.batch.load(std::memory_order_relaxed);
-    sizes.stride = port.ring.stride();
-    const size_t fitting = SLOT_MEMORY / (2 * sizes.batch * sizes.stride);
-    sizes.window = static_cast<uint32_t>(std::clamp<size_t>(fitting, 2 * most, 4 * most));
+    const ReplicaSizes sizes = stateless_sizes(most, port.batch.load(std::memory_order_relaxed), port.ring.stride());
     OfOperator& crew = crews_[co];
     crew.flow.reset(new Crew{ports_, all_, port, deliver_});
     crew.replicas = std::make_unique<Replicated>(all_, *crew.flow, sizes, all_[co], &all_[next_replica_]);
@@ -438,8 +437,6 @@ class CoroutineRun {
   bool ends(Worker* worker) const { return places_[worker->co]->all->ends(*places_[worker->co]); }
 
  private:
-  static constexpr size_t SLOT_MEMORY = size_t{1} << 20;  // bytes of an operator's slots that are no fewer than tickets need
-
   struct OfOperator {
     std::unique_ptr<Crew> flow;
     std::unique_ptr<Replicated> replicas;

@@ -37,18 +37,22 @@
 // was refused to its sender, or is in a slot: left_behind().
 //
 // `All` is Coroutines. `Flow` says what is at the operator's ports:
-//   size(), closed()              of the input port, by anybody          front(most, first), release(count)   as SpscRing; one at a time
-//   send(co, first, count)        downstream, with its waits; how many went, which is fewer only when the run is over
-//   taken()                       tuples were taken from the input port: there is room for who sends there
-//   passing(co)                   another one may send from now on: what this one has put off is to be done
+//   Tuple, Trace                  what is in its queues; what it notes of the tuples in one half of a slot
+//   size(), closed()              of the input port, by anybody
 //   bin(tuple)                    0 to bins - 1; where there are bins
-// Checked by: tests/native/stress_replicas.cpp, model/replicas.pml
+// and does for a replica's co-routine, on its stack:
+//   front(co, most, first), release(co, count)      as SpscRing; one at a time
+//   taken(co)                     tuples were taken from the input port: there is room for who sends there
+//   copy(co, to, first, count, trace)               tuples, into a slot
+//   fetch(co, count, trace)       so many tuples of a slot, which another one may have left there, are sent next
+//   send(co, first, count)        downstream, with its waits; how many went, which is fewer only when the run is over
+//   passing(co)                   another one may send from now on: what this one has put off is to be done
+// Checked by: tests/native/stress_replicas.cpp, model/replicas.pml, and in virtual time tests/simulator/test_replicas.py
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -66,10 +70,18 @@ struct ReplicaSizes {
   size_t stride;
 };
 
+// Of a stateless operator that takes `batch` tuples of `bytes` at once. Its slots are as many as have room in a MiB, from two to four a replica.
+inline ReplicaSizes stateless_sizes(uint32_t most, uint32_t batch, size_t bytes) noexcept {
+  const size_t fitting = (size_t{1} << 20) / (2 * batch * bytes);
+  const auto window = static_cast<uint32_t>(std::clamp<size_t>(fitting, size_t{2} * most, size_t{4} * most));
+  return {.most = most, .window = window, .batch = batch, .outputs = batch, .bins = 0, .stride = bytes};
+}
+
 template <class All, class Flow>
 class Replicas {
  public:
   using Coroutine = typename All::Coroutine;
+  using Tuple = typename Flow::Tuple;
   template <class T>
   using Word = typename All::template Word<T>;
 
@@ -136,7 +148,7 @@ class Replicas {
         return done + flow_.send(*self.co, at(first, done), count - done);
       }
       const size_t fitting = std::min<size_t>(count - done, sizes_.outputs - slot.filled);
-      std::memcpy(at(slot.outputs, slot.filled), at(first, done), fitting * sizes_.stride);
+      flow_.copy(*self.co, at(slot.outputs, slot.filled), at(first, done), fitting, slot.made);
       slot.filled += static_cast<uint32_t>(fitting);
       done += fitting;
       if (fitting == 0 && wait(self, TO_BE_FIRST) == Waited::OVER) return done;
@@ -147,7 +159,7 @@ class Replicas {
 
   // When the run is over and the replica returns with tuples that it has not worked on: how many of those it got it has.
   void give_up(Replica& self, size_t worked) {
-    if (self.in_place > 0) flow_.release(std::min(worked, self.in_place));
+    if (self.in_place > 0) flow_.release(*self.co, std::min(worked, self.in_place));
     self.in_place = 0;
     if (self.holds) slot_of(self.ticket.load(std::memory_order_relaxed)).worked = static_cast<uint32_t>(worked);
     self.holds = false;
@@ -202,11 +214,11 @@ class Replicas {
  private:
   enum Waits : uint32_t { TUPLES, TO_BE_FIRST };
   enum Step : uint32_t { GOT, LEFT, WAIT, AGAIN };
-  static constexpr uint32_t OPEN = 0, FIRST = 1, CLOSED = 2;
+  static constexpr uint64_t OPEN = 0, FIRST = 1, CLOSED = 2;
   static constexpr uint64_t NONE = UINT64_MAX;
 
   struct Slot {
-    alignas(CACHE_LINE) Word<uint32_t> word{OPEN};
+    alignas(CACHE_LINE) Word<uint64_t> word{OPEN};
     Word<uint32_t> owner{0};  // the replica that works on it
     uint32_t taken = 0;       // tuples
     uint32_t worked = 0;      // of them
@@ -215,12 +227,15 @@ class Replicas {
     uint32_t bin = 0;
     uint64_t follower = NONE;  // under the lock: the next ticket of its bin
     Tuple *inputs = nullptr, *outputs = nullptr;
+    [[no_unique_address]] typename Flow::Trace got, made;  // of these two
   };
   struct Bin {
     uint64_t last = NONE;  // under the lock: its last ticket, as long as that is not closed
   };
 
-  Tuple* at(Tuple* first, size_t index) const { return slot(first, sizes_.stride, index); }
+  Tuple* at(Tuple* first, size_t index) const {
+    return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * sizes_.stride);
+  }
   Slot& slot_of(uint64_t ticket) const { return slots_[ticket % sizes_.window]; }
 
   // -- what they wait for: read by anybody ------------------------------------------------------------------------------------------------
@@ -260,7 +275,7 @@ class Replicas {
       return AGAIN;
     }
     const bool closed = flow_.closed();
-    if (const size_t got = flow_.front(sizes_.batch, first); got > 0) {
+    if (const size_t got = flow_.front(*self.co, sizes_.batch, first); got > 0) {
       *count = self.in_place = got;
       return GOT;
     }
@@ -287,7 +302,7 @@ class Replicas {
     } else if (!alone_.load(std::memory_order_relaxed)) {
       const bool closed = flow_.closed();
       uint64_t ticket = take_lowest();
-      if (ticket == NONE) ticket = issue(width, &popped);
+      if (ticket == NONE) ticket = issue(self, width, &popped);
       if (ticket != NONE) {
         take_up(self, ticket);
         Slot& slot = slot_of(ticket);
@@ -301,7 +316,7 @@ class Replicas {
       }
     }
     lock_.unlock();
-    if (popped > 0) flow_.taken();
+    if (popped > 0) flow_.taken(*self.co);
     if (step == GOT) all_.wake_one_of(first_);
     return step;
   }
@@ -309,13 +324,13 @@ class Replicas {
   // All of these under the lock.
 
   // A new ticket, which may be taken up at once; NONE: there are no tuples, or none of a bin that is free, or all tickets are open.
-  uint64_t issue(uint32_t width, size_t* popped) {
+  uint64_t issue(Replica& self, uint32_t width, size_t* popped) {
     for (;;) {
       const uint64_t ticket = issued_.load(std::memory_order_relaxed);
       if (ticket - passed_.load(std::memory_order_acquire) >= sizes_.window) return NONE;  // PASSED
       Tuple* first = nullptr;
       const size_t share = std::max<size_t>(1, flow_.size() / width);  // others are to get some of what is there
-      const size_t there = flow_.front(std::min<size_t>(sizes_.batch, share), &first);
+      const size_t there = flow_.front(*self.co, std::min<size_t>(sizes_.batch, share), &first);
       if (there == 0) return NONE;
       Slot& slot = slot_of(ticket);
       size_t count = there;
@@ -329,8 +344,8 @@ class Replicas {
         bin.last = ticket;
         slot.follower = NONE;
       }
-      std::memcpy(slot.inputs, first, count * sizes_.stride);
-      flow_.release(count);
+      flow_.copy(*self.co, slot.inputs, first, count, slot.got);
+      flow_.release(*self.co, count);
       *popped += count;
       slot.taken = static_cast<uint32_t>(count);
       slot.worked = slot.filled = slot.sent = 0;
@@ -387,9 +402,9 @@ class Replicas {
   // Lets go of what it has taken: gives it back to the ring, or closes its ticket.
   void finish(Replica& self) {
     if (self.in_place > 0) {
-      flow_.release(self.in_place);
+      flow_.release(*self.co, self.in_place);
       self.in_place = 0;
-      flow_.taken();
+      flow_.taken(*self.co);
     }
     if (!self.holds) return;
     self.holds = false;
@@ -427,8 +442,10 @@ class Replicas {
     }
   }
   bool send_slot(Replica& self, Slot& slot) {
-    if (slot.sent < slot.filled)
-      slot.sent += static_cast<uint32_t>(flow_.send(*self.co, at(slot.outputs, slot.sent), slot.filled - slot.sent));
+    if (const uint32_t count = slot.filled - slot.sent; count > 0) {
+      flow_.fetch(*self.co, count, slot.made);
+      slot.sent += static_cast<uint32_t>(flow_.send(*self.co, at(slot.outputs, slot.sent), count));
+    }
     return slot.sent == slot.filled;
   }
 

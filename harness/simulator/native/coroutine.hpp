@@ -5,8 +5,6 @@
 // waits for a tuple at any of its ports and executes a batch of each that has some. Sends, kinds of operators, punctuation and the end are those of
 // the other models: tasks, which a co-routine executes on its own stack (drive), so a full queue stops it wherever it is.
 //
-// A co-routine also waits for what is no port: a split for its merge, a load balance for room in any of its buffers (given), a source for its
-// time.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +14,8 @@
 #include <memory>
 #include <vector>
 
-#include "coroutines.hpp"
+#include "coroutine_graph.hpp"
+#include "crew.hpp"
 #include "dedicated.hpp"
 #include "simulation.hpp"
 #include "submit.hpp"
@@ -24,153 +23,18 @@
 
 namespace millrace::sim {
 
-class Simulation::CoroutineGraph {
- public:
-  explicit CoroutineGraph(Simulation& simulation) : simulation_(simulation) {}
-
-  // What one co-routine executes.
-  struct Region {
-    Worker* worker = nullptr;
-    Operator* op = nullptr;
-    std::vector<Port*> inputs;
-    std::vector<Target*> sends;       // to ports, of all operators here
-    std::vector<uint32_t> splits;     // operators whose merge is here
-    const Operator* lacks = nullptr;  // that waits here for what is no port
-    // how it does: at the end of its turns
-    uint64_t taken = 0, pushed = 0;
-    int64_t busy_ns = 0;
-    uint64_t turn_taken = 0, turn_pushed = 0;  // before this turn
-    double reads_per_s = 0.0, writes_per_s = 0.0;
-    // what follows from that (find_gains)
-    uint64_t gain_taken = 0, gain_pushed = 0;
-    int64_t gain_busy_ns = 0;
-    double cost_s = 0.0, selectivity = 1.0, arrives = 0.0, takes_s = 0.0, gain_per_s = 0.0;
-  };
-
-  std::vector<Region> regions;                  // by co-routine
-  std::vector<uint32_t> of_operator;            // its co-routine; NO_CO: a thread executes it
-  std::vector<std::vector<uint32_t>> writers_;  // by port: co-routines that send there
-
-  // -- for the scheduler (coroutines.hpp) --------------------------------------------------------------------------------------------------
-
-  uint64_t size(uint32_t port) const noexcept {
-    look(port);
-    return simulation_.ports[port].ring.size();
-  }
-  uint64_t room(uint32_t port) const noexcept {
-    look(port);
-    const Ring& ring = simulation_.ports[port].ring;
-    return ring.capacity() - ring.size();
-  }
-  bool given(uint32_t co) const noexcept {
-    const Operator& op = *regions[co].lacks;
-    if (op.kind == SPLIT) return op.order + op.wanted - op.merge->next <= op.ahead;
-    for (uint32_t way = 0; way < op.active; ++way) {
-      const Ring& ring = op.routes[way].targets[0].port->ring;
-      if (ring.size() < ring.capacity()) return true;
-    }
-    return false;
-  }
-  bool closed(uint32_t port) const noexcept { return simulation_.ports[port].open_streams == 0; }
-  uint32_t reader(uint32_t port) const noexcept { return of_operator[simulation_.ports[port].op->index]; }
-  const std::vector<uint32_t>& writers(uint32_t port) const noexcept { return writers_[port]; }
-  void leaves(uint32_t co) const { simulation_.drive(*regions[co].worker, simulation_.hand_over(*regions[co].worker)); }
-  void turn_begins(uint32_t thread, uint32_t, int64_t) const noexcept {
-    Worker& w = simulation_.workers[simulation_.own_threads + thread];
-    ++w.searches;
-    ++w.drains;
-  }
-  void turn_ends(uint32_t, uint32_t co, int64_t began_ns, int64_t now_ns) noexcept {
-    Region& region = regions[co];
-    const auto average = [](double& value, double now) { value = value == 0.0 ? now : 0.75 * value + 0.25 * now; };
-    const double took_s = static_cast<double>(std::max<int64_t>(now_ns - began_ns, 1)) * 1e-9;
-    const auto ways = static_cast<double>(std::max<size_t>(region.sends.size(), 1));
-    region.busy_ns += now_ns - began_ns;
-    average(region.reads_per_s, static_cast<double>(region.taken - region.turn_taken) / took_s);
-    average(region.writes_per_s, static_cast<double>(region.pushed - region.turn_pushed) / (took_s * ways));
-    region.turn_taken = region.taken;
-    region.turn_pushed = region.pushed;
-  }
-  void rests(uint32_t thread, bool suspended) const noexcept {
-    Worker& w = simulation_.workers[simulation_.own_threads + thread];
-    ++w.waits;
-    if (suspended) {
-      w.rest = SUSPENDED;
-      w.asleep_began = simulation_.system.now;
-    } else {
-      w.rest = IDLE;
-      w.idle(true, simulation_.system.now);
-    }
-  }
-  void wakes(uint32_t thread, bool suspended) const noexcept {
-    Worker& w = simulation_.workers[simulation_.own_threads + thread];
-    w.rest = AWAKE;
-    if (suspended) {
-      w.asleep_time += simulation_.system.now - w.asleep_began;
-      w.asleep_began = NEVER;
-    } else {
-      w.idle(false, simulation_.system.now);
-    }
-  }
-  Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t looks) {
-    if (Worker* w = simulation_.acting_.worker; w != nullptr) w->mixed += simulation_.software.coroutine_look;
-    if ((looks & GAIN) != 0 && simulation_.system.now >= look_again_) find_gains();
-    const Region& region = regions[index];
-    Seen seen{};
-    seen.source = region.inputs.empty();
-    seen.scheduled_ns = scheduled_ns;
-    seen.enqueued_ns = seen.born_ns = seen.source ? scheduled_ns : INT64_MAX;
-    seen.room = UINT64_MAX;
-    for (const Port* port : region.inputs) {
-      const uint64_t queued = size(port->index);
-      seen.batch = std::max(seen.batch, port->batch);
-      seen.queued += queued;
-      if (queued == 0 || port->stamps == nullptr) continue;
-      const Stamps::Stamp& stamp = port->stamps->at(port->ring.head);
-      seen.enqueued_ns = std::min(seen.enqueued_ns, stamp.enqueued_ns);
-      seen.born_ns = std::min(seen.born_ns, stamp.born_ns);
-    }
-    if ((looks & BEHIND) != 0) {
-      for (const Target* target : region.sends) {
-        const uint64_t queued = size(target->port->index);
-        seen.room = std::min(seen.room, target->port->ring.capacity() - queued);
-        seen.queued_behind = std::max(seen.queued_behind, queued);
-      }
-    }
-    seen.reads_per_s = region.reads_per_s;
-    seen.writes_per_s = region.writes_per_s;
-    seen.gain_per_s = region.gain_per_s;
-    return seen;
-  }
-
-  void build();
-
- private:
-  void look(uint32_t port) const noexcept {
-    Worker* w = simulation_.acting_.worker;
-    if (w == nullptr) return;
-    Ring& ring = simulation_.ports[port].ring;
-    simulation_.look(*w, ring.head_line);
-    simulation_.look(*w, ring.tail_line);
-  }
-  void find_gains();
-  void enter(uint32_t co, Operator& op);
-
-  static constexpr Time GAINS_EVERY = 10 * MILLISECOND;
-  static constexpr uint64_t LEAST_TAKEN = 64;  // tuples that a cost is an average of
-  Simulation& simulation_;
-  std::vector<uint32_t> order_;  // co-routines, those behind before those before them
-  Time look_again_ = 0;
-};
-
 class Simulation::Coroutines {
  public:
   using All = millrace::Coroutines<VirtualPlatform, CoroutineGraph>;
 
+  using Replicated = millrace::Replicas<All, Crew>;
+
   Coroutines(Simulation& simulation, const Policy& policy, int64_t quantum_ns) : graph(simulation) {
     graph.build();
-    all = std::make_unique<All>(graph, static_cast<uint32_t>(graph.regions.size()), static_cast<uint32_t>(simulation.ports.size()), policy,
-                                quantum_ns);
+    const auto most = static_cast<uint32_t>(graph.regions.capacity()), own = static_cast<uint32_t>(graph.regions.size());
+    all = std::make_unique<All>(graph, most, static_cast<uint32_t>(simulation.ports.size()), policy, quantum_ns, most - own);
+    replicated.resize(own);
+    places.resize(most);
   }
 
   struct Body {  // of a thread
@@ -180,91 +44,21 @@ class Simulation::Coroutines {
     All::Thread thread;
   };
 
+  struct OfOperator {  // that has had replicas
+    std::unique_ptr<Crew> flow;
+    std::unique_ptr<Replicated> replicas;
+    bool (*may)(const void*) = nullptr;  // what the first one waits for as a replica
+  };
+
   CoroutineGraph graph;
   std::unique_ptr<All> all;
+  std::vector<OfOperator> replicated;          // by the operators' own co-routines
+  std::vector<Replicated::Replica*> places;  // by co-routine; null: it is no replica
   std::deque<Body> bodies;
   Body& body_of(uint32_t worker) {
     return *std::find_if(bodies.begin(), bodies.end(), [&](const Body& body) { return body.id == worker; });
   }
 };
-
-// Which operators each co-routine executes, and where it sends.
-inline void Simulation::CoroutineGraph::build() {
-  of_operator.assign(simulation_.operators.size(), NO_CO);
-  writers_.resize(simulation_.ports.size());
-  for (Operator& op : simulation_.operators) {
-    if (op.resumed) {
-      of_operator[op.index] = static_cast<uint32_t>(regions.size());
-      regions.emplace_back().op = &op;
-    }
-  }
-  for (Port& port : simulation_.ports) {
-    if (port.discipline->resumed) regions[of_operator[port.op->index]].inputs.push_back(&port);
-  }
-  for (uint32_t co = 0; co < regions.size(); ++co) enter(co, *regions[co].op);
-  // in topological order: a co-routine comes once all that send to it have; who is on a cycle, through a control port, comes last
-  std::vector<uint32_t> before(regions.size(), 0);
-  const auto each_reader = [&](uint32_t co, auto tell) {
-    for (const Target* target : regions[co].sends) {
-      const uint32_t to = of_operator[target->port->op->index];
-      if (to != NO_CO && target->port->op->kind != CONTROL) tell(to);
-    }
-  };
-  for (uint32_t co = 0; co < regions.size(); ++co) each_reader(co, [&](uint32_t to) { ++before[to]; });
-  for (uint32_t co = 0; co < regions.size(); ++co) {
-    if (before[co] == 0) order_.push_back(co);
-  }
-  for (size_t place = 0; place < order_.size(); ++place)
-    each_reader(order_[place], [&](uint32_t to) {
-      if (--before[to] == 0) order_.push_back(to);
-    });
-  std::reverse(order_.begin(), order_.end());
-}
-
-inline void Simulation::CoroutineGraph::enter(uint32_t co, Operator& op) {
-  of_operator[op.index] = co;
-  Region& region = regions[co];
-  if (op.kind == MERGE) {
-    for (const Operator& split : simulation_.operators) {
-      if (split.merge == &op) region.splits.push_back(split.index);
-    }
-  }
-  for (Route& route : op.routes) {
-    for (Target& target : route.targets) {
-      if (target.port == nullptr) {
-        enter(co, *target.op);
-      } else {
-        region.sends.push_back(&target);
-        std::vector<uint32_t>& writers = writers_[target.port->index];
-        if (std::find(writers.begin(), writers.end(), co) == writers.end()) writers.push_back(co);
-      }
-    }
-  }
-}
-
-// HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at a sink, over what it costs until then. Output
-// ports are taken for equal.
-inline void Simulation::CoroutineGraph::find_gains() {
-  look_again_ = simulation_.system.now + GAINS_EVERY;
-  for (const uint32_t co : order_) {
-    Region& region = regions[co];
-    if (region.taken - region.gain_taken >= LEAST_TAKEN) {
-      const auto tuples = static_cast<double>(region.taken - region.gain_taken);
-      region.cost_s = static_cast<double>(region.busy_ns - region.gain_busy_ns) * 1e-9 / tuples;
-      region.selectivity = static_cast<double>(region.pushed - region.gain_pushed) / tuples;
-      region.gain_taken = region.taken, region.gain_pushed = region.pushed, region.gain_busy_ns = region.busy_ns;
-    }
-    region.arrives = region.sends.empty() ? 1.0 : 0.0;
-    region.takes_s = region.cost_s;
-    const double share = region.selectivity / static_cast<double>(std::max<size_t>(region.sends.size(), 1));
-    for (const Target* target : region.sends) {
-      const uint32_t next = reader(target->port->index);
-      region.arrives += share * (next == NO_CO ? 1.0 : regions[next].arrives);
-      region.takes_s += share * (next == NO_CO ? 0.0 : regions[next].takes_s);
-    }
-    region.gain_per_s = region.arrives / std::max(region.takes_s, 1e-9);
-  }
-}
 
 // -- threads ------------------------------------------------------------------------------------------------------------------------------
 
@@ -282,7 +76,6 @@ inline void Simulation::make_coroutines() {
     w.coroutine = co;
     w.op = region.op;
     region.worker = &w;
-    all[co].own = this;
     all[co].chance = system.random() | 1;
     all[co].body = coroutine_body;
     all[co].fibre.worker = &w;
@@ -324,12 +117,14 @@ inline void Simulation::thread_body(void* argument, void*) {
 
 template <class Coroutine>
 void Simulation::coroutine_body(Coroutine& self) {
-  Simulation& simulation = *static_cast<Simulation*>(self.own);
+  Simulation& simulation = current()->simulation;
   Worker& w = *self.fibre.worker;
   bool failed = false;
   try {
-    if (self.inputs.empty()) {
+    if (w.op->kind == SOURCE) {
       simulation.drive(w, simulation.source_body(w));
+    } else if (w.replica) {
+      simulation.replica_loop(w);
     } else {
       simulation.operator_loop(w, self);
     }
@@ -360,12 +155,16 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
   std::array<Tuple, MAX_BATCH> batch;
   for (size_t i = 0; i < self.inputs.size(); ++i) self.need[i].store(1, std::memory_order_relaxed);
   for (;;) {
+    if (coroutines_->replicated[self.index].replicas != nullptr) return join_replicas(w, self);
     w.at = 0;
     w.mixed += software.coroutine_wait;
     // a barrier waits where it has room: it alone can make some, so it must never wait for that
     for (size_t i = 0; i < self.inputs.size() && region.op->kind == BARRIER; ++i)
       self.need[i].store(region.inputs[i]->open_streams > 0 && barrier_room(*region.inputs[i]) > 0, std::memory_order_relaxed);
-    if (all.wait(self, WaitMode::ANY) == Waited::OVER) break;
+    if (all.wait(self, WaitMode::ANY) == Waited::OVER) {
+      if (!over && coroutines_->replicated[self.index].replicas != nullptr) continue;
+      break;
+    }
     for (Port* port : region.inputs) {
       Ring& ring = port->ring;
       if (ring.size() == 0) continue;
@@ -391,6 +190,42 @@ void Simulation::operator_loop(Worker& w, Coroutine& self) {
       made_room(w, *port);
     }
   }
+}
+
+// The operator's own co-routine goes on as the first of its replicas.
+template <class Coroutine>
+void Simulation::join_replicas(Worker& w, Coroutine& self) {
+  self.may = coroutines_->replicated[self.index].may;
+  w.replica = true;
+  replica_loop(w);
+}
+
+inline void Simulation::replica_loop(Worker& w) {
+  Coroutines::Replicated::Replica& self = *coroutines_->places[w.coroutine];
+  CoroutineGraph::Region& region = coroutines_->graph.regions[w.coroutine];
+  Port& port = *region.inputs[0];
+  size_t count = 0;
+  for (;;) {
+    w.at = 0;
+    w.mixed += software.coroutine_wait;
+    system.wait(w, pass(w));
+    Tuple* first = self.all->take(self, &count);
+    if (first == nullptr) break;
+    if (self.in_place == 0) came_from(w, static_cast<Count>(count), {w.core, 0, 0});  // from its slot, where it has just put them
+    region.taken += count;
+    drive(w, take(w, port, first, static_cast<Count>(count)));
+  }
+  if (self.all->ends(self) && w.op->open_streams > 0) drive(w, close_operator(w, w.op));  // else it had come to its end by itself
+}
+
+inline bool Simulation::is_first(const Worker& w) const noexcept { return coroutines_->places[w.coroutine]->first; }
+
+// What a replica sends that is not the first: downstream after all that others send before it. Its targets have queues.
+inline Task<> Simulation::hold_back(Worker& w, Tuple* first, Count count) {
+  co_await pass(w);
+  Coroutines::Replicated::Replica& self = *coroutines_->places[w.coroutine];
+  const auto held = static_cast<Count>(self.all->send(self, first, count));
+  for (const Target& target : w.op->routes[0].targets) give_up(w, *target.port, first + held, 1, count - held);
 }
 
 inline uint64_t Simulation::barrier_room(const Port& port) noexcept {
@@ -439,6 +274,7 @@ inline void Simulation::source_has_sent(Worker& w, const Tuple* first, Count cou
 inline void Simulation::made_room(Worker& w, Port& port) {
   if (coroutines_ == nullptr) return;
   coroutines_->all->read(port.index);
+  coroutines_->graph.not_full(port);
   if (port.balance != nullptr) gave(*port.balance);
   const uint32_t co = coroutines_->graph.of_operator[port.op->index];
   if (co != NO_CO) {
@@ -460,10 +296,14 @@ inline Task<> Simulation::wait_to_resume(Worker& w, Port& port, uint32_t& round)
   if (port.ring.size() < port.ring.capacity()) {  // another one is copying its tuples in, which is soon done
     co_await wait_a_little(w, round, &port);
   } else if (w.coroutine != Worker::NO_COROUTINE) {
-    co_await leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
+    co_await wait_for_room_as_coroutine(w, port);
   } else {
     co_await sleep_for_room(w, port);
   }
+}
+inline Task<> Simulation::wait_for_room_as_coroutine(Worker& w, Port& port) {
+  coroutines_->graph.full(port);
+  return leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
 }
 inline Task<> Simulation::wait_to_be_given(Worker& w, const Operator& op) {
   coroutines_->graph.regions[w.coroutine].lacks = &op;
@@ -471,6 +311,74 @@ inline Task<> Simulation::wait_to_be_given(Worker& w, const Operator& op) {
 }
 inline Task<> Simulation::sleep_as_coroutine(Worker& w, Time until) {
   return leave(w, [until](auto& all, auto& self) { all.sleep_until(self, static_cast<int64_t>(until / NANOSECOND)); });
+}
+
+// -- replicas: for the engine, once the run has begun ------------------------------------------------------------------------------------
+
+inline void Simulation::set_replicas(uint32_t index, uint32_t number) {
+  const Present present(acting_);
+  const uint32_t co = coroutines_->graph.of_operator[index];
+  Coroutines::OfOperator& of = coroutines_->replicated[co];
+  if (of.replicas == nullptr) {
+    if (number == 1) return;
+    make_replicas(co);
+  }
+  of.replicas->set(number);
+}
+
+inline void Simulation::make_replicas(uint32_t co) {
+  CoroutineGraph& graph = coroutines_->graph;
+  Coroutines::All& all = *coroutines_->all;
+  Coroutines::OfOperator& of = coroutines_->replicated[co];
+  Operator& op = *graph.regions[co].op;
+  Port& port = *graph.regions[co].inputs[0];
+  ReplicaSizes sizes = stateless_sizes(op.most_replicas, port.batch, stride);
+  sizes.stride = sizeof(Tuple);
+  ring_bytes += uint64_t{sizes.window} * (sizes.batch + sizes.outputs) * stride;
+  const auto extra = static_cast<uint32_t>(graph.regions.size());
+  for (uint32_t i = extra; i < extra + op.most_replicas - 1; ++i) {
+    Worker& w = workers.emplace_back();
+    w.coroutine = i;
+    w.op = &op;
+    w.replica = true;
+    all[i].fibre.worker = &w;
+    graph.add_replica(co, w);
+  }
+  of.flow = std::make_unique<Crew>(*this, graph, port);
+  of.replicas = std::make_unique<Coroutines::Replicated>(all, *of.flow, sizes, all[co], &all[extra]);
+  of.may = std::exchange(all[co].may, nullptr);  // it still waits as an operator without replicas does
+  for (uint32_t i = 0; i < op.most_replicas; ++i) coroutines_->places[i == 0 ? co : extra + i - 1] = &(*of.replicas)[i];
+}
+
+inline uint32_t Simulation::replicas(uint32_t index) const {
+  const Coroutines::OfOperator& of = coroutines_->replicated[coroutines_->graph.of_operator[index]];
+  return of.replicas == nullptr ? 1 : of.replicas->wanted();
+}
+inline uint32_t Simulation::living_replicas(uint32_t index) {
+  const Present present(acting_);
+  const Coroutines::OfOperator& of = coroutines_->replicated[coroutines_->graph.of_operator[index]];
+  return of.replicas == nullptr ? 1 : of.replicas->living();
+}
+// When the run has ended: tuples that replicas have taken and not worked on, and such that they have made and not sent.
+inline void Simulation::left_in_slots(uint32_t index, std::vector<Tuple>& taken, std::vector<Tuple>& made) {
+  const uint32_t co = coroutines_ == nullptr ? NO_CO : coroutines_->graph.of_operator[index];
+  if (co == NO_CO || coroutines_->replicated[co].replicas == nullptr) return;
+  const Present present(acting_);
+  coroutines_->replicated[co].replicas->left_behind([&](const Tuple* tuple) { taken.push_back(*tuple); },
+                                                    [&](const Tuple* tuple) { made.push_back(*tuple); });
+}
+// By operator: time for which threads have executed it, all its co-routines together [ns].
+inline std::vector<uint64_t> Simulation::useful_ns() const {
+  std::vector<uint64_t> useful(operators.size(), 0);
+  if (coroutines_ == nullptr) return useful;
+  const auto now = static_cast<int64_t>(system.now / NANOSECOND);
+  const CoroutineGraph& graph = coroutines_->graph;
+  for (uint32_t co = 0; co < graph.regions.size(); ++co) useful[graph.regions[co].op->index] += graph.useful_ns(co, now);
+  return useful;
+}
+// Time for which co-routines have found the queue full [ps].
+inline uint64_t Simulation::full_time(const Port& port) const noexcept {
+  return port.full_time + (port.full_since == NEVER ? 0 : system.now - port.full_since);
 }
 
 // A co-routine lets others run, by what is called.

@@ -93,7 +93,7 @@ inline Task<> Simulation::wait_for_room(Worker& w, Port& port, uint32_t& round) 
     co_await wait_a_little(w, round, &port);
   } else if (w.coroutine != Worker::NO_COROUTINE) {
     wake_one(w, port.arrivals);
-    co_await leave(w, [&](auto& all, auto& self) { all.wait_for_room(self, port.index); });
+    co_await wait_for_room_as_coroutine(w, port);
   } else {
     co_await sleep_for_room(w, port);
   }

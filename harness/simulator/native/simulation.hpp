@@ -3,7 +3,8 @@
 //   submit.hpp     the one path of a tuple to a port: execute, deliver, send, push, punctuation
 //   dynamic.hpp    scheduler threads: the list of ports, drains, reschedule, suspension; P17's own way of finding work
 //   dedicated.hpp  threaded ports: who sleeps when, and who wakes them
-//   coroutine.hpp  operators as co-routines: the scheduler of harness/runtime/native/coroutines.hpp, on virtual threads
+//   coroutine.hpp  operators as co-routines: the scheduler of harness/runtime/native/coroutines.hpp, on virtual threads; what that sees of a graph
+//                  is in coroutine_graph.hpp, and replicas of operators in crew.hpp
 //   disciplines.hpp  what each kind of queue means to a tuple
 //   operators.hpp  kinds of operators; sources
 //   modes.hpp      queues that come and go
@@ -118,6 +119,12 @@ class Simulation {
   void want(Port& port, bool called);
   void choose_sizes();
   void set_active(Operator& op, uint32_t active);
+  void set_replicas(uint32_t op, uint32_t number);
+  uint32_t replicas(uint32_t op) const;
+  uint32_t living_replicas(uint32_t op);
+  void left_in_slots(uint32_t op, std::vector<Tuple>& taken, std::vector<Tuple>& made);
+  std::vector<uint64_t> useful_ns() const;
+  uint64_t full_time(const Port& port) const noexcept;
   // Look what every thread executes, every so often (M19 s3); counts by operator.
   void profile(Time period) { profile_period_ = period, next_look_ = system.now + period, looks.assign(operators.size(), 0); }
   std::vector<uint64_t> looks;
@@ -135,6 +142,7 @@ class Simulation {
   // -- submit.hpp
   Task<> execute(Worker& w, Operator* op, Tuple* first, Count count);
   Task<> deliver(Worker& w, Route& route, Tuple* first, Count count);
+  Task<> deliver_now(Worker& w, Route& route, Tuple* first, Count count);
   Task<> deliver_to_all(Worker& w, Route& route, Tuple* first, Count count);
   Task<> deliver_every(Worker& w, Route& route, Tuple* first, Count count, Count every);
   Task<> send(Worker& w, Target& target, Tuple* first, Count spacing, Count count, Tuple* scratch);
@@ -146,6 +154,7 @@ class Simulation {
   Task<> take_with_marks(Worker& w, Port& port, Tuple* first, Count count);
   Task<> take_mark(Worker& w, Port& port, Tuple* mark);
   Task<> pass_mark(Worker& w, Operator& op, Tuple mark);
+  Task<> pass_mark_now(Worker& w, Operator& op, Tuple mark);
   Task<> receive_mark(Worker& w, Operator& op, Tuple mark);
   Task<> end_stream(Worker& w, Operator& op);
   Task<> send_final(Worker& w, Operator& op);
@@ -188,6 +197,7 @@ class Simulation {
   // -- coroutine.hpp
   static constexpr size_t STACK_BYTES = 64 << 10;
   class CoroutineGraph;
+  class Crew;
   class Coroutines;
   void make_coroutines();
   void start_on_stack(Worker& w, uint32_t cpu);
@@ -196,6 +206,12 @@ class Simulation {
   static void coroutine_body(Coroutine& self);
   template <class Coroutine>
   void operator_loop(Worker& w, Coroutine& self);
+  template <class Coroutine>
+  void join_replicas(Worker& w, Coroutine& self);
+  void replica_loop(Worker& w);
+  void make_replicas(uint32_t co);
+  bool is_first(const Worker& w) const noexcept;
+  Task<> hold_back(Worker& w, Tuple* first, Count count);
   void drive(Worker& w, Task<> task);
   static uint64_t barrier_room(const Port& port) noexcept;
   void tuples_resumable(Worker& w, Target& target);
@@ -206,6 +222,7 @@ class Simulation {
   void source_has_sent(Worker& w, const Tuple* first, Count count);
   void made_room(Worker& w, Port& port);
   Task<> wait_to_resume(Worker& w, Port& port, uint32_t& round);
+  Task<> wait_for_room_as_coroutine(Worker& w, Port& port);
   Task<> wait_to_be_given(Worker& w, const Operator& op);
   Task<> sleep_as_coroutine(Worker& w, Time until);
   template <class Wait>

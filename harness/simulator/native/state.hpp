@@ -62,7 +62,8 @@ struct BarrierInput {
 
 struct Operator {
   OperatorKind kind = WORK;
-  bool resumed = false;  // a co-routine begins with it
+  bool resumed = false;        // a co-routine begins with it
+  uint32_t most_replicas = 1;  // that it may have
   uint32_t index = 0, cost = 0;
   Mutex* lock = nullptr;
   Line line;  // its state, where several threads take turns
@@ -139,6 +140,8 @@ struct Port {
   std::vector<Worker*> patient_producers;
   std::vector<Worker*> spinning;   // who waits for the port's flags, or for room, and has not given its CPU away yet
   std::unique_ptr<Stamps> stamps;  // resumed, where the policy looks at times
+  // since when a co-routine has waited for room; NEVER: nobody does, or there is some. And for how long that was so until then
+  Time full_since = NEVER, full_time = 0;
 };
 
 // Where the slots that a thread works on came from.
@@ -152,6 +155,7 @@ struct Slots {
 struct Worker : Thread {
   static constexpr uint32_t NO_COROUTINE = UINT32_MAX;
   bool pooled = false, suspended = false, slow = false;
+  bool replica = false;  // of a co-routine that is one of its operator's replicas
   Rest rest = AWAKE;
   uint32_t at = 0;     // operator + 1
   uint32_t input = 0;  // by which input port comes what it hands to an operator

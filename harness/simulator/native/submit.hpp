@@ -148,7 +148,12 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
   }
 }
 
+// A replica may have to hold tuples back until its turn comes.
 inline Task<> Simulation::deliver(Worker& w, Route& route, Tuple* first, Count count) {
+  return w.replica && !is_first(w) ? hold_back(w, first, count) : deliver_now(w, route, first, count);
+}
+
+inline Task<> Simulation::deliver_now(Worker& w, Route& route, Tuple* first, Count count) {
   return route.targets.size() == 1 ? send(w, route.targets[0], first, 1, count, nullptr) : deliver_to_all(w, route, first, count);
 }
 
@@ -346,6 +351,14 @@ inline Task<> Simulation::take_mark(Worker& w, Port& port, Tuple* mark) {
 }
 
 inline Task<> Simulation::pass_mark(Worker& w, Operator& op, Tuple mark) {
+  if (w.replica && !is_first(w)) {
+    co_await hold_back(w, &mark, 1);
+  } else {
+    co_await pass_mark_now(w, op, mark);
+  }
+}
+
+inline Task<> Simulation::pass_mark_now(Worker& w, Operator& op, Tuple mark) {
   w.mixed += software.mark;
   for (Route& route : op.routes) {
     for (Target& target : route.targets) {

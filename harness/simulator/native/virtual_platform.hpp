@@ -75,10 +75,14 @@ struct VirtualPlatform {
       if (const Acting& acting = *current(); acting.worker != nullptr) line_.store(acting.worker->core);
       value_ = value;
     }
+    T fetch_or(T value, std::memory_order) noexcept {
+      modify(false);
+      const T before = value_;
+      value_ |= value;
+      return before;
+    }
     bool compare_exchange_strong(T& expected, T desired, std::memory_order, std::memory_order) noexcept {
-      Acting& acting = *current();
-      if (Worker* w = acting.worker; w != nullptr)
-        w->waiting += line_.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w), true, acting.most_contenders);
+      modify(true);
       if (value_ != expected) {
         expected = value_;
         return false;
@@ -88,6 +92,12 @@ struct VirtualPlatform {
     }
 
    private:
+    void modify(bool cas) noexcept {
+      Acting& acting = *current();
+      if (Worker* w = acting.worker; w != nullptr)
+        w->waiting += line_.rmw(acting.machine, w->core, acting.system.now + acting.system.owed(*w), cas, acting.most_contenders);
+    }
+
     T value_{};
     mutable Line line_;
   };

@@ -1,0 +1,261 @@
+// coroutine_graph.hpp - what the scheduler of co-routines (coroutines.hpp) and its policies see of a simulated graph: which operators a
+// co-routine executes, what is at its ports, and how it does.
+//
+// A co-routine also waits for what is no port: a split for its merge, a load balance for room in any of its buffers (given), a source for its
+// time.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "coroutines.hpp"
+#include "simulation.hpp"
+
+namespace millrace::sim {
+
+class Simulation::CoroutineGraph {
+ public:
+  explicit CoroutineGraph(Simulation& simulation) : simulation_(simulation) {}
+
+  // What one co-routine executes.
+  struct Region {
+    Worker* worker = nullptr;
+    Operator* op = nullptr;
+    std::vector<Port*> inputs;
+    std::vector<Target*> sends;       // to ports, of all operators here
+    std::vector<uint32_t> splits;     // operators whose merge is here
+    uint32_t first = NO_CO;           // of a replica: its operator's own co-routine
+    const Operator* lacks = nullptr;  // that waits here for what is no port
+    // how it does: at the end of its turns
+    uint64_t taken = 0, pushed = 0;
+    int64_t busy_ns = 0, runs_since_ns = 0;    // 0: it does not run
+    uint64_t turn_taken = 0, turn_pushed = 0;  // before this turn
+    double reads_per_s = 0.0, writes_per_s = 0.0;
+    // what follows from that (find_gains)
+    uint64_t gain_taken = 0, gain_pushed = 0;
+    int64_t gain_busy_ns = 0;
+    double cost_s = 0.0, selectivity = 1.0, arrives = 0.0, takes_s = 0.0, gain_per_s = 0.0;
+  };
+
+  std::vector<Region> regions;                  // by co-routine
+  std::vector<uint32_t> of_operator;            // its co-routine; NO_CO: a thread executes it
+  std::vector<std::vector<uint32_t>> writers_;  // by port: co-routines that send there
+
+  // -- for the scheduler (coroutines.hpp) --------------------------------------------------------------------------------------------------
+
+  uint64_t size(uint32_t port) const noexcept {
+    look(port);
+    return simulation_.ports[port].ring.size();
+  }
+  uint64_t room(uint32_t port) const noexcept {
+    look(port);
+    const Ring& ring = simulation_.ports[port].ring;
+    return ring.capacity() - ring.size();
+  }
+  bool given(uint32_t co) const noexcept {
+    const Operator& op = *regions[co].lacks;
+    if (op.kind == SPLIT) return op.order + op.wanted - op.merge->next <= op.ahead;
+    for (uint32_t way = 0; way < op.active; ++way) {
+      const Ring& ring = op.routes[way].targets[0].port->ring;
+      if (ring.size() < ring.capacity()) return true;
+    }
+    return false;
+  }
+  bool closed(uint32_t port) const noexcept { return simulation_.ports[port].open_streams == 0; }
+  uint32_t reader(uint32_t port) const noexcept { return of_operator[simulation_.ports[port].op->index]; }
+  const std::vector<uint32_t>& writers(uint32_t port) const noexcept { return writers_[port]; }
+  void leaves(uint32_t co) const { simulation_.drive(*regions[co].worker, simulation_.hand_over(*regions[co].worker)); }
+  void turn_begins(uint32_t thread, uint32_t co, int64_t now_ns) noexcept {
+    regions[co].runs_since_ns = now_ns;
+    Worker& w = simulation_.workers[simulation_.own_threads + thread];
+    ++w.searches;
+    ++w.drains;
+  }
+  void turn_ends(uint32_t, uint32_t co, int64_t began_ns, int64_t now_ns) noexcept {
+    Region& region = regions[co];
+    const auto average = [](double& value, double now) { value = value == 0.0 ? now : 0.75 * value + 0.25 * now; };
+    const double took_s = static_cast<double>(std::max<int64_t>(now_ns - began_ns, 1)) * 1e-9;
+    const auto ways = static_cast<double>(std::max<size_t>(region.sends.size(), 1));
+    region.busy_ns += now_ns - began_ns;
+    region.runs_since_ns = 0;
+    average(region.reads_per_s, static_cast<double>(region.taken - region.turn_taken) / took_s);
+    average(region.writes_per_s, static_cast<double>(region.pushed - region.turn_pushed) / (took_s * ways));
+    region.turn_taken = region.taken;
+    region.turn_pushed = region.pushed;
+  }
+  void rests(uint32_t thread, bool suspended) const noexcept {
+    Worker& w = simulation_.workers[simulation_.own_threads + thread];
+    ++w.waits;
+    if (suspended) {
+      w.rest = SUSPENDED;
+      w.asleep_began = simulation_.system.now;
+    } else {
+      w.rest = IDLE;
+      w.idle(true, simulation_.system.now);
+    }
+  }
+  void wakes(uint32_t thread, bool suspended) const noexcept {
+    Worker& w = simulation_.workers[simulation_.own_threads + thread];
+    w.rest = AWAKE;
+    if (suspended) {
+      w.asleep_time += simulation_.system.now - w.asleep_began;
+      w.asleep_began = NEVER;
+    } else {
+      w.idle(false, simulation_.system.now);
+    }
+  }
+  Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t looks) {
+    if (Worker* w = simulation_.acting_.worker; w != nullptr) w->mixed += simulation_.software.coroutine_look;
+    if ((looks & GAIN) != 0 && simulation_.system.now >= look_again_) find_gains();
+    const Region& region = regions[index];
+    Seen seen{};
+    seen.source = region.inputs.empty();
+    seen.scheduled_ns = scheduled_ns;
+    seen.enqueued_ns = seen.born_ns = seen.source ? scheduled_ns : INT64_MAX;
+    seen.room = UINT64_MAX;
+    for (const Port* port : region.inputs) {
+      const uint64_t queued = size(port->index);
+      seen.batch = std::max(seen.batch, port->batch);
+      seen.queued += queued;
+      if (queued == 0 || port->stamps == nullptr) continue;
+      const Stamps::Stamp& stamp = port->stamps->at(port->ring.head);
+      seen.enqueued_ns = std::min(seen.enqueued_ns, stamp.enqueued_ns);
+      seen.born_ns = std::min(seen.born_ns, stamp.born_ns);
+    }
+    if ((looks & BEHIND) != 0) {
+      for (const Target* target : region.sends) {
+        const uint64_t queued = size(target->port->index);
+        seen.room = std::min(seen.room, target->port->ring.capacity() - queued);
+        seen.queued_behind = std::max(seen.queued_behind, queued);
+      }
+    }
+    seen.reads_per_s = region.reads_per_s;
+    seen.writes_per_s = region.writes_per_s;
+    seen.gain_per_s = (region.first == NO_CO ? region : regions[region.first]).gain_per_s;
+    return seen;
+  }
+
+  void build();
+  // A further co-routine of an operator.
+  void add_replica(uint32_t first, Worker& worker) {
+    const Region& own = regions[first];
+    Region& region = regions.emplace_back();
+    region.worker = &worker;
+    region.op = own.op, region.inputs = own.inputs, region.sends = own.sends, region.first = first;
+  }
+  // Time for which a co-routine was executed until now.
+  uint64_t useful_ns(uint32_t co, int64_t now_ns) const noexcept {
+    const Region& region = regions[co];
+    const int64_t open = region.runs_since_ns == 0 ? 0 : std::max<int64_t>(now_ns - region.runs_since_ns, 0);
+    return static_cast<uint64_t>(region.busy_ns + open);
+  }
+  // A co-routine waits for room at the port; tuples were taken there, and one who was told may have filled it again.
+  void full(Port& port) const noexcept {
+    if (port.full_since == NEVER) port.full_since = simulation_.system.now;
+  }
+  void not_full(Port& port) const noexcept {
+    if (port.full_since == NEVER || port.ring.size() == port.ring.capacity()) return;
+    port.full_time += simulation_.system.now - std::exchange(port.full_since, NEVER);
+  }
+
+ private:
+  void look(uint32_t port) const noexcept {
+    Worker* w = simulation_.acting_.worker;
+    if (w == nullptr) return;
+    Ring& ring = simulation_.ports[port].ring;
+    simulation_.look(*w, ring.head_line);
+    simulation_.look(*w, ring.tail_line);
+  }
+  void find_gains();
+  void enter(uint32_t co, Operator& op);
+
+  static constexpr Time GAINS_EVERY = 10 * MILLISECOND;
+  static constexpr uint64_t LEAST_TAKEN = 64;  // tuples that a cost is an average of
+  Simulation& simulation_;
+  std::vector<uint32_t> order_;  // co-routines, those behind before those before them
+  Time look_again_ = 0;
+};
+
+// Which operators each co-routine executes, and where it sends.
+inline void Simulation::CoroutineGraph::build() {
+  size_t most = 0;
+  for (const Operator& op : simulation_.operators) most += op.resumed ? op.most_replicas : 0;
+  regions.reserve(most);  // they stay where they are
+  of_operator.assign(simulation_.operators.size(), NO_CO);
+  writers_.resize(simulation_.ports.size());
+  for (Operator& op : simulation_.operators) {
+    if (op.resumed) {
+      of_operator[op.index] = static_cast<uint32_t>(regions.size());
+      regions.emplace_back().op = &op;
+    }
+  }
+  for (Port& port : simulation_.ports) {
+    if (port.discipline->resumed) regions[of_operator[port.op->index]].inputs.push_back(&port);
+  }
+  for (uint32_t co = 0; co < regions.size(); ++co) enter(co, *regions[co].op);
+  // in topological order: a co-routine comes once all that send to it have; who is on a cycle, through a control port, comes last
+  std::vector<uint32_t> before(regions.size(), 0);
+  const auto each_reader = [&](uint32_t co, auto tell) {
+    for (const Target* target : regions[co].sends) {
+      const uint32_t to = of_operator[target->port->op->index];
+      if (to != NO_CO && target->port->op->kind != CONTROL) tell(to);
+    }
+  };
+  for (uint32_t co = 0; co < regions.size(); ++co) each_reader(co, [&](uint32_t to) { ++before[to]; });
+  for (uint32_t co = 0; co < regions.size(); ++co) {
+    if (before[co] == 0) order_.push_back(co);
+  }
+  for (size_t place = 0; place < order_.size(); ++place)
+    each_reader(order_[place], [&](uint32_t to) {
+      if (--before[to] == 0) order_.push_back(to);
+    });
+  std::reverse(order_.begin(), order_.end());
+}
+
+inline void Simulation::CoroutineGraph::enter(uint32_t co, Operator& op) {
+  of_operator[op.index] = co;
+  Region& region = regions[co];
+  if (op.kind == MERGE) {
+    for (const Operator& split : simulation_.operators) {
+      if (split.merge == &op) region.splits.push_back(split.index);
+    }
+  }
+  for (Route& route : op.routes) {
+    for (Target& target : route.targets) {
+      if (target.port == nullptr) {
+        enter(co, *target.op);
+      } else {
+        region.sends.push_back(&target);
+        std::vector<uint32_t>& writers = writers_[target.port->index];
+        if (std::find(writers.begin(), writers.end(), co) == writers.end()) writers.push_back(co);
+      }
+    }
+  }
+}
+
+// HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at a sink, over what it costs until then. Output
+// ports are taken for equal.
+inline void Simulation::CoroutineGraph::find_gains() {
+  look_again_ = simulation_.system.now + GAINS_EVERY;
+  for (const uint32_t co : order_) {
+    Region& region = regions[co];
+    if (region.taken - region.gain_taken >= LEAST_TAKEN) {
+      const auto tuples = static_cast<double>(region.taken - region.gain_taken);
+      region.cost_s = static_cast<double>(region.busy_ns - region.gain_busy_ns) * 1e-9 / tuples;
+      region.selectivity = static_cast<double>(region.pushed - region.gain_pushed) / tuples;
+      region.gain_taken = region.taken, region.gain_pushed = region.pushed, region.gain_busy_ns = region.busy_ns;
+    }
+    region.arrives = region.sends.empty() ? 1.0 : 0.0;
+    region.takes_s = region.cost_s;
+    const double share = region.selectivity / static_cast<double>(std::max<size_t>(region.sends.size(), 1));
+    for (const Target* target : region.sends) {
+      const uint32_t next = reader(target->port->index);
+      region.arrives += share * (next == NO_CO ? 1.0 : regions[next].arrives);
+      region.takes_s += share * (next == NO_CO ? 0.0 : regions[next].takes_s);
+    }
+    region.gain_per_s = region.arrives / std::max(region.takes_s, 1e-9);
+  }
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,107 @@
+// crew.hpp - an operator's replicas in virtual time (C-Stream s4.2): the protocol of harness/runtime/native/replicas.hpp, and here what is at the
+// operator's ports, and what copies into slots cost.
+//
+// An operator has no replicas, and is executed as any other, until some are asked for. From then on its own co-routine is the first of them, as
+// soon as it next asks for tuples. Replicas share the operator's record: they are never in it at once, since its functions do not
+// stop between two steps that belong together.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "coroutine_graph.hpp"
+#include "replicas.hpp"
+#include "submit.hpp"
+
+namespace millrace::sim {
+
+class Simulation::Crew {
+ public:
+  using All = millrace::Coroutines<VirtualPlatform, CoroutineGraph>;
+  using Tuple = sim::Tuple;
+  using Trace = Visit;  // counted from the beginning of the run
+
+  Crew(Simulation& simulation, CoroutineGraph& graph, Port& port) : simulation_(simulation), graph_(graph), port_(port) {}
+
+  uint64_t size() const noexcept { return graph_.size(port_.index); }
+  bool closed() const noexcept { return port_.open_streams == 0; }
+  // Final punctuation stays in the queue until all before it has been taken, and ends here. Window punctuation goes the way of tuples.
+  size_t front(All::Coroutine& co, size_t most, Tuple** first) {
+    Worker& w = *co.fibre.worker;
+    Ring& ring = port_.ring;
+    for (;;) {
+      simulation_.system.wait(w, simulation_.pass(w));
+      simulation_.touch(w, port_.emptied, CONSUMER_BYTES);
+      simulation_.look(w, ring.head_line);
+      if (ring.tail_seen - ring.head < most) {
+        simulation_.look(w, ring.tail_line, simulation_.publications(static_cast<Count>(most)));
+        ring.tail_seen = ring.tail;
+      }
+      const uint64_t place = ring.head % ring.capacity();
+      const auto count = static_cast<Count>(std::min({uint64_t{most}, ring.tail_seen - ring.head, ring.capacity() - place}));
+      if (count == 0) return 0;
+      w.mixed += simulation_.software.take_batch * simulation_.publications(count);
+      ring.copy(count, batch_.data());
+      if (port_.stamps != nullptr) w.born_ns = port_.stamps->at(ring.head).born_ns;
+      *first = batch_.data();
+      const auto is_final = [](const Tuple& tuple) { return tuple.kind == FINAL; };
+      const auto data = static_cast<size_t>(std::find_if(batch_.begin(), batch_.begin() + count, is_final) - batch_.begin());
+      if (data > 0) {
+        simulation_.came_from(w, ring, static_cast<Count>(data));
+        return data;
+      }
+      ++port_.marks_taken;
+      --port_.open_streams;
+      release(co, 1);
+      taken(co);
+    }
+  }
+  void release(All::Coroutine& co, size_t count) noexcept {
+    port_.ring.pop(count);
+    port_.ring.head_line.store(co.fibre.worker->core);
+    simulation_.tell_spinning(port_);
+  }
+  void taken(All::Coroutine& co) { simulation_.made_room(*co.fibre.worker, port_); }
+
+  void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, Trace& trace) {
+    Worker& w = *co.fibre.worker;
+    std::copy_n(first, count, to);
+    simulation_.copy(w, static_cast<Count>(count), since(trace));
+    simulation_.filled += count * simulation_.stride;
+    trace = {w.core, simulation_.system.caches[w.core].used(), simulation_.filled};
+  }
+  void fetch(All::Coroutine& co, size_t count, const Trace& trace) {
+    simulation_.came_from(*co.fibre.worker, static_cast<Count>(count), since(trace));
+  }
+  uint32_t bin(const Tuple*) const noexcept { return 0; }
+  void passing(All::Coroutine& co) {
+    Worker& w = *co.fibre.worker;
+    simulation_.drive(w, simulation_.hand_over(w));
+  }
+  size_t send(All::Coroutine& co, Tuple* first, size_t count) {
+    Worker& w = *co.fibre.worker;
+    for (size_t begin = 0, end; begin < count; begin = end) {  // window punctuation goes by itself
+      for (end = begin + 1; first[begin].kind == DATA && end < count && first[end].kind == DATA;) ++end;
+      if (first[begin].kind == DATA) {
+        simulation_.drive(w, simulation_.deliver_now(w, w.op->routes[0], first + begin, static_cast<Count>(end - begin)));
+      } else {
+        simulation_.drive(w, simulation_.pass_mark_now(w, *w.op, first[begin]));
+      }
+    }
+    return count;  // a run that is over is told to each queue
+  }
+
+ private:
+  Visit since(const Trace& trace) const noexcept {
+    if (trace.core == Line::NOBODY) return simulation_.untouched();
+    return {trace.core, simulation_.system.caches[trace.core].used() - trace.used, simulation_.filled - trace.filled};
+  }
+
+  Simulation& simulation_;
+  CoroutineGraph& graph_;
+  Port& port_;
+  std::array<Tuple, MAX_BATCH> batch_;  // the front of the queue, for whoever has asked for it
+};
+
+}  // namespace millrace::sim
