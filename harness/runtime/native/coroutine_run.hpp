@@ -239,7 +239,9 @@ struct Crew {
     ports.not_full(port.index);
     if (port.room != nullptr) port.room->wake_one();  // for a thread that sends here
   }
-  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace&) const { std::memcpy(to, first, count * port.ring.stride()); }
+  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace&) const {
+    std::memcpy(to, first, count * port.ring.stride());
+  }
   void fetch(All::Coroutine&, size_t, Trace&) const {}
   uint32_t bin(const Tuple*) const { return 0; }
   void passing(All::Coroutine& co) { ports.hand_over(&ports.workers[co.index]); }

@@ -233,9 +233,7 @@ class Replicas {
     uint64_t last = NONE;  // under the lock: its last ticket, as long as that is not closed
   };
 
-  Tuple* at(Tuple* first, size_t index) const {
-    return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * sizes_.stride);
-  }
+  Tuple* at(Tuple* first, size_t index) const { return reinterpret_cast<Tuple*>(reinterpret_cast<char*>(first) + index * sizes_.stride); }
   Slot& slot_of(uint64_t ticket) const { return slots_[ticket % sizes_.window]; }
 
   // -- what they wait for: read by anybody ------------------------------------------------------------------------------------------------

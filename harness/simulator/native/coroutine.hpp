@@ -52,7 +52,7 @@ class Simulation::Coroutines {
 
   CoroutineGraph graph;
   std::unique_ptr<All> all;
-  std::vector<OfOperator> replicated;          // by the operators' own co-routines
+  std::vector<OfOperator> replicated;        // by the operators' own co-routines
   std::vector<Replicated::Replica*> places;  // by co-routine; null: it is no replica
   std::deque<Body> bodies;
   Body& body_of(uint32_t worker) {
