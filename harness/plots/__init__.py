@@ -28,6 +28,7 @@ FIGURES = (
     "cstream_fig6",
     "cstream_fig7",
     "cstream_fig8",
+    "cstream_fig12",
     "cstream_policies",
 )
 """Figures that `python -m harness plot` draws; each is a module of this package."""

@@ -17,7 +17,7 @@ DEFAULTS = {
     "chain": {"operators": 12, "busy": 100, "selectivity": 100, "payload": 128},
     "tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
     "reverse-tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
-    "replicated": {"width": 12, "busy": 100, "payload": 128},
+    "replicated": {"width": 12, "busy": 100, "merge": "ordered", "payload": 128},
     "phase-change": {"operators": 100, "before": 10, "after": 90, "phase": 1_000_000, "payload": 128},
     "load-balance": {
         "workers": 32,

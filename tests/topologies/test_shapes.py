@@ -44,6 +44,7 @@ SIZES = [
     ("reverse-tree", {"depth": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),
     ("reverse-tree", {"depth": 3, "branching": 3}, {"source": 9, "work": 13, "sink": 1}, 22, 3),
     ("replicated", {}, {"source": 1, "split": 1, "work": 12, "merge": 1, "sink": 1}, 26, 2),
+    ("replicated", {"width": 8, "merge": "none"}, {"source": 1, "split": 1, "work": 8, "sink": 1}, 17, 1),
     ("replicated", {"width": 1}, {"source": 1, "split": 1, "work": 1, "merge": 1, "sink": 1}, 4, 2),
     ("chain", {}, {"source": 1, "work": 12, "sink": 1}, 13, 12),
     ("chain", {"operators": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),

@@ -80,7 +80,8 @@ public final class Main implements Run.Engine {
         config.setNumWorkers(1);
         config.setNumAckers(0);
         config.put(Config.TOPOLOGY_EXECUTOR_RECEIVE_BUFFER_SIZE, plan.capacity);
-        config.put(Config.TOPOLOGY_PRODUCER_BATCH_SIZE, Integer.getInteger("batch"));
+        // Storm refuses a batch that is longer than half of the buffer
+        config.put(Config.TOPOLOGY_PRODUCER_BATCH_SIZE, Math.max(1, Math.min(Integer.getInteger("batch"), plan.capacity / 2)));
         config.put(Config.TOPOLOGY_DISABLE_LOADAWARE_MESSAGING, true);
         config.put(Config.TOPOLOGY_STATS_SAMPLE_RATE, 0.001);
         return config;

@@ -1,0 +1,111 @@
+"""Our models beside Storm, topology by topology: the form of C-Stream Figures 12 and 13.
+
+A panel a machine. Along the axis are the topologies; above each stand the rates of all arms, ours first, and what the best of
+ours reaches of the best of Storm's.
+
+A misreading to avoid: Storm runs on this machine only. Compare what is simulated within its panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from harness.plots import places, provenance, settled, style
+from harness.plots.thread_panels import shape_name
+
+TABLES = ("throughput",)
+INTERVAL = "bars are 95 % Student-t intervals of the mean"
+COLUMN_INCHES, LEAST_INCHES, HEIGHT_INCHES = 5.0, 9.0, 4.6
+GROUP = 0.7  # width of the arms of a topology together; 1 is the distance to the next topology
+ROOM = 1.22  # times the highest rate the axis reaches, so that there is room for the comparison
+MARKERS = "vXPDos"  # of several arms of one model
+
+
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
+    """The figure from the rows of its experiment."""
+    table = tables["throughput"]
+    looks = arm_looks(table)
+    panels = list(places.by_place(table))
+    with style.applied():
+        size = max(LEAST_INCHES, COLUMN_INCHES * len(panels)), HEIGHT_INCHES
+        drawing = style.plt.figure(figsize=size)
+        for ax, (called, rows) in zip(drawing.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+            draw(ax, rows, looks)
+            ax.set_title(called)
+            places.tint(ax, rows)
+        drawing.axes[0].set_ylabel("throughput at the sinks [tuples/s]")
+        style.title_with_legend(drawing, title, [*_legend(table, looks), *settled.legend(table), *places.legend(table)])
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+def arm_looks(table: pd.DataFrame) -> dict[str, style.ModelStyle]:
+    """Each arm with its look, ours first: the colour of its model, or peer, and a marker of its own."""
+    models = dict(zip(table["arm"], table["model"], strict=True))
+    threads = dict(zip(table["arm"], table["threads"].fillna(0), strict=True))
+    order = [*style.MODELS, *style.PEERS]
+    arms = sorted(models, key=lambda arm: (order.index(models[arm]) if models[arm] in order else len(order), threads[arm], arm))
+    looks: dict[str, style.ModelStyle] = {}
+    for arm in arms:
+        look = style.of_model(models[arm])
+        same = sum(models[other] == models[arm] for other in looks)
+        looks[arm] = style.ModelStyle(look.color, MARKERS[same % len(MARKERS)] if same else look.marker, look.line)
+    return looks
+
+
+def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> None:
+    """The rates at one place. An arm without a mean is a cross on the axis."""
+    topologies = style.in_order(rows["topology"], style.TOPOLOGIES)
+    rows = rows.sort_values("topology", key=lambda names: names.map(topologies.index), kind="stable")
+    shapes = dict(iter(rows.groupby(rows.apply(called_cell, axis=1), sort=False)))
+    arms = [arm for arm in looks if arm in set(rows["arm"])]
+    step = GROUP / max(1, len(arms))
+    for place, cell in enumerate(shapes.values()):
+        for _, row in cell.iterrows():
+            x = place + step * (arms.index(row["arm"]) - (len(arms) - 1) / 2)
+            look = looks[row["arm"]]
+            if pd.isna(row["mean"]):
+                ax.plot(x, 0, ls="none", marker="x", color=look.color, clip_on=False, zorder=5)
+                continue
+            spread = None if pd.isna(row["lo"]) else [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+            ax.errorbar(x, row["mean"], yerr=spread, ls="none", ms=6, elinewidth=0.8, capsize=2, **settled.filled(row, look))
+            if pd.notna(row["level"]):
+                ax.annotate(
+                    f"{row['level']:.0f} thr.", (x, row["mean"]), (0, -9), textcoords="offset points", ha="center", va="top",
+                    fontsize=6.5, color=style.FAINT,
+                )  # fmt: skip
+        if said := verdict(cell):
+            ax.annotate(said, (place, 1.0), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=7.5)
+    highest = rows[["mean", "hi"]].min(axis=1).max() if rows["mean"].notna().any() else 1.0
+    highest = max(highest, rows["mean"].max())
+    ax.set_ylim(0, ROOM * highest)
+    ax.yaxis.set_major_formatter(style.rates())
+    ax.set_xlim(-0.5, len(shapes) - 0.5)
+    ax.set_xticks(range(len(shapes)), list(shapes))
+
+
+def called_cell(row: pd.Series) -> str:
+    """A cell for people, a line each: `chain`, `12 operators`, `100 µs a tuple`."""
+    return "\n".join([*shape_name(row).split(", "), f"{style.whole(row['busy'])} µs a tuple"])
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """The highest rate of ours over that of Storm in one cell: `ours 1.04 of Storm`; "" without either."""
+    known = rows[rows["mean"].notna()]
+    storm, ours = known[known["peer"].notna()], known[known["peer"].isna()]
+    if storm.empty or ours.empty:
+        return ""
+    return f"ours {ours['mean'].max() / storm['mean'].max():.2f} of Storm"
+
+
+def _legend(table: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) -> list[Line2D]:
+    versions = {row["arm"]: row["peer"] for _, row in table[table["peer"].notna()].iterrows()}
+    return [
+        Line2D([], [], ls="none", color=look.color, marker=look.marker, ms=6, label=versions.get(arm, arm))
+        for arm, look in looks.items()
+    ]
