@@ -110,7 +110,7 @@ class Engine(Protocol):
     queue_capacity: int  # tuples a queue, as chosen; 0 if nothing is queued
     batch: int  # tuples that move at once, at most
     threads: int  # threads that execute operators, sources' own included
-    minimum_threads: int  # the lowest level of the pool: one more than the most input ports of one that may block (FREE)
+    minimum_threads: int  # the lowest level of the pool (`models.least_threads`)
 
     def start(self) -> None:
         """Start the threads, sources last. Raises RunFailed if the system refuses one, or another thread stops it meanwhile.
@@ -227,7 +227,7 @@ def open_engine(
         from harness.thread_room import check_threads
 
         check_threads(graph, model, allow_threads)
-        return RuntimeEngine(graph, model, tuples, profile, profile_window_s)
+        return _with_replicas(RuntimeEngine(graph, model, tuples, profile, profile_window_s), graph, model)
     from harness.machine import load_machine
     from harness.simulator.engine import SimulatorEngine
     from harness.software import load_software
@@ -238,4 +238,14 @@ def open_engine(
     for option, levels in (("threads", getattr(model, "threads", None)), ("maximum", getattr(model, "maximum", None))):
         if levels is not None and levels > described.cpus:
             raise UserError(f"{option} must be at most {described.cpus}, the CPUs of machine {machine!r}, not {levels}")
-    return SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants)
+    engine = SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants)
+    return _with_replicas(engine, graph, model)
+
+
+def _with_replicas(engine: Engine, graph: Graph, model: Model) -> Engine:
+    """The engine, with the replicas that a run of the model begins with."""
+    from harness.replicas import begins_with
+
+    for name, count in begins_with(graph, model).items():
+        engine.set_replicas(name, count)
+    return engine

@@ -58,6 +58,7 @@ class Arm:
     queued: str = ""  # which scheduled ports have queues, as `models.Chosen` has it; "": as the model says
     policy: str = ""  # of co-routines, "": the default one
     quantum_ms: float | None = None  # likewise
+    replicas: int | None = None  # likewise
     duration_s: float | None = None  # of its measured window, None: as long as the block's
     peer: str = ""  # NAME VERSION of another runtime, whose name is then `model`
 
@@ -76,6 +77,7 @@ class Arm:
         where = f" queued {self.queued}" if self.queued else ""
         where += f" policy {self.policy}" if self.policy else ""
         where += f" quantum {self.quantum_ms:g} ms" if self.quantum_ms else ""
+        where += f" replicas {self.replicas}" if self.replicas else ""
         return f"{self.name}: {self.peer or self.model}{threads}{levels}{terms}{where}{window}"
 
 
@@ -207,6 +209,7 @@ class Block:
             queued=arm.queued,
             policy=arm.policy,
             quantum_ms=arm.quantum_ms,
+            replicas=arm.replicas,
             period_s=self.period_s,
             minimum=arm.minimum,
             maximum=arm.maximum,

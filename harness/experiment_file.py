@@ -158,7 +158,7 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
         least = level_of(with_level(graph, model))
         if least != level_of(model):
             rule = f"threads of arm {arm} must be at least {least} for graph {graph.name!r}"
-            why = "its annotations ask for as many, or operators that may block need them"
+            why = "its annotations ask for as many, or operators that may block, or barriers, need them"
             raise UserError(f"{path}: {dotted(spot)}: {rule}, not {level_of(model)}: {why}")
 
 
@@ -215,10 +215,10 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
         if entry.get("maximum") == "machine"
         else _whole(entry.get("maximum")),
     }
-    policy = entry.get("policy")
-    several = [each if isinstance(each, list) else [each] for each in (chosen, policy)]
-    for threads, queued, options["policy"] in product(dict.fromkeys(levels), *several):
+    several = [each if isinstance(each, list) else [each] for each in (chosen, entry.get("policy"), entry.get("replicas"))]
+    for threads, queued, options["policy"], replicas in product(dict.fromkeys(levels), *several):
         options["queued"] = None if queued is None else str(queued)
+        options["replicas"] = _whole(replicas)
         try:
             arm = replace(_arm(model, _whole(threads), options, place), duration_s=entry.get("duration_s"))
             arm = replace(arm, name=entry.get("name", arm.name))
@@ -250,6 +250,7 @@ def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place)
         queued=options["queued"] or "",
         policy=options["policy"] or "",
         quantum_ms=options["quantum_ms"],
+        replicas=options["replicas"],
     )
 
 

@@ -70,6 +70,7 @@ MIN_RATE, MAX_RATE = 1e-6, 1e9  # tuples/s; the slowest sends one in twelve days
 MIN_BURST_S, MAX_BURST_S = 1e-3, 1e6  # seconds of a burst of rate
 MAX_KEYS = 10**9
 MAX_THREADS = 1024  # scheduler threads
+MAX_REPLICAS = 64  # of one operator
 MAX_QUEUE_CAPACITY = 2**20  # tuples
 DEFAULT_THREADED_CAPACITY = 1000  # tuples, as the queues of IBM Streams 4.2
 

@@ -15,7 +15,17 @@ from typing import ClassVar
 
 from harness.cpu import usable_cpus
 from harness.errors import UserError
-from harness.graph import BALANCING, MAX_OPERATORS, MAX_QUEUE_CAPACITY, MAX_THREADS, USERS, Graph, PortId, Threading
+from harness.graph import (
+    BALANCING,
+    MAX_OPERATORS,
+    MAX_QUEUE_CAPACITY,
+    MAX_REPLICAS,
+    MAX_THREADS,
+    USERS,
+    Graph,
+    PortId,
+    Threading,
+)
 
 DEFAULT_QUEUE_CAPACITY = 1000
 """Tuples a queue holds, as in IBM Streams 4.2, unless that would pass `QUEUE_BYTES`, `QUEUE_CACHE` or `QUEUE_MEMORY`."""
@@ -100,13 +110,7 @@ class Dynamic:
         Chosen.parse(self.queued)
         if self.threads is not None:
             _check_whole("threads", self.threads, MAX_THREADS, "")
-        if self.elastic:
-            _check_levels(self.threads, self.minimum, self.maximum)
-            return
-        for option in ("law", "law_settings", "minimum", "maximum"):
-            value = getattr(self, option)
-            if value != getattr(Dynamic, option):
-                raise UserError(f"{option} applies to an elastic pool only, not to one of a fixed level: {value!r}")
+        _check_elastic(self)
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,12 @@ class Coroutine:
     policy: str = DEFAULT_POLICY  # which of those that can go on is resumed next: a name of `policies()`
     quantum_ms: float = QUANTUM_MS  # after which one that runs is preempted, when it next waits or sends
     queue_capacity: int | None = None  # tuples a queue; None: as of dynamic (`scheduled_capacity`)
+    replicas: int = 1  # of each operator that may have some (`harness.replicas`), if a law decides about them to begin with
+    elastic: bool = False  # whether a control law changes the number of threads, and of replicas, while tuples flow (§4)
+    law: str = DEFAULT_LAW  # its name: of those that choose replicas, and else of those that choose threads alone
+    law_settings: tuple[tuple[str, object], ...] = ()  # as of dynamic, and so the levels
+    minimum: int | None = None
+    maximum: int | None = None
 
     def __post_init__(self) -> None:
         _check_capacity(self.queue_capacity)
@@ -163,6 +173,8 @@ class Coroutine:
         quantum = self.quantum_ms
         if not isinstance(quantum, (int, float)) or isinstance(quantum, bool) or not 0.0 < quantum <= LONGEST_QUANTUM_MS:
             raise UserError(f"quantum must be above 0 and at most {LONGEST_QUANTUM_MS:,.0f} ms, not {quantum!r}")
+        _check_whole("replicas", self.replicas, MAX_REPLICAS, "")
+        _check_elastic(self)
 
 
 def policies() -> dict[str, str]:
@@ -189,8 +201,9 @@ def make_model(
     queued: str | None = None,
     policy: str | None = None,
     quantum_ms: float | None = None,
+    replicas: int | None = None,
 ) -> Model:
-    """The model called `name`; a law, or settings of one, make dynamic elastic, as multilevel always is.
+    """The model called `name`; a law, or settings of one, make dynamic and coroutine elastic, as multilevel always is.
 
     Raises UserError for an unknown name, for an option that the model does not have, or for levels that contradict each other.
     Whether there is such a law is for `harness.elasticity` to say.
@@ -208,6 +221,7 @@ def make_model(
         "queued": queued,
         "policy": policy or None,
         "quantum_ms": quantum_ms,
+        "replicas": replicas,
     }
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
@@ -377,10 +391,11 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all, and
     `least_threads` at least.
 
-    It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic: who wants a
-    fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins at the
-    highest number asked for that is a level, or at the minimum. Where nobody asks for a number it is that of the CPUs: `cpus`,
-    of the machine it runs on, or None for those of this process. Raises UserError for a maximum that is too low for the graph.
+    It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic or coroutine:
+    who wants a fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins
+    at the highest number asked for that is a level, or at the minimum. Where nobody asks for a number it is that of the CPUs:
+    `cpus`, of the machine it runs on, or None for those of this process. Raises UserError for a maximum that is too low for the
+    graph.
     """
     if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)) and not isinstance(model, Coroutine):
         return Pool(0, False)
@@ -389,10 +404,7 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
     asked = [wish.threads for wish in wishes if wish.threads is not None]
     opinions = {wish.elastic for wish in wishes if wish.elastic is not None}
     low, high = 1, None
-    if isinstance(model, Coroutine):
-        opinions = {False}
-        asked += [] if model.threads is None else [model.threads]
-    elif isinstance(model, (Dynamic, Multilevel)):
+    if isinstance(model, (Dynamic, Multilevel, Coroutine)):
         opinions = {True} if isinstance(model, Multilevel) else opinions | {model.elastic}  # the law needs its levels
         low, high = model.minimum or low, model.maximum
         if model.threads is not None:
@@ -402,8 +414,9 @@ def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
         return Pool(max(least, max(asked, default=0) or cpus or allowed_cpus()), False)
     low = max(low, least)
     if high is not None and high < low:
-        rule = "one more than the most input ports of an operator that may block"
-        raise UserError(f"maximum must be at least {low} threads for graph {graph.name!r}, {rule}, not {high}")
+        raise UserError(
+            f"maximum must be at least {low} threads for graph {graph.name!r}, {why_least(graph, model)}, not {high}"
+        )
     high = high or min(max(cpus or usable_cpus(), low), MAX_THREADS)
     return Pool(max(low, min(high, max(asked, default=low))), True, low, high)
 
@@ -412,10 +425,23 @@ def least_threads(graph: Graph, model: Model) -> int:
     """The lowest level of a graph's pool (FREE): one more than the most input ports of a user's operator, which may block.
 
     P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports, for what they should bring. At
-    a barrier all threads may wait that execute what leads there: one more for each of these ports.
+    a barrier all threads may wait that execute what leads there: one more for each of these ports. Co-routines that wait hold
+    no thread.
     """
-    users = max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
-    return 1 + users + (0 if isinstance(model, Coroutine) else _ports_before_barriers(graph))
+    return 1 + _most_users(graph) + (0 if isinstance(model, Coroutine) else _ports_before_barriers(graph))
+
+
+def why_least(graph: Graph, model: Model) -> str:
+    """What `least_threads` counts in a graph whose lowest level is above 1, for errors."""
+    counted = ["input ports of a user's operator, which may block"] if _most_users(graph) else []
+    if not isinstance(model, Coroutine) and _ports_before_barriers(graph):
+        counted.append("input ports of barriers and of all that leads to them")
+    return f"one more than the {' and the '.join(counted)}"
+
+
+def _most_users(graph: Graph) -> int:
+    """The most input ports of a user's operator, which may block a thread at each."""
+    return max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
 
 
 def _ports_before_barriers(graph: Graph) -> int:
@@ -461,6 +487,17 @@ def _check_levels(threads: int | None, minimum: int | None, maximum: int | None)
         return
     why = "" if maximum else ", as there are CPUs for if no maximum is given"
     raise UserError(f"threads must be from {low} to {high}, the levels of the law{why}, not {threads}")
+
+
+def _check_elastic(model: Dynamic | Coroutine) -> None:
+    """Levels that agree, if a law chooses them; nothing about laws, if none does."""
+    if model.elastic:
+        _check_levels(model.threads, model.minimum, model.maximum)
+        return
+    for option in ("law", "law_settings", "minimum", "maximum"):
+        value = getattr(model, option)
+        if value != getattr(type(model), option):
+            raise UserError(f"{option} applies to an elastic pool only, not to one of a fixed level: {value!r}")
 
 
 def _check_capacity(capacity: int | None) -> None:

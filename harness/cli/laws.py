@@ -339,7 +339,13 @@ def replay_trace(args: argparse.Namespace) -> int:
     more = ("queues",) if layout else ("replicas",) if replicated else ()
     rows = [("sample", "tuples/s", "level", *more, "state", *(("ports",) if layout else ()), "reason")]
     for i, (reading, decision) in enumerate(zip(trace.readings, decisions, strict=True)):
-        count = (str(len(decision.queued)),) if layout else (str(sum(decision.replicas or ())),) if replicated else ()
+        count = (
+            (str(len(decision.queued)),)
+            if layout
+            else ("-" if decision.replicas is None else str(sum(decision.replicas)),)
+            if replicated
+            else ()
+        )
         ports = () if layout is None else (_cut(told(decision.queued, layout)) or "-",)
         level = (str(i), f"{reading.throughput:.6g}", str(decision.threads))
         rows.append((*level, *count, decision.state, *ports, decision.reason))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from harness.cli.output import say
 from harness.cpu import usable_cpus
+from harness.graph import MAX_REPLICAS
 from harness.models import (
     DEFAULT_LAW,
     DEFAULT_POLICY,
@@ -57,6 +58,7 @@ OPTIONS: dict[str, Option] = {
     "elastic": Option("no", "", "", "a law changes the threads while tuples flow"),
     "policy": Option(DEFAULT_POLICY, "", "see below", "which co-routine goes on next"),
     "quantum": Option(f"{QUANTUM_MS:g}", "ms", "above 0", "after which one that runs is preempted"),
+    "replicas": Option("1", "replicas", f"1 .. {MAX_REPLICAS}", "of each operator that may have some"),
     "queued": Option("all", "ports", "all, none, 7, 30%, names", "which scheduled ports have queues"),
     "law": Option(DEFAULT_LAW, "", "millrace laws", "the control law; makes the threads elastic"),
     "law_set": Option("the law's own", "", "NAME=VALUE", "a setting of the law"),
@@ -67,7 +69,12 @@ OPTIONS: dict[str, Option] = {
 
 OF_MODEL = {
     ("multilevel", "threads"): {"default": "the least", "meaning": "scheduler threads to begin with"},
-    ("coroutine", "threads"): {"default": f"one a CPU ({allowed_cpus()})", "meaning": "threads that resume co-routines"},
+    ("coroutine", "threads"): {"meaning": "threads that resume co-routines, if elastic to begin with"},
+    ("coroutine", "elastic"): {"meaning": "a law changes threads and replicas while tuples flow"},
+    ("coroutine", "replicas"): {
+        "meaning": "of each stateless operator with one input and one output, if elastic to begin with"
+    },
+    ("coroutine", "law"): {"meaning": "the control law, of replicas and threads or of threads alone; makes the run elastic"},
 }
 """What is told otherwise of a model's option."""
 

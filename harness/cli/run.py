@@ -17,7 +17,7 @@ from harness.cli.settings import add_settings_argument, add_topology_argument, p
 from harness.cpu import SHORTEST_S
 from harness.elasticity import LAWS, Decides
 from harness.errors import RunFailed, UserError
-from harness.graph import Graph
+from harness.graph import MAX_REPLICAS, Graph
 from harness.measurement.control import BALANCER, check_law, pool_law
 from harness.measurement.spec import (
     DURATION_S,
@@ -47,6 +47,7 @@ from harness.models import (
     with_level,
 )
 from harness.place import Place, find_place
+from harness.replicas import begins_with
 from harness.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
 
 SUMMARY = "run one topology or graph file under one threading model and report it"
@@ -82,6 +83,9 @@ examples:
 
   millrace run pipeline --model multilevel --log -
       a law decides about threads and queues
+
+  millrace run chain --set operators=2 --model coroutine --elastic --max-threads 4 --log -
+      a law decides about threads and replicas; --law cstream is that of the paper, --law utilisation chooses threads alone
 
   millrace run pipeline --set operators=10 --peer go
       the same graph in Go, with a goroutine for each operator; docs/peers.md lists the other runtimes
@@ -151,6 +155,13 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         help=f"coroutine only: milliseconds after which a co-routine that runs is preempted (default: {QUANTUM_MS:g})",
     )
     parser.add_argument(
+        "--replicas",
+        type=whole(1, MAX_REPLICAS),
+        metavar="N",
+        help="coroutine only: replicas of each operator that may have some: stateless, with one input and one output port "
+        "(default: 1); with a law that decides about them, the number at the start",
+    )
+    parser.add_argument(
         "--queue-capacity",
         type=whole(1, MAX_QUEUE_CAPACITY),
         metavar="N",
@@ -195,12 +206,14 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--elastic",
         action="store_true",
-        help="dynamic only: a control law changes the number of threads; the run is measured once the law has settled",
+        help="dynamic and coroutine only: a control law changes the number of threads, and under coroutine of replicas; the "
+        "run is measured once the law has settled",
     )
     parser.add_argument(
         "--law",
         metavar="NAME",
-        help=f"the control law, one of: {', '.join(LAWS[Decides.THREADS])}; for multilevel: {', '.join(LAWS[Decides.QUEUES])} "
+        help=f"the control law, one of: {', '.join(LAWS[Decides.THREADS])}; for multilevel: {', '.join(LAWS[Decides.QUEUES])}; "
+        f"for coroutine, with replicas: {', '.join(LAWS[Decides.REPLICAS])}, or one that chooses threads alone "
         f"(default: {DEFAULT_LAW})",
     )
     parser.add_argument(
@@ -287,6 +300,7 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
         queued=args.queued,
         policy=args.policy,
         quantum_ms=args.quantum,
+        replicas=args.replicas,
     )
     check_law(model)
     if subject.graph is not None:
@@ -319,10 +333,13 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
         queued=args.queued or "",
         policy=args.policy or "",
         quantum_ms=args.quantum,
+        replicas=args.replicas,
         allow_threads=args.allow_threads,
     )
     if not place.simulated:
         check_threads(subject.graph or build_subject(spec)[0], model, args.allow_threads)
+    if args.replicas is not None:
+        begins_with(subject.graph or build_subject(spec)[0], model)
     if args.queued is not None and Chosen.parse(args.queued).names:
         begins_queued(build_subject(spec)[0], model)
     if args.period is not None:

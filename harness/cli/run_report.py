@@ -115,9 +115,20 @@ def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
             moves = f"{count(terms['changes'], 'change')} of level while measured"
             places = terms.get("places")
             queues = "" if places is None else f", {count(terms['settled_queued'], 'queue')} at {len(places)} ports"
-            where = f"{count(terms['settled_level'], 'scheduler thread')}{queues}"
+            where = f"{count(terms['settled_level'], 'scheduler thread')}{queues}{_replicas(terms)}"
             lines.append(f"run {number}: the law {found} after {terms['adaptation_s']:.3g} s: {where}, {moves}")
     return lines
+
+
+def _replicas(terms: dict[str, Any]) -> str:
+    """`, 3.5 replicas of each of 2 operators, on average`; "" of a law that decides about none."""
+    if terms.get("settled_replicas") is None:
+        return ""
+    each = f"{terms['settled_replicas']:.3g} replica{'' if terms['settled_replicas'] == 1 else 's'}"
+    operators = terms["replicable"]
+    return (
+        f", {each} of {operators[0]}" if len(operators) == 1 else f", {each} of each of {len(operators)} operators, on average"
+    )
 
 
 def _application_lines(records: Sequence[dict[str, Any]]) -> list[str]:

@@ -31,6 +31,7 @@ from harness.elasticity.layout import Layout, Link, layout_of
 from harness.errors import UserError
 
 __all__ = [
+    "BY_MODEL",
     "DEFAULT_LAW",
     "LAWS",
     "Bounds",
@@ -41,6 +42,7 @@ __all__ = [
     "Link",
     "Reading",
     "Setting",
+    "decides_of",
     "law_class",
     "layout_of",
     "make_law",
@@ -71,6 +73,13 @@ _ROOMS = {
     Decides.QUEUES: "harness.elasticity.multilevel",
     Decides.REPLICAS: "harness.elasticity.replication",
 }
+BY_MODEL: Mapping[str, tuple[Decides, ...]] = {
+    "multilevel": (Decides.QUEUES,),
+    "coroutine": (Decides.REPLICAS, Decides.THREADS),
+}
+"""What laws may decide about under a model; under all others about threads alone. A name means the first law that is called so:
+under coroutine `millrace` chooses replicas and threads, and `utilisation`, which chooses no replicas, is the law of threads."""
+
 _TASKS = {Decides.THREADS: "choose threads", Decides.QUEUES: "place queues", Decides.REPLICAS: "choose replicas"}
 
 DEFAULT_LAW = "millrace"
@@ -82,10 +91,25 @@ def law_class(name: str, decides: Decides = Decides.THREADS) -> type[Law]:
     Raises UserError for an unknown name.
     """
     if name not in LAWS[decides]:
-        known = any(name in laws for laws in LAWS.values())
-        what = f"does not {_TASKS[decides]}; laws that do are" if known else "is unknown; laws are"
-        raise UserError(f"law {name!r} {what}: {', '.join(LAWS[decides])}")
+        raise _no_law(name, (decides,))
     return importlib.import_module(f"{_ROOMS[decides]}.{name}").LAW
+
+
+def decides_of(name: str, model: str) -> Decides:
+    """What the law called `name` decides about under the model called so. Raises UserError if there it can be none."""
+    kinds = BY_MODEL.get(model, (Decides.THREADS,))
+    for kind in kinds:
+        if name in LAWS[kind]:
+            return kind
+    raise _no_law(name, kinds)
+
+
+def _no_law(name: str, kinds: tuple[Decides, ...]) -> UserError:
+    """What is wrong with a name, where a law is asked for that decides about one of these."""
+    laws = dict.fromkeys(each for kind in kinds for each in LAWS[kind])
+    known = any(name in each for each in LAWS.values())
+    what = f"does not {' or '.join(_TASKS[kind] for kind in kinds)}; laws that do are" if known else "is unknown; laws are"
+    return UserError(f"law {name!r} {what}: {', '.join(laws)}")
 
 
 def make_law(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.graph import Graph, Operator, PortId
+from harness.graph import MAX_REPLICAS, Graph, Operator, PortId
 from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
+from harness.replicas import replicable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Layout:
     operator for each tuple that each source sends, on average, as far as the graph says; `flop`: work of each operator a tuple,
     0 where nobody knows; `payload` in bytes, `cpus` that threads may use; `queue_capacity`: tuples that a queue holds;
     `batch`: tuples that the runtime moves at once, at most, 0 where nobody knows. `replicable`: operators that may have
-    replicas; `inputs`: input ports of all operators.
+    replicas, `most_replicas` each; `inputs`: input ports of all operators; `names`: of operators, empty where nobody knows.
     """
 
     ports: Sequence[PortId]
@@ -47,7 +48,9 @@ class Layout:
     queue_capacity: int = DEFAULT_QUEUE_CAPACITY
     batch: int = 0
     replicable: Sequence[int] = ()
+    most_replicas: int = MAX_REPLICAS
     inputs: int = 0
+    names: Sequence[str] = ()
 
     @property
     def operators(self) -> int:
@@ -68,6 +71,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
     ports = [port for port, queue in queues.items() if queue.kind is Queue.SCHEDULED]
     place_of = {port: place for place, port in enumerate(ports)}
     tuples = [1.0 if operator.kind == "source" else 0.0 for operator in operators]
+    able = replicable(graph, model)
     links = []
     for index in numbered.order:
         share = tuples[index] * operators[index].selectivity / (operators[index].outputs or 1)
@@ -89,7 +93,10 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
         cpus=cpus,
         queue_capacity=queue_capacity or DEFAULT_QUEUE_CAPACITY,
         batch=batch,
+        replicable=[index_of[name] for name in able],
+        most_replicas=max(able.values(), default=1),
         inputs=len(queues),
+        names=list(graph.operators),
     )
 
 

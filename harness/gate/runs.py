@@ -21,6 +21,7 @@ from harness.measurement.spec import (
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import Chosen, Coroutine, Dynamic, Multilevel, begins_queued
 from harness.place import Place, find_place
+from harness.replicas import begins_with
 
 PAIR = "{pair}"
 """Stands for the number of the pair, from 0: both sides of a pair have the same."""
@@ -53,7 +54,7 @@ def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: 
         seed=run.get("seed", 0),
         tuples=run.get("tuples"),
         graph_file=subject.file,
-        elastic=elastic and run["model"] == Dynamic.name,
+        elastic=elastic and run["model"] != Multilevel.name,
         law=run.get("law", ""),
         law_settings=run.get("law_settings", {}),
         period_s=float(run.get("period_s", VIRTUAL_PERIOD_S if place.simulated else PERIOD_S)),
@@ -61,6 +62,7 @@ def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: 
         queued=str(run.get("queued", "")),
         policy=run.get("policy", ""),
         quantum_ms=run.get("quantum_ms"),
+        replicas=run.get("replicas"),
         **_levels(run, place, elastic),
     )
     for name, least in (("duration_s", SHORTEST_S), ("period_s", spec.shortest_s)):
@@ -70,6 +72,8 @@ def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: 
     check_law(model)
     if subject.graph is not None:
         pool_law(subject.graph, model)
+    if spec.replicas is not None:
+        begins_with(subject.graph or build_subject(spec)[0], model)
     if spec.queued and Chosen.parse(spec.queued).names:
         begins_queued(build_subject(spec)[0], model)
     return spec

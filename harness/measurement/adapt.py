@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from harness.engine import Engine, Sample
 from harness.measurement.control import Controller, Step
@@ -54,7 +55,8 @@ def adapt(
 
 def lean(sample: Sample) -> Sample:
     """Without most that is said of each operator and port: a long adaptation of a large graph would not fit in memory."""
-    return replace(sample, processed=(), queue_fill=(), write_blocked=(), latency_counts=())
+    gone = ("processed", "queue_fill", "write_blocked", "latency_counts", "useful_s", "queue_full")
+    return replace(sample, **dict.fromkeys(gone, ()))
 
 
 def period_line(sample: Sample, step: Step) -> str:
@@ -71,10 +73,19 @@ def period_line(sample: Sample, step: Step) -> str:
     changed = [f"{sign}{len(ports)}" for sign, ports in (("+", step.switched_on), ("-", step.switched_off)) if ports]
     if changed:
         parts.append(f"queues {' '.join(changed)}")
+    if step.replicas:
+        parts.append(f"replicas {told_replicas(step.replicas)}")
     for name, balance in getattr(sample, "balancers", {}).items():
         reason = f" {step.balancers[name]}" if name in step.balancers else ""
         parts.append(f"{name} {balance.active} of {balance.ports} ports{reason}")
     return ", ".join(parts)
+
+
+def told_replicas(replicas: Mapping[str, int], most: int = 6) -> str:
+    """How many replicas operators have, the first few of them: `busy1 3, busy2 4 and 5 more`."""
+    shown = [f"{name} {count}" for name, count in islice(replicas.items(), most)]
+    rest = len(replicas) - len(shown)
+    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
 
 
 def short(number: float) -> str:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.engine import Sample, Totals
-from harness.graph import Flow
+from harness.graph import Flow, Graph
 from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
@@ -19,6 +19,8 @@ from harness.models import Coroutine, make_model
 
 SCHEMA_VERSION = 1
 
+Number = TypeVar("Number", int, float)
+
 
 def blank_record(
     spec: RunSpec, parameters: Mapping[str, str | int], threads: int | None, host: Mapping[str, Any], error: str | None = None
@@ -27,7 +29,11 @@ def blank_record(
 
     `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without, or if they may change.
     """
-    model = make_model(spec.model, policy=spec.policy, quantum_ms=spec.quantum_ms) if spec.model == Coroutine.name else None
+    model = (
+        make_model(spec.model, policy=spec.policy, quantum_ms=spec.quantum_ms, replicas=spec.replicas)
+        if spec.model == Coroutine.name
+        else None
+    )
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
@@ -41,6 +47,7 @@ def blank_record(
         "peer": spec.peer or None,
         "policy": None if model is None else model.policy,
         "quantum_ms": None if model is None else model.quantum_ms,
+        "replicas": None if model is None else model.replicas,
         "threads": threads,
         "threads_total": 0,
         "queue_capacity": spec.queue_capacity or 0,
@@ -81,10 +88,11 @@ def blank_record(
     }
 
 
-def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, flow: Flow, bounds_ns: Sequence[int]) -> None:
+def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, graph: Graph, bounds_ns: Sequence[int]) -> None:
     """Enter what was seen of a run that did start. `bounds_ns`: upper bounds of the latency buckets."""
     assert seen.totals is not None
     totals, samples = seen.totals, seen.samples
+    hops, names = graph.flow().hops, list(graph.operators)
     bounded = spec.tuples is not None
     elapsed_s = samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
     received = totals.received if bounded else sum(sample.sink_tuples for sample in samples)
@@ -96,14 +104,14 @@ def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, flow: 
         "settled": seen.settled,
         "sink_tuples_per_s": rate,
         "submitted_tuples_per_s": _rate(sum(sample.submitted_tuples for sample in samples), elapsed_s),
-        "ns_per_hop": 1e9 / (rate * flow.hops) if rate and flow.hops else None,
-        "hops": flow.hops,
+        "ns_per_hop": 1e9 / (rate * hops) if rate and hops else None,
+        "hops": hops,
         "latency_ns": latency_summary(histogram, bounds_ns, totals.latency_max_ns),
         "context_switches": sum(sample.context_switches for sample in samples),
         "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
         "elastic": _elastic(seen),
-        "adaptation": [sample_entry(sample, _step(sample, seen)) for sample in seen.adaptation],
-        "samples": [sample_entry(sample, _step(sample, seen)) for sample in samples],
+        "adaptation": [sample_entry(sample, _step(sample, seen), names) for sample in seen.adaptation],
+        "samples": [sample_entry(sample, _step(sample, seen), names) for sample in samples],
         "correct": totals.correct and seen.error is None,
         "error": explain(totals) or seen.error,
         **_of_totals(totals),
@@ -168,16 +176,19 @@ def _elastic(seen: Observation) -> dict[str, Any] | None:
         return None
     levels = [sample.threads_requested for sample in seen.samples]
     queued = [sample.queued_ports for sample in seen.samples]
+    able = seen.controller.pool.law.layout.replicable if terms["replicable"] else ()
+    replicas = [sum(sample.replicas[index] for index in able) / len(able) for sample in seen.samples if able]
     return terms | {
         "settled_level": _middle(levels),
         "settled_queued": _middle(queued),
+        "settled_replicas": _middle(replicas),
         "changes": sum(before != after for before, after in pairwise(levels)),
         "adaptation_s": sum((sample.elapsed_s for sample in seen.adaptation), 0.0),
         "settled": seen.level_settled,
     }
 
 
-def _middle(numbers: list[int]) -> int | None:
+def _middle(numbers: list[Number]) -> Number | None:
     """The lower median; None of nothing."""
     return sorted(numbers)[(len(numbers) - 1) // 2] if numbers else None
 
@@ -192,8 +203,8 @@ def read_of(step: Step) -> dict[str, Any] | None:
     return plain or None
 
 
-def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
-    """A sample, and what was decided after it, as a record has them."""
+def sample_entry(sample: Sample, step: Step, names: Sequence[str]) -> dict[str, Any]:
+    """A sample, and what was decided after it, as a record has them. `names`: of the operators."""
     return {
         "time_s": sample.time_s,
         "elapsed_s": sample.elapsed_s,
@@ -217,7 +228,8 @@ def sample_entry(sample: Sample, step: Step) -> dict[str, Any]:
         "law_read": read_of(step),
         "switched_on": list(step.switched_on),
         "switched_off": list(step.switched_off),
-        "replicas": dict(step.replicas),
+        "replicas": {names[index]: count for index, count in enumerate(sample.replicas) if count > 1},
+        "replicas_changed": dict(step.replicas),
         "operator_cost": rounded(sample.operator_cost),
         "balancers": [
             {

@@ -20,7 +20,7 @@ from harness.elasticity.law import NO_LAYOUT
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
-from harness.models import DEFAULT_LAW, Model, Multilevel, Pool, pool_of
+from harness.models import DEFAULT_LAW, Model, Pool, pool_of
 
 BALANCER = "elastic_load_balance"
 """The kind of operators that choose among their output ports, and the law of those that do so elastically."""
@@ -153,7 +153,10 @@ class Controller:
         law = self.pool.law
         bounds = {"minimum": law.bounds.minimum, "maximum": law.bounds.maximum, "start": law.bounds.start}
         places = [str(port) for port in law.layout.ports] if law.decides is Decides.QUEUES else None
-        return {"law": law.name, "settings": dict(law.set), "period_s": self.period_s, **bounds, "places": places}
+        names, able = list(self._graph.operators), law.layout.replicable
+        replicable = [names[index] for index in able] if law.decides is Decides.REPLICAS else None
+        settings = {"settings": dict(law.set), "period_s": self.period_s}
+        return {"law": law.name, **settings, **bounds, "places": places, "replicable": replicable}
 
     def _step_pool(self, pool: Loop, sample: Sample) -> tuple[str, str, dict[str, Any]]:
         """State, reason, and the rest of a `Step`."""
@@ -385,8 +388,8 @@ def pool_law(graph: Graph, model: Model, cpus: int | None = None, queue_capacity
 
 
 def decides_under(model: Model) -> Decides:
-    """What laws decide about under a model, besides threads."""
-    return Decides.QUEUES if isinstance(model, Multilevel) else Decides.THREADS
+    """What a model's law decides about, besides threads. Raises UserError if under it there is no such law."""
+    return elasticity.decides_of(getattr(model, "law", DEFAULT_LAW), model.name)
 
 
 def check_law(model: Model) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.engine import Engine, Sample, Totals
@@ -18,9 +18,11 @@ class Told:
     it. Nothing waits in between.
     """
 
-    def __init__(self, engine: Engine, controller: Controller, announce: Callable[[str], None]) -> None:
+    def __init__(self, engine: Engine, controller: Controller, names: Sequence[str], announce: Callable[[str], None]) -> None:
+        """`names`: of the operators."""
         self._engine = engine
         self._controller = controller
+        self._names = names
         self._announce = announce
         self._sample: Sample | None = None
 
@@ -52,7 +54,7 @@ class Told:
     def _tell(self) -> None:
         sample, self._sample = self._sample, None
         if sample is not None:
-            self._announce(json.dumps(sample_entry(sample, self._controller.step_after(sample))))
+            self._announce(json.dumps(sample_entry(sample, self._controller.step_after(sample), self._names)))
 
 
 def told(line: str) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import harness.engine
-from harness.elasticity import Decides, law_class
+from harness.elasticity import decides_of, law_class
 from harness.errors import RunFailed
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
@@ -55,7 +55,7 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
         cpus = find_place(spec.machine, spec.simulated, spec.software).cpus if spec.simulated else None  # None: those usable
         controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s, cpus)
         if spec.live:
-            engine = Told(engine, controller, announce)
+            engine = Told(engine, controller, list(graph.operators), announce)
             announce = engine.announce
         seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
     except (RunFailed, MemoryError) as error:
@@ -65,22 +65,21 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     from harness.runtime.engine import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`
 
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    flow = graph.flow()
-    fill_record(record, spec, seen, flow, latency_bounds_ns())
+    fill_record(record, spec, seen, graph, latency_bounds_ns())
     if graph.counts is not None and not seen.totals.stuck:
         record["application"] = graph.counts()
     if not spec.simulated:
         return record | {"host": host.describe(seen.disturbance, calibrate=True)}
-    enter_simulation(record, engine.simulation, None if spec.tuples is not None else passed(seen.samples, flow))
+    enter_simulation(record, engine.simulation, None if spec.tuples is not None else passed(seen.samples, graph.flow()))
     return record | {"host": host.describe(simulates=True)}
 
 
 def _wants_profile(spec: RunSpec) -> bool:
     """Whether the law goes by operators' costs, or by useful time, which the profile tells where no engine counts it."""
-    decides = Decides.QUEUES if spec.model == Multilevel.name else Decides.THREADS
-    if decides is Decides.THREADS and not (spec.model == Dynamic.name and (spec.elastic or spec.law)):
-        return False
-    return bool(law_class(spec.law or DEFAULT_LAW, decides).NEEDS & {"costs", "useful_s"})
+    if spec.model != Multilevel.name and not (spec.model == Dynamic.name and (spec.elastic or spec.law)):
+        return False  # an engine of co-routines counts useful time itself
+    name = spec.law or DEFAULT_LAW
+    return bool(law_class(name, decides_of(name, spec.model)).NEEDS & {"costs", "useful_s"})
 
 
 def _options(spec: RunSpec) -> dict[str, Any]:

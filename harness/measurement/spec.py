@@ -43,7 +43,7 @@ class RunSpec:
     topology: str  # or the name of the graph in `graph_file`
     parameters: Mapping[str, str | int]  # those given; topologies fill in their defaults
     model: str
-    threads: int | None = None  # scheduler threads, of dynamic only; if elastic, those to begin with
+    threads: int | None = None  # of the pool; if elastic, those to begin with
     queue_capacity: int | None = None  # tuples a queue
     machine: str = LOCAL  # any other one is simulated
     duration_s: float = 1.0  # of the measured window; as all times virtual if simulated
@@ -57,7 +57,7 @@ class RunSpec:
     arm: str = ""  # "": made from model and threads
     graph_file: str = ""  # "": the topology; else as `graph_file.load_graph_file` takes it, relative to the working directory
     digest: str = ""  # of the graph file, which must not have changed; "": it may have
-    elastic: bool = False  # a control law changes the scheduler threads, of dynamic only; `threads` is then where it begins
+    elastic: bool = False  # a control law changes the threads of dynamic or coroutine; `threads` is then where it begins
     law: str = ""  # its name; "": the default one
     law_settings: Mapping[str, object] = field(default_factory=dict)
     period_s: float = PERIOD_S  # between two steps of the law
@@ -72,6 +72,7 @@ class RunSpec:
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
     policy: str = ""  # of coroutine only, "": the default one
     quantum_ms: float | None = None  # likewise
+    replicas: int | None = None  # of coroutine only, as `models.Coroutine` has it
     peer: str = ""  # NAME VERSION of the runtime that is measured in place of ours (`harness.peers`); `model` is then its name
 
     def __post_init__(self) -> None:
@@ -84,7 +85,12 @@ class RunSpec:
     def asked(self) -> str:
         """A digest of what runs of one arm have in common: records that have it answer the same question."""
         of_run = ("repeat", "order_in_block", "constants", "graph_file", "allow_threads", "live")
-        newer = ("peer", "policy", "quantum_ms")  # left out where nobody asks for one: older records answer the same question
+        newer = (
+            "peer",
+            "policy",
+            "quantum_ms",
+            "replicas",
+        )  # left out where nobody asks for one: older records answer the same question
         common = {name: value for name, value in asdict(self).items() if name not in of_run and (name not in newer or value)}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -157,6 +163,7 @@ class RunSpec:
             queued=self.queued or None,
             policy=self.policy or None,
             quantum_ms=self.quantum_ms,
+            replicas=self.replicas,
         )
         if isinstance(model, (Dynamic, Coroutine)) and not getattr(model, "elastic", False) and model.threads is None:
             return replace(model, threads=find_place(self.machine, self.simulated, self.software).cpus)
@@ -189,17 +196,18 @@ def level_of(model: Model) -> int | None:
 def arm_name(model: Model) -> str:
     """A name for an arm: the model, with its scheduler threads if they are fixed (`dynamic-2`), or with the law that changes
     them unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`, `multilevel`); and where queues are, if not
-    everywhere (`dynamic-1-queued-30pct`); and the policy and the quantum of co-routines, if others than the default ones
-    (`coroutine-2-random`, `coroutine-2-random-5ms`).
+    everywhere (`dynamic-1-queued-30pct`); and the policy, the quantum and the replicas of co-routines, if others than the
+    default ones (`coroutine-2-random`, `coroutine-2-random-5ms`, `coroutine-2-replicas-3`).
     """
     if isinstance(model, Multilevel):
         return model.name + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
     queued = getattr(model, "queued", "all")
     where = "" if queued == "all" else f"-queued-{re.sub('[^A-Za-z0-9_.,-]', '-', queued.replace('%', 'pct'))}"
-    if getattr(model, "elastic", False):
-        return f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "") + where
-    level = level_of(model)
     if isinstance(model, Coroutine):
         where = "" if model.policy == DEFAULT_POLICY else f"-{model.policy}"
         where += "" if model.quantum_ms == QUANTUM_MS else f"-{model.quantum_ms:g}ms"
+        where += "" if model.replicas == 1 else f"-replicas-{model.replicas}"
+    if getattr(model, "elastic", False):
+        return f"{model.name}-elastic" + (f"-{model.law}" if model.law != DEFAULT_LAW else "") + where
+    level = level_of(model)
     return model.name + ("" if level is None else f"-{level}") + where

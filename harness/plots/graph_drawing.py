@@ -22,6 +22,7 @@ from harness.graph import BALANCING, Graph, Operator, PortId
 from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
 from harness.plots import style
 from harness.plots.graph_layout import Layout, Link, Node, arrange
+from harness.replicas import replicable
 
 TITLE, NAME, SMALL = 12.0, 9.0, 7.5  # points
 BOX_HEIGHT, ROW = 0.38, 0.49
@@ -164,7 +165,9 @@ def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | s
         own = " and ".join(threads)
     else:
         own = " and ".join([", ".join(threads), own] if threads else [own])
-    return [*lines, f"{model.name}: {own}; {_count(queues, 'queue') if queues else 'no queues'}"]
+    told = f"{model.name}: {own}; {_count(queues, 'queue') if queues else 'no queues'}"
+    able = replicable(graph, model)
+    return [*lines, told + (f"; {_count(len(able), 'operator')} may have replicas" if able else "")]
 
 
 def _pool_size(pool: Pool) -> str:

@@ -28,6 +28,7 @@ from harness.models import (
     scheduled_capacity,
     threaded_capacity,
 )
+from harness.replicas import NO_COROUTINE, most_replicas, why_single
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
 from harness.runtime.protocol import MAX_BATCH, slot_stride
 
@@ -44,12 +45,6 @@ already (barrier.pyx), but not more than may be at it at once."""
 
 CHANGING = USERS | {"barrier"}
 """Kinds that may send on another value than they got."""
-
-MAX_REPLICAS = 64
-"""Of one operator."""
-
-REPLICA_ROOM = 512
-"""Co-routines that all operators together may have beside their own: each has a stack, of address space until it is used."""
 
 GOLDEN = 0xD1B54A32D192ED03
 """An odd number whose multiples spread over 64 bits: seeds of operators."""
@@ -137,6 +132,7 @@ class Layout:
     contexts: tuple[tuple[str, int], ...]  # by operator: which one executes it, as `analysis.contexts_of` has it
     policy: str = ""  # of co-routines; "": the model has none
     quantum_ns: int = 0  # likewise
+    single: tuple[str, ...] = ()  # by operator: why it can have no replicas, "" if it can; empty: the model has no co-routines
 
     @cached_property
     def streams(self) -> list[Stream]:
@@ -177,8 +173,8 @@ class Layout:
     @cached_property
     def replicas(self) -> dict[int, int]:
         """Operators that may have replicas, and how many, their own co-routine included."""
-        able = [index for index in self.coroutines if not self.single_for(index)]
-        most = min(MAX_REPLICAS, 1 + REPLICA_ROOM // max(len(able), 1))
+        able = [index for index, why in enumerate(self.single) if not why]
+        most = most_replicas(len(able))
         return dict.fromkeys(able, most) if most > 1 else {}
 
     def replicated(self, operator: object, number: object) -> int:
@@ -201,22 +197,7 @@ class Layout:
 
     def single_for(self, index: int) -> str:
         """Why an operator can have no replicas; "" if it can."""
-        operator = self.operators[index]
-        if not self.policy:
-            return "is executed by no co-routine: replicas need the coroutine model"
-        if operator.inputs != 1 or operator.outputs != 1:
-            return f"has {operator.inputs} input and {operator.outputs} output ports: replicas need one of each"
-        if operator.typed is not None or operator.kind not in ("work", "filter", "python", "native"):
-            return f"is a {operator.kind}, which keeps something from tuple to tuple"
-        if operator.kind in USERS and not operator.stateless:
-            return "is not declared stateless"
-        if index not in self.coroutines or any(self.ways[way].queue is None for way in self.outgoing[index][0]):
-            return "has an input port, or feeds one, that no co-routine executes"
-        if any(each.window for each in self.operators) and any(
-            self.queues[queue].operator == index for region in self.regions for queue in region.queues
-        ):
-            return "passes window punctuation from a split to its merge, which has room for no more"
-        return ""
+        return self.single[index] if self.single else NO_COROUTINE
 
     @cached_property
     def threaded(self) -> list[int]:
@@ -322,6 +303,7 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         contexts=tuple(context),
         policy=model.policy if isinstance(model, Coroutine) else "",
         quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
+        single=tuple(why_single(graph, model)),
     )
 
 

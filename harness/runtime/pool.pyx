@@ -4,8 +4,9 @@ A thread is asked to suspend and does so when it is done with a batch. An operat
 asked a period ago and still does not sleep is *unsuspendable*: it counts as running, and another one is suspended in its stead. When its
 operator returns after all, it goes to sleep as asked, and the next review evens that out.
 
-FREE: the level is never below one more than the most input ports of an operator that may block (a user's own); and when every thread that
-may run is held by such operators, or waits for one that is, while ports are ready, one more thread runs, until one of them comes back.
+FREE: the level is never below one more than the most input ports of an operator that may block (a user's own), and than those before
+barriers; and when every thread that may run is held by such operators, or waits for one that is, while ports are ready, one more thread
+runs, until one of them comes back.
 
 Threads are made when the level first needs them and stay until the end of the run. Any thread of the program may change the level: one at
 a time does (`lock`), and nobody once the pool is closed.

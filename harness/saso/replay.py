@@ -55,14 +55,15 @@ class Trace:
 def law_for(name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> Law:
     """The law that the trace is for. Raises UserError for an unknown law or setting, or a law of the other kind."""
     cpu = None if trace.cpu_ok is None else Answers(trace.cpu_ok)
-    if trace.decides is Decides.THREADS and name not in LAWS[trace.decides]:
+    decides = trace.decides if trace.decides is not Decides.REPLICAS else elasticity.decides_of(name, Coroutine.name)
+    if decides is Decides.THREADS and name not in LAWS[decides]:
         if name in LAWS[Decides.QUEUES]:
             raise UserError(f"law {name} places queues: a trace for it must have the key 'ports'")
         if name in LAWS[Decides.REPLICAS]:
             raise UserError(
                 f"law {name} chooses replicas: a trace for it must be the record of a run under the model coroutine"
             )
-    return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, trace.decides)
+    return elasticity.make_law(name, trace.bounds, cpu, settings, trace.layout, decides)
 
 
 def replay(law_name: str, trace: Trace, settings: Mapping[str, object] | None = None) -> list[Decision]:
@@ -189,7 +190,7 @@ def _of_record(record: Mapping[str, Any]) -> Trace:
 
 
 def _decides_of_record(record: Mapping[str, Any]) -> Decides:
-    """What the run's law decided about."""
+    """What laws may decide about that the record is for; under coroutine also those that choose threads alone."""
     elastic = record.get("elastic")
     if isinstance(elastic, dict) and elastic.get("places") is not None:
         return Decides.QUEUES

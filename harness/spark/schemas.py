@@ -67,6 +67,7 @@ SAMPLE = _struct(
         "switched_on": ArrayType(TEXT),
         "switched_off": ArrayType(TEXT),
         "replicas": MapType(TEXT, SMALL),
+        "replicas_changed": MapType(TEXT, SMALL),
         "operator_cost": ArrayType(REAL),
         "balancers": ArrayType(BALANCER),
     },
@@ -84,7 +85,13 @@ ELASTIC = _struct(
         "adaptation_s": REAL,
         "settled": FLAG,
     },
-    {"settled_level": SMALL, "settled_queued": SMALL, "places": ArrayType(TEXT)},
+    {
+        "settled_level": SMALL,
+        "settled_queued": SMALL,
+        "places": ArrayType(TEXT),
+        "settled_replicas": REAL,
+        "replicable": ArrayType(TEXT),
+    },
 )
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
@@ -149,6 +156,7 @@ RECORD = _struct(
         "peer": TEXT,
         "policy": TEXT,
         "quantum_ms": REAL,
+        "replicas": SMALL,
         "threads": SMALL,
         "sink_tuples_per_s": REAL,
         "submitted_tuples_per_s": REAL,
@@ -232,6 +240,9 @@ TABLES: dict[str, StructType] = {
         queued_lo=REAL,
         queued_hi=REAL,
         places=SMALL,
+        replicas=REAL,
+        replicas_lo=REAL,
+        replicas_hi=REAL,
         cpu_model=TEXT,
         cpus_allowed=SMALL,
         commit=TEXT,
@@ -278,6 +289,7 @@ TABLES: dict[str, StructType] = {
         threads_active=SMALL,
         threads_requested=SMALL,
         queued_ports=SMALL,
+        replicas=TEXT,
         system_cpu=REAL,
         law_state=TEXT,
         law_reason=TEXT,

@@ -9,7 +9,7 @@ from harness.spark.interval import mean_interval
 from harness.spark.schemas import ARM, CELL, conform
 from harness.spark.selection import BOTH, HOPS, SINKS
 
-ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel') AND threads IS NULL)"
+ELASTIC = "elastic IS NOT NULL OR (model IN ('dynamic', 'multilevel', 'coroutine') AND threads IS NULL)"
 """Whether a law chose the level of a run; one that failed before it could say so has no fixed one either."""
 
 
@@ -28,8 +28,10 @@ def throughput(runs: DataFrame) -> DataFrame:
     there are none or one has failed: half a band would pass for a whole one. elastic: a control law chose
     the number of threads, its name is `law`, and level is the mean of the levels that it settled on [threads], with its
     interval; null for the others. policy: of co-routines, which of them runs next. queued: the mean number of ports with their
-    queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such a law the most
-    that any arm of the cell has. cpu_model, cpus_allowed and commit are those of the earliest run. `runs` as from
+    queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such a law the
+    most that any arm of the cell has. replicas: the mean number of replicas of each operator that may have several, as a law
+    left them or as was asked for, with its interval; null under models that have none. cpu_model, cpus_allowed and commit are
+    those of the earliest run. `runs` as from
     `selection.mark_used`.
     """
     used, nominal = F.col("used"), F.col("variant").isNull()
@@ -51,6 +53,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         *_moments(of_used("elastic.settled_level"), "level_"),
         *_moments(of_used("queued"), "queued_"),
         F.max(F.array_size("elastic.places")).alias("places"),
+        *_moments(F.when(used, F.coalesce("elastic.settled_replicas", "replicas")), "replicas_"),
         F.bool_or(F.expr(ELASTIC)).alias("elastic"),
         F.max("elastic.law").alias("law"),
         F.max("policy").alias("policy"),
@@ -67,7 +70,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.min_by("host.cpus_allowed", started).alias("cpus_allowed"),
         F.min_by("commit", started).alias("commit"),
     )
-    for prefix in ("", "submitted_", "level_", "queued_"):
+    for prefix in ("", "submitted_", "level_", "queued_", "replicas_"):
         low, high = mean_interval(F.col(f"{prefix}count"), F.col(f"{prefix}mean"), F.col(f"{prefix}sd"))
         table = table.withColumns({f"{prefix}lo": low, f"{prefix}hi": high})
     of_cell = Window.partitionBy(*CELL)
@@ -80,7 +83,7 @@ def throughput(runs: DataFrame) -> DataFrame:
     table = table.withColumn("mean_of", F.when(F.col("n") > 0, of_hops))
     varied = (F.col("variants") > 0) & (F.col("variants_failed") == 0)
     table = table.withColumns({"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))})
-    return conform(table.withColumnsRenamed({"level_mean": "level", "queued_mean": "queued"}), "throughput")
+    return conform(table.withColumnsRenamed({f"{name}_mean": name for name in ("level", "queued", "replicas")}), "throughput")
 
 
 def _moments(number: Column, prefix: str) -> list[Column]:

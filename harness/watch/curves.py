@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from harness.measurement.adapt import short
-from harness.watch.story import Period
+from harness.watch.story import Period, most_replicas
 
 WIDTH, HEIGHT = 1000, 100
 HEADROOM = 1.08  # of the axis above the highest value
@@ -29,6 +29,9 @@ def _of(field: str) -> Callable[[Period], Any]:
     return lambda period: period.sample.get(field)
 
 
+REPLICAS = Curve("replicas", "of the operator that has the most", (("replicas", most_replicas),), steps=True)
+"""Left out where every operator has one alone."""
+
 CURVES = (
     Curve("submitted", "tuples/s, all operators", (("submitted", _of("submitted_tuples_per_s")),)),
     Curve("at the sinks", "tuples/s", (("sinks", _of("sink_tuples_per_s")),)),
@@ -39,6 +42,7 @@ CURVES = (
         steps=True,
     ),
     Curve("queues", "input ports with a queue", (("queues", _of("queued_ports")),), steps=True),
+    REPLICAS,
     Curve("CPU", "busy: all; other processes (dashed)", (("all", _of("system_cpu")), ("others", _of("others_cpu"))), top=1.0),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from harness.measurement.adapt import short
+from harness.measurement.adapt import short, told_replicas
 from harness.watch.story import Period, Story
 
 MAX_NAMES = 6  # of ports in a line
@@ -20,6 +20,8 @@ def line(story: Story, period: Period) -> str:
         active = "" if sample["threads_active"] == level else f" ({sample['threads_active']} active)"
         parts.append(f"{count(level, 'scheduler thread')}{active}")
     parts.append(queues(story, period))
+    if sample.get("replicas"):
+        parts.append(f"replicas {told_replicas(sample['replicas'])}")
     parts.append(f"{short(sample['submitted_tuples_per_s'])} tuples/s submitted")
     parts.append(f"{short(sample['sink_tuples_per_s'])} at the sinks")
     if sample.get("system_cpu") is not None:
@@ -39,9 +41,11 @@ def queues(story: Story, period: Period) -> str:
 
 
 def switched(story: Story, sample: Mapping[str, Any]) -> list[str]:
-    """What was switched after a period: `queue on: work50`."""
+    """What was switched or changed after a period: `queue on: work50`, `replicas: busy1 3`."""
     changes = (("on", sample.get("switched_on")), ("off", sample.get("switched_off")))
-    return [f"queue {which}: {names(story, ports)}" for which, ports in changes if ports]
+    told = [f"queue {which}: {names(story, ports)}" for which, ports in changes if ports]
+    changed = sample.get("replicas_changed")
+    return told + ([f"replicas: {told_replicas(changed)}"] if changed else [])
 
 
 def names(story: Story, ports: Collection[str], most: int = MAX_NAMES) -> str:

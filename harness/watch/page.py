@@ -10,16 +10,16 @@ import json
 from html import escape
 from pathlib import Path
 
-from harness.measurement.adapt import short
+from harness.measurement.adapt import short, told_replicas
 from harness.watch import lines
-from harness.watch.curves import CURVES, figure, places
+from harness.watch.curves import CURVES, REPLICAS, figure, places
 from harness.watch.picture import Picture
 from harness.watch.story import Period, Story
 
 HERE = Path(__file__).resolve().parent
 MAX_NAMES = 20  # of ports that are listed
 
-COLUMNS = ("time", "phase", "submitted", "at the sinks", "threads", "queues", "CPU", "law", "then")
+COLUMNS = ("time", "phase", "submitted", "at the sinks", "threads", "queues", "replicas", "CPU", "law", "then")
 WORDY = ("law", "then")  # have a line of their own
 
 LEGEND = (
@@ -80,7 +80,7 @@ def _replay(story: Story) -> str:
             _legend(),
             "</section>",
             '<section aria-label="over time">',
-            *(figure(curve, periods) for curve in CURVES),
+            *(figure(curve, periods) for curve in CURVES if curve is not REPLICAS or story.has_replicas),
             _axis(story),
             "</section>\n</main>",
             _table(story),
@@ -140,6 +140,7 @@ def _row(story: Story, period: Period) -> str:
         f"{short(sample['sink_tuples_per_s'])} tuples/s",
         f"{level}" + (f" ({active} active)" if active != level else ""),
         f"{sample.get('queued_ports', len(period.queued)):,}",
+        told_replicas(sample.get("replicas") or {}) or "one each" * story.has_replicas,
         f"{100 * sample['system_cpu']:.0f} %" if sample.get("system_cpu") is not None else "",
         "; ".join(said),
         "; ".join(lines.switched(story, sample)),

@@ -32,7 +32,7 @@
     id("at").textContent = `${now + 1} of ${rows.length}`;
     const cells = Array.from(rows[now].children);
     cells.forEach((cell, column) => { id("now-" + column).textContent = cell.textContent; });
-    slider.setAttribute("aria-valuetext", `${cells[0].textContent}, ${cells[7].textContent}`);
+    slider.setAttribute("aria-valuetext", `${cells[0].textContent}, ${cells[8].textContent}`);
     for (const cursor of cursors) {
       cursor.setAttribute("x1", run.x[now]);
       cursor.setAttribute("x2", run.x[now]);

@@ -26,6 +26,11 @@ class Period:
     queued: frozenset[str]  # ports that had a queue meanwhile; what the sample says was switched came after it
 
 
+def most_replicas(period: Period) -> int:
+    """Of the operator that has the most."""
+    return max((period.sample.get("replicas") or {}).values(), default=1)
+
+
 @dataclass(frozen=True)
 class Heading:
     """What stands above a run."""
@@ -100,6 +105,11 @@ class Story:
         return any(sample.get("queued_ports", len(self.queued)) != len(self.queued) for sample in samples)
 
     @property
+    def has_replicas(self) -> bool:
+        """Whether any operator has had more than one replica."""
+        return any(period.sample.get("replicas") for period in self.periods)
+
+    @property
     def queueable(self) -> int:
         """How many ports may have a queue."""
         return sum(kind is not Queue.CALLED for kind in self.ports.values())
@@ -161,7 +171,12 @@ def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
 def model_of(record: Mapping[str, Any]) -> Model:
     """The model of a record, as far as its queues go. Which ports have them if not all, only the arm's name says."""
     if record["model"] != Dynamic.name:
-        return make_model(record["model"], policy=record.get("policy"), quantum_ms=record.get("quantum_ms"))
+        return make_model(
+            record["model"],
+            policy=record.get("policy"),
+            quantum_ms=record.get("quantum_ms"),
+            replicas=record.get("replicas"),
+        )
     chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
     try:
         return make_model(Dynamic.name, threads=record["threads"], queued=chosen or None)

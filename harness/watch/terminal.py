@@ -9,9 +9,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.measurement.adapt import short
+from harness.measurement.adapt import short, told_replicas
 from harness.watch import lines
-from harness.watch.story import Period, Story
+from harness.watch.story import Period, Story, most_replicas
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "._-=+*#@"  # where the terminal's encoding has no blocks
@@ -118,6 +118,9 @@ class View:
             ("threads", _of("threads_requested"), threads, None),
             ("queues", _of("queued_ports"), many + (f": {which}" if which else ""), None),
         ]
+        if story.has_replicas:
+            told = told_replicas(sample.get("replicas") or {}) or "one each"
+            rows.append(("replicas", lambda period: float(most_replicas(period)), told, None))
         if sample.get("system_cpu") is not None:
             others = f", others {100 * (sample.get('others_cpu') or 0.0):.0f} %"
             rows.append(("CPU", _of("system_cpu"), f"{100 * sample['system_cpu']:.0f} % busy{others}", 1.0))
@@ -158,7 +161,7 @@ class View:
 
 
 def decisions(story: Story, periods: Sequence[Period]) -> list[tuple[float, str]]:
-    """When [s] threads or queues were changed, and how."""
+    """When [s] threads, queues or replicas were changed, and how."""
     found = []
     for period, after in pairwise([*periods, None]):
         sample = period.sample

@@ -15,6 +15,7 @@ from harness.cli import COMMANDS, main
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "run pipeline --model manual"
 DYNAMIC = "run pipeline --model dynamic"
+COROUTINE = "run pipeline --model coroutine"
 LONG = "9" * 5000
 
 # A command line, then what its one line on stderr must say. TMP is an empty directory, CONFIG a file with the text in brackets.
@@ -79,8 +80,19 @@ CASES = {
     # run: elastic
     f"{RUN} --period 5": "period applies where a law is at work only; nothing is elastic here under manual: 5",
     f"{DYNAMIC} --period 5": "nothing is elastic here under dynamic: 5",
-    f"{RUN} --elastic": "elastic applies to dynamic only, not to the model manual",
-    f"{RUN} --law fixed": "elastic applies to dynamic only, not to the model manual",
+    f"{RUN} --elastic": "elastic applies to dynamic and coroutine only, not to the model manual",
+    f"{RUN} --law fixed": "elastic applies to dynamic and coroutine only, not to the model manual",
+    f"{DYNAMIC} --law cstream": "law 'cstream' does not choose threads; laws that do are: millrace, pldi17,",
+    f"{DYNAMIC} --replicas 2": "replicas applies to coroutine only, not to the model dynamic",
+    f"{COROUTINE} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, cstream, pldi17,",
+    f"{COROUTINE} --law middleware19": "law 'middleware19' does not choose replicas or choose threads; laws that do",
+    f"{COROUTINE} --law cstream --law-set tau=2": "tau must be from 0 to 1, not '2'",
+    f"{COROUTINE} --elastic --threads 5 --max-threads 4": "threads must be from 1 to 4, the levels of the law, not 5",
+    f"{COROUTINE} --max-threads 4": "maximum applies to an elastic pool only, not to one of a fixed level: 4",
+    f"{COROUTINE} --period 5": "nothing is elastic here under coroutine: 5",
+    f"{COROUTINE} --replicas 65": "--replicas: must be a whole number from 1 to 64, not '65'",
+    f"{COROUTINE} --replicas 9 --set operators=100": "replicas must be at most 6 for graph 'pipeline', of each of",
+    "run data-parallel --set width=600 --model coroutine --replicas 2": "replicas must be 1 for graph 'data-parallel', of",
     f"{DYNAMIC} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, pldi17,",
     f"{DYNAMIC} --law": "--law",
     f"{DYNAMIC} --law fixed --law-set pace=3": "law fixed has no setting 'pace'",

@@ -83,6 +83,16 @@ def test_the_options_of_a_law_reach_the_run(runs):
     assert (spec.threads, spec.minimum, spec.maximum, spec.arm) == (3, 2, 9, "dynamic-elastic-fixed")
 
 
+def test_the_options_of_adaptation_reach_a_run_of_coroutines(runs):
+    line = "run chain --model coroutine --law cstream --replicas 2 --policy random --threads 3 --max-threads 9 --period 0.25"
+    assert main([*line.split(), "--law-set", "tau=0.02"]) == 0
+    (spec,) = runs.specs
+    assert (spec.elastic, spec.law, spec.law_settings, spec.replicas) == (True, "cstream", {"tau": "0.02"}, 2)
+    assert (spec.threads, spec.maximum, spec.arm) == (3, 9, "coroutine-elastic-cstream-random-replicas-2")
+    assert main(["run", "chain", "--model", "coroutine", "--threads", "2", "--replicas", "3"]) == 0
+    assert (runs.specs[1].elastic, runs.specs[1].replicas, runs.specs[1].arm) == (False, 3, "coroutine-2-replicas-3")
+
+
 def test_a_period_is_for_what_is_elastic_in_the_graph_too(runs):
     assert main(["run", "load-balance", "--model", "manual", "--period", "0.25"]) == 0
     assert main(["run", "pipeline", "--model", "multilevel", "--period", "0.25"]) == 0
@@ -104,14 +114,20 @@ def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
         "law": "fixed", "settings": {"gain": 0.5, "bold": True}, "period_s": 0.25, "minimum": 1, "maximum": 8, "start": 1,
         "settled_level": 4, "changes": 1, "adaptation_s": 6.25, "settled": True,
     }  # fmt: skip
-    runs.changes = [{"elastic": terms}, {"elastic": terms | {"settled": False, "settled_level": 1, "changes": 0}}, {}]
-    assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed", "--repeats", "3"]) == 0
+    replicated = terms | {"replicable": ["busy1", "busy2"], "settled_replicas": 3.5}
+    alone = terms | {"replicable": ["busy1"], "settled_replicas": 1.0}
+    less = terms | {"settled": False, "settled_level": 1, "changes": 0}
+    runs.changes = [{"elastic": terms}, {"elastic": less}, {}, {"elastic": replicated}, {"elastic": alone}]
+    assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed", "--repeats", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "dynamic-elastic-fixed: 3 threads at the end (those of sources included), queues of 1000 tuples"
     assert lines[2] == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
-    assert lines[8:10] == [
+    assert lines[10:14] == [
         "run 1: the law kept its level after 6.25 s: 4 scheduler threads, 1 change of level while measured",
         "run 2: the law was still moving after 6.25 s: 1 scheduler thread, 0 changes of level while measured",
+        "run 4: the law kept its level after 6.25 s: 4 scheduler threads, 3.5 replicas of each of 2 operators, on average, "
+        "1 change of level while measured",
+        "run 5: the law kept its level after 6.25 s: 4 scheduler threads, 1 replica of busy1, 1 change of level while measured",
     ]
 
 

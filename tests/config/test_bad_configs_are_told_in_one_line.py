@@ -124,7 +124,7 @@ BAD_SIZES = {
     ),
     "a law for a model without threads": (
         {"arms": [{"model": "manual", "elastic": True}]},
-        "sizes.tiny.arms[0]: elastic applies to dynamic only, not to the model manual",
+        "sizes.tiny.arms[0]: elastic applies to dynamic and coroutine only, not to the model manual",
     ),
     "an unknown law": (
         {"arms": [{"model": "manual"}, {"model": "dynamic", "law": "nonesuch"}]},

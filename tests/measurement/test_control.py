@@ -286,7 +286,7 @@ def test_a_record_can_say_what_the_law_was_given(graph, script):
     terms = Controller(Doors(), graph, model, 0.5).terms()
     assert terms == {
         "law": "scripted", "settings": {"gain": 2.5, "bold": True}, "period_s": 0.5, "minimum": 2, "maximum": 6,
-        "start": 3, "places": None,
+        "start": 3, "places": None, "replicable": None,
     }  # fmt: skip
 
 

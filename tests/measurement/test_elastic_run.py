@@ -47,7 +47,7 @@ def test_it_adapts_until_the_level_has_stayed_for_eight_periods_and_is_then_meas
     assert record["settled"] and record["correct"]
     assert record["elastic"] == {
         "law": "scripted", "settings": {"gain": 1.0, "bold": False}, "period_s": 0.5, "minimum": 1, "maximum": 16, "start": 1,
-        "settled_level": 4, "settled_queued": 0, "places": None,
+        "settled_level": 4, "settled_queued": 0, "places": None, "replicable": None, "settled_replicas": None,
             "changes": 0, "adaptation_s": pytest.approx(6.0), "settled": True,
     }  # fmt: skip
     assert (record["model"], record["threads"], record["arm"]) == ("dynamic", None, "dynamic-elastic")

@@ -72,7 +72,12 @@ def make_record() -> Callable[..., dict]:
             "commit": "c0ffee",
             "started_at": "2025-01-01T00:00:00Z",
         }
-        assert fields.keys() <= record.keys() | {"elastic", "adaptation", "simulation"}  # which old records do not have
+        assert fields.keys() <= record.keys() | {
+            "elastic",
+            "adaptation",
+            "simulation",
+            "replicas",
+        }  # which old records do not have
         return {name: value for name, value in {**record, **fields}.items() if name != without}
 
     return make

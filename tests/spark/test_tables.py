@@ -230,6 +230,41 @@ def test_every_arm_tells_how_many_ports_have_their_queue_and_of_how_many(runs_of
     )
 
 
+def test_arms_of_coroutines_tell_how_many_replicas_operators_have(runs_of, make_record, elastic, assert_rows):
+    from harness.spark.throughput import throughput
+
+    def run(arm, repeat=0, **fields):
+        return make_record(model="coroutine", arm=arm, repeat=repeat, **fields)
+
+    found = {"replicable": ["a", "b"]}
+    runs = runs_of(
+        run("law", elastic=elastic(settled_replicas=3.5, **found), replicas=1),
+        run("law", 1, elastic=elastic(settled_replicas=4.5, **found), replicas=1),
+        run("by hand", threads=2, replicas=5),
+        run("threads alone", elastic=elastic(settled_replicas=None, replicable=None), replicas=2),
+        run("old", threads=2),
+        run("failed", threads=None, correct=False, replicas=1, elastic=None),
+    )
+    assert_rows(
+        throughput(runs),
+        [
+            {"arm": "law", "elastic": True, "replicas": 4.0, "replicas_lo": 0.817110, "replicas_hi": 19.581201},
+            {"arm": "by hand", "elastic": False, "replicas": 5.0, "replicas_lo": None, "replicas_hi": None},
+            {"arm": "threads alone", "elastic": True, "replicas": 2.0, "replicas_lo": None, "replicas_hi": None},
+            {"arm": "old", "elastic": False, "replicas": None, "replicas_lo": None, "replicas_hi": None},
+            {"arm": "failed", "elastic": True, "replicas": None, "replicas_lo": None, "replicas_hi": None},
+        ],
+    )
+
+
+def test_the_timeline_tells_the_replicas_of_each_operator_that_has_several(runs_of, make_record, elastic, sample, assert_rows):
+    from harness.spark.timeline import timeline
+
+    samples = [sample(replicas={"busy1": 2, "busy2": 3}, replicas_changed={"busy1": 3}), sample(replicas={}), sample()]
+    runs = runs_of(make_record(run_id="a", model="coroutine", replicas=1, elastic=elastic(), samples=samples))
+    assert_rows(timeline(runs), [{"replicas": '{"busy1":2,"busy2":3}'}, {"replicas": "{}"}, {"replicas": None}])
+
+
 def test_the_timeline_shows_elastic_runs_from_their_beginning(runs_of, make_record, elastic, sample, assert_rows):
     from harness.spark.timeline import timeline
 

@@ -82,6 +82,17 @@ def test_every_period_is_a_row_of_the_table_and_a_place_of_the_slider() -> None:
     assert len(parsed.run["x"]) == len(parsed.run["state"]) == 6
 
 
+def test_replicas_have_a_curve_and_a_column_where_there_are_any() -> None:
+    graph = topologies.build("chain", {"operators": 1}, 0)[0]
+    samples = [sample(1.0, queued_ports=2, replicas_changed={"busy1": 4}), sample(2.0, queued_ports=2, replicas={"busy1": 4})]
+    terms = {"model": "coroutine", "arm": "coroutine-elastic", "policy": "random", "quantum_ms": 50.0}
+    html = page(story_of_record(record(samples=samples, **terms), graph))
+    cells = Parsed(html).texts["td"]
+    at = COLUMNS.index("replicas")
+    assert (cells[at], cells[len(COLUMNS) + at], cells[len(COLUMNS) - 1]) == ("one each", "busy1 4", "replicas: busy1 4")
+    assert "of the operator that has the most" in html and "of the operator that has the most" not in page(switching())
+
+
 def test_the_states_of_the_picture_are_those_of_the_story() -> None:
     story = switching()
     parsed = Parsed(page(story))

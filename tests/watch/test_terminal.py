@@ -128,6 +128,37 @@ def test_a_period_is_a_line() -> None:
     )
 
 
+def replicated() -> Story:
+    """A chain whose operators get replicas."""
+    graph = topologies.build("chain", {"operators": 2}, 0)[0]
+    many = {f"busy{number}": number for number in range(2, 10)}
+    samples = [
+        sample(1.0, queued_ports=3, replicas={}, replicas_changed={"busy1": 3}),
+        sample(2.0, queued_ports=3, replicas={"busy1": 3}, replicas_changed=many),
+        sample(3.0, queued_ports=3, replicas=many, replicas_changed={}),
+    ]
+    told = {"model": "coroutine", "arm": "coroutine-elastic", "policy": "random", "quantum_ms": 50.0, "replicas": 1}
+    return story_of_record(record(samples=samples, **told), graph)
+
+
+def test_replicas_are_told_in_lines_decisions_and_curves() -> None:
+    story = replicated()
+    told = [lines.line(story, period) for period in story.periods]
+    assert "replicas" not in told[0].partition(";")[0] and told[0].endswith("; replicas: busy1 3")
+    assert (
+        ", replicas busy1 3, " in told[1] and ", replicas busy2 2, busy3 3, " in told[2] and "busy7 7 and 2 more, " in told[2]
+    )
+    assert decisions(story, story.periods)[0] == (1.0, "replicas: busy1 3")
+    rows = [row[0] for row in drawn_quantities(story)]
+    assert "replicas" in rows and "replicas" not in [row[0] for row in drawn_quantities(running(3))]
+
+
+def drawn_quantities(story: Story) -> list:
+    view = View(story, {})
+    view.periods = story.periods
+    return view._quantities()
+
+
 def test_many_ports_are_named_in_part() -> None:
     story = running()
     assert lines.names(story, {f"work{number}[0]" for number in range(1, 10)}, 2) == "work1, work2 and 7 more"

@@ -26,7 +26,6 @@ from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
 from harness.elasticity.replication.rates import replicas_of
 from harness.elasticity.utilisation import Utilisation
 from harness.errors import UserError
-from harness.graph import MAX_THREADS
 
 
 class CStream(Law):
@@ -68,10 +67,13 @@ class CStream(Law):
         replicas[found] += 1
         return Decision(
             decision.threads,
-            f"{decision.reason}; operator {found} is a bottleneck → {replicas[found]} replicas",
+            f"{decision.reason}; {self._name(found)} is a bottleneck → {replicas[found]} replicas",
             "replicating",
             replicas=_plain(replicas),
         )
+
+    def _name(self, operator: int) -> str:
+        return self.layout.names[operator] if self.layout.names else f"operator {operator}"
 
     def _bottleneck(self, reading: Reading, replicas: np.ndarray) -> int | None:
         """Algorithm 9, without operators that are given up."""
@@ -79,7 +81,7 @@ class CStream(Law):
             return None
         tau = self.set["tau"]
         for operator in self.layout.replicable:
-            if operator in self._given_up or replicas[operator] >= MAX_THREADS:
+            if operator in self._given_up or replicas[operator] >= self.layout.most_replicas:
                 continue
             congested = any(reading.full[port] >= tau for port in self._into[operator])
             if not congested or any(reading.full[port] >= tau for port in self._out_of[operator]):

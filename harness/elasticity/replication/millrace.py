@@ -66,6 +66,7 @@ class Millrace(Law):
         """Nothing is known."""
         self._may = np.zeros(self.layout.operators, dtype=bool)
         self._may[list(self.layout.replicable)] = True
+        self._most = min(self.bounds.maximum, self.layout.most_replicas)  # replicas of an operator: more threads there are not
         self._serial: Vector = np.zeros(self.layout.operators)
         self._forget()
 
@@ -210,21 +211,21 @@ class Millrace(Law):
         base = self._base(replicas)
         least, wanted, most = (np.where(self._may, self._fewest(base, share * goal), 1) + self._more for share in BAND)
         chosen = np.where((least <= replicas) & (replicas <= most), replicas, wanted)
-        chosen = np.where(self._may, np.clip(chosen, 1, self.bounds.maximum), replicas)
+        chosen = np.where(self._may, np.clip(chosen, 1, self._most), replicas)
         work = float((base * (1.0 + self._serial * (chosen - 1))).sum())
         low, fair, high = (self._cut(math.ceil(share * goal * work - 1e-9) + self._more_threads) for share in BAND)
         return (level if low <= level <= high else fair), chosen
 
     def _able(self) -> Vector:
         """What the most replicas of each operator can do, over what one can."""
-        most = self.bounds.maximum
+        most = self._most
         return most / (1.0 + self._serial * (most - 1))
 
     def _fewest(self, base: Vector, goal: float) -> Counts:
         """Replicas with able_i(r) >= goal: r >= goal w (1 + s (r - 1)). What none can do is not asked for."""
         need = np.minimum(goal * base, FAIR * self._able())
         count = np.ceil(need * (1.0 - self._serial) / (1.0 - need * self._serial) - 1e-9)
-        return np.clip(count, 1, self.bounds.maximum).astype(np.int64)
+        return np.clip(count, 1, self._most).astype(np.int64)
 
     def _cut(self, threads: int) -> int:
         return self.bounds.clamp(min(threads, self._ceiling))
@@ -240,7 +241,7 @@ class Millrace(Law):
         busiest = max(float(loads.max()), together)
         if float(loads[~self._may].max(initial=0.0)) >= 1.0 - SHORT:
             return None
-        more = self._may & (loads >= busiest - AS_BUSY) & (replicas < self.bounds.maximum)
+        more = self._may & (loads >= busiest - AS_BUSY) & (replicas < self._most)
         threads = self._cut(level + (together >= busiest - AS_BUSY))
         if threads == level and not more.any():
             return None
