@@ -26,7 +26,7 @@ def read_given(path: str | os.PathLike[str], most_bytes: int | None = None) -> b
     if the system refuses it, or if it has more than `most_bytes`.
     """
     try:
-        with open(path, "rb", opener=_open_at_once) as file:
+        with open(path, "rb", opener=open_at_once) as file:
             state = os.fstat(file.fileno())
             if not stat.S_ISREG(state.st_mode):
                 kind = OTHER_KINDS.get(stat.S_IFMT(state.st_mode), "something else")
@@ -42,7 +42,7 @@ def read_given(path: str | os.PathLike[str], most_bytes: int | None = None) -> b
     return data
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def open_at_once(path: str, flags: int) -> int:
     """A pipe that nobody writes to opens at once."""
     return os.open(path, flags | os.O_NONBLOCK)
 

@@ -30,8 +30,9 @@ class Typed:
     """Of a typed source, operator or sink.
 
     `function`: compiled (`harness.native_function`), or a Python callable: of a source `function()`, which returns what it
-    sends; of all others `function(port, values)`, which returns what it sends for that tuple, or None. `finish`: what is done
-    when the last stream into it has ended; compiled, or `finish()`.
+    sends; of all others `function(port, values)`, which returns what it sends for that tuple, or None. A callable that has
+    methods `open` and `close` is told when a run begins and when it has stopped. `finish`: what is done when the last stream
+    into it has ended; compiled, or `finish()`.
     """
 
     takes: tuple[Schema, ...]  # by input port

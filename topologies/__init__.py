@@ -22,7 +22,10 @@ MAX_PATH = 4096  # characters
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a topology: a whole number from `low` to `high` in `unit` (None: no number), one of `words`, or a path."""
+    """A parameter of a topology.
+
+    A value is a whole number from `low` to `high` in `unit` (None: no number), one of `words`, a path, or a URL.
+    """
 
     name: str
     default: Value
@@ -32,17 +35,19 @@ class Parameter:
     meaning: str
     words: tuple[str, ...] = ()
     path: bool = False  # it may name a file
+    url: bool = False  # it may be the address of something on the web
 
     @property
     def rule(self) -> str:
         """What a value must be."""
         numbers = [] if self.low is None else [f"a whole number from {self.low} to {self.high}"]
-        return " or ".join([*numbers, *self.words, *["a file"] * self.path])
+        return " or ".join([*numbers, *self.words, *["a file"] * self.path, *["a URL (http:, https:)"] * self.url])
 
     def parse(self, topology: str, value: Value) -> Value:
         """The value meant by a number, or by text from the command line. Raises UserError if it breaks the rule."""
         if isinstance(value, str):
-            if value in self.words or (self.path and 0 < len(value) <= MAX_PATH and value.isprintable()):
+            free = self.path or (self.url and value.startswith(("http://", "https://")))
+            if value in self.words or (free and 0 < len(value) <= MAX_PATH and value.isprintable()):
                 return value
             # Longer numbers break the rule as well, and Python refuses to read very long ones.
             number = int(value) if re.fullmatch("[0-9]{1,19}", value) else None

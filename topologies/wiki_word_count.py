@@ -2,7 +2,8 @@
 
 17 operators. 16 threaded ports if they are placed by hand, which is ours: before each tokeniser, each counter, and the sink.
 The input is generated, or a file of recent changes, a line of JSON each, plain or gzip. It is gone through again and again,
-with times that go on, or `cycles` times.
+with times that go on, or `cycles` times. Or it is live: standard input, or a stream of server-sent events. With a `port` the
+sink publishes on a web socket, with a page beside it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,24 @@ from __future__ import annotations
 from harness.graph import MAX_TUPLES, Graph
 from topologies import Parameter, Topology
 
-ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
+ENDLESS, GENERATED, HAND, NONE, STANDARD = "endless", "generated", "hand", "none", "standard"
 MOST_RECORDS = 10**7
 
 
-def build(records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
+def build(records: int, input: str, url: str, port: int | str, cycles: int | str, placement: str, seed: int) -> Graph:
     """The graph; `graph.counts()` tells what it has read and found when a run is over."""
-    from harness.applications.wiki_word_count import WikiWordCount, input_of  # late: compiled, and others need it not
+    from harness.applications import wiki_word_count as application  # late: it is compiled, and other topologies need it not
 
-    text, truncated = input_of(records, seed, "" if input == GENERATED else input)
-    return WikiWordCount(text, truncated, 0 if cycles == ENDLESS else cycles, placement == HAND).graph
+    by_hand, published = placement == HAND, None if port == NONE else port
+    if url != NONE or input == STANDARD:
+        return application.WikiWordCount.live(None if url == NONE else url, by_hand, published).graph
+    text, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
+    return application.WikiWordCount(text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published).graph
+
+
+def wrong(input: str, url: str, **_: object) -> str | None:
+    """There is one input."""
+    return "url must be none where input is given" if url != NONE and input != GENERATED else None
 
 
 TOPOLOGY = Topology(
@@ -29,11 +38,21 @@ TOPOLOGY = Topology(
     takes=(
         Parameter("records", 20_000, "changes", 1, MOST_RECORDS, "of the generated input"),
         Parameter(
-            "input", GENERATED, "", None, None, "a file of changes in lines of JSON, plain or gzip", (GENERATED,), path=True
+            "input",
+            GENERATED,
+            "",
+            None,
+            None,
+            "a file of changes in lines of JSON, plain or gzip; or standard input",
+            (GENERATED, STANDARD),
+            path=True,
         ),
+        Parameter("url", NONE, "", None, None, "of a stream of server-sent events to read instead", (NONE,), url=True),
+        Parameter("port", NONE, "", 1, 65535, "of a web socket and a page that show the result", (NONE,)),
         Parameter("cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)),
         Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
     ),
     size=lambda **_: 17,
     build=build,
+    wrong=wrong,
 )

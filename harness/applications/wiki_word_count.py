@@ -12,9 +12,12 @@ import random
 import re
 from collections import Counter
 from itertools import accumulate
+from pathlib import Path
 
 from harness.applications import wiki
 from harness.applications.given_input import read_input
+from harness.connectors import EventSource, StandardInput, WebSocketSink
+from harness.connectors.received import Received
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.operators.compiled import collect, kept
@@ -23,8 +26,11 @@ from harness.schema import Schema
 SECOND = 10**9  # ns
 TOKENISERS, COUNTERS = 5, 10  # M19 Figure 2
 WINDOW = 60  # s
+PAGE = Path(__file__).with_name("histogram.html")
 
-CHANGE = Schema("change", {"number": "uint64", "shift": "int64", "text": "string[2028]"})
+MOST_BYTES = 2028  # of a change
+
+CHANGE = Schema("change", {"number": "uint64", "shift": "int64", "text": f"string[{MOST_BYTES}]"})
 WORD = Schema("word", {"time": "time", "tokeniser": "uint32", "word": "string[56]"})
 WORD_COUNT = Schema("word_count", {"time": "time", "count": "uint32", "word": "string[56]"})
 SCHEMAS = (CHANGE, WORD, WORD_COUNT)
@@ -108,21 +114,46 @@ def generate(records: int, seed: int) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
+def change_of(record: bytes) -> dict[str, object]:
+    """The tuple of a record that has come from outside. Raises ValueError if it is too long."""
+    if len(record) > MOST_BYTES:
+        raise ValueError(f"a change must have at most {MOST_BYTES} bytes, not {len(record)}")
+    return {"number": 0, "shift": 0, "text": record}
+
+
 # -- graph --------------------------------------------------------------------------------------------------------------------
 
 
 class WikiWordCount:
-    """The graph, and what its operators count; the sink keeps the first `keep` counts."""
+    """The graph, and what its operators count; the sink keeps the first `keep` counts, or publishes all on `port`."""
 
-    def __init__(self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0) -> None:
-        self.graph = graph = Graph("wiki-word-count", payload=0)
-        graph.counts = self.counts
+    def __init__(
+        self, text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: int = 0, port: int | None = None
+    ) -> None:
+        self.received: Received | None = None
         self.truncated = truncated
         self.lines = wiki.changes(text, TOKENISERS, cycles)
+        self._build(self.lines.step, by_hand, keep, port)
+
+    @classmethod
+    def live(cls, url: str | None, by_hand: bool, port: int | None, keep: int = 0) -> WikiWordCount:
+        """The same on what comes from a stream of server-sent events, or on standard input (None)."""
+        made = cls.__new__(cls)
+        if url is None:
+            made.received = StandardInput(CHANGE, change_of, TOKENISERS)
+        else:
+            made.received = EventSource(url, CHANGE, change_of, TOKENISERS)
+        made._build(made.received, by_hand, keep, port)
+        return made
+
+    def _build(self, changes: object, by_hand: bool, keep: int, port: int | None) -> None:
+        self.graph = graph = Graph("wiki-word-count", payload=0)
+        graph.counts = self.counts
         self.tokenisers = [wiki.tokenise(number, COUNTERS) for number in range(TOKENISERS)]
         self.sink = collect(WORD_COUNT, keep)
-        source = graph.typed_source("changes", self.lines.step, [CHANGE] * TOKENISERS, cost=COSTS["changes"])
-        sink = graph.typed_sink("published", self.sink.process, WORD_COUNT)
+        self.web = None if port is None else WebSocketSink(port, WORD_COUNT, page=PAGE.read_text("utf-8"))
+        source = graph.typed_source("changes", changes, [CHANGE] * TOKENISERS, cost=COSTS["changes"])
+        sink = graph.typed_sink("published", self.web or self.sink.process, WORD_COUNT)
         counters = [
             graph.typed(f"count{number}", wiki.count_words(TOKENISERS).process, WORD, WORD_COUNT, cost=COSTS["count"])
             for number in range(COUNTERS)
@@ -145,14 +176,18 @@ class WikiWordCount:
 
     def counts(self) -> dict[str, int]:
         """Records read and broken, words, and what came out."""
-        return {
-            "records": self.lines.counted(0) + self.lines.counted(1),
-            "broken": self.lines.counted(1) + sum(each.counted(0) for each in self.tokenisers),
-            "truncated": int(self.truncated),
+        broken = sum(each.counted(0) for each in self.tokenisers)
+        words = {
             "words": sum(each.counted(1) for each in self.tokenisers),
             "long words": sum(each.counted(2) for each in self.tokenisers),
-            "published": self.sink.counted(0),
         }
+        words |= {"published": self.sink.counted(0)} if self.web is None else self.web.counts()
+        if self.received is not None:
+            read = self.received.counts()
+            return read | {"broken": broken + read["broken"]} | words
+        records, too_long = self.lines.counted(0), self.lines.counted(1)
+        read = {"records": records + too_long, "broken": broken + too_long, "truncated": int(self.truncated)}
+        return read | words
 
     def results(self) -> list[dict[str, object]]:
         """The counts that the sink has kept, in the order in which they came."""
@@ -175,7 +210,7 @@ def reference(text: bytes) -> Counter[tuple[int, str, int]]:
     number = 0
     for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
         line = line.removesuffix(b"\r")
-        if len(line) > 2028:
+        if len(line) > MOST_BYTES:
             continue
         turn, number = number % TOKENISERS, number + 1
         event = _event(line)

@@ -14,13 +14,13 @@ from harness.parent import end_with
 
 
 def main(words: Sequence[str]) -> int:
-    """Do the run that stdin asks for; returns the exit code. With the words `--parent PID FD` it ends with process PID, and
-    tells its phases on FD.
+    """Do the run that stdin asks for; returns the exit code. With the words `--parent PID FD INPUT` it ends with process PID,
+    tells its phases on FD, and has INPUT as its standard input during the run.
     """
-    phases = -1
+    phases = given = -1
     if words[:1] == ["--parent"]:
         end_with(int(words[1]))
-        phases = int(words[2])
+        phases, given = int(words[2]), int(words[3])
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what an operator prints must not mix with the record
     # A law's matrices are small, and a numerical library's threads spin on the CPUs of those that are measured. Snakemake
@@ -28,8 +28,11 @@ def main(words: Sequence[str]) -> int:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from harness.measurement.run import RunSpec, measure
 
+    spec = sys.stdin.read()
+    if given >= 0:
+        os.dup2(given, 0)
     try:
-        record = measure(RunSpec.from_json(sys.stdin.read()), lambda phase: _tell(phases, phase))
+        record = measure(RunSpec.from_json(spec), lambda phase: _tell(phases, phase))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

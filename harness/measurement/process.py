@@ -1,8 +1,9 @@
 """A run in a fresh process, so that no run inherits another's heap, threads or caches.
 
-The child is `python -m harness.measurement.child --parent PID FD`: spec as JSON on stdin, record as one line of JSON on stdout.
-PID is our process: the child ends with it (`harness.parent`). FD is its end of a pipe: it writes its phases there. It is in a
-session of its own: Ctrl-C reaches us alone, and we kill it.
+The child is `python -m harness.measurement.child --parent PID FD INPUT`: spec as JSON on stdin, record as one line of JSON on
+stdout. PID is our process: the child ends with it (`harness.parent`). FD is its end of a pipe: it writes its phases there.
+INPUT is our standard input, which becomes the child's when it has read the spec; -1: we have none. It is in a session of its
+own: Ctrl-C reaches us alone, and we kill it.
 """
 
 from __future__ import annotations
@@ -44,14 +45,15 @@ def run_in_fresh_process(
     limit_s = spec.timeout_s if timeout_s is None else timeout_s
     timed_out = False
     ours, theirs = os.pipe()
+    given = _standard_input()
     with os.fdopen(ours, encoding="utf-8", errors="replace") as phases:
         try:
             child = subprocess.Popen(
-                [*command, "--parent", str(os.getpid()), str(theirs)],
+                [*command, "--parent", str(os.getpid()), str(theirs), str(given)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=(theirs,),
+                pass_fds=(theirs, *([given] if given >= 0 else [])),
                 env=_environment(),
                 start_new_session=True,
             )
@@ -59,6 +61,8 @@ def run_in_fresh_process(
             return failed_record(spec, f"the measuring process could not be started: {error.strerror}")
         finally:
             os.close(theirs)
+            if given >= 0:
+                os.close(given)
         listener = threading.Thread(target=_listen, args=(phases, announce), daemon=True)
         with child:
             try:
@@ -106,6 +110,14 @@ def failed_record(spec: RunSpec, error: str, words: bytes = b"") -> dict[str, An
     level = None if spec.peer else level_of(spec.made_model())
     record = blank_record(spec, parameters_of(spec), level, where, error)
     return record | {"commit": _commit()}
+
+
+def _standard_input() -> int:
+    """A second descriptor of it; -1: there is none."""
+    try:
+        return os.dup(0)
+    except OSError:
+        return -1
 
 
 def _commit() -> str | None:

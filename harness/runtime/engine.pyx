@@ -5,6 +5,7 @@ import resource
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
@@ -149,10 +150,13 @@ cdef class RuntimeEngine:
             self.before = self._read()
             self.started = self.starting = True
             try:
+                for connector in self._connectors("open"):
+                    connector.open()
                 self._start_threads()
             except BaseException as broken:
                 end_run(self.plan.run)
                 self._join(GRACE_S)
+                self._close()
                 if isinstance(broken, OSError):
                     raise RunFailed(str(broken)) from None
                 raise
@@ -379,7 +383,24 @@ cdef class RuntimeEngine:
                         self.pool.review()
             end_run(run)
         stuck = self._join(self.grace_s)
-        return account_of(self.plan, self.started, stuck, self._read())
+        problem = self._close() if self.started else None
+        totals = account_of(self.plan, self.started, stuck, self._read())
+        return totals if totals.error or problem is None else replace(totals, error=problem)
+
+    def _connectors(self, does):
+        """The callables of typed operators that are to be told when a run begins and ends (harness/connectors)."""
+        functions = [operator.typed.function for operator in self.plan.layout.operators if operator.typed is not None]
+        return [function for function in functions if callable(getattr(function, does, None))]
+
+    def _close(self):
+        """Close all connectors; returns what went wrong."""
+        problem = None
+        for connector in self._connectors("close"):
+            try:
+                connector.close()
+            except RunFailed as told:
+                problem = problem or str(told)
+        return problem
 
     def __dealloc__(self):
         if not self.started or self.totals is not None:

@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
-from harness.runtime.coroutine cimport check_for_preemption, sleep_until
+from harness.runtime.coroutine cimport check_for_preemption
 from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
     HANDLED,
@@ -47,16 +47,19 @@ from harness.runtime.native cimport (
     rewind,
     slot,
 )
+from harness.runtime.pacing cimport sleep_until
 from harness.runtime.protocol cimport BATCHES_IN_SILENCE, most_at_once
 from harness.runtime.states cimport States
 from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
 from harness.runtime.users cimport on_own_stack, text_of
 
+from harness.errors import RunFailed
 from harness.runtime.layout import incoming_of
 
 
 cdef enum:
-    IDLE_NS = 50_000  # after which a source that had nothing is asked again, where it is a co-routine
+    IDLE_NS = 50_000  # after which a source that had nothing is asked again; twice as long each time, up to
+    LONGEST_IDLE_NS = 10_000_000  # (ASLEEP)
 
 
 cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
@@ -223,11 +226,13 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
     cdef TypedState* state = op.typed
     cdef SourceState* source = state.source
     cdef int32_t answer = MILLRACE_MORE
+    cdef int64_t idle_ns = IDLE_NS, now
     state.worker = worker
     while not (run.finishing.load(memory_order_relaxed) or worker.stop.load(memory_order_acquire)) and source.sent < source.limit:
         worker.at.store(op.index + 1, memory_order_relaxed)
         answer = step_python(state) if state.python != NULL else state.step(&state.context, state.state)
         if answer == MILLRACE_MORE:
+            idle_ns = IDLE_NS
             continue
         if answer < 0:
             fail(state, answer)
@@ -236,8 +241,9 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
         hand_over(worker)
         if answer != MILLRACE_IDLE:
             break
-        if worker.resumed:  # its thread may have something else to do
-            sleep_until(worker, now_ns() + IDLE_NS)
+        now = now_ns()
+        sleep_until(worker, now + idle_ns, now)
+        idle_ns = min(2 * idle_ns, <int64_t> LONGEST_IDLE_NS)
     deliver_all(state)
     close_operator(worker, op)
     hand_over(worker)
@@ -371,7 +377,8 @@ cdef void raised(TypedState* state, TypedCall owner, error) noexcept:
     end_run(run)
     if owner.error is None:
         owner.error = owner.failed  # there may be no memory for more
-        owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)}"
+        told = "" if isinstance(error, RunFailed) else f" raised {type(error).__name__}"
+        owner.error = f"operator {owner.name!r}{told}: {text_of(error)}"
 
 
 # -- before the run -----------------------------------------------------------------------------------------------------------------

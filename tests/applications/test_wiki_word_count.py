@@ -3,7 +3,15 @@
 import gzip
 import json
 import random
+import shutil
+import socket
+import subprocess
+import sys
+import threading
 from collections import Counter
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import urlopen
 
 import pytest
 from harness.applications.wiki import sizes
@@ -11,9 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import topologies
-from harness.applications.wiki_word_count import SCHEMAS, SECOND, WikiWordCount, generate, input_of, reference
+from harness.applications.wiki_word_count import PAGE, SCHEMAS, SECOND, WikiWordCount, generate, input_of, reference
+from harness.engine import open_engine
 from harness.errors import UserError
-from harness.models import Manual
+from harness.models import Dynamic, Manual
 from tests.applications.drive import MODELS, run
 
 
@@ -177,3 +186,107 @@ def test_generated_changes_are_like_those_of_the_real_stream():
     words = Counter(word for event in events for word in event["comment"].split(" "))
     often = [count for _, count in words.most_common(100)]
     assert often[0] / often[9] == pytest.approx(10, rel=0.4) and often[0] / often[99] == pytest.approx(100, rel=0.5)
+
+
+@contextmanager
+def served(text, cut_at):
+    """A server of events, one a line, that ends the first connection after `cut_at` of them."""
+    lines = text.split(b"\n")[:-1]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            last = self.headers.get("Last-Event-ID")
+            begin = 0 if last is None else int(last) + 1
+            self.send_response(200 if begin < len(lines) else 204)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for number in range(begin, cut_at if begin == 0 else len(lines)):
+                self.wfile.write(b"event: message\nid: %d\nretry: 1\ndata: %s\n\n" % (number, lines[number]))
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/v2/stream/recentchange"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("model", ["manual", "dynamic", "coroutine"])
+def test_a_stream_of_events_gives_what_a_file_gives(model):
+    text = with_odd_lines(generate(200, 6), 6)
+    text = b"\n".join(line for line in text.split(b"\n") if line.strip()) + b"\n"  # an event without data is none
+    with served(text, 70) as url:
+        built = WikiWordCount.live(url, False, None, keep=10**7)
+        totals = run(built, MODELS[model]())
+    assert totals.correct and totals.drained, totals.error
+    assert published(built) == reference(text)
+    counts = built.counts()
+    assert counts["records"] == 200 + len(BROKEN) + len(ODD) - 1 and counts["broken"] == len(BROKEN) - 1
+    assert counts["reconnections"] == 1
+
+
+@pytest.mark.heavy
+def test_standard_input_is_read_by_the_measuring_process():
+    text = b"\n".join([change(100, "a b", "a"), b"broken", b""])
+    command = [sys.executable, "-m", "harness", "run", "wiki-word-count", "--set", "input=standard", "--tuples", "1000"]
+    done = subprocess.run([*command, "--model", "manual"], input=text, capture_output=True, timeout=100)
+    assert b"run 1 counted: records 2, broken 1, words 3, long words 0, published 120" in done.stdout, done
+
+
+def test_input_is_one_thing():
+    given = {"url": "http://localhost/", "input": "standard"}
+    with pytest.raises(UserError, match=r"^url must be none where input is given \(topology wiki-word-count\)$"):
+        topologies.build("wiki-word-count", given, 0)
+    rule = r"^parameter url of topology wiki-word-count must be none or a URL \(http:, https:\), not 'ftp://x'$"
+    with pytest.raises(UserError, match=rule):
+        topologies.build("wiki-word-count", {"url": "ftp://x"}, 0)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@contextmanager
+def published_live():
+    """A run that publishes for ever; the port, and how it went at the end."""
+    built = WikiWordCount(generate(300, 3), False, 0, False, port=free_port())
+    engine = open_engine(built.graph, Dynamic(threads=2))
+    engine.start()
+    try:
+        yield built.web.address[1]
+    finally:
+        totals = engine.stop(drain=False, timeout_s=5)
+    assert totals.correct, totals.error
+
+
+@pytest.mark.heavy
+def test_counts_are_published_on_a_web_socket_with_a_page_beside_it():
+    from websockets.sync.client import connect
+
+    with published_live() as port:
+        with urlopen(f"http://127.0.0.1:{port}/", timeout=10) as page:
+            assert page.headers["Content-Type"].startswith("text/html") and page.read() == PAGE.read_bytes()
+        with connect(f"ws://127.0.0.1:{port}/", proxy=None) as subscriber:
+            counts = [json.loads(line) for line in subscriber.recv(timeout=10).split("\n")]
+    assert counts and all(set(each) == {"time", "count", "word"} and each["count"] > 0 for each in counts)
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
+def test_the_page_shows_the_histogram_in_a_browser(tmp_path):
+    with published_live() as port:
+        options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--timeout=5000"]
+        command = [BROWSER, *options, "--virtual-time-budget=4000", "--dump-dom", f"http://127.0.0.1:{port}/"]
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    assert "the 60 seconds before" in shown and shown.count('class="bar"') == 30

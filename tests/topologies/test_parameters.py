@@ -43,7 +43,14 @@ DEFAULTS = {
         "placement": "none",
     },
     "vwap": {"records": 100_000, "input": "generated", "cycles": "endless", "placement": "none"},
-    "wiki-word-count": {"records": 20_000, "input": "generated", "cycles": "endless", "placement": "none"},
+    "wiki-word-count": {
+        "records": 20_000,
+        "input": "generated",
+        "url": "none",
+        "port": "none",
+        "cycles": "endless",
+        "placement": "none",
+    },
 }
 NAMES = ", ".join(sorted(DEFAULTS))
 

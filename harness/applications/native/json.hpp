@@ -36,10 +36,11 @@ inline void append_utf8(uint32_t code, std::string* to) {
   } else if (code < 0x800) {
     to->append({static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))});
   } else if (code < 0x10000) {
-    to->append({static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))});
+    to->append(
+        {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))});
   } else {
-    to->append({static_cast<char>(0xF0 | code >> 18), static_cast<char>(0x80 | (code >> 12 & 0x3F)), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
-                static_cast<char>(0x80 | (code & 0x3F))});
+    to->append({static_cast<char>(0xF0 | code >> 18), static_cast<char>(0x80 | (code >> 12 & 0x3F)),
+                static_cast<char>(0x80 | (code >> 6 & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))});
   }
 }
 
@@ -92,7 +93,8 @@ class JsonLine {
   }
 
  private:
-  JsonLine(std::string_view text, Member* members, size_t count) : at_(text.data()), end_(at_ + text.size()), members_(members), count_(count) {}
+  JsonLine(std::string_view text, Member* members, size_t count)
+      : at_(text.data()), end_(at_ + text.size()), members_(members), count_(count) {}
 
   bool object() {
     blanks();

@@ -29,9 +29,9 @@ struct Change {
   Text<2028> text;
 };
 struct Word {
-  int64_t time;         // a whole second [ns]
-  uint32_t tokeniser;   // that sent it
-  Text<56> word;        // empty: only the time counts
+  int64_t time;        // a whole second [ns]
+  uint32_t tokeniser;  // that sent it
+  Text<56> word;       // empty: only the time counts
 };
 struct WordCount {
   int64_t time;  // at which the window ends: it has the 60 s before

@@ -1,0 +1,196 @@
+"""Server-sent events over HTTP (WHATWG HTML, section 9.2): an event a record. The source is a client, the sink a server.
+
+The source connects again where a connection ends, after as long as the server has said (`retry`), and longer each time that it
+fails, and says which event it had last (`Last-Event-ID`). It ends where the server says that there is no more (204). A first
+connection that fails ends the run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from harness.connectors.json_text import to_json
+from harness.connectors.published import Published
+from harness.connectors.received import MOST_RECORD, Received, Values, in_words
+from harness.errors import RunFailed, UserError
+from harness.schema import Schema
+
+CONNECT_S = 5.0
+SILENCE_S = 60.0  # after which a connection counts as lost: servers send comments more often
+RETRY_S, MOST_RETRY_S = 1.0, 30.0
+MOST_RETRIES = 10  # in a row without an event
+PIECE = 2**16  # bytes read at a time
+KEPT = 1024  # events that the sink has for those who come again
+EVENT_STREAM = "text/event-stream"
+
+
+class EventReader:
+    """Cuts a stream into events; knows the last event's name and when to come again."""
+
+    def __init__(self) -> None:
+        self.last_id = ""
+        self.retry_s = RETRY_S
+        self.begin()
+
+    def begin(self) -> None:
+        """A new connection: what was begun on the last one is dropped."""
+        self._begun, self._data, self._size, self._ended_with_return, self._id = b"", [], 0, False, self.last_id
+        self._first = True
+
+    def cut(self, piece: bytes) -> Iterator[bytes]:
+        """The data of the events that end in this piece. Lines end with a return, a newline, or both."""
+        if self._first:
+            piece, self._first = piece.removeprefix(b"\xef\xbb\xbf"), False
+        if self._ended_with_return:
+            piece = piece.removeprefix(b"\n")
+        self._ended_with_return = piece.endswith(b"\r")
+        *lines, self._begun = (self._begun + piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")).split(b"\n")
+        for line in lines:
+            if line:
+                self._take(line)
+                continue
+            self.last_id = self._id
+            if self._data:
+                yield b"\n".join(self._data) if self._size <= MOST_RECORD else b""
+            self._data, self._size = [], 0
+        if len(self._begun) > MOST_RECORD:  # the field is all that counts of a line that is too long
+            self._size = MOST_RECORD + 1
+            self._begun = self._begun[:MOST_RECORD]
+
+    def _take(self, line: bytes) -> None:
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            self._size += len(value) + 1
+            self._data = [*self._data, value] if self._size <= MOST_RECORD else [b""]
+        elif field == b"id" and b"\0" not in value:
+            self._id = value.decode(errors="replace")
+        elif field == b"retry" and value.isdigit() and len(value) <= 9:
+            self.retry_s = min(int(value) / 1000, MOST_RETRY_S)
+
+
+class EventSource(Received):
+    """The events of a stream at `url`."""
+
+    def __init__(self, url: str, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
+        super().__init__(schema, parse, outputs)
+        if not url.startswith(("http://", "https://")):
+            raise UserError(f"url must begin with http:// or https://, not {url!r:.60}")
+        self.url = url
+        self.connections = 0
+        self._response: Any = None
+
+    def __str__(self) -> str:
+        return self.url
+
+    def counts(self) -> dict[str, int]:
+        """Beside records also how often the source had to connect again."""
+        return super().counts() | {"reconnections": max(0, self.connections - 1)}
+
+    def records(self) -> Iterator[bytes]:
+        import urllib3
+
+        pool = urllib3.PoolManager(
+            timeout=urllib3.Timeout(connect=CONNECT_S, read=SILENCE_S), retries=urllib3.Retry(0, redirect=5)
+        )
+        reader, failed = EventReader(), 0
+        while not self.stopping.is_set():
+            headers = {"Accept": EVENT_STREAM, "Cache-Control": "no-cache", "User-Agent": "millrace"}
+            if reader.last_id:
+                headers["Last-Event-ID"] = reader.last_id
+            reader.begin()
+            problem = "the server has closed the connection"
+            try:
+                with pool.request("GET", self.url, headers=headers, preload_content=False) as self._response:
+                    if self._is_over(self._response):
+                        return
+                    self.connections += 1
+                    while piece := self._response.read1(PIECE):
+                        for event in reader.cut(piece):
+                            failed = 0
+                            yield event
+                        if self.stopping.is_set():
+                            return
+            except (urllib3.exceptions.HTTPError, OSError) as error:
+                problem = in_words(error)
+            failed += 1
+            if self.connections == 0 or failed > MOST_RETRIES:
+                raise RunFailed(f"{self.url}: {problem}")
+            self.stopping.wait(min(reader.retry_s * 2 ** (failed - 1), MOST_RETRY_S))
+
+    def interrupt(self) -> None:
+        response = self._response
+        if response is not None:
+            try:
+                response.shutdown()
+            except (OSError, ValueError, RuntimeError):
+                return  # it has ended by itself
+
+    def _is_over(self, response: Any) -> bool:
+        """Whether the server says so. Raises RunFailed for an answer that is no stream of events."""
+        if response.status == 204:
+            return True
+        if response.status >= 500 and self.connections > 0:
+            raise OSError(f"the server answered {response.status}")
+        if response.status != 200:
+            raise RunFailed(f"{self.url}: must be a stream of events; the server answered {response.status}")
+        kind = response.headers.get("Content-Type", "")
+        if kind.partition(";")[0].strip().lower() != EVENT_STREAM:
+            raise RunFailed(f"{self.url}: must be a stream of events ({EVENT_STREAM}), not {kind[:60] or 'without a type'}")
+        return False
+
+
+class EventSink(Published[tuple[int, str]]):
+    """Serves tuples as events at every path of `port` (0: any that is free; `address` says which).
+
+    Who comes again with the number of the last event gets the ones after it, if they are among the last KEPT.
+    """
+
+    def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1") -> None:
+        super().__init__(lambda values: (self.published, to_json(schema, values)), KEPT)
+        self.address = (host, port)
+        self._server: ThreadingHTTPServer | None = None
+
+    def open(self) -> None:
+        """Begin to serve. Raises RunFailed where the system refuses, as for an address in use."""
+        sink = self
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = CONNECT_S
+
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", EVENT_STREAM)
+                self.send_header("Cache-Control", "no-cache")
+                self.end_headers()
+                last = self.headers.get("Last-Event-ID", "")
+                seen = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else 0
+                try:
+                    with sink.subscribed(lambda piece: piece[0] > seen) as pieces:
+                        self.wfile.write(b": begins\n\n")
+                        for at_hand in pieces:
+                            events = "".join(f"id: {number}\ndata: {text}\n\n" for number, text in at_hand)
+                            self.wfile.write(events.encode())
+                except OSError:
+                    return
+
+            def log_message(self, *_: Any) -> None:
+                return
+
+        try:
+            self._server = ThreadingHTTPServer(self.address, Handler)
+        except OSError as problem:
+            raise RunFailed(f"http://{self.address[0]}:{self.address[1]}: {in_words(problem)}") from None
+        self._server.daemon_threads, self._server.block_on_close = True, False
+        self.address = self._server.server_address[:2]
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="serves", daemon=True).start()
+
+    def close(self) -> None:
+        """Send what is left, and serve no more."""
+        super().close()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()

@@ -1,0 +1,118 @@
+"""Web sockets (RFC 6455): a record a line of a message. The source connects; the sink serves, and may have a page beside it.
+
+The sink gathers what comes within PACE_S in one message: browsers are slow with many small ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+from harness.connectors.json_text import to_json
+from harness.connectors.published import Published
+from harness.connectors.received import MOST_RECORD, Received, Values, in_words
+from harness.errors import RunFailed, UserError
+from harness.schema import Schema
+
+CONNECT_S = 5.0
+ENDING_S = 1.0  # that the other end has to say goodbye
+PACE_S = 0.1
+
+
+class WebSocketSource(Received):
+    """The messages that come from `url`, until the other end closes."""
+
+    def __init__(self, url: str, schema: Schema, parse: Callable[[bytes], Values] | None = None, outputs: int = 1) -> None:
+        super().__init__(schema, parse, outputs)
+        if not url.startswith(("ws://", "wss://")):
+            raise UserError(f"url must begin with ws:// or wss://, not {url!r:.60}")
+        self.url = url
+        self._connection: Any = None
+
+    def __str__(self) -> str:
+        return self.url
+
+    def records(self) -> Iterator[bytes]:
+        from websockets.exceptions import ConnectionClosedOK, WebSocketException
+        from websockets.sync.client import connect
+
+        try:
+            with connect(
+                self.url, open_timeout=CONNECT_S, close_timeout=ENDING_S, max_size=MOST_RECORD, proxy=None
+            ) as connection:
+                self._connection = connection
+                while not self.stopping.is_set():
+                    message = connection.recv()
+                    yield from (message.encode() if isinstance(message, str) else message).splitlines()
+        except ConnectionClosedOK:
+            return
+        except WebSocketException as problem:
+            raise RunFailed(f"{self.url}: {in_words(problem)}") from None
+
+    def interrupt(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+class WebSocketSink(Published[str]):
+    """Serves tuples on `port` (0: any that is free; `address` says which), and `page`, HTML, to browsers that ask for one."""
+
+    def __init__(self, port: int, schema: Schema, host: str = "127.0.0.1", page: str = "") -> None:
+        super().__init__(lambda values: to_json(schema, values))
+        self.address = (host, port)
+        self.page = page
+        self._server: Any = None
+
+    def open(self) -> None:
+        """Begin to serve. Raises RunFailed where the system refuses, as for an address in use."""
+        import logging
+
+        from websockets.sync.server import serve
+
+        quiet = logging.getLogger("millrace.web_socket")  # who goes away in the middle is no news
+        quiet.setLevel(logging.CRITICAL)
+        host, port = self.address
+        try:
+            self._server = serve(
+                self._serve,
+                host,
+                port,
+                process_request=self._answer,
+                open_timeout=CONNECT_S,
+                close_timeout=ENDING_S,
+                logger=quiet,
+            )
+        except OSError as problem:
+            raise RunFailed(f"ws://{host}:{port}: {in_words(problem)}") from None
+        self.address = self._server.socket.getsockname()[:2]
+        threading.Thread(target=self._server.serve_forever, name="serves", daemon=True).start()
+
+    def close(self) -> None:
+        """Send what is left, and serve no more."""
+        super().close()
+        if self._server is not None:
+            self._server.shutdown()
+
+    def _answer(self, connection: Any, request: Any) -> Any:
+        """The page, to those who do not ask for a web socket."""
+        if "websocket" in request.headers.get("Upgrade", "").lower():
+            return None
+        if not self.page:
+            return connection.respond(HTTPStatus.NOT_FOUND, "There is no page here, but a web socket.\n")
+        response = connection.respond(HTTPStatus.OK, self.page)
+        del response.headers["Content-Type"]
+        response.headers["Content-Type"] = "text/html; charset=utf-8"
+        return response
+
+    def _serve(self, connection: Any) -> None:
+        from websockets.exceptions import WebSocketException
+
+        with self.subscribed() as pieces:
+            try:
+                for at_hand in pieces:
+                    connection.send("\n".join(at_hand))
+                    self.closing.wait(PACE_S)
+            except (WebSocketException, OSError):
+                return
