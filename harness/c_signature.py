@@ -124,6 +124,28 @@ LOOP = Interface(
 )
 """Of an operator with a loop of its own, once a run."""
 
+_STATE = ("state", "void *", _is_pointer)
+ADD = Interface(
+    "int32_t (void *, const void *, uint64_t)",
+    "int32(voidptr, voidptr, uint64)",
+    (_STATE, ("tuple", "const void *", lambda given: given.stars == 1), ("count", "uint64_t", _is("uint64_t"))),
+)
+"""Of an aggregate: adds a tuple to a state (native/millrace.h)."""
+
+COMBINE = Interface(
+    "int32_t (void *, const void *)",
+    "int32(voidptr, voidptr)",
+    (_STATE, ("later", "const void *", _is_pointer)),
+)
+"""Of an aggregate: adds the state of the tuples that follow."""
+
+RESULT = Interface(
+    "int32_t (const void *, const millrace_window *, void *)",
+    "int32(voidptr, voidptr, voidptr)",
+    (_STATE, ("window", "const millrace_window *", _is_pointer), ("out", "void *", _is_pointer)),
+)
+"""Of an aggregate: makes a tuple of the state of a window."""
+
 
 def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
     """What keeps a function of this C signature from being an operator, as a phrase; None: nothing."""

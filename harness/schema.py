@@ -90,6 +90,14 @@ class Schema:
             offset = found[-1].end
         return tuple(found)
 
+    def __getitem__(self, name: str) -> Attribute:
+        """The attribute of a name. Raises KeyError if there is none."""
+        return self._named[name]
+
+    @cached_property
+    def _named(self) -> dict[str, Attribute]:
+        return {attribute.name: attribute for attribute in self.attributes}
+
     @cached_property
     def size(self) -> int:
         """Bytes of a tuple's content: a multiple of 8."""

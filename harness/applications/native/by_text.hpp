@@ -7,9 +7,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "key_table.hpp"
+
 namespace millrace::applications {
 
-inline constexpr size_t MOST_KEYS = size_t{1} << 20;
+using operators::MOST_KEYS;
 
 struct Hash {
   using is_transparent = void;

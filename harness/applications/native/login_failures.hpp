@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 
-#include "by_text.hpp"
+#include "join.hpp"
 #include "lines.hpp"
 #include "operator.hpp"
 #include "syslog.hpp"
+#include "windows.hpp"
 
 namespace millrace::applications {
 
@@ -234,28 +232,25 @@ inline constexpr uint32_t MARK_EVERY = 256;  // tuples after which an operator t
 // Of each remote host, every `count` failures: when the first and the last of them were. A tumbling window by count.
 class CountAttempts : public Operator {
  public:
-  CountAttempts(uint32_t count, uint32_t window) : count_(count), window_(window) {}
+  CountAttempts(uint32_t count, uint32_t window) : window_(window), windows_({}, count, count) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Failure& in = *static_cast<const Failure*>(tuple);
-    auto found = hosts_.find(in.rhost.view());
-    if (found == hosts_.end()) {
-      if (hosts_.size() == MOST_KEYS) return TOO_MANY;
-      found = hosts_.emplace(std::string(in.rhost.view()), Window{}).first;
-    }
-    Window& window = found->second;
-    if (window.count == 0) window.first = in.time;
-    if (++window.count == count_) {
-      send(context, in.time, in.time - window.first, count_, in.rhost.view(), in.user.view());
-      window.count = 0;
-    }
+    const int32_t answer = windows_.add(in.rhost.view(), tuple, [&](const char* state, const millrace_window& window) {
+      const int64_t first = reinterpret_cast<const First*>(state)->time;
+      send(context, in.time, in.time - first, static_cast<uint32_t>(window.count), in.rhost.view(), in.user.view());
+      return 0;
+    });
     if (++seen_ % MARK_EVERY == 0) send(context, in.time, 0, 0, {}, {});
-    return 0;
+    return answer;
   }
 
  private:
-  struct Window {
-    uint32_t count = 0;
-    int64_t first = 0;
+  struct First {
+    int64_t time;
+    void add(const Failure& failure, uint64_t count) noexcept {
+      if (count == 0) time = failure.time;
+    }
+    void combine(const First&) noexcept {}
   };
   void send(millrace_context* context, int64_t time, int64_t span, uint32_t count, std::string_view rhost, std::string_view user) {
     Attempts& out = room<Attempts>(context, 0);
@@ -267,9 +262,9 @@ class CountAttempts : public Operator {
     out.user.set(user);
     millrace_send(context, 0);
   }
-  uint32_t count_, window_;
+  uint32_t window_;
   uint64_t seen_ = 0;
-  ByText<Window> hosts_;
+  CountWindows<TypedFold<First, Failure>> windows_;
 };
 
 // Those that came within `span` nanoseconds.
@@ -362,41 +357,29 @@ class ParseSuccess : public Operator {
   uint64_t broken_ = 0;
 };
 
-// Suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart: a join by key over a window of time. What it answers does
-// not depend on which port is ahead: a tuple is kept until no partner can come any more, which the times of the other port tell.
+// Suspects (port 0) and sessions (port 1) of a user that are less than WITHIN apart: a join by key. Tuples that carry only a time tell how far
+// each side has come, so that the other side can forget.
 class BreakIns : public Operator {
  public:
   static constexpr int64_t WITHIN = 60 * SECOND;
-  static constexpr size_t MOST = size_t{1} << 22;  // tuples kept on a side
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     if (port == 0) {
       const Attempts& in = *static_cast<const Attempts*>(tuple);
       if (in.count == 0) {
-        forget(sessions_, in.time);
+        sessions_.forget(in.time - WITHIN);
         return 0;
       }
-      const auto found = sessions_.by_user.find(in.user.view());
-      if (found != sessions_.by_user.end()) {
-        for (const int64_t& opened : found->second) match(context, in, opened);
-      }
-      return keep(suspects_, in.time, in.user.view(), in);
+      sessions_.each(in.user.view(), [&](int64_t opened, const void*) { match(context, in, opened); });
+      return suspects_.keep(in.user.view(), in.time, tuple);
     }
     const Success& in = *static_cast<const Success*>(tuple);
-    forget(suspects_, in.time);
+    suspects_.forget(in.time - WITHIN);
     if (in.user.length == 0) return 0;
-    const auto found = suspects_.by_user.find(in.user.view());
-    if (found != suspects_.by_user.end()) {
-      for (const Attempts& suspect : found->second) match(context, suspect, in.time);
-    }
-    return keep(sessions_, in.time, in.user.view(), in.time);
+    suspects_.each(in.user.view(), [&](int64_t, const void* suspect) { match(context, *static_cast<const Attempts*>(suspect), in.time); });
+    return sessions_.keep(in.user.view(), in.time, tuple);
   }
 
  private:
-  template <class T>
-  struct Side {
-    ByText<std::deque<T>> by_user;
-    std::deque<std::pair<int64_t, std::string>> order;  // times and users, as they came
-  };
   static void match(millrace_context* context, const Attempts& suspect, int64_t opened) {
     const int64_t apart = opened > suspect.time ? opened - suspect.time : suspect.time - opened;
     if (apart >= WITHIN) return;
@@ -408,25 +391,8 @@ class BreakIns : public Operator {
     out.user = suspect.user;
     millrace_send(context, 0);
   }
-  template <class T>
-  static int32_t keep(Side<T>& side, int64_t time, std::string_view user, const T& value) {
-    if (side.order.size() == MOST) return TOO_MANY;
-    side.by_user[std::string(user)].push_back(value);
-    side.order.emplace_back(time, std::string(user));
-    return 0;
-  }
-  // What cannot have a partner at `now` or later.
-  template <class T>
-  static void forget(Side<T>& side, int64_t now) {
-    while (!side.order.empty() && side.order.front().first <= now - WITHIN) {
-      const auto found = side.by_user.find(side.order.front().second);
-      found->second.pop_front();  // each user's are in the same order
-      if (found->second.empty()) side.by_user.erase(found);
-      side.order.pop_front();
-    }
-  }
-  Side<Attempts> suspects_;
-  Side<int64_t> sessions_;
+  JoinSide suspects_{sizeof(Attempts)};
+  JoinSide sessions_{sizeof(Success)};
 };
 
 }  // namespace millrace::applications

@@ -11,13 +11,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "by_text.hpp"
 #include "operator.hpp"
+#include "windows.hpp"
 
 namespace millrace::applications {
 
@@ -187,39 +187,31 @@ class Route : public Operator {
   uint64_t number_ = 0;
 };
 
-// A sliding window by count, of WINDOW by 1, for each ticker.
+// A sliding window by count, of 4 by 1, for each ticker.
 class SumTrades : public Operator {
  public:
-  static constexpr uint32_t WINDOW = 4;
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Tick& in = *static_cast<const Tick*>(tuple);
-    auto found = tickers_.find(in.ticker.view());
-    if (found == tickers_.end()) {
-      if (tickers_.size() == MOST_KEYS) return TOO_MANY;
-      found = tickers_.emplace(std::string(in.ticker.view()), Trades{}).first;
-    }
-    Trades& trades = found->second;
-    trades.last[trades.count++ % WINDOW] = {in.price * in.volume, in.volume};
-    Sums& out = room<Sums>(context, 0);
-    out.number = in.number;
-    out.value = out.volume = 0.0;
-    out.trades = trades.count < WINDOW ? static_cast<uint32_t>(trades.count) : WINDOW;
-    for (uint32_t i = 0; i < out.trades; ++i) {  // the oldest first: the sum is the same wherever the window began
-      const auto& [value, volume] = trades.last[(trades.count - out.trades + i) % WINDOW];
-      out.value += value;
-      out.volume += volume;
-    }
-    out.ticker = in.ticker;
-    millrace_send(context, 0);
-    return 0;
+    return windows_.add(in.ticker.view(), tuple, [&](const char* state, const millrace_window& window) {
+      const State& sums = *reinterpret_cast<const State*>(state);
+      Sums& out = room<Sums>(context, 0);
+      out.number = in.number;
+      out.value = sums.value;
+      out.volume = sums.volume;
+      out.ticker = in.ticker;
+      out.trades = static_cast<uint32_t>(window.count);
+      millrace_send(context, 0);
+      return 0;
+    });
   }
 
  private:
-  struct Trades {
-    uint64_t count = 0;
-    std::array<std::pair<double, double>, WINDOW> last{};
+  struct State {
+    double value, volume;
+    void add(const Tick& tick, uint64_t) noexcept { *this = {tick.price * tick.volume, tick.volume}; }  // a pane is one trade
+    void combine(const State& later) noexcept { *this = {value + later.value, volume + later.volume}; }
   };
-  ByText<Trades> tickers_;
+  CountWindows<TypedFold<State, Tick>> windows_{{}, 4, 1};
 };
 
 class Divide : public Operator {
@@ -285,18 +277,16 @@ class BargainIndex : public Operator {
     return 0;
   }
   int32_t take(millrace_context* context, const Waiting& in) {
-    auto found = averages_.find(in.ticker.view());
     if (in.average) {
-      if (found == averages_.end()) {
-        if (averages_.size() == MOST_KEYS) return TOO_MANY;
-        found = averages_.emplace(std::string(in.ticker.view()), 0.0).first;
-      }
-      found->second = in.price;
+      double* average = averages_.at(in.ticker.view());
+      if (average == nullptr) return TOO_MANY;
+      *average = in.price;
       return 0;
     }
+    const double* average = averages_.find(in.ticker.view());
     Bargain& out = room<Bargain>(context, 0);
     out.number = in.number;
-    out.vwap = found != averages_.end() ? found->second : 0.0;
+    out.vwap = average != nullptr ? *average : 0.0;
     out.ask = in.price;
     out.size = in.size;
     out.index = out.vwap > out.ask ? out.size * std::exp(out.vwap - out.ask) : 0.0;
@@ -308,7 +298,7 @@ class BargainIndex : public Operator {
   uint32_t channel_;
   uint64_t next_ = 0;
   std::unordered_map<uint64_t, Waiting> waiting_;
-  ByText<double> averages_;
+  ByKey<double> averages_;
 };
 
 class BargainsOnly : public Operator {

@@ -10,6 +10,14 @@
  *
  *   int32_t run(millrace_loop*, void* state)                                            below 0: an error
  *
+ * An aggregate of your own over windows is three functions (docs/operators.md). A window is divided into panes, each with a state of its own:
+ *
+ *   int32_t add(void* state, const void* tuple, uint64_t count)                         one more; the state has `count` already, and is zeroed at 0
+ *   int32_t combine(void* state, const void* later)                                     another state, of the tuples that follow; both have some
+ *   int32_t result(const void* state, const millrace_window*, void* out)                at the end of a window: 1: `out` is to be sent; 0: nothing is
+ *
+ * Below 0 each of them tells an error.
+ *
  * A typed tuple is written into the room that its output port has for it, and then sent. That may take long, since it waits where queues are
  * full. `tuple` is valid until the function returns, and may not be changed.
  */
@@ -57,6 +65,12 @@ struct millrace_loop {
   /* Whether the run is over: waits say so, too. */
   int32_t (*stopping)(millrace_loop* loop);
 };
+
+/* A window that has ended. By time: nanoseconds, `end` not included. By count: numbers of tuples in their partition, from 0. */
+typedef struct millrace_window {
+  int64_t begin, end;
+  uint64_t count; /* tuples in it */
+} millrace_window;
 
 /* Where the next tuple for `output` is written: aligned to 32 bytes, as large as the schema of the port, with any content. */
 static inline void* millrace_room(millrace_context* context, uint32_t output) { return context->room[output]; }

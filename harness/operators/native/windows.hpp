@@ -1,0 +1,327 @@
+// windows.hpp - aggregates over tumbling and sliding windows, by count and by time, for each key.
+//
+// A window is divided into panes as long as the greatest common divisor of window and step: a tuple is added to one pane, and a window is
+// combined from its panes, the oldest first (Li, Maier, Tufte, Papadimos, Tucker: No pane, no gain, SIGMOD Record 34(1), 2005). So numbers are
+// always added in the same order, and a result does not depend on where windows began.
+//
+// A Fold is what is aggregated: bytes() of a state, and add, combine as millrace.h has them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "key_table.hpp"
+#include "operator.hpp"
+
+namespace millrace::operators {
+
+inline constexpr int64_t MOST_TIME = int64_t{1} << 61;  // [ns], before and after 1970: sums of two do not overflow
+inline constexpr int32_t OUT_OF_RANGE = -34;            // ERANGE: a time that is none
+
+inline int64_t floor_div(int64_t value, int64_t by) noexcept { return value / by - (value % by < 0 ? 1 : 0); }
+
+// Windows of `window` tuples of a key, each `step` tuples; the first ones have fewer tuples. 1 <= step <= window.
+template <class Fold>
+class CountWindows {
+ public:
+  CountWindows(const Fold& fold, uint64_t window, uint64_t step)
+      : fold_(fold),
+        bytes_((fold.bytes() + 7) / 8 * 8),
+        step_(step),
+        pane_(std::gcd(window, step)),
+        panes_(window / pane_),
+        table_(sizeof(uint64_t) + panes_ * bytes_),
+        whole_(bytes_) {}
+  // Adds a tuple; where a window ends, emit(state, window). Below 0: an error.
+  template <class Emit>
+  int32_t add(std::string_view key, const void* tuple, Emit&& emit) {
+    const uint32_t found = table_.at(key);
+    if (found == KeyTable::NONE) return TOO_MANY;
+    char* record = table_.record(found);
+    uint64_t& count = *reinterpret_cast<uint64_t*>(record);
+    char* states = record + sizeof(uint64_t);
+    char* pane = states + count / pane_ % panes_ * bytes_;
+    if (count % pane_ == 0) std::memset(pane, 0, bytes_);
+    int32_t answer = fold_.add(pane, tuple, count % pane_);
+    if (answer < 0) return answer;
+    if (++count % step_ != 0) return 0;
+    const uint64_t last = count / pane_, in = std::min(last, panes_);
+    const char* state = states + (last - in) % panes_ * bytes_;
+    if (in > 1) {
+      std::memcpy(whole_.data(), state, bytes_);
+      for (uint64_t i = last - in + 1; i < last; ++i) {
+        answer = fold_.combine(whole_.data(), states + i % panes_ * bytes_);
+        if (answer < 0) return answer;
+      }
+      state = whole_.data();
+    }
+    return emit(state, millrace_window{static_cast<int64_t>(count - in * pane_), static_cast<int64_t>(count), in * pane_});
+  }
+
+ private:
+  Fold fold_;
+  size_t bytes_;
+  uint64_t step_, pane_, panes_;
+  KeyTable table_;
+  std::vector<char> whole_;  // of whole words, as records are
+};
+
+// Windows of `window` nanoseconds, each `step`: they begin at multiples of `step` since 1970. 1 <= step <= window. A window ends when time has
+// passed its end; then it is emitted key by key, in the order in which keys came. A tuple whose windows have all ended is late.
+template <class Fold>
+class TimeWindows {
+ public:
+  TimeWindows(const Fold& fold, int64_t window, int64_t step)
+      : fold_(fold),
+        bytes_((fold.bytes() + 7) / 8 * 8),
+        window_(window),
+        step_(step),
+        pane_(std::gcd(window, step)),
+        whole_(sizeof(uint64_t) + bytes_) {}
+  // Adds a tuple to the windows that it is in and that have not ended yet.
+  int32_t add(std::string_view key, int64_t time, const void* tuple) {
+    if (time < -MOST_TIME || time > MOST_TIME) return OUT_OF_RANGE;
+    if (floor_div(time, step_) * step_ + window_ <= passed_) {
+      ++late_;
+      return 0;
+    }
+    KeyTable& table = pane_of(floor_div(time, pane_));
+    const uint32_t found = table.at(key);
+    if (found == KeyTable::NONE) return TOO_MANY;
+    char* record = table.record(found);
+    uint64_t& count = *reinterpret_cast<uint64_t*>(record);
+    return fold_.add(record + sizeof(uint64_t), tuple, count++);
+  }
+  // Time has passed: emit(key, state, window) of each key of each window that has ended with that. Below 0: an error.
+  template <class Emit>
+  int32_t advance(int64_t time, Emit&& emit) {
+    if (time <= passed_) return 0;
+    passed_ = time;
+    while (!open_.empty()) {
+      const int64_t oldest = open_.front().index * pane_;
+      const int64_t begin = std::max((floor_div(oldest - window_, step_) + 1) * step_, next_);
+      if (begin > time - window_) return 0;
+      next_ = begin + step_;
+      const int32_t answer = whole(begin, emit);
+      while (!open_.empty() && open_.front().index * pane_ < next_) {
+        spare_.push_back(std::move(open_.front().table));
+        open_.pop_front();
+      }
+      if (answer < 0) return answer;
+    }
+    return 0;
+  }
+  // Nothing will come any more: all windows end.
+  template <class Emit>
+  int32_t end(Emit&& emit) {
+    return advance(INT64_MAX, emit);
+  }
+  uint64_t late() const noexcept { return late_; }
+
+ private:
+  struct Pane {
+    int64_t index;
+    KeyTable table;
+  };
+  KeyTable& pane_of(int64_t index) {
+    auto at = open_.end();
+    while (at != open_.begin() && (at - 1)->index >= index) --at;  // most come in order
+    if (at != open_.end() && at->index == index) return at->table;
+    KeyTable table(sizeof(uint64_t) + bytes_);
+    if (!spare_.empty()) {
+      table = std::move(spare_.back());
+      spare_.pop_back();
+      table.clear();
+    }
+    return open_.insert(at, Pane{index, std::move(table)})->table;
+  }
+  // The window that begins at `begin`, combined from its panes.
+  template <class Emit>
+  int32_t whole(int64_t begin, Emit&& emit) {
+    const int64_t first = begin / pane_, last = first + window_ / pane_;
+    const millrace_window window{begin, begin + window_, 0};
+    if (open_.size() == 1 || open_[1].index >= last) return send(open_.front().table, window, emit);
+    whole_.clear();
+    for (Pane& pane : open_) {
+      if (pane.index >= last) break;
+      for (uint32_t i = 0; i < pane.table.size(); ++i) {
+        const char* record = pane.table.record(i);
+        const uint32_t found = whole_.at(pane.table.key(i));
+        if (found == KeyTable::NONE) return TOO_MANY;
+        char* to = whole_.record(found);
+        uint64_t& count = *reinterpret_cast<uint64_t*>(to);
+        if (count == 0) {
+          std::memcpy(to, record, sizeof(uint64_t) + bytes_);
+          continue;
+        }
+        count += *reinterpret_cast<const uint64_t*>(record);
+        const int32_t answer = fold_.combine(to + sizeof(uint64_t), record + sizeof(uint64_t));
+        if (answer < 0) return answer;
+      }
+    }
+    return send(whole_, window, emit);
+  }
+  template <class Emit>
+  static int32_t send(KeyTable& table, millrace_window window, Emit&& emit) {
+    for (uint32_t i = 0; i < table.size(); ++i) {
+      const char* record = table.record(i);
+      window.count = *reinterpret_cast<const uint64_t*>(record);
+      const int32_t answer = emit(table.key(i), record + sizeof(uint64_t), window);
+      if (answer < 0) return answer;
+    }
+    return 0;
+  }
+  Fold fold_;
+  size_t bytes_;
+  int64_t window_, step_, pane_;
+  int64_t passed_ = INT64_MIN, next_ = -MOST_TIME - MOST_TIME;  // how far time has come; no window begins earlier than this one
+  uint64_t late_ = 0;
+  std::deque<Pane> open_;  // by index
+  std::vector<KeyTable> spare_;
+  KeyTable whole_;
+};
+
+// What a key is made of: attributes of a tuple, as their schema has them. The bytes of a string behind its end do not count.
+class Key {
+ public:
+  struct Part {
+    uint32_t offset, bytes;
+    bool string;
+  };
+  explicit Key(std::vector<Part> parts) : parts_(std::move(parts)) {}
+  // Valid until the next call, and as long as the tuple is.
+  std::string_view of(const void* tuple) {
+    const char* content = static_cast<const char*>(tuple);
+    if (parts_.size() == 1) return view(parts_[0], content);
+    gathered_.clear();
+    for (const Part& part : parts_) {
+      const std::string_view each = view(part, content);
+      const uint32_t length = static_cast<uint32_t>(each.size());
+      if (part.string) gathered_.append(reinterpret_cast<const char*>(&length), sizeof length);
+      gathered_.append(each);
+    }
+    return gathered_;
+  }
+  // Writes the attributes of a key into a tuple, which is zero there, each at its place in `to`.
+  void write(std::string_view key, char* out, const std::vector<uint32_t>& to) const noexcept {
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      uint32_t length = parts_.size() == 1 ? static_cast<uint32_t>(key.size()) : parts_[i].bytes;
+      char* at = out + to[i];
+      if (parts_[i].string) {
+        if (parts_.size() > 1) {
+          std::memcpy(&length, key.data(), sizeof length);
+          key.remove_prefix(sizeof length);
+        }
+        std::memcpy(at, &length, sizeof length);
+        at += sizeof length;
+      }
+      std::memcpy(at, key.data(), length);
+      key.remove_prefix(length);
+    }
+  }
+
+ private:
+  static std::string_view view(const Part& part, const char* content) noexcept {
+    if (!part.string) return {content + part.offset, part.bytes};
+    uint32_t length;
+    std::memcpy(&length, content + part.offset, sizeof length);
+    return {content + part.offset + sizeof length, std::min(length, part.bytes)};
+  }
+  std::vector<Part> parts_;
+  std::string gathered_;
+};
+
+// A fold over tuples of a type, with a state of a type: that has add(tuple, count) and combine(later).
+template <class State, class T>
+struct TypedFold {
+  static size_t bytes() noexcept { return sizeof(State); }
+  static int32_t add(void* state, const void* tuple, uint64_t count) {
+    static_cast<State*>(state)->add(*static_cast<const T*>(tuple), count);
+    return 0;
+  }
+  static int32_t combine(void* state, const void* later) {
+    static_cast<State*>(state)->combine(*static_cast<const State*>(later));
+    return 0;
+  }
+};
+
+// A fold given by the addresses of its functions (millrace.h).
+class GivenFold {
+ public:
+  GivenFold(size_t state_bytes, size_t add, size_t combine, size_t result)
+      : bytes_(state_bytes),
+        add_(reinterpret_cast<Add>(add)),
+        combine_(reinterpret_cast<Combine>(combine)),
+        result_(reinterpret_cast<Result>(result)) {}
+  size_t bytes() const noexcept { return bytes_; }
+  int32_t add(void* state, const void* tuple, uint64_t count) const { return add_(state, tuple, count); }
+  int32_t combine(void* state, const void* later) const { return combine_(state, later); }
+  int32_t result(const void* state, const millrace_window& window, void* out) const { return result_(state, &window, out); }
+
+ private:
+  using Add = int32_t (*)(void*, const void*, uint64_t);
+  using Combine = int32_t (*)(void*, const void*);
+  using Result = int32_t (*)(const void*, const millrace_window*, void*);
+  size_t bytes_;
+  Add add_;
+  Combine combine_;  // null where windows tumble
+  Result result_;
+};
+
+// An aggregate by count as an operator.
+template <class Fold>
+class AggregateByCount : public Operator {
+ public:
+  AggregateByCount(const Fold& fold, std::vector<Key::Part> key, uint64_t window, uint64_t step)
+      : fold_(fold), key_(std::move(key)), windows_(fold, window, step) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    return windows_.add(key_.of(tuple), tuple, [&](const char* state, const millrace_window& window) {
+      const int32_t answer = fold_.result(state, window, millrace_room(context, 0));
+      if (answer > 0) millrace_send(context, 0);
+      return answer;
+    });
+  }
+
+ private:
+  Fold fold_;
+  Key key_;
+  CountWindows<Fold> windows_;
+};
+
+// An aggregate by time as an operator. Time is that of the latest tuple, less `lateness`.
+template <class Fold>
+class AggregateByTime : public Operator {
+ public:
+  AggregateByTime(const Fold& fold, std::vector<Key::Part> key, uint32_t time_offset, int64_t window, int64_t step, int64_t lateness)
+      : fold_(fold), key_(std::move(key)), time_offset_(time_offset), lateness_(lateness), windows_(fold, window, step) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    int64_t time;
+    std::memcpy(&time, static_cast<const char*>(tuple) + time_offset_, sizeof time);
+    const int32_t answer = windows_.add(key_.of(tuple), time, tuple);
+    return answer < 0 ? answer : windows_.advance(time - lateness_, sender(context));
+  }
+  int32_t finish(millrace_context* context) override { return windows_.end(sender(context)); }
+  uint64_t counted(uint32_t) const noexcept override { return windows_.late(); }
+
+ private:
+  auto sender(millrace_context* context) {
+    return [this, context](std::string_view, const char* state, const millrace_window& window) {
+      const int32_t answer = fold_.result(state, window, millrace_room(context, 0));
+      if (answer > 0) millrace_send(context, 0);
+      return answer;
+    };
+  }
+  Fold fold_;
+  Key key_;
+  uint32_t time_offset_;
+  int64_t lateness_;
+  TimeWindows<Fold> windows_;
+};
+
+}  // namespace millrace::operators

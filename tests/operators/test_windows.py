@@ -1,0 +1,356 @@
+"""Windows, joins and sketches send, tuple by tuple, what their slow twins in plain Python send."""
+
+import ctypes
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from examples.building import shared_library
+from examples.cython_function import cython_module
+from harness.c_signature import ADD, COMBINE, RESULT
+from harness.engine import open_engine
+from harness.graph import Graph, GraphError
+from harness.models import Coroutine, Dynamic, Manual
+from harness.operators import plain
+from harness.operators.windows import (
+    Fold,
+    aggregate,
+    by_count,
+    by_time,
+    count,
+    distinct,
+    first,
+    frequencies,
+    greatest,
+    join,
+    last,
+    least,
+    left,
+    mean,
+    right,
+    top_k,
+    total,
+)
+from harness.schema import Schema
+
+EVENT = Schema(
+    "event",
+    {
+        "time": "time",
+        "host": "string[12]",
+        "code": "int16",
+        "size": "uint32",
+        "load": "float64",
+        "share": "float32",
+        "up": "boolean",
+        "tag": "bytes[3]",
+        "much": "int64",
+    },
+)
+EVENTS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "time": st.integers(-30, 60),
+            "host": st.sampled_from(["", "a", "b", "host eleven", "é"]),
+            "code": st.integers(-(2**15), 2**15 - 1),
+            "size": st.integers(0, 2**32 - 1),
+            "load": st.floats(-1e9, 1e9),
+            "share": st.floats(-100, 100, width=32),
+            "up": st.booleans(),
+            "tag": st.sampled_from([b"abc", b"\0\0\0"]),
+            "much": st.integers(-(2**63), 2**63 - 1),
+        }
+    ),
+    max_size=60,
+)
+VALUES = {
+    "n": count(),
+    "codes": total("code"),
+    "sizes": total("size"),
+    "loads": total("load"),
+    "wraps": total("much"),
+    "ups": total("up"),
+    "middle": mean("share"),
+    "middle_code": mean("code"),
+    "low": least("code"),
+    "high": greatest("size"),
+    "most": greatest("load"),
+    "began": first("host"),
+    "ended": last("tag"),
+    "hosts": distinct("host", 4),
+    "loads_seen": distinct("load", 5),
+}
+quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def run(graph, model=None):
+    engine = open_engine(graph, model or Manual())
+    engine.start()
+    while not engine.finished():
+        engine.sample(0.002)
+    totals = engine.stop(drain=True, timeout_s=20)
+    assert totals.correct and totals.drained, totals.error
+
+
+def sent_by(add, sources, model=None):
+    """What the operator that `add(graph)` adds sends for the tuples of each source: (schema, tuples)."""
+    graph, found = Graph("tried"), []
+    tried = add(graph)
+    for port, (schema, tuples) in enumerate(sources):
+        source = graph.typed_source(f"source{port}", lambda tuples=tuples: [(0, each) for each in tuples], schema)
+        graph.connect(source, tried.input(port))
+    graph.connect(tried, graph.typed_sink("found", lambda port, each: found.append(each), tried.typed.gives[0]))
+    run(graph, model)
+    return found
+
+
+def sent_by_twin(twin, tuples):
+    found = [out for each in tuples for _, out in twin(0, each)]
+    return found + [out for _, out in twin.finish()]
+
+
+WINDOWS = st.tuples(st.integers(1, 12), st.integers(1, 12), st.sampled_from([None, 0, 7])).map(
+    lambda drawn: (
+        by_count(max(drawn[:2]), min(drawn[:2]))
+        if drawn[2] is None
+        else by_time(max(drawn[:2]), min(drawn[:2]), lateness=drawn[2])
+    )
+)
+
+
+@quick
+@given(EVENTS, WINDOWS, st.sampled_from([(), ("host",), ("host", "up"), ("tag", "code")]))
+def test_an_aggregate_sends_what_its_twin_sends(events, window, by):
+    found = sent_by(lambda graph: aggregate(graph, "tried", EVENT, window, VALUES, by), [(EVENT, events)])
+    twin = plain.Aggregate(EVENT, window, VALUES, by)
+    assert found == sent_by_twin(twin, events)
+
+
+def test_a_sliding_window_by_time_is_told_when_time_has_passed_it():
+    events = [event(time, host) for time, host in ((0, "a"), (12, "a"), (12, "b"), (25, "a"), (3, "b"), (60, "b"))]
+    found = sent_by(lambda graph: aggregate(graph, "tried", EVENT, by_time(20, 10), {"n": count()}, "host"), [(EVENT, events)])
+    assert [(each["begin"], each["host"], each["n"]) for each in found] == [
+        (-10, "a", 1),
+        (0, "a", 2),
+        (0, "b", 1),
+        (10, "a", 2),
+        (10, "b", 1),
+        (20, "a", 1),
+        (50, "b", 1),
+        (60, "b", 1),
+    ]
+
+
+def event(time, host, **more):
+    values = {"code": 0, "size": 0, "load": 0.0, "share": 0.0, "up": False, "tag": b"abc", "much": 0}
+    return {"time": time, "host": host} | values | more
+
+
+LOGIN = Schema("login", {"user": "string[8]", "number": "int32", "at": "time", "size": "uint8"})
+LOGINS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "user": st.sampled_from(["", "a", "b"]),
+            "number": st.integers(0, 99),
+            "at": st.integers(0, 10**6),
+            "size": st.integers(0, 255),
+        }
+    ),
+    max_size=40,
+)
+
+
+@quick
+@given(EVENTS, LOGINS, st.sampled_from([1, 10, 200]), st.sampled_from([Manual(), Dynamic(threads=2), Coroutine(threads=2)]))
+def test_a_join_finds_the_pairs_that_its_twin_finds_whichever_port_is_ahead(events, logins, within, model):
+    events.sort(key=lambda each: each["time"])
+    logins = [each | {"at": each["at"] % 90 - 30} for each in logins]
+    logins.sort(key=lambda each: each["at"])
+    values = {"user": right("user"), "seen": left("time"), "load": left("load"), "number": right("number")}
+    shape = {"within": within, "values": values, "by": [("host", "user")], "times": ("time", "at")}
+    found = sent_by(lambda graph: join(graph, "tried", (EVENT, LOGIN), **shape), [(EVENT, events), (LOGIN, logins)], model)
+    twin = plain.Join(**shape)
+    wanted = [out for each in events for _, out in twin(0, each)] + [out for each in logins for _, out in twin(1, each)]
+    assert Counter(map(str, found)) == Counter(map(str, wanted))
+
+
+def test_a_join_forgets_what_can_have_no_partner_any_more():
+    made, logins = [], [{"user": f"u{n}", "number": n, "at": n, "size": 0} for n in range(3000)]
+
+    def add(graph):
+        made.append(join(graph, "tried", (EVENT, LOGIN), 10, {"number": right("number")}, [("host", "user")], ("time", "at")))
+        return made[0]
+
+    found = sent_by(add, [(EVENT, [event(n, f"u{n}") for n in range(3000)]), (LOGIN, logins)], Dynamic(threads=2))
+    compiled = made[0].typed.function.owners[0]
+    assert sorted(each["number"] for each in found) == list(range(3000))
+    assert compiled.counted(0) <= 10 and compiled.counted(1) <= 10
+
+
+@quick
+@given(EVENTS, st.integers(1, 4), st.integers(1, 5), st.sampled_from([("host",), ("tag", "host")]))
+def test_top_k_sends_what_its_twin_sends(events, k, more, by):
+    window = by_time(25)
+    found = sent_by(lambda graph: top_k(graph, "tried", EVENT, window, k, by, counters=k + more), [(EVENT, events)])
+    assert found == sent_by_twin(plain.TopK(window, k, by, k + more), events)
+
+
+@quick
+@given(EVENTS, st.integers(1, 4), st.integers(1, 3))
+def test_frequencies_are_what_the_twin_finds(events, width, depth):
+    window = by_time(40)
+    shape = {"window": window, "by": "host", "width": width, "depth": depth}
+    found = sent_by(lambda graph: frequencies(graph, "tried", EVENT, **shape), [(EVENT, events)])
+    twin = plain.Frequencies(EVENT, window, "host", width, depth)
+    assert found == [out | {"share": found[i]["share"]} for i, out in enumerate(o for each in events for _, o in twin(0, each))]
+
+
+def test_sketches_keep_what_they_promise():
+    keys = [f"key{min(n % 1000, n % 77, n % 13)}" for n in range(20_000)] + [f"rare{n}" for n in range(5000)]
+    true = Counter(keys)
+    saved, counted, registers = plain.SpaceSaving(100), plain.CountMin(500, 5), [0] * 1024
+    for key in keys:
+        saved.add(key)
+        counted.add(key.encode())
+        plain.hyperloglog_add(registers, plain.hash_of(key.encode()))
+    top = saved.top(10)
+    assert [key for key, _, _ in top] == [key for key, _ in true.most_common(10)]
+    assert all(count - error <= true[key] <= count for key, count, error in top)
+    assert all(error <= len(keys) / 100 for _, _, error in top)
+    over = [counted.add(key.encode(), 0) - true[key] for key in true]
+    assert min(over) >= 0 and sum(each > 2 * len(keys) / 500 for each in over) <= len(true) / 2**5
+    assert plain.hyperloglog_estimate(registers) == pytest.approx(len(true), rel=3 * 1.04 / 1024**0.5)
+
+
+# -- one's own ----------------------------------------------------------------------------------------------------------------
+
+TICK = Schema("tick", {"price": "float64", "volume": "float64", "ticker": "string[12]"})
+AVERAGE = Schema("average", {"vwap": "float64", "trades": "uint64", "ticker": "string[12]"})
+SUMS = np.dtype([("value", np.float64), ("volume", np.float64), ("ticker", AVERAGE.dtype["ticker"])], align=True)
+
+
+def in_numba():
+    import numba
+
+    tick, average = TICK.dtype, AVERAGE.dtype
+    window_type = np.dtype([("begin", np.int64), ("end", np.int64), ("count", np.uint64)])
+
+    @numba.cfunc(ADD.numba)
+    def add(state, tuple_, count):
+        own, given = numba.carray(state, 1, SUMS)[0], numba.carray(tuple_, 1, tick)[0]
+        own.value += given.price * given.volume
+        own.volume += given.volume
+        own.ticker = given.ticker
+        return 0
+
+    @numba.cfunc(COMBINE.numba)
+    def combine(state, later):
+        own, other = numba.carray(state, 1, SUMS)[0], numba.carray(later, 1, SUMS)[0]
+        own.value += other.value
+        own.volume += other.volume
+        return 0
+
+    @numba.cfunc(RESULT.numba)
+    def result(state, window, out):
+        own, sent = numba.carray(state, 1, SUMS)[0], numba.carray(out, 1, average)[0]
+        if own.volume <= 0.0:
+            return 0
+        sent.vwap = own.value / own.volume
+        sent.trades = numba.carray(window, 1, window_type)[0].count
+        sent.ticker = own.ticker
+        return 1
+
+    return Fold(add, combine, result, SUMS.itemsize)
+
+
+def in_c():
+    library = ctypes.CDLL(str(shared_library("examples/vwap.c")))
+    of = ctypes.c_void_p
+    library.add.argtypes, library.combine.argtypes, library.result.argtypes = (of, of, ctypes.c_uint64), (of, of), (of, of, of)
+    return Fold(library.add, library.combine, library.result, 32)
+
+
+def in_cython():
+    functions = cython_module("examples/vwap.pyx").__pyx_capi__
+    return Fold(functions["add"], functions["combine"], functions["result"], 32)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("made", [in_c, in_cython, in_numba])
+@pytest.mark.parametrize("window", [by_count(4, 1), by_count(3)])
+def test_an_aggregate_of_ones_own_is_three_functions(made, window):
+    ticks = [{"price": 1.5 * n, "volume": float(n % 5), "ticker": "ab"[n % 3 // 2]} for n in range(50)]
+    found = sent_by(lambda graph: aggregate(graph, "vwap", TICK, window, made(), "ticker", AVERAGE), [(TICK, ticks)])
+    wanted, last_ones = [], {"a": [], "b": []}
+    for tick in ticks:
+        own = last_ones[tick["ticker"]]
+        own.append((tick["price"] * tick["volume"], tick["volume"]))
+        held = own[-window.length :]
+        volume = sum(each for _, each in held)
+        if len(own) % window.step == 0 and volume > 0:
+            wanted.append({"vwap": sum(each for each, _ in held) / volume, "trades": len(held), "ticker": tick["ticker"]})
+    assert found == wanted and len(found) > 12
+
+
+# -- bad input ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            lambda graph: by_count(0),
+            "length of a window must be a whole number from 1 to 1,152,921,504,606,846,976 tuples, not 0",
+        ),
+        (lambda graph: by_time(10, 11), "step of a window must be a whole number from 1 to 10 ns, not 11"),
+        (lambda graph: distinct("host", 3), "precision of distinct must be a whole number from 4 to 16 bits, not 3"),
+        (
+            lambda graph: aggregate(graph, "x", EVENT, by_count(2), {"n": total("host")}),
+            "operator 'x': total must be of a number, not of host (string[12])",
+        ),
+        (
+            lambda graph: aggregate(graph, "x", EVENT, by_count(2), {"n": mean("nothing")}),
+            "operator 'x': event must have an attribute 'nothing'",
+        ),
+        (
+            lambda graph: aggregate(graph, "x", EVENT, by_count(2), {"host": count()}, "host"),
+            "operator 'x': two attributes are named 'host'",
+        ),
+        (
+            lambda graph: aggregate(graph, "x", EVENT, by_count(2**17, 1), {"n": count()}),
+            "operator 'x': a window must have at most 65,536 panes, not 131,072",
+        ),
+        (
+            lambda graph: aggregate(graph, "x", EVENT, by_time(2, on="load"), {"n": count()}),
+            "operator 'x': load must be a time, not float64",
+        ),
+        (
+            lambda graph: join(graph, "x", (EVENT, LOGIN), 5, {"a": left("host")}, [("host", "number")], ("time", "at")),
+            "operator 'x': host and number must have one type, not string[12] and int32",
+        ),
+        (
+            lambda graph: top_k(graph, "x", EVENT, by_count(5), 3, "host"),
+            "operator 'x': window must be by time, tumble, and have no lateness",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(wrong, told):
+    with pytest.raises(GraphError) as refused:
+        wrong(Graph("g"))
+    assert str(refused.value) == told
+
+
+def test_a_time_that_is_none_ends_the_run():
+    graph = Graph("g")
+    source = graph.typed_source("source", lambda: [(0, event(2**62, "a"))], EVENT)
+    tried = aggregate(graph, "tried", EVENT, by_time(10), {"n": count()})
+    graph.chain(source, tried, graph.typed_sink("sink", lambda port, each: None, tried.typed.gives[0]))
+    engine = open_engine(graph, Manual())
+    engine.start()
+    while not engine.finished():
+        engine.sample(0.002)
+    totals = engine.stop(drain=True, timeout_s=5)
+    assert not totals.correct and "operator 'tried' returned -34" in totals.error
