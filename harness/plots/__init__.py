@@ -29,6 +29,7 @@ FIGURES = (
     "cstream_fig7",
     "cstream_fig8",
     "cstream_fig12",
+    "cstream_fig13",
     "cstream_policies",
 )
 """Figures that `python -m harness plot` draws; each is a module of this package."""

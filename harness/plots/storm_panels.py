@@ -8,6 +8,7 @@ A misreading to avoid: Storm runs on this machine only. Compare what is simulate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import pandas as pd
@@ -47,7 +48,7 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
 def arm_looks(table: pd.DataFrame) -> dict[str, style.ModelStyle]:
     """Each arm with its look, ours first: the colour of its model, or peer, and a marker of its own."""
     models = dict(zip(table["arm"], table["model"], strict=True))
-    threads = dict(zip(table["arm"], table["threads"].fillna(0), strict=True))
+    threads = dict(zip(table["arm"], table["threads"].where(table["level"].isna(), math.inf).fillna(0), strict=True))
     order = [*style.MODELS, *style.PEERS]
     arms = sorted(models, key=lambda arm: (order.index(models[arm]) if models[arm] in order else len(order), threads[arm], arm))
     looks: dict[str, style.ModelStyle] = {}
@@ -76,7 +77,7 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
             ax.errorbar(x, row["mean"], yerr=spread, ls="none", ms=6, elinewidth=0.8, capsize=2, **settled.filled(row, look))
             if pd.notna(row["level"]):
                 ax.annotate(
-                    f"{row['level']:.0f} thr.", (x, row["mean"]), (0, -9), textcoords="offset points", ha="center", va="top",
+                    grown(row), (x, row["mean"]), (0, -9), textcoords="offset points", ha="center", va="top",
                     fontsize=6.5, color=style.FAINT,
                 )  # fmt: skip
         if said := verdict(cell):
@@ -87,6 +88,12 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
     ax.yaxis.set_major_formatter(style.rates())
     ax.set_xlim(-0.5, len(shapes) - 0.5)
     ax.set_xticks(range(len(shapes)), list(shapes))
+
+
+def grown(row: pd.Series) -> str:
+    """What an adapting run ended with: `12 threads`, and below it `6.5 replicas`, the mean of the operators that may have any."""
+    replicas = "" if pd.isna(row["replicas"]) else f"\n{row['replicas']:.3g} replicas"
+    return f"{row['level']:.0f} threads{replicas}"
 
 
 def called_cell(row: pd.Series) -> str:

@@ -242,7 +242,7 @@ def shape_name(row: pd.Series) -> str:
     """A topology with its size: `pipeline, 100 operators`; `mix, width 10, depth 100`."""
     sizes = [f"{name} {style.whole(row[name])}" for name in ("width", "depth") if pd.notna(row.get(name))]
     if pd.notna(row.get("operators")) and not sizes:
-        sizes = [f"{style.whole(row['operators'])} operators"]
+        sizes = [f"{style.whole(row['operators'])} operator{'s' if row['operators'] != 1 else ''}"]
     if pd.notna(row.get("workers")) and not sizes:
         sizes = [f"{style.whole(row['workers'])} workers"]
     return ", ".join([row["topology"], *sizes])

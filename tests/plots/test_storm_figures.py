@@ -19,7 +19,7 @@ def rows() -> list[dict]:
         made += [row(topology, "coroutine", ours, threads=2), row(topology, "dynamic", ours / 3, threads=2)]
         made += [peer_row("cstream_fig12", topology, 0, "storm 2.8.2", 1000.0)]
         made += [peer_row("cstream_fig12", topology, 0, "storm-batched 2.8.2", None)]
-        made += [row(topology, "coroutine", 9 * ours, threads=12, machine="cstream", simulated=True, level=12.0)]
+        made += [row(topology, "coroutine", 9 * ours, threads=12, machine="cstream", simulated=True, level=12.0, replicas=6.5)]
     return made
 
 
@@ -42,7 +42,7 @@ def test_topologies_stand_in_their_order_with_every_arm_and_what_failed_on_the_a
     lost = [line for line in measured.lines if line.get_marker() == "x"]
     assert [list(line.get_ydata()) for line in lost] == [[0], [0]]
     assert [text.get_text() for text in measured.texts] == ["ours 1.50 of Storm", "ours 0.90 of Storm"]
-    assert [text.get_text() for text in simulated.texts] == ["12 thr.", "12 thr."]
+    assert [text.get_text() for text in simulated.texts] == ["12 threads\n6.5 replicas"] * 2
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
     assert names[:5] == ["dynamic-2", "coroutine-2", "coroutine-12", "storm 2.8.2", "storm-batched 2.8.2"]
