@@ -91,7 +91,7 @@ def draw(ax: Axes, rows: pd.DataFrame, looks: Mapping[str, style.ModelStyle]) ->
 
 
 def grown(row: pd.Series) -> str:
-    """What an adapting run ended with: `12 threads`, and below it `6.5 replicas`, the mean of the operators that may have any."""
+    """What an adapting run ended with: `12 threads`, and below it `6.5 replicas`: the mean of those that may have any."""
     replicas = "" if pd.isna(row["replicas"]) else f"\n{row['replicas']:.3g} replicas"
     return f"{row['level']:.0f} threads{replicas}"
 

@@ -44,6 +44,7 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "level_hi": None,
         "queued": None,
         "places": None,
+        "replicas": None,
         "queue_capacity": 0 if model == "manual" else 128,
         "machine": "local",
         "simulated": False,
@@ -137,6 +138,7 @@ def frame(rows: list[dict]) -> pd.DataFrame:
         "runnable_mean",
         "queued",
         "places",
+        "replicas",
     ]
     return table.astype({name: float for name in numbers if name in table})
 

@@ -48,7 +48,7 @@ def tables(tmp_path):
     policies = [
         arm_row(f"cstream_{name}", "chain", 100, "coroutine", 1e3, threads=2, policy="random", submitted_mean=1.3e4)
         | {"submitted_lo": 1e4, "submitted_hi": 1.5e4}
-        for name in ("fig4", "fig6", "fig7", "fig8", "policies")
+        for name in ("fig4", "fig6", "fig7", "fig8", "fig12", "fig13", "policies")
     ]
     for row in policies:
         row["width"] = 12.0
