@@ -216,6 +216,8 @@ struct Crew {
   size_t front(All::Coroutine& co, size_t most, Tuple** first) {
     for (;;) {
       const size_t count = port.ring.front(most, first);
+      if (count > 0 && port.stamps != nullptr)
+        ports.workers[co.index].born_ns = port.stamps->at(port.ring.head().load(std::memory_order_relaxed)).born_ns;
       if (count == 0 || port.marks.read() == port.marks_taken) return count;
       size_t data = 0;
       while (data < count && slot(*first, port.ring.stride(), data)->kind != FINAL) ++data;

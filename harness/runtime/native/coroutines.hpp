@@ -43,7 +43,8 @@
 //   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)       on the thread's stack
 //   rests(thread, suspended), wakes(thread, suspended)                     a thread goes to sleep, or is back
 //
-// Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py, and in all interleavings runtime/model/blocking.pml
+// Checked by: tests/native/stress_coroutines.cpp, tests/runtime/test_coroutines.py; step by step beside a plain reference tests/runtime/scheduler.py;
+// in all interleavings runtime/model/blocking.pml
 #pragma once
 
 #include <algorithm>
