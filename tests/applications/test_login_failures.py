@@ -80,7 +80,7 @@ PIECES = [b"Jun", b"Feb", b"Jux", b" ", b"  ", b"14", b"0", b"31", b"15:16:01", 
 PIECES += [b"authentication failure;", b"user=", b"rhost=a", b"uid=0", b"=", b";", b"session opened for user ", b"bob", b"("]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=14).map(b"".join), max_size=12))
 def test_lines_of_any_pieces_are_read_as_the_plain_program_reads_them(lines):
     text = b"\n".join([b"Jun 1 00:00:00 h sshd: session opened for user bob by", *lines])

@@ -79,7 +79,7 @@ FIELD = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(FIELD, max_size=7).map(",".join), max_size=30))
 def test_lines_of_any_fields_are_read_as_the_plain_program_reads_them(lines):
     text = "\n".join(["ticker,type,price,volume,askprice,asksize", "A.N,Trade,100,5,,", *lines, "A.N,Quote,,,1,2"]).encode()

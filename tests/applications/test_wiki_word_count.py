@@ -129,7 +129,7 @@ LINE = (
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(LINE.map(lambda line: line.encode(errors="surrogatepass")), max_size=12))
 def test_lines_of_any_json_are_read_as_the_plain_program_reads_them(lines):
     text = b"\n".join([*lines, change(timestamp=50)])

@@ -163,7 +163,7 @@ class Counted(Cpu):
         return next(self.answers)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     answers=st.lists(st.booleans(), min_size=60, max_size=60), factors=st.lists(st.sampled_from([1, 1, 1, 0.3, 2]), max_size=6)
 )
@@ -293,7 +293,7 @@ PERIODS = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     ends=st.lists(st.integers(1, 90) | st.sampled_from([177, 1024]), min_size=3, max_size=3).map(sorted),
     trace=st.lists(PERIODS, max_size=3 * LEARNS),

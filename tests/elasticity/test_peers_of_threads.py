@@ -184,7 +184,7 @@ ENTRY = st.sampled_from([0.0, 5e-324, 1e9]) | st.floats(0.0, 1e9)
 
 
 @pytest.mark.parametrize("name", ["ds2", "flink"])
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     trace=st.lists(
         st.tuples(st.floats(1e-3, 1e3), ENTRY, ENTRY, ENTRY, st.none() | ENTRY, st.none() | st.floats(0.0, 1.0)), max_size=20

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.gate.cell import Cell, Metric
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict
 
-CALM = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 
 DECIDED = (Verdict.REGRESSED, Verdict.OK, Verdict.IMPROVED, Verdict.INCONCLUSIVE)
 RATIOS = {Verdict.REGRESSED: 1.08, Verdict.OK: 1.001, Verdict.IMPROVED: 0.9, Verdict.INCONCLUSIVE: 1.03}

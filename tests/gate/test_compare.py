@@ -247,7 +247,7 @@ OUTCOMES = st.sampled_from(["good"] * 6 + ["crash", "wrong", "missing"])
 
 
 @given(st.lists(st.lists(OUTCOMES, min_size=1, max_size=12), min_size=2, max_size=6), st.integers(0, 1000))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_whatever_fails_every_cell_gets_its_verdict_and_no_failed_side_is_asked_again(
     scripts: list[list[str]], seed: int
 ) -> None:

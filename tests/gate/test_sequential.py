@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -35,7 +35,6 @@ def test_a_fixed_call_has_one_look_that_spends_everything():
     assert looks.next(19) == 20 and looks.next(20) is None
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.integers(1, 30), growths)
 def test_looks_never_stand_still_and_are_counted(first, growth):
     looks = Looks(first, growth)
@@ -125,7 +124,6 @@ def test_the_evidence_is_the_best_of_the_looks_each_at_its_price():
     assert evidence.estimate() == Blocks(rows).estimate()
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.integers(0, 10**6), st.sampled_from([0.2, 0.03, 0.007]))
 def test_bounds_and_p_values_agree(seed, level):
     evidence = fed(Looks(6), blocks(seed, 35))

@@ -27,7 +27,7 @@ from harness.plots.graph_layout import (
     spaced,
 )
 
-CALM = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 
 SHAPES = [
     ("pipeline", {"operators": 1}),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.graph import Graph, GraphError, Operator, PortId
 
-CALM = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 
 
 @st.composite

@@ -84,7 +84,7 @@ def test_the_reasons_why_an_operator_can_have_none():
 
 
 @given(graph=graphs())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_a_law_may_replicate_the_engine_replicates(graph):
     model = Coroutine(2)
     able = replicable(graph, model)

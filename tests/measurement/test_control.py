@@ -294,7 +294,7 @@ TRACES = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 10**9)), min_size
 
 
 @given(trace=TRACES, parts=st.integers(1, 5))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_no_tuple_and_no_second_is_seen_twice_or_not_at_all(graph, moment, script, trace, parts):
     made = script()
     controller = Controller(Doors(), graph, ELASTIC, 0.01 * 20 * parts)

@@ -108,7 +108,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     ),
     tuples=st.sampled_from([0, 1, 50, 700]),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_random_graphs_keep_every_invariant(graph: Graph, model: object, tuples: int) -> None:
     totals = run_to_end(graph, model, tuples)
     assert totals.drained and totals.correct, totals

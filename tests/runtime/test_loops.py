@@ -185,7 +185,7 @@ def test_a_wait_that_need_not_wait_does_not_suspend():
     assert sum(at_once) > 1000  # of the others, the time was up for which a loop may go on
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.data(),
     st.integers(1, 3),

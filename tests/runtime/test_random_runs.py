@@ -137,7 +137,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 2**16 - 1), st.booleans(), st.sample
 
 
 @given(graph=graphs(), model=MODELS, tuples=st.sampled_from([0, 1, 50, 700]), changes=CHANGES, drain=st.booleans())
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=600, suppress_health_check=list(HealthCheck))
 def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph, model: Model, tuples: int, changes: list[tuple[int, bool, int]], drain: bool
 ) -> None:

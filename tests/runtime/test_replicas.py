@@ -147,7 +147,7 @@ def test_replicas_between_a_split_and_its_merge_keep_its_order() -> None:
     seed=st.integers(0, 2**20),
     drain=st.booleans(),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_random_graphs_with_random_numbers_of_replicas_keep_every_invariant(
     graph: Graph, policy: str, threads: int, quantum_ms: float, capacity: int, seed: int, drain: bool
 ) -> None:

@@ -78,7 +78,7 @@ def test_a_tuple_that_comes_while_a_thread_goes_to_sleep_is_not_forgotten(model:
     burst_s=st.sampled_from(BURST_S),
     seed=st.integers(0, 100),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 def test_silence_finds_all_queues_of_random_graphs_empty(
     graph: Graph, model: Model, place: tuple[str, str], burst_s: float, seed: int
 ) -> None:

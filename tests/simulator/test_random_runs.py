@@ -58,7 +58,7 @@ CHANGES = st.lists(
     drain=st.booleans(),
     seed=st.integers(0, 2**64 - 1),
 )
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph,
     place: tuple[str, str],

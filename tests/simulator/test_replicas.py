@@ -38,7 +38,7 @@ def change_at_random(engine: Engine, changes: int, chance: random.Random, most: 
     seed=st.integers(0, 2**20),
     drain=st.booleans(),
 )
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 def test_random_graphs_with_random_numbers_of_replicas_keep_every_invariant(
     graph: Graph, policy: str, threads: int, machine: str, quantum_ms: float, capacity: int, seed: int, drain: bool
 ) -> None:

@@ -41,7 +41,7 @@ def test_who_goes_round_a_small_ring_keeps_more_of_everything_else(share: float)
 
 
 @given(st.lists(st.tuples(st.integers(1, 64), st.one_of(st.none(), st.integers(0, 1 << 40))), max_size=200))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_cache_never_holds_less_than_it_is_large(touches: list[tuple[int, int | None]]) -> None:
     """Distinct bytes are at most the touched ones; the bins round by less than a fifth."""
     held = window(SLOT, ((SLOT * slots, ago) for slots, ago in touches))

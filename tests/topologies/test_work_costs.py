@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import topologies
 from topologies.costs import shared_costs, work_costs
 
-CALM = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
+CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 
 
 @pytest.mark.parametrize(

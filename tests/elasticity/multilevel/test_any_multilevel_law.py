@@ -55,7 +55,7 @@ def driven(name, bounds, layout, answers, trace, switched):
 
 
 @pytest.mark.parametrize("name", ["middleware19", "streams"])
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     bounds=bounds_of_levels(),
     layout=layouts(),

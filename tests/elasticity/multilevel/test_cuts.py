@@ -106,7 +106,7 @@ def test_the_middle_of_a_pipeline_divides_its_work_in_two():
     assert middle(chain(20), [0.0] * 18 + [0.25] * 4) == {19}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), count=st.integers(1, 40), hop=st.floats(0.0, 3.0), data=st.data())
 def test_any_graph_has_placements_within_its_places(seed, count, hop, data):
     tree = tree_of(random_graph(count, 128, seed))

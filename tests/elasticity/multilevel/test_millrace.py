@@ -390,7 +390,7 @@ PERIODS = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     ends=st.lists(st.integers(1, 20) | st.just(1024), min_size=3, max_size=3).map(sorted),

@@ -103,7 +103,7 @@ def test_it_climbs_only_as_the_cpu_limit_says():
 ENTRY = st.sampled_from([0.0, 1e-9, 5e-324]) | st.floats(0.0, 1e9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data(), operators=st.integers(1, 4), name=st.sampled_from(["millrace", "cstream"]))
 def test_whatever_is_read_decisions_stay_within_bounds_and_repeat(data, operators, name):
     """Counts of any size, unknown ones too: a level within the bounds, one replica at least, more only of those that may."""

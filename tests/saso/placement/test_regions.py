@@ -128,7 +128,7 @@ def test_a_threaded_port_is_always_a_head():
     assert (row[ALL], row[BUSIEST]) == (15, 12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 40), st.data())
 def test_work_is_neither_lost_nor_done_twice_wherever_queues_stand(seed, operators, data):
     layout = seen(random_graph(operators, 128, seed))
@@ -141,7 +141,7 @@ def test_work_is_neither_lost_nor_done_twice_wherever_queues_stand(seed, operato
     assert row[LOCKED] <= row[ALL] * (1 + 1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 30))
 def test_with_a_queue_before_every_port_only_operators_with_several_ports_are_locked(seed, operators):
     layout = seen(random_graph(operators, 128, seed))

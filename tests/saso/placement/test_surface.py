@@ -147,7 +147,7 @@ def test_hardware_threads_of_a_core_bring_less_than_cores():
     assert 1.0 < power[1] / power[0] < 1.4
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 25), st.sampled_from([LARGE, STREAMS]), st.data())
 def test_many_at_once_are_as_one_by_one_and_always_some_throughput(seed, operators, world, data):
     plain = surface(random_graph(operators, 1024, seed), world, seed)
