@@ -71,10 +71,8 @@ OF_MODEL = {
     ("multilevel", "threads"): {"default": "the least", "meaning": "scheduler threads to begin with"},
     ("coroutine", "threads"): {"meaning": "threads that resume co-routines, if elastic to begin with"},
     ("coroutine", "elastic"): {"meaning": "a law changes threads and replicas while tuples flow"},
-    ("coroutine", "replicas"): {
-        "meaning": "of each stateless operator with one input and one output, if elastic to begin with"
-    },
-    ("coroutine", "law"): {"meaning": "the control law, of replicas and threads or of threads alone; makes the run elastic"},
+    ("coroutine", "replicas"): {"meaning": "of each that may have some, if elastic to begin with"},
+    ("coroutine", "law"): {"meaning": "the control law; makes threads and replicas elastic"},
 }
 """What is told otherwise of a model's option."""
 
