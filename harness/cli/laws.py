@@ -46,6 +46,12 @@ examples:
   millrace laws bench --replicas --every 10
       the laws that choose threads and replicas, on graphs of co-routines
 
+  millrace laws bench --paced
+      laws of threads beside paced sources: keep up, within a bound on latency, with the fewest threads
+
+  millrace laws ablate --every 10
+      what each rule of our law is worth, on curves that it was not made for
+
   millrace laws list
       every law with its settings
 
@@ -119,6 +125,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --multilevel: N scenarios of the library, or as many as fit it, on the simulator in place of surfaces",
     )
+    ablating = commands.add_parser(
+        "ablate",
+        help="what the rules and numbers of our laws are worth",
+        description="Switch off each rule or number of our laws, and score them without it on scenarios that only score.",
+    )
+    ablating.set_defaults(action=ablate)
+    of_ablation = "ablate_{}".format
+    ablating.add_argument(
+        "--multilevel", dest=of_ablation("multilevel"), action="store_true", help="of the law that places queues"
+    )
+    ablating.add_argument(
+        "--replicas", dest=of_ablation("replicas"), action="store_true", help="of the law that chooses replicas"
+    )
+    ablating.add_argument("--paced", dest=of_ablation("paced"), action="store_true", help="on paced sources")
+    ablating.add_argument("--rule", action="append", metavar="NAME", help="this rule only; may be repeated (default: all)")
+    for option, default, kind, what in (
+        ("every", 1, whole(1, MAX_EVERY), "one in N held-out scenarios (default: all)"),
+        ("jobs", None, whole(1, MAX_JOBS), "processes (default: one for each CPU allowed)"),
+    ):
+        ablating.add_argument(f"--{option}", dest=of_ablation(option), type=kind, metavar="N", default=default, help=what)
+    ablating.add_argument("--report", dest=of_ablation("report"), metavar="PATH", help="write the table to PATH (Markdown)")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
     listing.set_defaults(action=list_laws)
     replaying = commands.add_parser(
@@ -161,6 +188,7 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
         action="store_true",
         help="laws that choose replicas in place of those for threads (docs/laws-bench.md)",
     )
+    add("--paced", False, action="store_true", help="a paced source and a bound on latency, with the fewest threads")
     add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
     add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="one in N scenarios of the library (default: all)")
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
@@ -187,29 +215,27 @@ def bench(args: argparse.Namespace) -> int:
     """Drive the laws through the scenarios; print and write what came of it."""
     from harness.saso.bench import check_name, contestants, library, run_bench
 
-    if args.multilevel and args.replicas:
-        raise UserError("--multilevel and --replicas are two benches: give one of them")
-    decides = Decides.QUEUES if args.multilevel else Decides.REPLICAS if args.replicas else Decides.THREADS
-    laws = list(dict.fromkeys(args.law or contestants(decides)))
+    bench = _bench_of(args)
+    laws = list(dict.fromkeys(args.law or contestants(bench)))
     for name in laws:
-        check_name(name, decides)
-    chosen = library(decides, args.every) if args.scenarios is None else _own(args, decides)
+        check_name(name, bench)
+    chosen = library(bench, args.every) if args.scenarios is None else _own(args, bench)
     _check_outputs(args)
     options: dict[str, Any] = {}
     if args.simulator is not None:
         from harness.saso.placement.simulated import rows_of
 
-        chosen, options = _on_the_simulator(args, decides, chosen), {"rows_of": rows_of}
+        chosen, options = _on_the_simulator(args, bench, chosen), {"rows_of": rows_of}
     with _countdown(len(laws) * len(chosen)) as line:
         rows = run_bench(laws, chosen, lambda done, _: line.reached(done, "laws and scenarios"), args.jobs, **options)
     return _tell(args, rows)
 
 
-def _on_the_simulator(args: argparse.Namespace, decides: Decides, drawn: list[Scenario]) -> list[Scenario]:
+def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario]) -> list[Scenario]:
     """As many of the scenarios as asked for that fit it."""
     from harness.saso.placement.simulated import FIT, simulable
 
-    if decides is not Decides.QUEUES:
+    if bench != "queues":
         raise UserError(f"--simulator is for --multilevel only, not {str(args.simulator)!r}")
     if args.scenarios is not None:
         raise UserError("--simulator takes scenarios of the library, not --scenarios")
@@ -220,6 +246,37 @@ def _on_the_simulator(args: argparse.Namespace, decides: Decides, drawn: list[Sc
         notice = f"--simulator: only {len(chosen)} of {len(drawn)} scenarios are {FIT}, not {args.simulator}"
         print(f"millrace laws: {notice}", file=sys.stderr, flush=True)
     return chosen
+
+
+def ablate(args: argparse.Namespace) -> int:
+    """Print and write what each rule is worth."""
+    from harness.saso.ablation import RULES, ablate, held_out, summary
+
+    bench = _bench_of(args, "ablate_")
+    rules = {rule.name: rule for rule in RULES[bench]}
+    for name in args.rule or ():
+        if name not in rules:
+            raise UserError(f"rule {name!r} is unknown; rules are: {', '.join(rules)}")
+    chosen = [rules[name] for name in dict.fromkeys(args.rule or rules)]
+    if args.ablate_report is not None:
+        check_writable("--report", args.ablate_report)
+    scenarios = held_out(bench, args.ablate_every)
+    count = (1 + len(chosen)) * len(scenarios)
+    with Countdown("laws ablate", float(count), count) as line:
+        found = ablate(bench, chosen, scenarios, lambda done, _: line.reached(done, "rules and scenarios"), args.ablate_jobs)
+    if args.ablate_report is not None:
+        write_whole(args.ablate_report, summary(found).encode())
+    say(summary(found).rstrip())
+    return 0
+
+
+def _bench_of(args: argparse.Namespace, before: str = "") -> str:
+    """Which library the options name."""
+    benches = {"multilevel": "queues", "replicas": "replicas", "paced": "paced"}
+    given = [option for option in benches if getattr(args, before + option)]
+    if len(given) > 1:
+        raise UserError(f"{' and '.join(f'--{each}' for each in given)} are two benches: give one of them")
+    return benches[given[0]] if given else "threads"
 
 
 def _countdown(pairs: int) -> Countdown:
@@ -253,20 +310,17 @@ def _tell(args: argparse.Namespace, rows: Sequence[Row]) -> int:
     return 0
 
 
-def _own(args: argparse.Namespace, decides: Decides) -> list[Scenario]:
+def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
     """A user's own scenarios, from a file."""
     import yaml
 
     from harness.saso.placement.user_surfaces import parse_surfaces
     from harness.saso.threads.user_curves import parse_scenarios
 
-    parsers: dict[Decides, Callable[[object], Sequence[Scenario]]] = {
-        Decides.THREADS: parse_scenarios,
-        Decides.QUEUES: parse_surfaces,
-    }
+    parsers: dict[str, Callable[[object], Sequence[Scenario]]] = {"threads": parse_scenarios, "queues": parse_surfaces}
     path = args.scenarios
-    if decides not in parsers:
-        raise UserError(f"--scenarios is not for --replicas, which has the library only: {path[:MAX_PATH]!r}")
+    if bench not in parsers:
+        raise UserError(f"--scenarios is not for --{bench}, which has the library only: {path[:MAX_PATH]!r}")
     if args.every != 1:
         raise UserError(f"--every is for the library, not for --scenarios, of which all are taken: {args.every}")
     text = _text_of(path)
@@ -275,7 +329,7 @@ def _own(args: argparse.Namespace, decides: Decides) -> list[Scenario]:
     except (yaml.YAMLError, ValueError, UserError) as error:
         raise UserError(f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
     try:
-        return list(parsers[decides](document))
+        return list(parsers[bench](document))
     except UserError as error:
         raise UserError(f"--scenarios {path[:MAX_PATH]}: {error}") from None
 

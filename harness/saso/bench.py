@@ -13,41 +13,52 @@ from harness.saso.scenario import Scenario
 from harness.saso.score import Score, score
 from harness.saso.side_by_side import each_of
 
-ROOMS = {Decides.THREADS: "threads", Decides.QUEUES: "placement", Decides.REPLICAS: "replication"}
+LIBRARIES = {
+    "threads": "threads.scenario",
+    "paced": "threads.paced",
+    "queues": "placement.scenario",
+    "replicas": "replication.scenario",
+}
+"""Where the scenarios are: of laws of threads, of the same with a paced source, of laws of queues, and of replicas."""
+
 SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
 """What a curve can show besides throughput."""
 
 
-def library(decides: Decides, every: int = 1) -> list[Scenario]:
-    """One in so many scenarios for laws that decide about this."""
-    return importlib.import_module(f"harness.saso.{ROOMS[decides]}.scenario").some_of(every)
+def library(bench: str, every: int = 1) -> list[Scenario]:
+    """One in so many scenarios of one of `LIBRARIES`."""
+    return importlib.import_module(f"harness.saso.{LIBRARIES[bench]}").some_of(every)
 
 
-def contestants(decides: Decides = Decides.THREADS) -> list[str]:
+def contestants(bench: str = "threads") -> list[str]:
     """Who takes part: the laws that need no more than scenarios can show, and what they must beat."""
-    if decides is Decides.QUEUES:
+    if bench == "queues":
         from harness.saso.placement.contestants import contestants
 
         return contestants()
-    return [name for name in LAWS[decides] if decides is not Decides.THREADS or law_class(name).NEEDS <= SHOWN]
+    return [name for name in LAWS[_decides(bench)] if bench != "threads" or law_class(name).NEEDS <= SHOWN]
 
 
-def check_name(name: str, decides: Decides = Decides.THREADS) -> None:
+def check_name(name: str, bench: str = "threads") -> None:
     """Raises UserError for an unknown contestant, or a law that needs more than a curve can show."""
-    if name in contestants(decides):
+    known = contestants(bench)
+    if name in known:
         return
-    if decides is Decides.QUEUES:
-        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(contestants(decides))}")
-    missing = sorted(law_class(name, decides).NEEDS - SHOWN)
-    known = ", ".join(contestants(decides))
-    raise UserError(f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {known}")
+    if bench == "queues":
+        raise UserError(f"law {name!r} is not on the bench of placements; there are: {', '.join(known)}")
+    missing = sorted(law_class(name, _decides(bench)).NEEDS - SHOWN)
+    raise UserError(f"law {name!r} needs what no curve shows: {', '.join(missing)}; laws on curves: {', '.join(known)}")
+
+
+def _decides(bench: str) -> Decides:
+    return Decides.THREADS if bench == "paced" else Decides(bench)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row(Score):
     """A contestant on a scenario."""
 
-    decides: str = Decides.THREADS
+    bench: str = "threads"
     law: str
     scenario: str
     kind: str = ""
@@ -82,7 +93,7 @@ def as_row(law: str, scenario: Scenario, trace: Trace, numbers: Score, **other: 
     graph = {} if layout is None else {"operators": layout.operators, "places": len(layout.ports)}
     about = {"event": scenario.event, "noise": scenario.noise, "periods": scenario.periods, **scenario.facts(), **graph}
     return Row(
-        decides=str(scenario.decides),
+        bench=scenario.bench,
         law=law,
         scenario=scenario.name,
         kind=scenario.kind,
@@ -116,9 +127,9 @@ def run_bench(
     `progress` is told how many of how many pairs are done; `jobs`: processes at most, None: one for each CPU allowed. Raises
     UserError for an unknown law.
     """
-    for decides in dict.fromkeys(scenario.decides for scenario in scenarios):
+    for bench in dict.fromkeys(scenario.bench for scenario in scenarios):
         for law in laws:
-            check_name(law, decides)
+            check_name(law, bench)
     rows: list[Row] = []
     for some in each_of(rows_of, laws, scenarios, jobs):
         rows += some

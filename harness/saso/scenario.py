@@ -74,6 +74,7 @@ Observe = Callable[[int, Configuration], Reading]
 class Scenario(ABC):
     """One run of the bench. `noise` (white) and `drift` (wandering slowly): relative standard deviations of a period."""
 
+    bench: ClassVar[str]  # the library that it is of
     decides: ClassVar[Decides]  # what its laws decide about
 
     name: str

@@ -111,13 +111,13 @@ def test_where_fewer_scenarios_fit_the_simulator_than_asked_for_that_is_told(cap
         facts = {"scenario": scenario.name, "maximum": 4, "periods": 1, "seed": 1, "levels": (1,), "simulated": True}
         score = {"accuracy": 1.0, "settling": 0.0, "overshoot": 1.0, "changes": 0.0, "regret": 0.0}
         places = {"best_throughput": 1.0, "best_threads": 1, "settled_threads": 1.0, "phases": ((1.0, 1.0),)}
-        return [Row(decides="queues", law=law, **facts, **score, **places) for law in laws]
+        return [Row(bench="queues", law=law, **facts, **score, **places) for law in laws]
 
     monkeypatch.setattr(simulated, "rows_of", rows_of)
     assert main(["laws", "bench", "--multilevel", "--every", "60", "--simulator", "50"]) == 0
     out, err = capsys.readouterr()
-    assert 0 < len(asked) < 12
-    assert err.startswith(f"millrace laws: --simulator: only {len(asked)} of 12 scenarios are without noise")
+    assert 0 < len(asked) < 14
+    assert err.startswith(f"millrace laws: --simulator: only {len(asked)} of 14 scenarios are without noise")
     assert err.endswith(", not 50\n")
     assert "All throughputs are simulated" in out and "surfaces, not of runs" not in out
 

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from harness.graph import Graph
+from harness.graph import Graph, Operator, PortId
 from topologies import build as build_topology
 from topologies.costs import SKEWED, work_costs
 
@@ -61,9 +61,20 @@ COSTS: dict[str, Costs] = {
 }
 
 
+def hot(count: int, draw: random.Random) -> list[int]:
+    """One has as much work as all others together."""
+    costs = [1000] * count
+    costs[draw.randrange(count)] = 1000 * max(1, count - 1)
+    return costs
+
+
+OF_HELD_OUT: dict[str, Costs] = {name: COSTS[name] for name in ("balanced-1000", "skewed", "log-normal")} | {"hot": hot}
+"""What operators of graphs that only score cost."""
+
+
 @dataclass(frozen=True)
 class Shape:
-    """A topology with its parameters, or `random` with a number of operators."""
+    """A topology with its parameters, or one of `BUILDERS` with a number."""
 
     topology: str
     parameters: tuple[tuple[str, int], ...] = ()
@@ -76,12 +87,12 @@ class Shape:
 
 def graph_of(shape: Shape, costs: str, payload: int, seed: int) -> Graph:
     """A graph of the library; the same arguments give the same graph."""
-    if shape.topology == "random":
-        graph = random_graph(dict(shape.parameters)["operators"], payload, seed)
+    if shape.topology in BUILDERS:
+        graph = BUILDERS[shape.topology](shape.parameters[0][1], payload, seed)
     else:
         graph, _ = build_topology(shape.topology, {**dict(shape.parameters), "cost": 0, "payload": payload}, seed)
     works = [name for name, operator in graph.operators.items() if operator.kind == "work"]
-    for name, flop in zip(works, COSTS[costs](len(works), random.Random(seed)), strict=True):
+    for name, flop in zip(works, (COSTS | OF_HELD_OUT)[costs](len(works), random.Random(seed)), strict=True):
         graph.operators[name] = replace(graph.operators[name], cost=flop)
     return graph
 
@@ -114,3 +125,115 @@ def random_graph(operators: int, payload: int, seed: int) -> Graph:
         if outputs[index] == 0:
             graph.connect(work, sink)
     return graph
+
+
+def unbalanced(operators: int, payload: int, seed: int) -> Graph:
+    """A tree that grew at random: each operator hangs on any of those before it, and deals its tuples out to its own."""
+    draw = random.Random(seed)
+    above = [None, *(draw.randrange(index) for index in range(1, operators))]
+    below: list[list[int]] = [[child for child, parent in enumerate(above) if parent == index] for index in range(operators)]
+    graph = Graph(f"unbalanced{seed}", payload)
+    works = [graph.work(f"work{index + 1}", outputs=max(1, len(below[index]))) for index in range(operators)]
+    graph.connect(graph.source("source"), works[0])
+    sink = graph.sink("sink")
+    for index, work in enumerate(works):
+        for port, child in enumerate(below[index]):
+            graph.connect(work.output(port), works[child])
+        if not below[index]:
+            graph.connect(work, sink)
+    return graph
+
+
+def fan_in(sources: int, payload: int, seed: int) -> Graph:
+    """Sources with a chain of one to eight operators each, which meet in the first of another chain of up to twelve."""
+    draw = random.Random(seed)
+    graph = Graph(f"fan-in{seed}", payload)
+    numbers = iter(range(1, 10**6))
+
+    def chain(last: Operator | None, length: int) -> tuple[Operator, Operator]:
+        first = None
+        for _ in range(length):
+            work = graph.work(f"work{next(numbers)}")
+            if last is not None:
+                graph.connect(last, work)
+            first, last = first or work, work
+        assert first is not None and last is not None
+        return first, last
+
+    ways = [chain(graph.source(f"source{number}"), draw.randint(1, 8))[1] for number in range(1, sources + 1)]
+    meet, last = chain(None, draw.randint(2, 12))
+    for way in ways:
+        graph.connect(way, meet)
+    graph.connect(last, graph.sink("sink"))
+    return graph
+
+
+def diamonds(count: int, payload: int, seed: int) -> Graph:
+    """A chain of diamonds: an operator deals tuples out to two or three lanes of one to three operators, which meet again."""
+    draw = random.Random(seed)
+    graph = Graph(f"diamonds{seed}", payload)
+    numbers = iter(range(1, 10**6))
+    last = graph.source("source")
+    for _ in range(count):
+        lanes = draw.randint(2, 3)
+        split, meet = graph.work(f"work{next(numbers)}", outputs=lanes), graph.work(f"work{next(numbers)}")
+        graph.connect(last, split)
+        for port in range(lanes):
+            way: Operator | PortId = split.output(port)
+            for _ in range(draw.randint(1, 3)):
+                work = graph.work(f"work{next(numbers)}")
+                graph.connect(way, work)
+                way = work
+            graph.connect(way, meet)
+        last = meet
+    graph.connect(last, graph.sink("sink"))
+    return graph
+
+
+def chain_with_a_hot_one(operators: int, payload: int, seed: int) -> Graph:
+    """A pipeline; its costs are `hot`."""
+    return build_topology("pipeline", {"operators": operators, "cost": 0, "payload": payload}, seed)[0]
+
+
+APPLICATIONS = (("login-failures", "figure"), ("login-failures", "large"), ("vwap", ""), ("wiki-word-count", ""))
+
+
+def application(number: int, payload: int, seed: int) -> Graph:
+    """The graph of an application, with work operators of equal ports in place of its own."""
+    name, form = APPLICATIONS[number]
+    real, _ = build_topology(name, {"records": 16, **({"form": form} if form else {})}, seed)
+    graph = Graph(f"{name}{form}", payload)
+    made: dict[str, Operator] = {}
+    for operator in real.operators.values():
+        if operator.kind == "source":
+            made[operator.name] = graph.split(f"{operator.name}-split", operator.outputs)
+            graph.connect(graph.source(operator.name), made[operator.name])
+        elif operator.kind == "sink":
+            made[operator.name] = graph.sink(operator.name, operator.inputs)
+        else:
+            made[operator.name] = graph.work(operator.name, inputs=operator.inputs, outputs=max(1, operator.outputs))
+    for stream in real.streams:
+        graph.connect(
+            made[stream.source.operator].output(stream.source.port), made[stream.target.operator].input(stream.target.port)
+        )
+    return graph
+
+
+BUILDERS: dict[str, Callable[[int, int, int], Graph]] = {
+    "random": random_graph,
+    "unbalanced": unbalanced,
+    "fan-in": fan_in,
+    "diamonds": diamonds,
+    "hot": chain_with_a_hot_one,
+    "application": application,
+}
+"""Graphs that are no topologies: of a number, a payload [bytes] and a seed."""
+
+HELD_OUT: dict[str, tuple[int, ...]] = {
+    "unbalanced": (10, 25, 60, 120),
+    "fan-in": (2, 3, 4, 6),
+    "diamonds": (2, 3, 5, 8),
+    "hot": (10, 25, 60, 120),
+    "application": tuple(range(len(APPLICATIONS))),
+}
+"""Kinds of graphs that only score, with their numbers: no number of a law of ours may be chosen by them."""

@@ -35,6 +35,7 @@ SPARE = 1.05  # times what the sources send that a law may be ready for
 class Scenario(any_scenario.Scenario):
     """A graph with a load. `phases`: the period in which each world begins, and the world."""
 
+    bench: ClassVar[str] = "replicas"
     decides: ClassVar[Decides] = Decides.REPLICAS
 
     name: str

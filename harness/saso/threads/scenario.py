@@ -60,6 +60,7 @@ class Event:
 class Scenario(any_scenario.Scenario):
     """A curve: its point at a level is what a period at that level brings."""
 
+    bench: ClassVar[str] = "threads"
     decides: ClassVar[Decides] = Decides.THREADS
 
     name: str

@@ -14,7 +14,7 @@ from harness.saso.report import as_document, as_frame, summary
 PLAIN = Row(
     law="millrace",
     scenario="s1",
-    decides="queues",
+    bench="queues",
     kind="pipeline",
     costs="skewed",
     payload=128,

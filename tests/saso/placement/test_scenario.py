@@ -8,11 +8,13 @@ from harness.saso.placement.graphs import COSTS, Shape, graph_of
 from harness.saso.placement.scenario import PERIODS, Phase, scenarios, some_of
 from tests.saso.placement.small import scenario
 
-LIBRARY = list(scenarios())
+EVERY = list(scenarios())
+LIBRARY = [each for each in EVERY if not each.held_out]
+HELD_OUT = [each for each in EVERY if each.held_out]
 
 
 def test_names_and_seeds_are_there_once():
-    assert len({each.name for each in LIBRARY}) == len({each.seed for each in LIBRARY}) == len(LIBRARY) > 600
+    assert len({each.name for each in EVERY}) == len({each.seed for each in EVERY}) == len(EVERY) > 800
 
 
 def test_it_has_all_shapes_costs_payloads_worlds_noises_and_changes():
@@ -26,16 +28,17 @@ def test_it_has_all_shapes_costs_payloads_worlds_noises_and_changes():
 
 
 def test_the_library_is_the_same_each_time():
-    assert list(scenarios()) == LIBRARY
+    assert list(scenarios()) == EVERY
 
 
 def test_one_in_so_many_is_a_mixture():
     chosen = some_of(15)
-    assert len(chosen) == 45 and chosen == some_of(15)
+    assert len(chosen) == 45 + 10 and chosen == some_of(15)
     assert [each.seed for each in chosen] == sorted(each.seed for each in chosen)
+    assert chosen[45:] == HELD_OUT[14::15]
     assert {each.world.cpus for each in chosen} == {2, 4, 8, 16, 88}
     assert {each.noise for each in chosen} == {0.0, 0.02, 0.05, 0.10}
-    assert some_of(1) == LIBRARY
+    assert some_of(1) == EVERY
 
 
 def test_noise_alone_leaves_the_truth():
@@ -74,3 +77,29 @@ def test_costs_are_what_their_names_say():
     assert flop("increasing") == sorted(flop("increasing")) == flop("decreasing")[::-1]
     assert [flop("skewed").count(each) for each in (1, 100, 10_000)] == [60, 30, 10]
     assert len(set(flop("log-normal"))) > 80
+
+
+def test_graphs_that_only_score_are_of_other_kinds_in_all_worlds_and_some_change():
+    kinds = {each.kind for each in HELD_OUT}
+    assert kinds == {"unbalanced", "fan-in", "diamonds", "hot", "application"}
+    assert not kinds & {each.kind for each in LIBRARY}
+    assert {(each.kind, each.world.cpus) for each in HELD_OUT} == {(kind, cpus) for kind in kinds for cpus in (2, 4, 8, 16, 88)}
+    assert {each.noise for each in HELD_OUT} == {0.0, 0.02, 0.05}
+    assert 0.2 < sum(bool(each.event) for each in HELD_OUT) / len(HELD_OUT) < 0.5
+
+
+@pytest.mark.parametrize("each", HELD_OUT[::11], ids=lambda each: each.name)
+def test_graphs_that_only_score_can_run(each):
+    graph = graph_of(each.shape, each.costs, each.payload, each.graph_seed)
+    graph.check()
+    assert graph == graph_of(each.shape, each.costs, each.payload, each.graph_seed)
+    works = [operator.cost for operator in graph.operators.values() if operator.kind == "work"]
+    assert len(works) >= 10 or each.kind == "fan-in"
+    if each.costs == "hot":
+        assert max(works) == pytest.approx(sum(works) / 2, rel=0.1)
+
+
+def test_sources_of_a_fan_in_meet_in_one_operator():
+    graph = graph_of(Shape("fan-in", (("number", 4),)), "skewed", 128, 3)
+    meets = [name for name in graph.operators if sum(stream.target.operator == name for stream in graph.streams) == 4]
+    assert len(meets) == 1 and sum(operator.kind == "source" for operator in graph.operators.values()) == 4
