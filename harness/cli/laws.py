@@ -372,8 +372,7 @@ def law_as_text(law: type[Law], default: bool) -> str:
 def replay_trace(args: argparse.Namespace) -> int:
     """Print what a law decides on a trace, or write it as JSON."""
     from harness.cli.settings import parse_settings
-    from harness.saso.replay import answer, parse_trace, replay
-    from harness.saso.replay_multilevel import told
+    from harness.saso.replay import answer, parse_trace, replay, told
 
     law, path = args.replay_law, args.replay_json
     settings = parse_settings(args.set)

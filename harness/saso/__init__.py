@@ -6,9 +6,10 @@
   replication  of laws that also choose replicas: graphs of co-routines
   closed_loop  drives a law through a scenario
   score        what the law made of it
+  ablation     what the rules of our laws are worth
   bench        all laws on all scenarios; `side_by_side`: the processes that they run in
   report       the tables that decide; `goals`: how far our law that places queues meets its own
-  replay       a recorded trace, open loop; `replay_multilevel`, `trace_values`
+  replay       a recorded trace, open loop
   expression, checks   what may stand in users' scenarios
 
 Nothing here runs a graph: throughputs are computed, so that every law meets the same ones and the best configuration is known.

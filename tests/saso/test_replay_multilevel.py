@@ -15,8 +15,7 @@ from harness.errors import UserError
 from harness.graph import PortId
 from harness.measurement.run import RunSpec, measure
 from harness.models import Dynamic
-from harness.saso.replay import answer, parse_trace, replay
-from harness.saso.replay_multilevel import told
+from harness.saso.replay import answer, parse_trace, replay, told
 
 TRACE = {
     "min": 2,

@@ -14,8 +14,7 @@ from harness.elasticity import LAWS, Bounds, Decides, Layout, Reading, law_class
 from harness.elasticity.cpu_limit import Answers
 from harness.errors import UserError
 from harness.graph import PortId
-from harness.saso.replay import parse_trace, replay
-from harness.saso.replay_multilevel import told
+from harness.saso.replay import parse_trace, replay, told
 from tests.elasticity.multilevel.pipelines import Pipeline, drive, make_law, pipeline
 from tests.elasticity.test_any_law import SHARES, THROUGHPUTS, bounds_of_levels
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.cli import main
 from harness.elasticity import Bounds, Decides, law_class
-from harness.saso.replay_multilevel import INPUTS
+from harness.saso.replay.trace import OF_PLACES
 from tests.elasticity.multilevel.pipelines import Pipeline, drive, make_law, pipeline
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/laws.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_the_example_of_a_trace_prints_what_the_page_shows(tmp_path, monkeypatch
 
 
 def test_the_page_tells_of_every_key_of_a_trace():
-    assert all(f"`{key}`" in PART for key in INPUTS)
+    assert all(f"`{key}`" in PART for key in OF_PLACES)
 
 
 def test_the_page_tells_of_every_setting_with_its_default():

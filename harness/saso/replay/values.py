@@ -71,6 +71,12 @@ def listed(document: Mapping[str, Any], key: str) -> list[Any]:
     return document[key]
 
 
+def given(document: Mapping[str, Any], key: str, default: int) -> object:
+    """The value of a key; the default without it."""
+    value = document.get(key)
+    return default if value is None else value
+
+
 def flags(document: Mapping[str, Any], key: str) -> list[bool] | None:
     """A list of true and false; None without it."""
     if document.get(key) is None:
