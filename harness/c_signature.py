@@ -81,6 +81,7 @@ class Interface(NamedTuple):
     c: str
     numba: str
     arguments: tuple[tuple[str, str, Callable[[_CType], bool]], ...]
+    result: str = "int32_t"
 
 
 _BYTES = ("int8_t", "uint8_t", "void")
@@ -146,6 +147,14 @@ RESULT = Interface(
 )
 """Of an aggregate: makes a tuple of the state of a window."""
 
+SCORE = Interface(
+    "double (const millrace_ready *, void *)",
+    "float64(voidptr, voidptr)",
+    (("ready", "const millrace_ready *", _is_pointer), ("state", "void *", _is_pointer)),
+    "double",
+)
+"""Of a scheduling policy, for operators that are ready (native/millrace.h)."""
+
 
 def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
     """What keeps a function of this C signature from being an operator, as a phrase; None: nothing."""
@@ -156,8 +165,8 @@ def mismatch(signature: str, interface: Interface = VALUE) -> str | None:
     arguments = [] if listed in ("", "void") else [argument.strip() for argument in listed.split(",")]
     if len(arguments) != len(interface.arguments):
         return f"takes {len(arguments)} argument(s), not {len(interface.arguments)}"
-    if _parsed(result) != ("int32_t", 0):
-        return f"returns {result}, not int32_t"
+    if _parsed(result) != (interface.result, 0):
+        return f"returns {result}, not {interface.result}"
     for place, (argument, (name, wanted, fits)) in enumerate(zip(arguments, interface.arguments, strict=True), 1):
         if not fits(_parsed(argument)):
             return f"takes as argument {place} ({name}) {argument}, not {wanted}"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from harness.cpu import usable_cpus
 from harness.errors import UserError
@@ -26,6 +26,8 @@ from harness.graph import (
     PortId,
     Threading,
 )
+from harness.native_function import NativeFunction
+from harness.policy import find_policy
 
 DEFAULT_QUEUE_CAPACITY = 1000
 """Tuples a queue holds, as in IBM Streams 4.2, unless that would pass `QUEUE_BYTES`, `QUEUE_CACHE` or `QUEUE_MEMORY`."""
@@ -153,7 +155,7 @@ class Coroutine:
     name: ClassVar[str] = "coroutine"
     queue: ClassVar[Queue] = Queue.RESUMED
     threads: int | None = None  # that resume co-routines; None: one for each CPU
-    policy: str = DEFAULT_POLICY  # which of those that can go on is resumed next: a name of `policies()`
+    policy: str | Callable[..., Any] | NativeFunction = DEFAULT_POLICY  # which of those that can go on is next (`find_policy`)
     quantum_ms: float = QUANTUM_MS  # after which one that runs is preempted, when it next waits or sends
     queue_capacity: int | None = None  # tuples a queue; None: as of dynamic (`scheduled_capacity`)
     replicas: int = 1  # of each operator that may have some (`harness.replicas`), if a law decides about them to begin with
@@ -167,21 +169,12 @@ class Coroutine:
         _check_capacity(self.queue_capacity)
         if self.threads is not None:
             _check_whole("threads", self.threads, MAX_THREADS, "")
-        known = policies()
-        if self.policy not in known:
-            raise UserError(f"policy must be one of {', '.join(known)}, not {self.policy!r}")
+        find_policy(self.policy)
         quantum = self.quantum_ms
         if not isinstance(quantum, (int, float)) or isinstance(quantum, bool) or not 0.0 < quantum <= LONGEST_QUANTUM_MS:
             raise UserError(f"quantum must be above 0 and at most {LONGEST_QUANTUM_MS:,.0f} ms, not {quantum!r}")
         _check_whole("replicas", self.replicas, MAX_REPLICAS, "")
         _check_elastic(self)
-
-
-def policies() -> dict[str, str]:
-    """The scheduling policies of co-routines: what each resumes next, by name. They are in `runtime/native/policies.hpp`."""
-    from harness.runtime.protocol import POLICIES  # compiled; imported late, so that graphs can be read without it
-
-    return POLICIES
 
 
 Model = Manual | Dedicated | Dynamic | Multilevel | Coroutine
@@ -199,7 +192,7 @@ def make_model(
     minimum: int | None = None,
     maximum: int | None = None,
     queued: str | None = None,
-    policy: str | None = None,
+    policy: str | Callable[..., Any] | NativeFunction | None = None,
     quantum_ms: float | None = None,
     replicas: int | None = None,
 ) -> Model:

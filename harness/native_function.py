@@ -20,6 +20,7 @@ from harness.c_signature import (
     NUMBA_SIGNATURE,
     PROCESS,
     PROTOTYPE,
+    SCORE,
     STEP,
     VALUE,
     Interface,
@@ -75,6 +76,12 @@ class NativeFunction:
             isinstance(owner, ctypes._CFuncPtr) and any(type(kept).__name__ == "CThunkObject" for kept in _kept_by(owner))
             for owner in self.owners
         )
+
+    def refuse_callbacks(self, what: str, instead: str) -> None:
+        """For what is called where the interpreter must not be. Raises GraphError if the function is a callback into it."""
+        callback = next((owner for owner in self.owners if _is_callback(owner)), None)
+        if callback is not None:
+            raise GraphError(f"{what} must not be a callback into Python, as {_shown(callback)} is: give {instead}")
 
     @classmethod
     def of(cls, function: object, state: object = None) -> NativeFunction:
@@ -177,11 +184,17 @@ class LoopFunction(NativeFunction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        callback = next((owner for owner in self.owners if _is_callback(owner)), None)
-        if callback is not None:
-            raise GraphError(
-                f"a loop must not be a callback into Python, as {_shown(callback)} is: give the async function itself"
-            )
+        self.refuse_callbacks("a loop", "the async function itself")
+
+
+class PolicyFunction(NativeFunction):
+    """A compiled scheduling policy of co-routines: called for operators that are ready, under the scheduler's lock."""
+
+    interface = SCORE
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_callbacks("a policy", "the callable itself")
 
 
 # -- states ------------------------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from harness.models import (
     MODELS,
     QUANTUM_MS,
     allowed_cpus,
-    policies,
 )
+from harness.policy import policies
 
 SUMMARY = "list the threading models with their options"
 
@@ -106,6 +106,9 @@ def as_text() -> str:
         parts.append("\n  ".join([f"{name}: {summary}", *(lines if len(rows) > 1 else ["no options"])]))
     width = max(map(len, policies()))
     lines = [f"  {name.ljust(width)}  {meaning}" for name, meaning in policies().items()]
+    lines.append(
+        "  FILE.py:NAME or FILE.so:SYMBOL: a function of yours that scores an operator that is ready (docs/operators.md)"
+    )
     parts.append("\n".join(["policies of coroutine, --policy: what goes on next", *lines]))
     parts.append(
         "Splits and load balances have a queue before them only if the graph threads their port: they run on the thread that\n"

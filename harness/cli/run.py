@@ -146,7 +146,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
     parser.add_argument(
         "--policy",
         metavar="NAME",
-        help=f"coroutine only: which co-routine goes on next, as millrace models lists them (default: {DEFAULT_POLICY})",
+        help="coroutine only: which co-routine goes on next, as millrace models lists them, or a function of yours as "
+        f"FILE.py:NAME or FILE.so:SYMBOL (default: {DEFAULT_POLICY})",
     )
     parser.add_argument(
         "--quantum",

@@ -15,7 +15,7 @@ from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
 from harness.measurement.oracle import explain
 from harness.measurement.spec import RunSpec, arm_name, cell_slug
-from harness.models import Coroutine, make_model
+from harness.models import DEFAULT_POLICY, QUANTUM_MS, Coroutine
 
 SCHEMA_VERSION = 1
 
@@ -29,11 +29,7 @@ def blank_record(
 
     `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without, or if they may change.
     """
-    model = (
-        make_model(spec.model, policy=spec.policy, quantum_ms=spec.quantum_ms, replicas=spec.replicas)
-        if spec.model == Coroutine.name
-        else None
-    )
+    resumes = spec.model == Coroutine.name
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
@@ -45,9 +41,9 @@ def blank_record(
         "parameters": dict(parameters),
         "model": spec.model,
         "peer": spec.peer or None,
-        "policy": None if model is None else model.policy,
-        "quantum_ms": None if model is None else model.quantum_ms,
-        "replicas": None if model is None else model.replicas,
+        "policy": (spec.policy or DEFAULT_POLICY) if resumes else None,
+        "quantum_ms": (spec.quantum_ms or QUANTUM_MS) if resumes else None,
+        "replicas": (spec.replicas or 1) if resumes else None,
         "threads": threads,
         "threads_total": 0,
         "queue_capacity": spec.queue_capacity or 0,

@@ -8,11 +8,13 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 from harness.cpu import SHORTEST_S
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.models import DEFAULT_LAW, DEFAULT_POLICY, QUANTUM_MS, Coroutine, Dynamic, Model, Multilevel, make_model
 from harness.place import find_place
+from harness.policy import find_policy
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
 
@@ -204,7 +206,8 @@ def arm_name(model: Model) -> str:
     queued = getattr(model, "queued", "all")
     where = "" if queued == "all" else f"-queued-{re.sub('[^A-Za-z0-9_.,-]', '-', queued.replace('%', 'pct'))}"
     if isinstance(model, Coroutine):
-        where = "" if model.policy == DEFAULT_POLICY else f"-{model.policy}"
+        policy = Path(find_policy(model.policy).name).name  # of a user's file, without its folder
+        where = "" if policy == DEFAULT_POLICY else f"-{re.sub('[^A-Za-z0-9_.,-]', '-', policy)}"
         where += "" if model.quantum_ms == QUANTUM_MS else f"-{model.quantum_ms:g}ms"
         where += "" if model.replicas == 1 else f"-replicas-{model.replicas}"
     if getattr(model, "elastic", False):

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from harness.runtime.native cimport MergeState, Operator, Port, Run, Target, Tuple, Worker
+from harness.runtime.policy cimport PolicyOf
 
 ctypedef void (*OnThread)(void*) noexcept nogil
 ctypedef void (*OnTuple)(Tuple*, void*) noexcept nogil
@@ -36,5 +37,6 @@ cdef void on_thread(Worker* worker, OnThread call, void* argument) noexcept nogi
 cdef void end_coroutines(Run* run) noexcept nogil
 cdef void suspend(Run* run, uint32_t thread, bint suspended) noexcept nogil
 cdef bint somebody_ready(Run* run) noexcept nogil
-cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1
+cdef int refused_by_policy(Run* run) noexcept nogil
+cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_bytes) except -1
 cdef void free_coroutines(Run* run) noexcept

@@ -38,19 +38,19 @@ from harness.runtime.native cimport (
     now_ns,
     slot,
 )
-from harness.runtime.protocol cimport AWAKE, BLOCKED, POLICY_TABLE, Policy
-from harness.runtime.submit cimport close_operator, execute, hand_over, receive_mark, send_held, take
+from harness.runtime.policy cimport PolicyOf
+from harness.runtime.protocol cimport AWAKE, BLOCKED, Policy
+from harness.runtime.submit cimport close_operator, end_run, execute, hand_over, receive_mark, send_held, take
 from harness.runtime.typed cimport typed_source_body
 
 from harness.errors import RunFailed
 from harness.models import Queue
-from harness.runtime.protocol import POLICIES
 
 cdef extern from "stamps.hpp" namespace "millrace" nogil:
     cdef struct Stamp "millrace::Stamps::Stamp":
         int64_t born_ns
     cdef cppclass StampsOf "millrace::Stamps":
-        const Stamp& at(uint64_t head) noexcept
+        Stamp at(uint64_t head) noexcept
         void stamp(uint64_t tail, uint64_t head, size_t count, int64_t born_ns, int64_t (*now)() noexcept nogil) noexcept
 
 cdef extern from "coroutines.hpp" namespace "millrace" nogil:
@@ -61,6 +61,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         Coroutines(
             Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
             int64_t quantum_ns, void (*hand_over)(Worker*) noexcept nogil, void (*deliver)(Worker*, Tuple*, uint32_t) noexcept nogil,
+            void (*end_run)(Run*) noexcept nogil,
         ) except +
         void replicate(uint32_t co, uint32_t most) except +
         void set_replicas(uint32_t co, uint32_t number) noexcept
@@ -82,6 +83,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         void work(uint32_t thread) noexcept
         void suspend(uint32_t thread, bool suspended) noexcept
         bool somebody_ready() noexcept
+        const Operator* refused_by_policy() noexcept
         void end() noexcept
         void written(uint32_t port) noexcept
         void written_by_one_of(uint32_t port) noexcept
@@ -343,7 +345,13 @@ cdef void left_in_slots(Run* run, uint32_t co, OnTuple taken, OnTuple made, void
     of(run).left_in_slots(co, taken, made, argument)
 
 
-cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
+cdef int refused_by_policy(Run* run) noexcept nogil:
+    """The index of the operator of which the policy's score was not a number; -1: there is none."""
+    cdef const Operator* op = of(run).refused_by_policy()
+    return -1 if op == NULL else <int> op.index
+
+
+cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_bytes) except -1:
     """The co-routines of a layout, before any thread. The run's operators, ports and workers are there already.
 
     Raises RunFailed if the system refuses their stacks.
@@ -355,7 +363,7 @@ cdef int make_coroutines(Run* run, object layout, size_t stack_bytes) except -1:
     number = {index: co for co, index in enumerate(layout.coroutines)}
     all_ = new Coroutines(
         run, own + extra, extra, run.worker_count - <uint32_t> layout.first_scheduler, layout.first_scheduler,
-        POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy)], layout.quantum_ns, hand_over, send_held,
+        policy.policy, layout.quantum_ns, hand_over, send_held, end_run,
     )
     run.coroutines = <CoroutineRun*> all_
     for co, index in enumerate(layout.coroutines):

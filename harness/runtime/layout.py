@@ -28,6 +28,7 @@ from harness.models import (
     scheduled_capacity,
     threaded_capacity,
 )
+from harness.policy import Policy, find_policy
 from harness.replicas import NO_COROUTINE, most_replicas, why_single
 from harness.runtime.analysis import contexts_of, depths_of, paths_of, region_of
 from harness.runtime.protocol import MAX_BATCH, slot_stride
@@ -130,7 +131,7 @@ class Layout:
     pool_threads: int  # at the start; 0: no port is scheduled, and no operator is a co-routine
     minimum_threads: int  # FREE
     contexts: tuple[tuple[str, int], ...]  # by operator: which one executes it, as `analysis.contexts_of` has it
-    policy: str = ""  # of co-routines; "": the model has none
+    policy: Policy | None = None  # of co-routines; None: the model has none
     quantum_ns: int = 0  # likewise
     single: tuple[str, ...] = ()  # by operator: why it can have no replicas, "" if it can; empty: the model has no co-routines
 
@@ -301,7 +302,7 @@ def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[
         pool_threads=pool_threads and max(pool_threads, _least(graph, model)),
         minimum_threads=_least(graph, model) if pool_threads else 1,
         contexts=tuple(context),
-        policy=model.policy if isinstance(model, Coroutine) else "",
+        policy=find_policy(model.policy) if isinstance(model, Coroutine) else None,
         quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
         single=tuple(why_single(graph, model)),
     )

@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from harness.runtime.native cimport Operator, Route, Run, Target, Worker
+from harness.runtime.policy cimport PolicyOf
 from harness.runtime.states cimport States
 
 
@@ -20,6 +21,7 @@ cdef class Plan:
     cdef size_t memory_bytes
     cdef list own_stacks                    # bytes, of all but scheduler threads
     cdef size_t scheduler_stack             # bytes
+    cdef PolicyOf policy                    # of co-routines; None: there are none
     cdef size_t stack_of(self, uint32_t index) noexcept
     cdef void _join_buffers(self, Operator* op) noexcept
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1

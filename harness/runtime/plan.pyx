@@ -38,6 +38,7 @@ from harness.runtime.native cimport (
     set_shortcut,
 )
 from harness.runtime.operators cimport kernel_for, mark_kernel_for
+from harness.runtime.policy cimport PolicyOf
 from harness.runtime.protocol cimport CALLED, MAX_BATCH, PATIENCE_LOOKS
 from harness.runtime.states cimport States
 from harness.runtime.typed cimport make_typed, typed_source_body
@@ -312,7 +313,7 @@ cdef class Plan:
         self.owed = make_array[TargetPointer](lent if layout.threaded or layout.policy else 0)
         # a native function may be a callback into Python too (ctypes)
         run.python = any([operator.users for operator in self.operators])
-        base = PYTHON_STACK_BYTES if run.python else STACK_BYTES
+        base = PYTHON_STACK_BYTES if run.python or (layout.policy and layout.policy.function) else STACK_BYTES
         nested = max(layout.longest) if run.ready != NULL else 0  # any thread may drain any scheduled port downstream of it
         for index in layout.sources:
             worker = &run.workers[next_worker]
@@ -357,7 +358,8 @@ cdef class Plan:
         deepest = max([self.layout.calls[index] for index in self.layout.coroutines])
         choose_sizes(self.run)
         on_them = any([operator.typed is not None or operator.kind == "loop" for operator in self.operators])
-        make_coroutines(self.run, self.layout, (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * deepest)
+        self.policy = PolicyOf(self.layout.policy, self.operators)
+        make_coroutines(self.run, self.layout, self.policy, (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * deepest)
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
         """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""

@@ -4,10 +4,24 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp cimport bool
 
 
+cdef extern from "millrace.h" nogil:
+    struct Seen "millrace_ready":
+        uint32_t index, source, batch
+        int64_t scheduled_ns, enqueued_ns, born_ns
+        uint64_t queued, room, queued_behind
+        double reads_per_s, writes_per_s, gain_per_s, waits_for_all
+
 cdef extern from "policies.hpp" namespace "millrace" nogil:
+    ctypedef double (*Score)(const Seen* seen, void* state) noexcept nogil
+    ctypedef void (*Judge)(const Seen* seen, size_t count, double* scores, void* state) noexcept nogil
     cppclass Policy:
         const char* name
         const char* meaning
+        Score score
+        uint32_t looks
+        Judge judge
+        void* state
+    enum: ALL_LOOKS "millrace::ALL_LOOKS"
     const Policy* POLICY_TABLE "millrace::POLICIES"
     enum: POLICY_COUNT "millrace::POLICY_COUNT"
 

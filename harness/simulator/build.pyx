@@ -48,7 +48,7 @@ cdef void build(Simulation* core, object layout, object limit) except *:
     core.own_threads = layout.first_scheduler
     if layout.policy:
         core.quantum_ns = layout.quantum_ns
-        core.policy = &POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy)]
+        core.policy = &POLICY_TABLE[<size_t> list(POLICIES).index(layout.policy.name)]
     elif layout.pool_threads > 0:
         core.pool = &SCHEDULED
     _make_operators(core, layout)

@@ -39,7 +39,8 @@ from harness.simulator.native cimport (
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import BALANCING, MAX_THREADS, PortId
-from harness.models import pool_of
+from harness.models import Coroutine, pool_of
+from harness.policy import find_policy
 from harness.runtime.layout import layout_of
 from harness.simulator.levels import levels_of
 
@@ -129,6 +130,9 @@ cdef class SimulatorEngine:
             if operator.users:
                 kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
                 raise UserError(f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot be simulated")
+        policy = find_policy(model.policy) if isinstance(model, Coroutine) else None
+        if policy is not None and policy.function is not None:
+            raise UserError(f"policy {policy.name!r} is a user's own, and cannot be simulated: nobody knows what it costs")
         fill_machine(&hardware, machine)
         fill_software(&costs, software, machine)
         capacity = software.get("how.queue_capacity")

@@ -171,12 +171,8 @@ def story_of_record(record: Mapping[str, Any], graph: Graph) -> Story:
 def model_of(record: Mapping[str, Any]) -> Model:
     """The model of a record, as far as its queues go. Which ports have them if not all, only the arm's name says."""
     if record["model"] != Dynamic.name:
-        return make_model(
-            record["model"],
-            policy=record.get("policy"),
-            quantum_ms=record.get("quantum_ms"),
-            replicas=record.get("replicas"),
-        )
+        # a policy has no say in what is drawn
+        return make_model(record["model"], quantum_ms=record.get("quantum_ms"), replicas=record.get("replicas"))
     chosen = record["arm"].partition("-queued-")[2].replace("pct", "%")
     try:
         return make_model(Dynamic.name, threads=record["threads"], queued=chosen or None)

@@ -58,11 +58,13 @@ struct Graph {
     EXPECT(executes[thread] == index && began_ns <= now_ns);
     executes[thread] = NO_CO;
   }
+  void refused(uint32_t) const { EXPECT(false); }
   void rests(uint32_t thread, bool) { EXPECT(executes[thread] == NO_CO); }
   void wakes(uint32_t thread, bool) { EXPECT(executes[thread] == NO_CO); }
   Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t) const {
     const Operator& op = operators[index];
-    Seen seen{.source = op.sends > 0,
+    Seen seen{.index = index,
+              .source = op.sends > 0,
               .batch = 4,
               .scheduled_ns = scheduled_ns,
               .queued = 0,
@@ -72,7 +74,8 @@ struct Graph {
               .writes_per_s = 1e6,
               .room = UINT64_MAX,
               .queued_behind = 0,
-              .gain_per_s = 1.0 / (1.0 + index)};
+              .gain_per_s = 1.0 / (1.0 + index),
+              .waits_for_all = 0.0};
     for (const uint32_t port : inputs[index]) seen.queued += size(port);
     for (const uint32_t port : op.outputs) {
       seen.room = std::min(seen.room, room(port));
@@ -321,14 +324,14 @@ World fan_in(uint32_t senders, uint64_t tuples) {
 
 // A policy that looks at what does not change is obeyed exactly, however many are ready, and chance breaks ties.
 void best_first(uint32_t operators) {
-  const Policy highest{"", "", [](const Seen& seen, double) { return seen.gain_per_s; }, GAIN, 0};
+  const Policy highest{"", "", [](const Seen* seen, void*) { return seen->gain_per_s; }, GAIN, 0};
   World world;
   for (uint32_t i = 0; i < operators; ++i) world.graph.add(1);
   world.graph.tells_order = true;
   run(world, highest, 1, 50'000'000, 0);
   EXPECT(world.graph.order.size() == operators);
   for (uint32_t i = 0; i < operators; ++i) EXPECT(world.graph.order[i] == i);  // a graph's gains fall with the index
-  const Policy equal{"", "", [](const Seen&, double) { return 0.0; }, 0, 0};
+  const Policy equal{"", "", [](const Seen*, void*) { return 0.0; }, 0, 0};
   World drawn;
   for (uint32_t i = 0; i < operators; ++i) drawn.graph.add(1);
   drawn.graph.tells_order = true;
@@ -350,6 +353,10 @@ void stamps() {
   EXPECT(now == 3 && stamps.at(31).born_ns == 300 && stamps.at(32).born_ns == 400 && stamps.at(32).enqueued_ns == 3);
 }
 
+void longest_queues(const Seen* seen, size_t count, double* scores, void*) {
+  for (size_t i = 0; i < count; ++i) scores[i] = static_cast<double>(seen[i].queued);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -357,7 +364,9 @@ int main(int argc, char** argv) {
   stamps();
   best_first(5);
   best_first(500);
-  for (const Policy& policy : POLICIES) {
+  std::vector<Policy> policies(std::begin(POLICIES), std::end(POLICIES));
+  policies.push_back({.name = "judges", .meaning = "", .score = nullptr, .looks = ALL_LOOKS, .floor = 0, .judge = longest_queues});
+  for (const Policy& policy : policies) {
     run_the_last_one_on_a_suspended_thread(policy);
     for (const uint32_t threads : {1u, 2u, 4u}) {
       for (const int64_t quantum_ns : {int64_t{0}, int64_t{20'000}, int64_t{50'000'000}}) {

@@ -76,6 +76,7 @@ struct Graph {
   void turn_ends(uint32_t, uint32_t, int64_t, int64_t) {}
   void rests(uint32_t, bool) {}
   void wakes(uint32_t, bool) {}
+  void refused(uint32_t) const {}
   Seen seen(uint32_t, int64_t scheduled_ns, uint32_t) const {
     Seen seen{};
     seen.scheduled_ns = scheduled_ns;

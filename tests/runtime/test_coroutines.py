@@ -14,7 +14,8 @@ import pytest
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph, Threading
-from harness.models import Coroutine, policies, pool_of
+from harness.models import Coroutine, pool_of
+from harness.policy import policies
 from tests.runtime.shapes import GRAPHS, annotate, chain, pipeline, run_to_end
 
 ROOT = Path(__file__).parents[2]

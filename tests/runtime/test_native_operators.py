@@ -293,7 +293,7 @@ def test_the_python_code_of_the_page_runs(page: str, monkeypatch: pytest.MonkeyP
         exec(compile(block, f"docs/operators.md: {block.splitlines()[0]}", "exec"), namespace)
 
 
-@pytest.mark.parametrize("file", ["gate.c", "gate.pyx", "barrier.c", "barrier.pyx", "vwap.c"])
+@pytest.mark.parametrize("file", ["gate.c", "gate.pyx", "barrier.c", "barrier.pyx", "policy.c", "policy.pyx", "vwap.c"])
 def test_the_other_code_of_the_page_is_that_of_the_examples(page: str, file: str) -> None:
     assert (ROOT / "examples" / file).read_text() in page
 

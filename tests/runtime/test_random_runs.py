@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from harness.annotations import in_force
 from harness.engine import open_engine
 from harness.graph import Graph, Operator, PortId, Threading
-from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, policies, pool_of
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
+from harness.policy import policies
 from tests.runtime.shapes import chain, native, scheduled_ports
 
 BUILT_IN = ("work", "spread", "join", "split", "keys", "filter", "bursts", "ordered", "shared", "balance", "barrier")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from harness.engine import Totals
 from harness.graph import Graph
 from harness.machine import load_machine
-from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, policies, pool_of
+from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
+from harness.policy import policies
 from tests.runtime.shapes import scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
 from tests.simulator.runs import ENOUGH, PLACES, has_cpus, simulated

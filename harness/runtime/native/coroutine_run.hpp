@@ -58,6 +58,8 @@ struct RunPorts {
   std::vector<Of> of;
   std::vector<uint32_t> downstream_first;  // co-routines, each behind all that it sends to
   void (*hand_over)(Worker*) = nullptr;
+  void (*end_run)(Run*) = nullptr;
+  std::atomic<uint32_t> refused_by_policy{NO_CO};  // the first co-routine whose score was no number
   std::atomic<int64_t> gains_at_ns{0};  // when gains are found again
 
   uint64_t size(uint32_t port) const { return run->ports[port].ring.size_guess(); }
@@ -81,6 +83,7 @@ struct RunPorts {
   Seen seen(uint32_t co, int64_t scheduled_ns, uint32_t needed) const {
     const Of& about = of[co];
     Seen seen{};
+    seen.index = workers[co].op->index;
     seen.source = about.inputs.empty();
     seen.scheduled_ns = seen.enqueued_ns = seen.born_ns = scheduled_ns;
     seen.batch = about.batch;
@@ -90,7 +93,7 @@ struct RunPorts {
       const uint64_t queued = port.ring.size_guess();
       seen.queued += queued;
       if (queued == 0 || (needed & TIMES) == 0 || port.stamps == nullptr) continue;
-      const Stamps::Stamp& stamp = port.stamps->at(port.ring.head().load(std::memory_order_relaxed));
+      const Stamps::Stamp stamp = port.stamps->at(port.ring.head().load(std::memory_order_relaxed));
       seen.enqueued_ns = first ? stamp.enqueued_ns : std::min(seen.enqueued_ns, stamp.enqueued_ns);
       seen.born_ns = first ? stamp.born_ns : std::min(seen.born_ns, stamp.born_ns);
       first = false;
@@ -106,6 +109,13 @@ struct RunPorts {
     }
     if ((needed & GAIN) != 0) seen.gain_per_s = (about.first == NO_CO ? about : of[about.first]).gain_per_s.load(std::memory_order_relaxed);
     return seen;
+  }
+
+  void refused(uint32_t co) {
+    uint32_t none = NO_CO;
+    refused_by_policy.compare_exchange_strong(none, co, std::memory_order_relaxed);
+    run->failed.store(true, std::memory_order_release);
+    end_run(run);
   }
 
   // A sender has found the queue full. If it has room by now, its reader may have looked before: then the sender ends it.
@@ -266,7 +276,7 @@ class CoroutineRun {
   // `looks` of the policy decides what is kept track of. The run's ports and workers are there already. The last `replicas` of the co-routines
   // are room for replicas.
   CoroutineRun(Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
-               int64_t quantum_ns, void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t))
+               int64_t quantum_ns, void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t), void (*end_run)(Run*))
       : all_(ports_, count, run->port_count, policy, quantum_ns, replicas),
         threads_(new All::Thread[most_threads]),
         names_(count),
@@ -281,6 +291,7 @@ class CoroutineRun {
     ports_.ports.reset(new RunPorts::Port[run->port_count]);
     ports_.of = std::vector<RunPorts::Of>(count);
     ports_.hand_over = hand_over;
+    ports_.end_run = end_run;
     for (uint32_t i = 0; i < most_threads; ++i) {
       threads_[i].index = i;
       threads_[i].chance += 977 * static_cast<uint64_t>(i);
@@ -360,6 +371,11 @@ class CoroutineRun {
   void suspend(uint32_t thread, bool suspended) { all_.suspend(threads_[thread], suspended); }
   bool somebody_ready() { return all_.somebody_ready(); }
   void end() { all_.end(); }
+  // The operator of which the policy's score was no number; null: there is none.
+  const Operator* refused_by_policy() const {
+    const uint32_t co = ports_.refused_by_policy.load(std::memory_order_relaxed);
+    return co == NO_CO ? nullptr : ports_.workers[co].op;
+  }
 
   // -- replicas: of the operator whose own co-routine is `co` -----------------------------------------------------------------------------
   bool replicated(uint32_t co) const { return crews_[co].replicas != nullptr; }

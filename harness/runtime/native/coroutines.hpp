@@ -31,7 +31,8 @@
 //
 // Who is next. The policy gives each ready co-routine a score when it becomes ready. Those are a heap, whose first one is looked at anew before
 // it is taken, as is one more at each turn, in a row: what policies look at changes while a co-routine is ready. So a turn costs the logarithm
-// of how many are ready, and a policy that looks at what does not change meanwhile is obeyed exactly.
+// of how many are ready, and a policy that looks at what does not change meanwhile is obeyed exactly. One that judges (policies.hpp) is asked about
+// all that are ready, at each turn, by the thread that is to pick one. It gives back the lock meanwhile, and then takes the best of those that are left.
 //
 // `Platform` says what words, locks, clocks, fibres and sleep are: those of this machine, or virtual ones. `Graph` says what is at ports, and
 // is told what happens:
@@ -39,6 +40,7 @@
 //   size(port), room(port), closed(port), reader(port), writers(port)      ports; `writers` may be empty: others than co-routines send
 //   given(co, what)                          whether what WRITE_BLOCKED co waits for has been given back, where that is no port's room
 //   seen(co, scheduled_ns, looks)            what policies see
+//   refused(co)                              the policy's score of it is not a number: the run is to fail; perhaps several times
 //   leaves(co)                               on its own stack, before it stops for anything: what it has put off is to be done now
 //   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)       on the thread's stack
 //   rests(thread, suspended), wakes(thread, suspended)                     a thread goes to sleep, or is back
@@ -48,6 +50,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -96,7 +99,9 @@ class Coroutines {
     // what policies see
     int64_t scheduled_ns = 0, turn_ends_ns = 0;
     uint64_t turns = 0;
+    uint64_t waits = 0, waits_for_all = 0;
     uint64_t chance = 0;
+    double judged = policies::LAST;  // under the lock: its score by a policy that judges
     // how often it reads the clock
     int64_t looked_ns = 0;
     uint32_t looks_left = 0, stretch = 1;
@@ -113,6 +118,10 @@ class Coroutines {
     Word<bool> suspended{false};       // it picks nothing more: its level was taken away
     bool busy = false;                 // under the lock: it has picked one
     typename Platform::Signal signal;  // where it sleeps
+    // who is being judged
+    std::vector<uint32_t> asked;
+    std::vector<Seen> seen;
+    std::vector<double> scores;
   };
 
   static constexpr uint32_t NOTHING = UINT32_MAX, OTHER = UINT32_MAX - 1;
@@ -205,6 +214,8 @@ class Coroutines {
   // Waits until `need[i]` tuples are at input i, of all or of any (Algorithms 1 and 2). OVER: that will never be.
   Waited wait(Coroutine& self, WaitMode mode) {
     self.mode.store(static_cast<uint32_t>(mode), std::memory_order_relaxed);
+    ++self.waits;
+    self.waits_for_all += mode == WaitMode::ALL;
     for (;;) {
       if (satisfied(self)) {
         check_for_preemption(self);
@@ -467,13 +478,44 @@ class Coroutines {
   Entry entry_of(Coroutine& co) {
     const auto chance = static_cast<uint32_t>(drawn(co.chance) >> 32);
     if (policy_.score == nullptr) return {0.0, co.index, chance, true};
-    const Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
-    const double score = policy_.score(seen, chance * 0x1p-32);
+    const Seen seen = seen_of(co);
+    const double score = checked(co, policy_.score(&seen, policy_.state));
     const bool enough = seen.source ? score > policies::LAST : seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch);
     return {score, co.index, chance, enough};
   }
+  // What a policy sees of a co-routine. The caller is alone with it, or it is ready and the caller has the lock.
+  Seen seen_of(const Coroutine& co) {
+    Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
+    seen.waits_for_all = co.waits == 0 ? 0.0 : static_cast<double>(co.waits_for_all) / static_cast<double>(co.waits);
+    return seen;
+  }
+  // A score by which co-routines can be put in order.
+  double checked(const Coroutine& co, double score) {
+    if (score == score) return score;
+    uint32_t none = NO_CO;
+    refused_.compare_exchange_strong(none, co.index, std::memory_order_relaxed, std::memory_order_relaxed);
+    return policies::LAST;
+  }
+  // Has the policy judge all that are ready. Under the lock, which it gives back meanwhile.
+  void judge(Thread& thread) {
+    thread.asked.clear();
+    thread.seen.clear();
+    for (const Entry& entry : ready_) {
+      thread.asked.push_back(entry.index);
+      thread.seen.push_back(seen_of(coroutines_[entry.index]));
+    }
+    thread.scores.resize(thread.asked.size());
+    lock_.unlock();
+    policy_.judge(thread.seen.data(), thread.asked.size(), thread.scores.data(), policy_.state);
+    lock_.lock();
+    for (size_t i = 0; i < thread.asked.size(); ++i) {
+      Coroutine& co = coroutines_[thread.asked[i]];
+      co.judged = checked(co, thread.scores[i]);
+    }
+  }
   void enter_ready(const Entry& entry) {  // under the lock
     coroutines_[entry.index].state.store(CoState::READY, std::memory_order_relaxed);
+    coroutines_[entry.index].judged = policies::LAST;
     ready_.push_back(entry);
     if (policy_.score != nullptr) std::push_heap(ready_.begin(), ready_.end());
   }
@@ -542,6 +584,8 @@ class Coroutines {
     Entry entry{};
     if (preempted != nullptr) entry = entry_of(*preempted);
     int64_t now = platform_.now();
+    bool judged = policy_.judge == nullptr;
+    tell_of_refusal();
     lock_.lock();
     if (thread.busy) --running_;
     thread.busy = false;
@@ -555,8 +599,13 @@ class Coroutines {
         return nullptr;
       }
       const bool suspended = thread.suspended.load(std::memory_order_relaxed) && !over();  // all others may be done by then
-      if (!suspended && !ready_.empty()) break;
-      rest(thread, suspended);
+      if (suspended || ready_.empty()) {
+        rest(thread, suspended);
+      } else {
+        if (judged || ready_.size() == 1) break;
+        judge(thread);
+        judged = true;
+      }
       now = platform_.now();
     }
     Coroutine* co = &coroutines_[take(thread)];
@@ -572,6 +621,12 @@ class Coroutines {
     ++co->turns;
     graph_.turn_begins(thread.index, co->index, now);
     return co;
+  }
+  // Without the lock, since it ends the run.
+  void tell_of_refusal() {
+    const uint32_t co = refused_.load(std::memory_order_relaxed);
+    if (co == NO_CO || over()) return;
+    graph_.refused(co);
   }
   // Whether no thread wakes for who is ASLEEP. Under the lock.
   bool unwatched() const noexcept { return !asleep_.empty() && watch_ == nullptr; }
@@ -600,7 +655,9 @@ class Coroutines {
   // The ready co-routine that is next, taken from the set. Under the lock.
   uint32_t take(Thread& thread) {
     if (policy_.score == nullptr) {
-      const size_t place = ready_.size() == 1 ? 0 : (drawn(thread.chance) >> 32) * ready_.size() >> 32;
+      const size_t place = policy_.judge != nullptr ? best_judged()
+                           : ready_.size() == 1     ? 0
+                                                    : (drawn(thread.chance) >> 32) * ready_.size() >> 32;
       const uint32_t index = ready_[place].index;
       ready_[place] = ready_.back();
       ready_.pop_back();
@@ -618,6 +675,15 @@ class Coroutines {
     const uint32_t index = ready_.back().index;
     ready_.pop_back();
     return index;
+  }
+  // The place of the one with the highest score by a policy that judges. Under the lock.
+  size_t best_judged() const {
+    size_t best = 0;
+    for (size_t place = 1; place < ready_.size(); ++place) {
+      const double score = coroutines_[ready_[place].index].judged, highest = coroutines_[ready_[best].index].judged;
+      if (score > highest || (score == highest && ready_[place].chance > ready_[best].chance)) best = place;
+    }
+    return best;
   }
   // Scores the entry at a place of the heap anew, and puts it where it belongs.
   void look_again(size_t place) {
@@ -650,6 +716,7 @@ class Coroutines {
   const uint32_t count_;
   std::unique_ptr<Senders[]> senders_;
   Word<bool> over_{false};
+  std::atomic<uint32_t> refused_{NO_CO};  // the first whose score was not a number; no cost of a platform's
   Lock lock_;
   // under the lock
   std::vector<Entry> ready_;                          // a heap, unless chance decides

@@ -18,6 +18,10 @@
  *
  * Below 0 each of them tells an error.
  *
+ * A scheduling policy is called for operators that are ready, and must neither wait nor call the runtime:
+ *
+ *   double score(const millrace_ready*, void* state)                                    the highest goes on next; not a number: an error
+ *
  * A typed tuple is written into the room that its output port has for it, and then sent. That may take long, since it waits where queues are
  * full. `tuple` is valid until the function returns, and may not be changed.
  */
@@ -71,6 +75,23 @@ typedef struct millrace_window {
   int64_t begin, end;
   uint64_t count; /* tuples in it */
 } millrace_window;
+
+/* What a scheduling policy sees of an operator that is ready (C-Stream s3.2.6). Times are of one clock [ns]. */
+typedef struct millrace_ready {
+  uint32_t index;         /* of the operator, in the order in which the graph got them, from 0 */
+  uint32_t source;        /* 1: it has no input port, 0: it has one */
+  uint32_t batch;         /* tuples that it takes at once: fewer where they are expensive */
+  int64_t scheduled_ns;   /* when it was last scheduled */
+  uint64_t queued;        /* tuples before its input ports */
+  int64_t enqueued_ns;    /* when the oldest of them came; where there are none, when it was last scheduled */
+  int64_t born_ns;        /* when that one left its source, or the same */
+  double reads_per_s;     /* tuples that it took, lately, while it ran */
+  double writes_per_s;    /* tuples that it sent to each of the ports downstream, likewise */
+  uint64_t room;          /* free places in the queue downstream where they are fewest; UINT64_MAX: there is no queue */
+  uint64_t queued_behind; /* tuples in the longest queue downstream */
+  double gain_per_s;      /* tuples that reach a sink for each second of work from here to there */
+  double waits_for_all;   /* share of its waits that were for several ports at once, from 0 to 1; the others were for any of its ports */
+} millrace_ready;
 
 /* Where the next tuple for `output` is written: aligned to 32 bytes, as large as the schema of the port, with any content. */
 static inline void* millrace_room(millrace_context* context, uint32_t output) { return context->room[output]; }

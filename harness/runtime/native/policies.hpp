@@ -1,40 +1,35 @@
 // policies.hpp - which of the ready co-routines runs next: scores, of which the highest wins, and ties are broken by chance.
 //
-// Five as C-Stream prints them (Sahin and Gedik, TOPC 4(3), 2018, s3.2.6), three of others. A policy sees what s3.2.6 lists, and what the three
-// need. Times are of one clock [ns].
+// Five as C-Stream prints them (Sahin and Gedik, TOPC 4(3), 2018, s3.2.6), three of others, and users' own. A policy sees what s3.2.6 lists, and
+// what the three need (millrace_ready).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "millrace.h"
 
 namespace millrace {
 
 // What a policy looks at besides what is always there: nobody finds out what it does not need.
 enum Looks : uint32_t { TIMES = 1, RATES = 2, BEHIND = 4, GAIN = 8, ALL_LOOKS = 15 };
 
-// What a policy sees of a ready co-routine.
-struct Seen {
-  bool source;             // it has no input port
-  uint32_t batch;          // tuples that it takes at once: fewer where they are expensive
-  int64_t scheduled_ns;    // when it was last scheduled
-  uint64_t queued;         // tuples before its input ports
-  int64_t enqueued_ns;     // when the oldest of them came; TIMES, as is the next
-  int64_t born_ns;         // when that left its source
-  double reads_per_s;      // tuples, lately, while it ran; RATES, as is the next
-  double writes_per_s;     // to each of the ports downstream
-  uint64_t room;           // free slots downstream, where they are fewest; BEHIND, as is the next
-  uint64_t queued_behind;  // tuples before the fullest port downstream
-  double gain_per_s;       // tuples that reach a sink for each second of work from here to the output; GAIN
-};
+using Seen = millrace_ready;  // what is not looked at is 0
 
-using Score = double (*)(const Seen& seen, double chance);  // `chance`: from 0 to below 1, another one each time
+// Of one that is ready. It is called under the scheduler's lock, and on any stack.
+using Score = double (*)(const Seen* seen, void* state);
+
+// The same of `count` at once, on the stack of a thread and without the lock: for what may wait, as for the interpreter.
+using Judge = void (*)(const Seen* seen, size_t count, double* scores, void* state);
 
 struct Policy {
   const char* name;
-  const char* meaning;  // for users, one line
-  Score score;          // null: chance alone decides, and nothing is looked at
-  uint32_t looks;       // of Looks: what the score needs
-  uint64_t floor;       // tuples, a batch at most, that it waits for where others are ready: a turn for less is not worth the switch
+  const char* meaning;    // for users, one line
+  Score score;            // null: chance alone decides, and nothing is looked at; or `judge` does
+  uint32_t looks;         // of Looks: what the score needs
+  uint64_t floor;         // tuples, a batch at most, that it waits for where others are ready: a turn for less is not worth the switch
+  Judge judge = nullptr;  // in place of `score`
+  void* state = nullptr;  // what they get
 };
 
 namespace policies {
@@ -42,19 +37,19 @@ namespace policies {
 // Of a source, what it would send is younger than all that waits, and brings least for its work: it goes on where nothing else can.
 inline constexpr double LAST = -1e300;
 
-inline double max_queue_length(const Seen& seen, double) { return seen.source ? 1e300 : static_cast<double>(seen.queued); }
-inline double min_latency(const Seen& seen, double) { return -static_cast<double>(seen.source ? seen.scheduled_ns : seen.enqueued_ns); }
-inline double least_recently_run(const Seen& seen, double) { return -static_cast<double>(seen.scheduled_ns); }
-inline double max_running_time(const Seen& seen, double) {
+inline double max_queue_length(const Seen* seen, void*) { return seen->source ? 1e300 : static_cast<double>(seen->queued); }
+inline double min_latency(const Seen* seen, void*) { return -static_cast<double>(seen->source ? seen->scheduled_ns : seen->enqueued_ns); }
+inline double least_recently_run(const Seen* seen, void*) { return -static_cast<double>(seen->scheduled_ns); }
+inline double max_running_time(const Seen* seen, void*) {
   constexpr double for_ever = 1e300;
-  const double reading = seen.source || seen.reads_per_s <= 0.0 ? for_ever : static_cast<double>(seen.queued) / seen.reads_per_s;
-  const double writing = seen.writes_per_s <= 0.0 ? for_ever : static_cast<double>(seen.room) / seen.writes_per_s;
+  const double reading = seen->source || seen->reads_per_s <= 0.0 ? for_ever : static_cast<double>(seen->queued) / seen->reads_per_s;
+  const double writing = seen->writes_per_s <= 0.0 ? for_ever : static_cast<double>(seen->room) / seen->writes_per_s;
   return reading < writing ? reading : writing;
 }
-inline double highest_rate(const Seen& seen, double) { return seen.source ? LAST : seen.gain_per_s; }
-inline double oldest_source(const Seen& seen, double) { return seen.source ? LAST : -static_cast<double>(seen.born_ns); }
-inline double pressure(const Seen& seen, double) {
-  return static_cast<double>(seen.source ? seen.room : seen.queued) - static_cast<double>(seen.queued_behind);
+inline double highest_rate(const Seen* seen, void*) { return seen->source ? LAST : seen->gain_per_s; }
+inline double oldest_source(const Seen* seen, void*) { return seen->source ? LAST : -static_cast<double>(seen->born_ns); }
+inline double pressure(const Seen* seen, void*) {
+  return static_cast<double>(seen->source ? seen->room : seen->queued) - static_cast<double>(seen->queued_behind);
 }
 
 }  // namespace policies

@@ -2,11 +2,13 @@
 //
 // The queue's positions are cut into stretches of at least a batch. The first push into a stretch stamps it, before it publishes, and so does
 // a push into an empty queue. Whoever looks takes the stamp of the stretch in which the front of the queue is: it is at most a stretch too
-// early. There are more stamps than stretches that the queue's tuples may lie in, so no stamp is overwritten while somebody may look at it:
-// edge PUBLISH of the ring brings a stamp to who sees its tuples, and edge RECYCLE comes before the slot is used again.
+// early. There are more stamps than stretches that the queue's tuples may lie in, so no stamp of theirs is overwritten: edge PUBLISH of the ring
+// brings a stamp to who sees its tuples, and edge RECYCLE comes before the slot is used again. Who looks while another one takes tuples, as a
+// policy at an operator with replicas does, may read the stamp of later tuples, or half of each: policies are wrong then, for once.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -29,18 +31,27 @@ class Stamps {
   void stamp(uint64_t tail, uint64_t head, size_t count, int64_t born_ns, Now now) noexcept {
     const uint64_t first = tail >> shift_, last = (tail + count - 1) >> shift_;
     if (tail != head && last < next_) return;
-    const Stamp stamp{now(), born_ns};
-    for (uint64_t stretch = tail == head ? first : std::max(first, next_); stretch <= last; ++stretch) slots_[stretch % SLOTS] = stamp;
+    const int64_t now_ns = now();
+    for (uint64_t stretch = tail == head ? first : std::max(first, next_); stretch <= last; ++stretch) {
+      slots_[stretch % SLOTS].enqueued_ns.store(now_ns, std::memory_order_relaxed);
+      slots_[stretch % SLOTS].born_ns.store(born_ns, std::memory_order_relaxed);
+    }
     next_ = last + 1;
   }
-  // Of the tuple at the front; there must be one. Whoever is alone with the consumer's side.
-  const Stamp& at(uint64_t head) const noexcept { return slots_[(head >> shift_) % SLOTS]; }
+  // Of the tuple at the front; there must be one.
+  Stamp at(uint64_t head) const noexcept {
+    const Written& slot = slots_[(head >> shift_) % SLOTS];
+    return {slot.enqueued_ns.load(std::memory_order_relaxed), slot.born_ns.load(std::memory_order_relaxed)};
+  }
 
  private:
+  struct Written {
+    std::atomic<int64_t> enqueued_ns{0}, born_ns{0};
+  };
   static constexpr size_t SLOTS = 16;
   uint32_t shift_;
   uint64_t next_ = 0;  // the first stretch that has no stamp
-  Stamp slots_[SLOTS]{};
+  Written slots_[SLOTS];
 };
 
 }  // namespace millrace

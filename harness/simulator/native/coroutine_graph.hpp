@@ -105,6 +105,7 @@ class Simulation::CoroutineGraph {
       w.idle(false, simulation_.system.now);
     }
   }
+  void refused(uint32_t) const noexcept {}  // only users' policies refuse, and those are not simulated
   Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t looks) {
     if (Worker* w = simulation_.acting_.worker; w != nullptr) w->mixed += simulation_.software.coroutine_look;
     if ((looks & GAIN) != 0 && simulation_.system.now >= look_again_) find_gains();
@@ -119,7 +120,7 @@ class Simulation::CoroutineGraph {
       seen.batch = std::max(seen.batch, port->batch);
       seen.queued += queued;
       if (queued == 0 || port->stamps == nullptr) continue;
-      const Stamps::Stamp& stamp = port->stamps->at(port->ring.head);
+      const Stamps::Stamp stamp = port->stamps->at(port->ring.head);
       seen.enqueued_ns = std::min(seen.enqueued_ns, stamp.enqueued_ns);
       seen.born_ns = std::min(seen.born_ns, stamp.born_ns);
     }

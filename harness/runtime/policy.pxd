@@ -1,0 +1,14 @@
+# policy.pxd - the policy of a run's co-routines; see policy.pyx.
+
+from harness.runtime.protocol cimport Policy
+
+
+cdef class PolicyOf:
+    cdef Policy policy
+    cdef str name
+    cdef object error  # what went wrong in a user's function, or None
+    cdef object function
+    cdef list operators
+    cdef str failed
+
+    cdef object told(self, int refused)

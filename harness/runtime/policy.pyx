@@ -1,0 +1,130 @@
+# policy.pyx - which policy a run's co-routines are resumed by, as native/coroutines.hpp wants it: one of ours, or a user's.
+#
+# A compiled one is called as ours are. One in Python is asked about all operators that are ready at once, by the thread that is to pick
+# one, on its own stack and without the scheduler's lock, since others may hold the interpreter's and wait for that.
+
+cimport cython
+from libc.math cimport NAN
+
+from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Score, Seen
+from harness.runtime.users cimport text_of
+
+from harness.runtime.protocol import POLICIES
+
+
+@cython.no_gc_clear  # threads may ask it until the engine that is dropped has ended them
+cdef class PolicyOf:
+    """The policy of a run, which must live as long. `error`: what went wrong in a user's function, or None."""
+
+    def __cinit__(self, policy, operators):
+        self.name = policy.name
+        self.operators = [operator.name for operator in operators]
+        self.function = policy.function
+        self.error = None
+        self.failed = f"policy {policy.name!r} raised an exception, and there was no memory to tell which"
+        if policy.function is None:
+            self.policy = POLICY_TABLE[<size_t> list(POLICIES).index(policy.name)]
+            return
+        self.policy.looks = ALL_LOOKS
+        if hasattr(policy.function, "address"):
+            self.policy.score = <Score> <size_t> policy.function.address
+            self.policy.state = <void*> <size_t> policy.function.state
+        else:
+            self.policy.judge = judge
+            self.policy.state = <void*> self
+
+    cdef object told(self, int refused):
+        """What went wrong, or None. `refused`: the operator of which its score was not a number; -1: there was none."""
+        if self.error is None and refused >= 0:
+            return f"policy {self.name!r} returned nan for operator {self.operators[refused]!r}, which is not a number"
+        return self.error
+
+
+cdef void judge(const Seen* seen, size_t count, double* scores, void* state) noexcept nogil:
+    with gil:
+        _judge(<PolicyOf> state, seen, count, scores)
+
+
+cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores) noexcept:
+    cdef size_t i
+    cdef Ready ready
+    for i in range(count):
+        scores[i] = NAN
+    if owner.error is not None:
+        return
+    try:
+        for i in range(count):
+            ready = Ready.__new__(Ready)
+            ready.seen, ready.name = seen[i], owner.operators[seen[i].index]
+            score = owner.function(ready)
+            try:
+                scores[i] = score
+            except TypeError:
+                owner.error = f"policy {owner.name!r} returned {score!r:.40} for operator {ready.name!r}, which is not a number"
+                return
+    except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
+        if owner.error is None:
+            owner.error = owner.failed  # there may be no memory for more
+            owner.error = f"policy {owner.name!r} raised {type(error).__name__}: {text_of(error)} (of operator {ready.name!r})"
+
+
+cdef class Ready:
+    """What a policy sees of an operator that is ready: `name`, and what `millrace_ready` of native/millrace.h has, by the same names."""
+
+    cdef Seen seen
+    cdef readonly str name
+
+    def __repr__(self):
+        return f"<ready operator {self.name!r}>"
+
+    @property
+    def index(self):
+        return self.seen.index
+
+    @property
+    def source(self):
+        return self.seen.source != 0
+
+    @property
+    def batch(self):
+        return self.seen.batch
+
+    @property
+    def scheduled_ns(self):
+        return self.seen.scheduled_ns
+
+    @property
+    def queued(self):
+        return self.seen.queued
+
+    @property
+    def enqueued_ns(self):
+        return self.seen.enqueued_ns
+
+    @property
+    def born_ns(self):
+        return self.seen.born_ns
+
+    @property
+    def reads_per_s(self):
+        return self.seen.reads_per_s
+
+    @property
+    def writes_per_s(self):
+        return self.seen.writes_per_s
+
+    @property
+    def room(self):
+        return self.seen.room
+
+    @property
+    def queued_behind(self):
+        return self.seen.queued_behind
+
+    @property
+    def gain_per_s(self):
+        return self.seen.gain_per_s
+
+    @property
+    def waits_for_all(self):
+        return self.seen.waits_for_all

@@ -1,0 +1,17 @@
+// Policies that test_policies.py tries.
+#include "millrace.h"
+
+double later_operators_first(const millrace_ready* ready, void* state) {
+  (void)state;
+  return ready->index;
+}
+
+double counts_its_calls(const millrace_ready* ready, void* state) {
+  __atomic_add_fetch((uint64_t*)state, 1, __ATOMIC_RELAXED);
+  return (double)ready->queued;
+}
+
+double no_number(const millrace_ready* ready, void* state) {
+  (void)ready, (void)state;
+  return __builtin_nan("");
+}
