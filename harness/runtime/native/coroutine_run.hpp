@@ -60,7 +60,7 @@ struct RunPorts {
   void (*hand_over)(Worker*) = nullptr;
   void (*end_run)(Run*) = nullptr;
   std::atomic<uint32_t> refused_by_policy{NO_CO};  // the first co-routine whose score was no number
-  std::atomic<int64_t> gains_at_ns{0};  // when gains are found again
+  std::atomic<int64_t> gains_at_ns{0};             // when gains are found again
 
   uint64_t size(uint32_t port) const { return run->ports[port].ring.size_guess(); }
   uint64_t room(uint32_t port) const { return run->ports[port].ring.capacity() - run->ports[port].ring.size_guess(); }
