@@ -95,6 +95,7 @@ struct Graph {
   void turn_ends(uint32_t, uint32_t, int64_t, int64_t) {}
   void rests(uint32_t, bool) {}
   void wakes(uint32_t, bool) {}
+  void refused(uint32_t) const {}
   Seen seen(uint32_t co, int64_t scheduled_ns, uint32_t) {
     const Operator& op = operators[co];
     Seen seen{};
@@ -118,7 +119,7 @@ struct Graph {
     seen.reads_per_s = op.reads_per_s, seen.writes_per_s = op.writes_per_s, seen.gain_per_s = op.gain_per_s;
     rows.push_back({LOOK, static_cast<double>(co), static_cast<double>(clock_ns), static_cast<double>(seen.queued),
                     static_cast<double>(seen.scheduled_ns), static_cast<double>(seen.enqueued_ns), static_cast<double>(seen.born_ns),
-                    static_cast<double>(seen.room), static_cast<double>(seen.queued_behind), policy->score(seen, 0.0)});
+                    static_cast<double>(seen.room), static_cast<double>(seen.queued_behind), policy->score(&seen, policy->state)});
     return seen;
   }
 };
