@@ -10,11 +10,14 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import UserError
 from harness.graph import MAX_TUPLES, Graph, PortId
 from harness.models import MODELS, Model
+
+if TYPE_CHECKING:
+    from harness.profiled import Profiled
 
 LOCAL = "local"
 """The machine at hand: real threads, unless its profile is to be simulated."""
@@ -201,6 +204,7 @@ def open_engine(
     constants: Mapping[str, float] | None = None,
     seed: int = 0,
     allow_threads: int | None = None,
+    profiled: Profiled | None = None,
 ) -> Engine:
     """An engine for `graph` under `model` on `machine`; `tuples` bounds what each source sends (None: until stopped).
 
@@ -208,7 +212,8 @@ def open_engine(
     a file, and always simulated. `software`, `constants` (numbers in place of the machine's and the software's, by path) and
     `seed` are for simulated runs only. With `profile` it measures what each operator costs (`Sample.operator_cost`), over the
     last half of `profile_window_s` [s] at least, and the whole at most; a simulated run over its last two to four samples.
-    `allow_threads`: how many real threads there may be (None: `thread_room.MOST_THREADS`).
+    `allow_threads`: how many real threads there may be (None: `thread_room.MOST_THREADS`). `profiled`: what typed operators
+    cost and send, which a simulated run of them needs.
 
     Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs, or more real
     ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
@@ -238,7 +243,7 @@ def open_engine(
     for option, levels in (("threads", getattr(model, "threads", None)), ("maximum", getattr(model, "maximum", None))):
         if levels is not None and levels > described.cpus:
             raise UserError(f"{option} must be at most {described.cpus}, the CPUs of machine {machine!r}, not {levels}")
-    engine = SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants)
+    engine = SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants, profiled=profiled)
     return _with_replicas(engine, graph, model)
 
 

@@ -15,6 +15,7 @@ from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
+from harness.measurement.profiling import profile_of
 from harness.measurement.spec import RunSpec, arm_name, level_of
 from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Multilevel, with_level
@@ -51,7 +52,10 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     record = blank_record(replace(spec, arm=spec.arm or arm_name(raised)), parameters, level_of(raised), {})
     engine = None
     try:
-        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **_options(spec))
+        options = _options(spec)
+        if spec.simulated and graph.typed_graph and not spec.graph_file:
+            options["profiled"] = profile_of(spec.topology, spec.parameters, spec.seed)
+        engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **options)
         cpus = find_place(spec.machine, spec.simulated, spec.software).cpus if spec.simulated else None  # None: those usable
         controller = Controller(engine, graph, model, spec.period_s, spec.shortest_s, cpus)
         if spec.live:

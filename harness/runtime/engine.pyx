@@ -305,6 +305,14 @@ cdef class RuntimeEngine:
             },
         )
 
+    def sent_by_output(self):
+        """Tuples that each operator of a typed graph has sent since the start, by output port."""
+        cdef uint32_t i, output
+        return [
+            [self.plan.run.operators[i].routes[output].sent.read() for output in range(self.plan.run.operators[i].outputs)]
+            for i in range(self.plan.run.operator_count)
+        ]
+
     def since_sample(self):
         check_process("since_sample", self.process)
         if not self.started:

@@ -59,6 +59,8 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
             order_checked = order_checked and op.next_of_path.size() > 0
             if kind == "sink":
                 longest = max(longest, op.latency.longest())
+        elif kind == "typed":
+            violations += op.violations
         elif kind == "barrier":
             expected += op.sent_fingerprints * <uint64_t> (layout.copies_behind[i] or 0)
             seen += op.fingerprints
@@ -104,7 +106,7 @@ cdef list _conservation(object layout, Simulation& simulation, list processed, l
     for i, operator in enumerate(layout.operators):
         if operator.counts_emitted:
             emitted[i] = simulation.operators[i].emitted
-        elif chooses(operator):
+        if chooses(operator):
             for output in range(operator.outputs):
                 sent[i, output] = simulation.operators[i].routes[output].sent
     return of_tuples(layout.operators, layout.streams, processed, emitted, sent, left_at, held_by, discarded)

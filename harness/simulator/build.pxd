@@ -2,4 +2,4 @@
 
 from harness.simulator.native cimport Simulation
 
-cdef void build(Simulation* core, object layout, object limit) except *
+cdef void build(Simulation* core, object layout, object limit, object profiled) except *

@@ -21,6 +21,7 @@ from harness.simulator.native cimport (
     SOURCE,
     SPLIT,
     THREADED,
+    TYPED,
     WORK,
     Operator,
     OperatorKind,
@@ -36,14 +37,16 @@ from harness.runtime.layout import chosen_by, ends_of, paces_of, slots_of
 from harness.runtime.protocol import POLICIES
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
-KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER}  # `bursts`: work whose cost changes
+KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER, "typed": TYPED}  # `bursts`: work whose cost changes
 KINDS |= dict.fromkeys(BALANCING, BALANCE)
 
 
-cdef void build(Simulation* core, object layout, object limit) except *:
-    """Make all that runs. `limit` bounds the tuples of each source (None: no bound)."""
+cdef void build(Simulation* core, object layout, object limit, object profiled) except *:
+    """Make all that runs. `limit` bounds the tuples of each source (None: no bound); `profiled`: a harness.profiled.Profiled that is as
+    fast as the machine, where streams are typed.
+    """
     cdef uint32_t i
-    core.stride = layout.stride
+    core.stride = layout.stride if profiled is None else profiled.stride(layout.strides)
     core.payload = layout.payload
     core.own_threads = layout.first_scheduler
     if layout.policy:
@@ -53,6 +56,8 @@ cdef void build(Simulation* core, object layout, object limit) except *:
         core.pool = &SCHEDULED
     _make_operators(core, layout)
     _make_states(core, layout, limit)
+    if profiled is not None:
+        _make_typed(core, layout, profiled)
     _make_ports(core, layout)
     _make_workers(core, layout)
     core.contexts = contexts_of(layout)
@@ -147,6 +152,22 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
             i = layout.input_ports[layout.ways[way].port].port
             op.inputs[i].open_streams += 1
         core.ring_bytes += place.room * core.stride
+
+
+cdef void _make_typed(Simulation* core, object layout, object profiled) except *:
+    """What typed operators cost and send. Tuples are numbered by output port, and each stream is a path of its own."""
+    cdef uint32_t i
+    cdef Operator* op
+    for i in range(len(layout.operators)):
+        op = &core.operators[i]
+        op.profiled = round(profiled.cost_ns[i] * 1000)
+        op.next_of_path.assign(len(layout.incoming[i]), 0)
+        op.numbers.assign(op.routes.size(), 0)
+        op.owed.assign(op.routes.size(), 0)
+        for sends in profiled.sends[i]:
+            op.sends.push_back(round(sends * 2**32))
+        if op.kind == TYPED:
+            op.buffer.resize(MAX_BATCH)
 
 
 cdef void _make_ports(Simulation* core, object layout) except *:

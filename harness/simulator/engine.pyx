@@ -89,7 +89,7 @@ cdef class SimulatorEngine:
     Parameters
     ----------
     graph : harness.graph.Graph
-        Checked already. Users' own operators cannot be simulated: nobody knows what they cost.
+        Checked already. Users' own operators cannot be simulated: nobody knows what they cost. Typed ones can with `profiled`.
     model : harness.models.Model
     machine : harness.machine.Machine
     software : harness.software.Software
@@ -101,11 +101,13 @@ cdef class SimulatorEngine:
         Of how long wake-ups take, and in which order ports are on the list when a run begins.
     events : int
         The run fails after so many: turns of threads, and batches that operators execute.
+    profiled : harness.profiled.Profiled or None
+        What typed operators cost and send.
     """
 
     cdef object layout
     cdef Simulation* core
-    cdef object graph, machine, software, totals
+    cdef object graph, machine, software, totals, profiled
     cdef readonly int queue_capacity, batch
     cdef object seed
     cdef dict elastic, queue_named, before, replaced
@@ -123,10 +125,14 @@ cdef class SimulatorEngine:
     cdef object bound, broken  # why nothing more happens: it had to end there; or its threads can go on no more
     cdef double wall_s
 
-    def __cinit__(self, graph, model, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None):
+    def __cinit__(
+        self, graph, model, machine, software, tuples=None, bint profile=False, seed=0, events=MAX_EVENTS, replaced=None, profiled=None
+    ):
         cdef Machine hardware
         cdef Software costs
         for operator in graph.operators.values():
+            if operator.typed is not None and profiled is not None:
+                continue
             if operator.users:
                 kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
                 raise UserError(f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot be simulated")
@@ -151,7 +157,8 @@ cdef class SimulatorEngine:
             <uint32_t> len(self.layout.operators), <uint32_t> len(self.layout.queues), <uint32_t> self.layout.most_threads,
             <uint32_t> machine["os.futex_buckets"],
         )
-        build(self.core, self.layout, tuples)
+        self.profiled = profiled
+        build(self.core, self.layout, tuples, None if profiled is None else profiled.on(machine))
         if self.layout.first_scheduler + self.layout.pool_threads <= machine.cpus:
             self.core.patience = <uint64_t> PATIENCE_NS * 1000
         balancing = {self.layout.operators[index].name: index for index in self.layout.balancing}
@@ -191,6 +198,7 @@ cdef class SimulatorEngine:
             "contenders": self.core.most_contenders,
             "load": self.core.system.load_time() / max(self.core.system.now, 1),
             "bound": self.bound,
+            "profiled": None if self.profiled is None else self.profiled.summary(),
         }
 
     def start(self):
@@ -227,7 +235,7 @@ cdef class SimulatorEngine:
         operators = self.layout.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
         ordered = any([operator.kind in ("merge", "barrier") for operator in operators])
-        if len(self.layout.queues) == 0 or self.layout.balancing or timed or ordered:
+        if len(self.layout.queues) == 0 or self.layout.balancing or timed or ordered or self.profiled is not None:
             return
         levels = [
             # a port that is called has nothing waiting (ORDER)

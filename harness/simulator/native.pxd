@@ -81,7 +81,7 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
     enum TupleKind "millrace::sim::TupleKind":
         DATA "millrace::sim::DATA"
     ctypedef uint32_t OperatorKind "millrace::sim::OperatorKind"
-    enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL
+    enum: SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL, TYPED
 
     cdef cppclass Tuple:
         uint64_t sequence
@@ -132,6 +132,8 @@ cdef extern from "state.hpp" namespace "millrace::sim" nogil:
         uint64_t limit, window, seed, threshold, keys
         vector[Tuple] buffer
         vector[Pace] paces
+        uint64_t profiled
+        vector[uint64_t] sends, owed, numbers
         vector[uint64_t] ends
         vector[uint32_t] costs
         bool all

@@ -37,6 +37,7 @@ SIMULATION = {
     "wall_s": 2.0,
     "bound": None,
     "load": 3.5,
+    "profiled": {"cpu": "a CPU", "digest": "0123456789ab", "tuple_ns": 520.5},
 }
 
 

@@ -38,7 +38,11 @@ inline void Simulation::compute(Worker& w, const Operator& op, const Tuple* firs
 // Count, check and stamp: the oracle's end (ORDER, ONCE).
 inline void Simulation::sink(Worker& w, Operator& op, const Tuple* first, Count count) {
   const uint64_t lines = std::min<uint64_t>(SINK_LINES, stride / machine.line);
-  w.mixed += software.sink_batch * publications(count) + software.sink_tuple * count + software.sink_byte * payload * count;
+  if (op.profiled > 0) {
+    w.mixed += op.profiled * count;
+  } else {
+    w.mixed += software.sink_batch * publications(count) + software.sink_tuple * count + software.sink_byte * payload * count;
+  }
   for (Count i = 0; i < count; ++i) w.mixed += first[i].born_ns != 0 ? software.clock : 0;
   w.waiting += lines * machine.line * count * w.slots.kib >> 10;
   if (op.lock != nullptr) rmw(w, op.line, false);
@@ -79,6 +83,8 @@ inline Task<> Simulation::kernel(Worker& w, Operator& op, Tuple* first, Count co
       return barrier(w, op, first, count);
     case BALANCE:
       return balance(w, op, first, count);
+    case TYPED:
+      return typed(w, op, first, count);
     default:
       return op.all ? round_robin(w, op, first, count) : filter(w, op, first, count);
   }
@@ -295,6 +301,39 @@ inline Task<> Simulation::end(Worker& w, Operator& barrier) {
   co_await send_final(w, barrier);
 }
 
+// As many tuples on each output port as a profiled run has shown, evenly: the fraction that is left is owed (typed.pyx).
+inline Task<> Simulation::typed(Worker& w, Operator& op, Tuple* first, Count count) {
+  const uint32_t at = w.at;
+  const Slots slots = w.slots;
+  check(op, op.next_of_path, first, count);
+  int64_t born = 0;
+  for (Count i = 0; i < count && born == 0; ++i) born = first[i].born_ns;
+  for (size_t output = 0; output < op.routes.size(); ++output) {
+    op.owed[output] += op.sends[output] * count;
+    while (op.owed[output] >> Operator::ONE > 0) {
+      const auto part = static_cast<Count>(std::min<uint64_t>(op.owed[output] >> Operator::ONE, MAX_BATCH));
+      op.owed[output] -= uint64_t{part} << Operator::ONE;
+      for (Count i = 0; i < part; ++i) op.buffer[i] = Tuple{op.numbers[output]++, i == 0 ? born : 0, 0, 0, 0, DATA};
+      op.routes[output].sent += part;
+      op.emitted += part;
+      co_await deliver(w, op.routes[output], op.buffer.data(), part);
+      w.at = at;
+      w.slots = slots;
+    }
+  }
+}
+
+// Where a typed source sends its next batch: to the port that is owed most.
+inline Simulation::Count Simulation::typed_output(Operator& source, Count count) {
+  size_t most = 0;
+  for (size_t output = 0; output < source.sends.size(); ++output) {
+    source.owed[output] += source.sends[output] * count;
+    if (static_cast<int64_t>(source.owed[output]) > static_cast<int64_t>(source.owed[most])) most = output;
+  }
+  source.owed[most] -= uint64_t{count} << Operator::ONE;
+  return static_cast<Count>(most);
+}
+
 // Each tuple into the next buffer that has room, of the active ones (balance.pyx).
 inline Task<> Simulation::balance(Worker& w, Operator& op, Tuple* first, Count count) {
   bool waited = false;
@@ -391,11 +430,19 @@ inline Task<> Simulation::source_body(Worker& w) {
     }
     w.at = op.index + 1;
     for (Count i = 0; i < count; ++i) make(op, op.buffer[i]);
-    w.mixed += software.source_batch * publications(count) + (software.source_tuple + software.source_byte * payload) * count;
+    Count output = 0;
+    if (op.sends.empty()) {
+      w.mixed += software.source_batch * publications(count) + (software.source_tuple + software.source_byte * payload) * count;
+    } else {
+      w.mixed += op.profiled * count;
+      output = typed_output(op, count);
+      for (Count i = 0; i < count; ++i) op.buffer[i].sequence = op.numbers[output]++;
+      op.routes[output].sent += count;
+    }
     w.slots = {.kib = machine.fetch_kib[buffer <= machine.l1 / 2 ? OWN_L1 : OWN_L2]};
     if (profile_period_ > 0) co_await pass(w);
     op.processed += count;
-    co_await deliver(w, op.routes[0], op.buffer.data(), count);
+    co_await deliver(w, op.routes[output], op.buffer.data(), count);
     source_has_sent(w, op.buffer.data(), count);
     if (++batches % BATCHES_IN_SILENCE == 0) {
       co_await hand_over(w);

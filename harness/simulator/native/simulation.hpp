@@ -240,6 +240,8 @@ class Simulation {
   Task<> merge(Worker& w, Operator& op, Tuple* first, Count count);
   Task<> pass_on_waiting(Worker& w, Operator& op);
   Task<> barrier(Worker& w, Operator& op, Tuple* first, Count count);
+  Task<> typed(Worker& w, Operator& op, Tuple* first, Count count);
+  Count typed_output(Operator& source, Count count);
   Task<> send_complete(Worker& w, Operator& op);
   Task<> end(Worker& w, Operator& barrier);
   Task<> input_ended(Worker& w, Operator& barrier);
@@ -250,8 +252,8 @@ class Simulation {
   static void check(Operator& op, const Tuple* first, Count count, Time now);
   void make(Operator& source, Tuple& tuple);
   static bool chooses(const Operator& op) noexcept {
-    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER || op.kind == BALANCE || !op.all ||
-           (op.routes.size() > 1 && op.kind != SOURCE);
+    return op.kind == SPLIT || op.kind == FILTER || op.kind == MERGE || op.kind == BARRIER || op.kind == BALANCE || op.kind == TYPED ||
+           !op.all || (op.routes.size() > 1 && op.kind != SOURCE);
   }
 
   // -- filling.hpp

@@ -46,7 +46,7 @@ struct Route {
   uint64_t sent = 0;
 };
 
-enum OperatorKind : uint32_t { SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL };
+enum OperatorKind : uint32_t { SOURCE, WORK, BURSTS, FILTER, SPLIT, MERGE, BARRIER, BALANCE, BUFFER, SINK, CONTROL, TYPED };
 
 struct Pace {
   int64_t length_ps;  // 0: for ever
@@ -80,6 +80,10 @@ struct Operator {
   uint32_t pace = 0;
   int64_t pace_began = 0;
   double pace_next = 0.0;
+  // typed (and typed sources and sinks): what a profiled run has shown, by output port
+  static constexpr uint32_t ONE = 32;  // a tuple, as a power of two: `sends` and `owed` have fractions
+  Time profiled = 0;                   // that a tuple takes [ps], with all that the runtime does for it but queues
+  std::vector<uint64_t> sends, owed, numbers;
   // bursts
   std::vector<uint64_t> ends;
   std::vector<uint32_t> costs;

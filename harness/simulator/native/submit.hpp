@@ -123,7 +123,7 @@ inline Task<> Simulation::execute(Worker& w, Operator* op, Tuple* first, Count c
     if (op->kind == SINK || op->kind == CONTROL) {
       sink(w, *op, first, count);
     } else {
-      w.mixed += software.call_batch * publications(count) + software.call_tuple * count;
+      w.mixed += op->kind == TYPED ? op->profiled * count : software.call_batch * publications(count) + software.call_tuple * count;
       if (op->kind == WORK || op->kind == BURSTS) compute(w, *op, first, count);
       if (profile_period_ > 0 || system.owed(w) > System::LONGEST_STEP) co_await pass(w);  // the profiler asks who spends which time
       if (chooses(*op)) {
