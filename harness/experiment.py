@@ -147,7 +147,7 @@ class Block:
         """What a second of a run takes: a virtual one the longer, the more threads are busy."""
         if not self.place.simulated:
             return 1.0
-        return VIRTUAL_SECOND_S * max(0.1, min(1.0, (arm.threads or self.place.cpus) / VIRTUAL_CPUS))
+        return VIRTUAL_SECOND_S * max(0.05, min(1.0, (arm.threads or self.place.cpus) / VIRTUAL_CPUS))
 
     def window_s(self, arm: Arm) -> float:
         """Length of an arm's measured window [s]."""

@@ -1,21 +1,30 @@
-"""Chain (C-Stream §5.1): source -> busy1 -> busy2 -> … -> sink.
+"""Chain (C-Stream §5.1): source (-> read) -> busy1 -> busy2 -> … -> sink.
 
 Every busy operator takes the same time for a tuple and passes on the same share of the tuples, each by a choice of its own. So
 a chain of 12 whose operators pass on 90 % delivers 28 % of the source's tuples. The topology pipeline has operators of so many
 FLOP instead.
+
+A source takes no time for a tuple. One that does, as a source that reads a file, has an operator `read` behind it, which it
+calls under every model: whoever executes the source is busy for that time, and replicas of `read` there are none.
 """
 
 from __future__ import annotations
 
-from harness.graph import MAX_OPERATORS, Graph
+from harness.annotations import in_force
+from harness.graph import MAX_BUSY_US, MAX_OPERATORS, Graph, Threading
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import BUSY
 
 
-def build(operators: int, busy: int, selectivity: int, payload: int, seed: int) -> Graph:
-    """A chain of `operators` busy operators."""
+def build(operators: int, busy: int, selectivity: int, read: int, payload: int, seed: int) -> Graph:
+    """A chain of `operators` busy operators behind a source that takes `read` µs for a tuple."""
     graph = Graph("chain", payload)
     last = graph.source("source")
+    if read > 0:
+        with in_force(Threading("manual")):
+            reader = graph.work("read", busy_us=read)
+        graph.connect(last, reader)
+        last = reader
     for number in range(operators):
         operator = graph.work(f"busy{number + 1}", busy_us=busy, selectivity=selectivity / 100)
         graph.connect(last, operator)
@@ -29,11 +38,12 @@ TOPOLOGY = Topology(
     summary="busy operators one behind the other, which may drop tuples",
     source="C-Stream §5.1, Figure 3",
     takes=(
-        Parameter("operators", 12, "busy operators", 1, MAX_OPERATORS - 2, "length of the chain; source and sink not counted"),
+        Parameter("operators", 12, "busy operators", 1, MAX_OPERATORS - 3, "length of the chain; source and sink not counted"),
         BUSY,
         Parameter("selectivity", 100, "%", 0, 100, "of its tuples that each operator passes on"),
+        Parameter("read", 0, "µs a tuple", 0, int(MAX_BUSY_US), "how long the source takes for each"),
         PAYLOAD,
     ),
-    size=lambda operators, **_: operators + 2,
+    size=lambda operators, read, **_: operators + 2 + (read > 0),
     build=build,
 )

@@ -119,6 +119,15 @@ def settled(cell: Cell, arm: str) -> Found:
     return _of_row(row, _reading(row["level"], row["level_lo"], row["level_hi"], int(row["n"]), unknown=(0.0, math.inf)))
 
 
+def settled_replicas(cell: Cell, arm: str) -> Found:
+    """The mean number of replicas that operators which may have several were left with."""
+    row = cell.row(arm)
+    mean = _number(row, "replicas", cell)
+    if cell.venue.simulated:
+        return _of_row(row, Reading(mean, mean, mean, int(row["n"]), is_varied=False))
+    return _of_row(row, _reading(mean, row["replicas_lo"], row["replicas_hi"], int(row["n"]), unknown=(0.0, math.inf)))
+
+
 def queued_share(cell: Cell, arm: str) -> Found:
     """Ports with their queue, of those that may have one, 0 .. 1: what the arm's runs settled on."""
     row = cell.row(arm)
@@ -227,6 +236,7 @@ def _listed() -> list[Quantity]:
         ("submitted", "tuples/s", "mean throughput over all operators", submitted),
         ("best_level", "threads", "the fixed level with the highest mean throughput", best_level),
         ("settled_level", "threads", "mean of the levels that the law settled on", settled),
+        ("settled_replicas", "replicas", "mean number of replicas of operators that may have several", settled_replicas),
         ("queued_share", "share", "ports with their queue, of those that may have one", queued_share),
         ("best_share", "share", "the share of queues, placed by hand, with the highest mean throughput", best_share),
         ("run_spread", "share", "standard deviation of throughput over the runs, over their mean", run_spread),

@@ -52,12 +52,15 @@ def tables(tmp_path):
     ]
     for row in policies:
         row["width"] = 12.0
+    adaptation = [elastic_row(f"cstream_fig{n}", "chain", 100, 1e3, 2.0, law="cstream") | {"replicas": 2.0} for n in (9, 10)]
+    adaptation.append(elastic_row("cstream_fig11", "replicated", 100, 1e3, 2.0) | {"arm": "coroutine-elastic-utilisation-0.90"})
     series = [period_rows(fig11, [1, 2]), *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing)]
     series += [period_rows(row, [1, 2], arm="multilevel", parameters='{"phase": "1000"}') for row in multilevel]
+    series += [period_rows(row, [1, 2], arm=row["arm"]) for row in adaptation]
     parts_of = {
         "throughput": [
             *(throughput, fig9, fig10, levels, frame([fig11, found, *balancing]), frame(multilevel), frame(beside)),
-            frame(policies),
+            frame([*policies, *adaptation]),
         ],
         "speedup": [
             speedup,

@@ -14,7 +14,7 @@ DEFAULTS = {
     "data-parallel": {"width": 100, "cost": 100, "payload": 128},
     "mix": {"width": 10, "depth": 10, "cost": 100, "payload": 128},
     "bushy": {"width": 3, "depth": 4, "cost": 100, "payload": 128},
-    "chain": {"operators": 12, "busy": 100, "selectivity": 100, "payload": 128},
+    "chain": {"operators": 12, "busy": 100, "selectivity": 100, "read": 0, "payload": 128},
     "tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
     "reverse-tree": {"depth": 6, "branching": 2, "busy": 100, "payload": 128},
     "replicated": {"width": 12, "busy": 100, "merge": "ordered", "payload": 128},

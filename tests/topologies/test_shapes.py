@@ -8,6 +8,8 @@ import pytest
 
 import topologies
 from harness.graph import Graph
+from harness.models import Coroutine, Queue, port_queues
+from harness.replicas import replicable
 
 SIZES = [
     # topology, parameters, operators by kind, streams, hops
@@ -47,6 +49,7 @@ SIZES = [
     ("replicated", {"width": 8, "merge": "none"}, {"source": 1, "split": 1, "work": 8, "sink": 1}, 17, 1),
     ("replicated", {"width": 1}, {"source": 1, "split": 1, "work": 1, "merge": 1, "sink": 1}, 4, 2),
     ("chain", {}, {"source": 1, "work": 12, "sink": 1}, 13, 12),
+    ("chain", {"operators": 2, "read": 5}, {"source": 1, "work": 3, "sink": 1}, 4, 3),
     ("chain", {"operators": 1}, {"source": 1, "work": 1, "sink": 1}, 2, 1),
     ("bushy", {}, {"source": 1, "work": 80, "sink": 1}, 107, 8),
     ("bushy", {"width": 1, "depth": 1}, {"source": 1, "work": 2, "sink": 1}, 3, 2),
@@ -186,3 +189,10 @@ def test_a_graph_of_100_000_operators_is_built_and_sound():
     graph, _ = topologies.build("pipeline", {"operators": 100_000}, 0)
     graph.check()
     assert len(graph.operators) == 100_002
+
+
+def test_a_source_of_a_chain_that_takes_time_calls_what_takes_it() -> None:
+    graph, values = topologies.build("chain", {"operators": 2, "busy": 7, "read": 3}, 0)
+    assert values["read"] == 3 and [graph.operators[name].busy_us for name in ("read", "busy1", "busy2")] == [3.0, 7.0, 7.0]
+    queues = [queue.kind for queue in port_queues(graph, Coroutine())]
+    assert queues == [Queue.CALLED, *[Queue.RESUMED] * 3] and list(replicable(graph, Coroutine())) == ["busy1", "busy2"]

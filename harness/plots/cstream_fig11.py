@@ -1,0 +1,104 @@
+"""C-Stream Figure 11: threads for data parallelism of 12 busy operators, by two high thresholds of utilisation.
+
+Reads   throughput.parquet   arm, threads, elastic, law, level, mean, lo, hi [tuples/s at the sinks], settled_share
+        timeline.parquet     a row a period: threads_requested, times [s]
+Draws   a row a machine: throughput over fixed threads, with a marker where each law ended; threads over time
+
+A misreading to avoid: a law's marker stands at the mean of the levels of its runs. One whose threads go up and down by one is
+between two numbers, and its marker is pale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from harness.plots import places, provenance, settled, style
+from harness.plots.style import ModelStyle
+
+TABLES = ("throughput", "timeline")
+TITLE = "Threads by two thresholds of utilisation (C-Stream Figure 11)"
+INTERVAL = "bars are 95 % Student-t intervals of the mean"
+WIDTH, HEIGHT = 9.4, 2.9
+FIXED = ModelStyle("#000000", "o", "-")
+LOOKS: dict[str, tuple[str, ModelStyle]] = {
+    "coroutine-elastic-utilisation-0.90": ("$U_h$ = 0.90", ModelStyle("#d55e00", "s", "-")),
+    "coroutine-elastic-utilisation-0.95": ("$U_h$ = 0.95", ModelStyle("#cc79a7", "^", (0, (4, 1.5)))),
+    "coroutine-elastic-random": ("law millrace, with replicas", ModelStyle("#0072b2", "D", (0, (1.5, 1.2)))),
+}
+"""By arm: what it is called, and how it looks."""
+
+
+def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """The figure from the rows of its experiment."""
+    table, timeline = tables["throughput"], tables["timeline"]
+    rows = list(places.by_place(table))
+    with style.applied():
+        drawing = style.plt.figure(figsize=(WIDTH, HEIGHT * len(rows) + 1.3))
+        grid = drawing.add_gridspec(len(rows), 2)
+        for number, (called, here) in enumerate(rows):
+            rate, over_time = (drawing.add_subplot(grid[number, column]) for column in (0, 1))
+            draw_rates(rate, here)
+            rate.set_title("\n".join(filter(None, (called, "throughput at the sinks"))))
+            draw_over_time(over_time, places.at_place(timeline, here.iloc[0]))
+            over_time.set_title("threads of the first run")
+            for ax in (rate, over_time):
+                places.tint(ax, here)
+        style.title_with_legend(drawing, TITLE, [*legend(table), *settled.legend(table), *places.legend(table)])
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+def draw_rates(ax: Axes, rows: pd.DataFrame) -> None:
+    """Throughput over fixed threads, and where laws ended."""
+    fixed = rows[~rows["elastic"].astype(bool) & rows["mean"].notna()].sort_values("threads")
+    _points(ax, fixed["threads"].astype(float), fixed, FIXED, "fixed")
+    for arm, (name, look) in LOOKS.items():
+        found = rows[(rows["arm"] == arm) & rows["mean"].notna() & rows["level"].notna()]
+        _points(ax, found["level"].astype(float), found, look, name)
+    ax.set_ylim(0, 1.15 * rows["mean"].max() if rows["mean"].max() > 0 else 1)
+    ax.yaxis.set_major_formatter(style.rates())
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
+    ax.set_xlim(0, None)
+    ax.set_xlabel("threads")
+    ax.set_ylabel("[tuples/s]")
+
+
+def _points(ax: Axes, x: pd.Series, rows: pd.DataFrame, look: ModelStyle, name: str) -> None:
+    y = rows["mean"].astype(float)
+    lengths = [(y - rows["lo"]).to_numpy(float), (rows["hi"] - y).to_numpy(float)]  # NaN: no interval, no bar
+    ax.errorbar(x, y, yerr=lengths, color=look.color, lw=1.2, elinewidth=0.8, capsize=2, label=name, zorder=3)
+    for at, (_, row) in zip(x, rows.iterrows(), strict=True):
+        ax.plot(at, row["mean"], ls="", ms=6 if look is not FIXED else 4, zorder=4, **settled.filled(row, look))
+
+
+def draw_over_time(ax: Axes, rows: pd.DataFrame) -> None:
+    """Threads period by period, of the first run of each law that did not fail."""
+    for arm, (name, look) in LOOKS.items():
+        runs = rows[(rows["arm"] == arm) & ~rows["failed"].astype(bool)].sort_values(["repeat", "time_s"])
+        run = runs[runs["run_id"] == runs["run_id"].iloc[0]] if len(runs) else runs
+        if len(run):
+            stands = [float(run["time_s"].iloc[0] - run["elapsed_s"].iloc[0]), *run["time_s"].astype(float)]
+            levels = run["threads_requested"].astype(int).tolist()
+            ax.plot(stands, [levels[0], *levels], drawstyle="steps-pre", color=look.color, ls=look.line, lw=1.4, label=name)
+    ax.set_ylim(0, max(2.0, 1.12 * ax.get_ylim()[1]))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    ax.set_xlim(0, None)
+    ax.set_xlabel("time since the start [s]")
+    ax.set_ylabel("threads")
+
+
+def legend(table: pd.DataFrame) -> list[Line2D]:
+    """The arms that are there."""
+    there = set(table["arm"])
+    handles = [Line2D([], [], color=FIXED.color, marker=FIXED.marker, ms=4, label="fixed threads")]
+    return handles + [
+        Line2D([], [], color=look.color, ls=look.line, marker=look.marker, label=name)
+        for arm, (name, look) in LOOKS.items()
+        if arm in there
+    ]

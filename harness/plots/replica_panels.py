@@ -1,0 +1,188 @@
+"""Adaptation of threads and replicas, over the cost of busy operators and over time: the form of C-Stream's Figures 9 and 10.
+
+A row a machine. Over cost: throughput under each law, with one thread and one replica, and with the threads and replicas that
+were best of those tried by hand; then the threads and replicas that each law ended with. Over time: one run of each law.
+
+A misreading to avoid: replicas are those of one busy operator, in the mean where there are several. The best by hand is the
+best of a few numbers of threads and replicas, the same for all operators, and more of them than are needed cost it little.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from harness.plots import places, provenance, settled, style
+from harness.plots.style import ModelStyle
+
+INTERVAL = "bars are 95 % Student-t intervals of the mean"
+PANEL_INCHES = (3.1, 2.8)
+DASHES = (0, (3, 1.5))
+DODGE = 0.012  # of the axis, from line to line, so that none hides another
+
+BASE, BY_HAND = "1 thread, 1 replica", "best by hand"
+LOOKS: dict[str, ModelStyle] = {
+    "cstream": ModelStyle("#d55e00", "s", "-"),
+    "millrace": ModelStyle("#0072b2", "o", "-"),
+    BY_HAND: ModelStyle("#009e73", "D", "-"),
+    BASE: ModelStyle("#000000", "^", "-"),
+}
+"""What stands in the panels over cost. The laws come first, in the order of the panels over time."""
+
+OPERATORS = ("#cc79a7", "#e69f00", "#56b4e9", "#8c6d31")
+"""Colours of operators over time."""
+
+COLUMNS = ["topology", "operators", "busy"]
+
+
+def figure(tables: Mapping[str, pd.DataFrame], title: str, shown_us: int) -> Figure:
+    """The figure from the rows of its experiment; over time at the cost that is nearest to `shown_us`."""
+    table, timeline = tables["throughput"], tables["timeline"]
+    rows = list(places.by_place(table))
+    laws = [law for law in LOOKS if law in set(table["law"].dropna())]
+    width, height = PANEL_INCHES
+    with style.applied():
+        columns = 2 + len(laws)
+        drawing = style.plt.figure(figsize=(max(8.0, width * columns), height * len(rows) + 1.3))
+        grid = drawing.add_gridspec(len(rows), columns)
+        for number, (called, here) in enumerate(rows):
+            lines = of_lines(here)
+            rate, ends = (drawing.add_subplot(grid[number, column]) for column in (0, 1))
+            draw_rates(rate, lines)
+            rate.set_title("\n".join(filter(None, (called, "throughput at the sinks"))))
+            rate.set_ylabel("[tuples/s]")
+            draw_ends(ends, {name: line for name, line in lines.items() if name in laws})
+            ends.set_title("at the end")
+            cost = nearest(here, shown_us)
+            for column, law in enumerate(laws, start=2):
+                ax = drawing.add_subplot(grid[number, column])
+                draw_over_time(ax, one_run(places.at(timeline, cost), law))
+                ax.set_title(f"law {law}, {style.whole(cost['busy'])} µs")
+                places.tint(ax, here)
+            for ax in (rate, ends):
+                ax.set_xlabel("time a tuple keeps an operator busy [µs]")
+                places.tint(ax, here)
+        style.title_with_legend(drawing, title, [*legend(table), *settled.legend(table), *places.legend(table)])
+        provenance.stamp(drawing, table, INTERVAL)
+    return drawing
+
+
+def of_lines(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of each line, cheapest first."""
+    fixed = rows[~rows["elastic"].astype(bool)]
+    by_hand = fixed[(fixed["threads"] > 1) & fixed["mean"].notna()]
+    best = by_hand.loc[by_hand.groupby("cell")["mean"].idxmax()] if len(by_hand) else by_hand
+    found = {law: rows[rows["law"] == law] for law in ("cstream", "millrace")}
+    found |= {BY_HAND: best, BASE: fixed[(fixed["threads"] == 1) & (fixed["replicas"] == 1)]}
+    return {name: line.sort_values("busy") for name, line in found.items() if len(line)}
+
+
+def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
+    """Throughput over cost; an arm without a mean is a cross on the axis."""
+    highest = 0.0
+    for name, line, aside in _dodged(lines):
+        look, good = LOOKS[name], line[line["mean"].notna()]
+        x, y = good["busy"].astype(float) + aside, good["mean"].astype(float)
+        lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN: no interval, no bar
+        ax.errorbar(x, y, yerr=lengths, color=look.color, lw=1.2, elinewidth=0.8, capsize=2, label=name)
+        for at, (_, row) in zip(x, good.iterrows(), strict=True):
+            ax.plot(at, row["mean"], ls="", ms=5, zorder=4, **settled.filled(row, look))
+        lost = line[line["mean"].isna()]
+        if len(lost):
+            ax.plot(lost["busy"].astype(float) + aside, [0] * len(lost), ls="", marker="x", color=look.color, clip_on=False)
+        highest = max(highest, good["mean"].max() if len(good) else 0.0)
+    ax.set_ylim(0, 1.15 * highest or 1)
+    ax.yaxis.set_major_formatter(style.rates())
+    _ticks(ax, lines)
+
+
+def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
+    """Threads and replicas that laws ended with, over cost: means of the runs."""
+    for name, line, aside in _dodged(lines):
+        look, line = LOOKS[name], line[line["level"].notna()]
+        x = line["busy"].astype(float) + aside
+        ax.plot(x, line["level"].astype(float), color=look.color, marker=look.marker, ms=5, label=f"{name}, threads")
+        ax.plot(
+            x, line["replicas"].astype(float), color=look.color, ls=DASHES, marker=look.marker, ms=5, mfc="white", label=name
+        )
+    _whole_from_zero(ax)
+    _ticks(ax, lines)
+
+
+def one_run(rows: pd.DataFrame, law: str) -> pd.DataFrame:
+    """The periods of the first run under a law that did not fail."""
+    rows = rows[(rows["law"] == law) & ~rows["failed"].astype(bool)]
+    return rows[rows["run_id"] == rows.sort_values("repeat")["run_id"].iloc[0]].sort_values("time_s") if len(rows) else rows
+
+
+def draw_over_time(ax: Axes, run: pd.DataFrame) -> None:
+    """Threads, and the replicas of each operator that ever had several, period by period of one run."""
+    if run.empty:
+        ax.text(0.5, 0.5, "no samples", transform=ax.transAxes, ha="center", va="center", color=style.FAINT)
+        return
+    ends = run["time_s"].astype(float)
+    stands = [ends.iloc[0] - float(run["elapsed_s"].iloc[0]), *ends]
+    levels = run["threads_requested"].astype(int).tolist()
+    ax.plot(stands, [levels[0], *levels], drawstyle="steps-pre", color=style.INK, lw=1.6, label="threads")
+    counts = [json.loads(told) if isinstance(told, str) else {} for told in run["replicas"]]
+    names = sorted({name for count in counts for name in count})
+    for number, name in enumerate(names):
+        had = [count.get(name, 1) for count in counts]
+        look = {"color": OPERATORS[number % len(OPERATORS)], "ls": DASHES if number % 2 else "-", "lw": 1.3}
+        ax.plot(stands, [had[0], *had], drawstyle="steps-pre", label=f"replicas of {name}", **look)
+    if names:
+        ax.legend(fontsize=7, loc="lower right")
+    ax.set_xlim(0, stands[-1])
+    ax.set_xlabel("time since the start [s]")
+    _whole_from_zero(ax)
+
+
+def nearest(rows: pd.DataFrame, shown_us: int) -> pd.Series:
+    """A row of the cell whose cost is nearest."""
+    return rows.loc[(rows["busy"].astype(float) - shown_us).abs().idxmin()]
+
+
+def legend(table: pd.DataFrame) -> list[Line2D]:
+    """What lines over cost are; threads are full lines, replicas dashed."""
+    names = [name for name in LOOKS if name in of_lines(table)]
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=LOOKS[name].color,
+            marker=LOOKS[name].marker,
+            ms=5,
+            label=f"law {name}" if name not in (BASE, BY_HAND) else name,
+        )
+        for name in names
+    ]
+    return [
+        *handles,
+        Line2D([], [], color=style.INK, label="threads"),
+        Line2D([], [], color=style.INK, ls=DASHES, marker="o", ms=5, mfc="white", label="replicas an operator"),
+    ]
+
+
+def _dodged(lines: Mapping[str, pd.DataFrame]):
+    values = pd.concat([line["busy"] for line in lines.values()]).astype(float) if lines else pd.Series([0.0])
+    step = DODGE * (values.max() - values.min() or 1.0)
+    for place, (name, line) in enumerate(lines.items()):
+        yield name, line, step * (place - (len(lines) - 1) / 2)
+
+
+def _whole_from_zero(ax: Axes) -> None:
+    ax.set_ylim(0, max(2.0, 1.12 * ax.get_ylim()[1]))
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+
+
+def _ticks(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
+    values = sorted({float(value) for line in lines.values() for value in line["busy"]}) or [0.0]
+    ax.set_xticks(values, [f"{value:g}" for value in values])
+    room = 0.08 * (values[-1] - values[0]) or 0.5
+    ax.set_xlim(values[0] - room, values[-1] + room)
