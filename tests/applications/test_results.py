@@ -5,9 +5,11 @@ import random
 import pytest
 
 from harness.applications.login_failures import FORMS
+from harness.applications.packet_analysis import PacketAnalysis
 from harness.applications.vwap import Vwap
 from harness.applications.wiki_word_count import WikiWordCount
 from tests.applications import test_login_failures as login_failures
+from tests.applications import test_packet_analysis as packet_analysis
 from tests.applications import test_vwap as vwap
 from tests.applications import test_wiki_word_count as wiki_word_count
 from tests.applications.drive import run_shaken
@@ -34,11 +36,19 @@ def wiki_word_count_of(draw, seed):
     return built, lambda: wiki_word_count.check(built, wiki_word_count.reference(text))
 
 
+def packet_analysis_of(draw, seed):
+    capture = packet_analysis.with_odd_packets(packet_analysis.generate(draw.randint(100, 1500), seed), seed)
+    sources = draw.choice([1, 1, 2])
+    built = PacketAnalysis(capture, False, 1, sources, draw.random() < 0.3, keep=10**6)
+    return built, lambda: packet_analysis.check(built, packet_analysis.reference(capture, sources))
+
+
 APPLICATIONS = {
     "login-failures": form_of("figure"),
     "larger login-failures": form_of("large"),
     "vwap": vwap_of,
     "wiki-word-count": wiki_word_count_of,
+    "packet-analysis": packet_analysis_of,
 }
 MODELS = ("manual", "dedicated", "dynamic", "multilevel", "coroutine")
 

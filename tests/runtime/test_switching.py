@@ -103,7 +103,7 @@ def test_each_topology_stands_a_hundred_thousand_switches_and_ten_thousand_level
     sizes |= {"load-balance": {"workers": 8, "initial": 3}, "phase-change": {"operators": 30}}
     sizes |= {"tree": {"busy": 1}, "reverse-tree": {"depth": 4, "busy": 1}, "replicated": {"busy": 1}}
     sizes |= {"chain": {"busy": 1}, "login-failures": {"records": 1000}, "vwap": {"records": 1000}}
-    sizes |= {"wiki-word-count": {"records": 1000}}
+    sizes |= {"wiki-word-count": {"records": 1000}, "packet-analysis": {"records": 1000}}
     known = topologies.TOPOLOGIES[topology].parameters
     common = {name: value for name, value in (("cost", 10), ("payload", 96)) if name in known}
     graph, _ = topologies.build(topology, {**sizes[topology], **common}, seed=1)

@@ -42,6 +42,13 @@ DEFAULTS = {
         "cycles": "endless",
         "placement": "none",
     },
+    "packet-analysis": {
+        "sources": 1,
+        "records": 100_000,
+        "input": "generated",
+        "cycles": "endless",
+        "placement": "none",
+    },
     "vwap": {"records": 100_000, "input": "generated", "cycles": "endless", "placement": "none"},
     "wiki-word-count": {
         "records": 20_000,

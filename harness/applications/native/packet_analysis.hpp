@@ -1,0 +1,868 @@
+// packet_analysis.hpp - the operators of PacketAnalysis (M19 s4.3): names that programs made up (DGA), tunnels through DNS, and who asks for much.
+//
+// What is found must not depend on threads. So all counts are of tumbling windows by the time of packets, and whole numbers, which may be added
+// in any order. The volume meter of a source tells all its channels when a window is over: such a mark goes the way of the tuples, and whatever
+// keeps something of the window sends it before the mark.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture.hpp"
+#include "operator.hpp"
+#include "sketches.hpp"
+#include "windows.hpp"
+
+namespace millrace::applications {
+
+inline constexpr int64_t WINDOW = 20'000'000'000;  // ns
+inline constexpr uint32_t CLASSES = 28;            // of characters: 26 letters, digits, others
+inline constexpr uint32_t PRECISION = 6;           // of HyperLogLog: 64 registers
+inline constexpr uint32_t LANES = 12;              // of an analysis behind the merge
+
+struct Packet {
+  int64_t time;   // of a mark: all windows that end by then are over
+  uint64_t hash;  // of the client
+  uint32_t wire;  // bytes; of a mark 0
+  uint32_t size;
+  uint8_t data[312];  // from the IP header on: an IPv6 header, UDP's and a question of DNS fit
+};
+struct Query {
+  int64_t time;
+  uint64_t hash;
+  uint8_t client[16];
+  uint32_t wire;    // 0: a mark
+  uint16_t type;    // what is asked for
+  uint8_t code;     // of an answer: 0 found, 3 there is no such name
+  uint8_t flags;    // ANSWER, VALID, BLOCKED
+  uint16_t domain;  // where the primary domain begins in the name, and the name of it ends
+  uint16_t label_end;
+  Text<256> name;  // lower case; what is not a letter, digit, - or _ is ?
+};
+struct Label {
+  int64_t time;
+  uint8_t client[16];
+  uint32_t wire;  // 0: a mark
+  uint32_t code;
+  double entropy, digits, likelihood, chance;
+  Text<68> label;
+};
+struct Tunnelled {
+  int64_t time;
+  uint64_t name;  // its hash
+  uint32_t wire;  // 0: a mark
+  uint32_t length;
+  Text<92> domain;
+  uint8_t letters[CLASSES];  // of the sub-domain, by class
+  uint32_t spare;
+};
+struct Alert {
+  int64_t time;
+  uint64_t count;
+  uint64_t amount;  // of DGA: names that are not there; of a tunnel: bytes of sub-domains
+  uint32_t kind;
+  uint32_t way;  // of which channel it is
+  Text<92> key;  // empty: a mark
+  uint32_t letters[CLASSES];
+  uint8_t registers[1 << PRECISION];
+};
+struct Report {
+  int64_t end;  // of the window
+  uint64_t count;
+  uint32_t kind;
+  Text<176> text;
+};
+static_assert(sizeof(Packet) == 336 && sizeof(Query) == 304 && sizeof(Label) == 136, "no holes: equal values are equal bytes");
+static_assert(sizeof(Tunnelled) == 152 && sizeof(Alert) == 304 && sizeof(Report) == 200, "nor here");
+
+enum Flags : uint8_t { ANSWER = 1, VALID = 2, BLOCKED = 4 };
+enum Kind : uint32_t { DGA, TUNNEL, CLIENT, DOMAIN_NAME, FAILED, ON_LIST };
+inline constexpr uint32_t ANALYSES = 3;
+inline uint32_t analysis_of(uint32_t kind) noexcept { return std::min<uint32_t>(kind, 2); }
+
+inline bool is_mark(const Alert& alert) noexcept { return alert.key.length == 0; }
+
+inline uint32_t class_of(char letter) noexcept {
+  if (letter >= 'a' && letter <= 'z') return static_cast<uint32_t>(letter - 'a');
+  return letter >= '0' && letter <= '9' ? 26 : 27;
+}
+
+inline std::string text_of(const uint8_t* client) {
+  char text[48];
+  if (client[10] == 0xFF && client[11] == 0xFF && std::all_of(client, client + 10, [](uint8_t byte) { return byte == 0; })) {
+    std::snprintf(text, sizeof text, "%u.%u.%u.%u", client[12], client[13], client[14], client[15]);
+  } else {
+    std::string found;
+    for (int i = 0; i < 16; i += 2) {
+      std::snprintf(text, sizeof text, i == 0 ? "%x" : ":%x", client[i] << 8 | client[i + 1]);
+      found += text;
+    }
+    return found;
+  }
+  return text;
+}
+
+inline std::string_view last_of(std::string_view text, size_t most) noexcept {
+  return text.substr(text.size() > most ? text.size() - most : 0);
+}
+
+// Copies a tuple to an output port.
+template <class T>
+void pass(millrace_context* context, uint32_t output, const T& tuple) noexcept {
+  room<T>(context, output) = tuple;
+  millrace_send(context, output);
+}
+
+// -- a source ---------------------------------------------------------------------------------------------------------------------------
+
+// The packets of a capture whose clients are of share `share` of `shares`. Begins again at the end, `cycles` times in all (0: for ever).
+class Packets : public Operator {
+ public:
+  Packets(const Capture* capture, uint32_t share, uint32_t shares, uint64_t cycles)
+      : capture_(capture), cycles_(cycles), first_(share == 0) {
+    for (uint32_t i = 0; i < capture->size(); ++i) {
+      if (((capture->packets()[i].hash & UINT32_MAX) * shares) >> 32 == share) own_.push_back(i);
+    }
+  }
+  int32_t step(millrace_context* context) override {
+    if (at_ == own_.size()) {
+      if (own_.empty() || ++cycle_ == cycles_) return MILLRACE_END;
+      at_ = 0;
+      shift_ += capture_->span();
+    }
+    const Capture::Packet& packet = capture_->packets()[own_[at_++]];
+    ++seen_;
+    if (packet.wire == 0) {
+      ++others_;
+      return MILLRACE_MORE;
+    }
+    Packet& out = room<Packet>(context, 0);
+    out.time = packet.time + shift_;
+    out.hash = packet.hash;
+    out.wire = packet.wire;
+    out.size = std::min<uint32_t>(packet.size, sizeof out.data);
+    std::memcpy(out.data, capture_->data() + packet.begin, out.size);
+    std::memset(out.data + out.size, 0, sizeof out.data - out.size);
+    millrace_send(context, 0);
+    return MILLRACE_MORE;
+  }
+  // packets; those that are not IP; records that could not be read
+  uint64_t counted(uint32_t which) const noexcept override {
+    const uint64_t cycles = cycle_ + (cycles_ == 0 || cycle_ < cycles_ ? 1 : 0);
+    return which == 0 ? seen_ : which == 1 ? others_ : first_ ? capture_->broken() * cycles : 0;
+  }
+
+ private:
+  const Capture* capture_;
+  std::vector<uint32_t> own_;
+  size_t at_ = 0;
+  uint64_t cycles_, cycle_ = 0, seen_ = 0, others_ = 0;
+  int64_t shift_ = 0;
+  bool first_;
+};
+
+// Packets to the channel of their client, and marks to all; it counts packets and bytes.
+class VolumeMeter : public Operator {
+ public:
+  explicit VolumeMeter(uint32_t channels) : channels_(channels) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Packet& in = *static_cast<const Packet*>(tuple);
+    const int64_t begin = floor_div(in.time, WINDOW) * WINDOW;
+    if (begin > begin_) {
+      if (packets_ > 0) mark(context, begin);
+      begin_ = begin;
+      peak_ = std::max(peak_, in_window_);
+      in_window_ = 0;
+    }
+    ++packets_;
+    ++in_window_;
+    bytes_ += in.wire;
+    pass(context, static_cast<uint32_t>((in.hash >> 32) * channels_ >> 32), in);
+    return 0;
+  }
+  int32_t finish(millrace_context* context) override {
+    mark(context, INT64_MAX);
+    return 0;
+  }
+  // packets, bytes, the most packets of a window
+  uint64_t counted(uint32_t which) const noexcept override {
+    return which == 0 ? packets_ : which == 1 ? bytes_ : std::max(peak_, in_window_);
+  }
+
+ private:
+  void mark(millrace_context* context, int64_t time) {
+    Packet mark{};
+    mark.time = time;
+    for (uint32_t channel = 0; channel < channels_; ++channel) pass(context, channel, mark);
+  }
+  uint32_t channels_;
+  int64_t begin_ = INT64_MIN;
+  uint64_t packets_ = 0, bytes_ = 0, in_window_ = 0, peak_ = 0;
+};
+
+// -- a channel: common ------------------------------------------------------------------------------------------------------------------
+
+// The header and the question of a DNS message (RFC 1035 s4.1).
+class ParseDns : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Packet& in = *static_cast<const Packet*>(tuple);
+    Query& out = room<Query>(context, 0);
+    Datagram datagram{};
+    if (in.wire == 0) {
+      out.type = 0;
+      out.code = out.flags = 0;
+      out.name.set({});
+    } else {
+      if (!read_datagram(in.data, in.size, &datagram) || !datagram.dns) {
+        ++others_;
+        return 0;
+      }
+      if (!question(in.data + datagram.payload, in.data + in.size, datagram.answer, &out)) {
+        ++broken_;
+        return 0;
+      }
+    }
+    out.time = in.time;
+    out.hash = in.hash;
+    std::memcpy(out.client, datagram.client.data(), sizeof out.client);
+    out.wire = in.wire;
+    out.domain = out.label_end = 0;
+    millrace_send(context, 0);
+    return 0;
+  }
+  // packets that are not DNS; messages that could not be read
+  uint64_t counted(uint32_t which) const noexcept override { return which == 0 ? others_ : broken_; }
+
+ private:
+  static bool question(const uint8_t* at, const uint8_t* end, bool answers, Query* out) noexcept {
+    if (end - at < 12) return false;
+    const bool answer = (at[2] & 0x80) != 0;
+    const bool plain = (at[2] & 0x78) == 0 && big16(at + 4) == 1;  // a standard query with one question
+    const uint8_t code = at[3] & 15;
+    at += 12;
+    char name[254];
+    size_t size = 0;
+    for (;;) {
+      if (at == end) return false;
+      const uint8_t length = *at++;
+      if (length == 0) break;
+      if (length > 63 || end - at < length || size + length + (size > 0) > 253) return false;
+      if (size > 0) name[size++] = '.';
+      for (uint8_t i = 0; i < length; ++i) name[size++] = letter_of(*at++);
+    }
+    if (end - at < 4) return false;
+    out->type = big16(at);
+    out->code = answer ? code : 0;
+    const bool valid = plain && answer == answers && big16(at + 2) == 1 && size > 0;  // of class IN
+    out->flags = static_cast<uint8_t>((answer ? ANSWER : 0) | (valid ? VALID : 0));
+    out->name.set({name, size});
+    return true;
+  }
+  static char letter_of(uint8_t byte) noexcept {
+    if (byte >= 'A' && byte <= 'Z') return static_cast<char>(byte + 32);
+    const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+    return plain ? static_cast<char>(byte) : '?';
+  }
+  uint64_t others_ = 0, broken_ = 0;
+};
+
+class ValidOnly : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Query& in = *static_cast<const Query*>(tuple);
+    if (in.wire > 0 && (in.flags & VALID) == 0) {
+      ++odd_;
+      return 0;
+    }
+    pass(context, 0, in);
+    return 0;
+  }
+  uint64_t counted(uint32_t) const noexcept override { return odd_; }  // messages that are no plain question or answer
+
+ private:
+  uint64_t odd_ = 0;
+};
+
+// Where in a name the domain begins that somebody registered: the last two labels, or three where the last two are such as co.uk. This does without
+// the list of public suffixes.
+class FindDomain : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Query& in = *static_cast<const Query*>(tuple);
+    Query& out = room<Query>(context, 0);
+    out = in;
+    if (in.wire > 0) {
+      const std::string_view name = in.name.view();
+      const size_t last = name.rfind('.');
+      if (last == std::string_view::npos) {
+        out.domain = 0;
+        out.label_end = static_cast<uint16_t>(name.size());
+      } else {
+        size_t before = last > 0 ? name.rfind('.', last - 1) : std::string_view::npos;
+        size_t end = last;
+        if (before != std::string_view::npos && name.size() - last == 3 && is_second(name.substr(before + 1, last - before - 1))) {
+          end = before;
+          before = name.rfind('.', before - 1);
+        }
+        out.domain = static_cast<uint16_t>(before == std::string_view::npos ? 0 : before + 1);
+        out.label_end = static_cast<uint16_t>(end);
+      }
+    }
+    millrace_send(context, 0);
+    return 0;
+  }
+
+ private:
+  static bool is_second(std::string_view label) noexcept {
+    static constexpr std::array<std::string_view, 8> SECOND_LEVEL{"ac", "co", "com", "edu", "gov", "ne", "net", "org"};
+    return std::find(SECOND_LEVEL.begin(), SECOND_LEVEL.end(), label) != SECOND_LEVEL.end();
+  }
+};
+
+// Marks what is of a domain on a list.
+class BlockList : public Operator {
+ public:
+  explicit BlockList(const std::vector<std::string>& domains) {
+    for (const std::string& domain : domains) listed_.at(domain);
+  }
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Query& in = *static_cast<const Query*>(tuple);
+    Query& out = room<Query>(context, 0);
+    out = in;
+    if (in.wire > 0 && listed_.find(in.name.view().substr(in.domain)) != KeyTable::NONE) {
+      out.flags |= BLOCKED;
+      ++blocked_;
+    }
+    millrace_send(context, 0);
+    return 0;
+  }
+  uint64_t counted(uint32_t) const noexcept override { return blocked_; }
+
+ private:
+  KeyTable listed_{8};
+  uint64_t blocked_ = 0;
+};
+
+// -- a channel: names that programs made up ---------------------------------------------------------------------------------------------
+
+// Answers about addresses, of names that are long enough to tell: their labels.
+class LabelsOnly : public Operator {
+ public:
+  static constexpr size_t SHORTEST = 7;
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Query& in = *static_cast<const Query*>(tuple);
+    const size_t length = static_cast<size_t>(in.label_end - in.domain);
+    const bool address = in.type == 1 || in.type == 28;
+    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != ANSWER || !address || length < SHORTEST)) return 0;
+    Label& out = room<Label>(context, 0);
+    out.time = in.time;
+    std::memcpy(out.client, in.client, sizeof out.client);
+    out.wire = in.wire;
+    out.code = in.code;
+    out.entropy = out.digits = out.likelihood = out.chance = 0.0;
+    out.label.set(in.name.view().substr(in.domain, length));
+    millrace_send(context, 0);
+    return 0;
+  }
+};
+
+// What the models of names need: logarithms and the likelihood of pairs of letters, made where the reference's are.
+struct Tables {
+  std::array<double, 65> log2;
+  std::array<std::array<double, CLASSES>, CLASSES> pairs;
+};
+
+// Shannon's entropy of the letters of a label [bit], and its share of digits (Yadav et al., IMC 2010, compare distributions of letters).
+class Lexical : public Operator {
+ public:
+  explicit Lexical(const Tables* tables) : tables_(tables) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    Label& out = room<Label>(context, 0);
+    out = *static_cast<const Label*>(tuple);
+    if (out.wire > 0) {
+      std::array<uint8_t, 256> counts{};
+      uint32_t digits = 0;
+      for (const char letter : out.label.view()) {
+        ++counts[static_cast<uint8_t>(letter)];
+        digits += letter >= '0' && letter <= '9';
+      }
+      double sum = 0.0;
+      const double length = out.label.length;
+      for (const char letter : out.label.view()) {  // each letter where it comes first
+        uint8_t& count = counts[static_cast<uint8_t>(letter)];
+        sum += count * tables_->log2[count];
+        count = 0;
+      }
+      out.entropy = tables_->log2[out.label.length] - sum / length;
+      out.digits = digits / length;
+    }
+    millrace_send(context, 0);
+    return 0;
+  }
+
+ private:
+  const Tables* tables_;
+};
+
+// The mean logarithm of the likelihood of its pairs of letters (as Schiavoni et al., Phoenix, DIMVA 2014, tell names that can be pronounced).
+class PairScore : public Operator {
+ public:
+  explicit PairScore(const Tables* tables) : tables_(tables) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    Label& out = room<Label>(context, 0);
+    out = *static_cast<const Label*>(tuple);
+    if (out.wire > 0) {
+      double sum = 0.0;
+      for (uint32_t i = 1; i < out.label.length; ++i) sum += tables_->pairs[class_of(out.label.text[i - 1])][class_of(out.label.text[i])];
+      out.likelihood = sum / (out.label.length - 1);
+    }
+    millrace_send(context, 0);
+    return 0;
+  }
+
+ private:
+  const Tables* tables_;
+};
+
+// The chance that a label was made up, by logistic regression.
+class Logistic : public Operator {
+ public:
+  explicit Logistic(const std::array<double, 5>& weights) : weights_(weights) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    Label& out = room<Label>(context, 0);
+    out = *static_cast<const Label*>(tuple);
+    if (out.wire > 0) {
+      const double sum = weights_[0] + weights_[1] * out.label.length + weights_[2] * out.entropy + weights_[3] * out.digits +
+                         weights_[4] * out.likelihood;
+      out.chance = 1.0 / (1.0 + std::exp(-sum));
+    }
+    millrace_send(context, 0);
+    return 0;
+  }
+
+ private:
+  std::array<double, 5> weights_;
+};
+
+// What is more likely made up than not, as an alert of its client.
+class MadeUpOnly : public Operator {
+ public:
+  explicit MadeUpOnly(uint32_t way) : way_(way) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Label& in = *static_cast<const Label*>(tuple);
+    if (in.wire > 0 && in.chance < 0.5) return 0;
+    Alert alert{};
+    alert.time = in.time;
+    alert.kind = DGA;
+    alert.way = way_;
+    if (in.wire > 0) {
+      alert.count = 1;
+      alert.amount = in.code == 3 ? 1 : 0;
+      alert.key.set(text_of(in.client));
+    }
+    pass(context, 0, alert);
+    return 0;
+  }
+
+ private:
+  uint32_t way_;
+};
+
+// -- a channel: tunnels -----------------------------------------------------------------------------------------------------------------
+
+// Questions with long sub-domains, or for what carries much (TXT, NULL): what a tunnel sends is in its names.
+class LongOnly : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Query& in = *static_cast<const Query*>(tuple);
+    const bool carries = in.type == 16 || in.type == 10;
+    if (in.wire > 0 && ((in.flags & (ANSWER | BLOCKED)) != 0 || in.domain < (carries ? 6 : 17))) return 0;
+    pass(context, 0, in);
+    return 0;
+  }
+};
+
+// The letters of a sub-domain, by class.
+class SubDomain : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Query& in = *static_cast<const Query*>(tuple);
+    Tunnelled& out = room<Tunnelled>(context, 0);
+    out.time = in.time;
+    out.wire = in.wire;
+    out.spare = 0;
+    std::memset(out.letters, 0, sizeof out.letters);
+    const std::string_view name = in.name.view();
+    const std::string_view below = name.substr(0, in.domain > 0 ? in.domain - 1U : 0U);
+    for (const char letter : below) out.letters[class_of(letter)] = static_cast<uint8_t>(out.letters[class_of(letter)] + (letter != '.'));
+    out.name = hash_of(below);
+    out.length = static_cast<uint32_t>(below.size());
+    out.domain.set(last_of(name.substr(in.domain), 92));
+    millrace_send(context, 0);
+    return 0;
+  }
+};
+
+struct TunnelState {
+  uint64_t bytes;
+  std::array<uint32_t, CLASSES> letters;
+  std::array<uint8_t, 1 << PRECISION> registers;
+  void add(const Tunnelled& in, uint64_t) noexcept {
+    bytes += in.length;
+    for (uint32_t i = 0; i < CLASSES; ++i) letters[i] += in.letters[i];
+    hyperloglog::add(registers.data(), PRECISION, in.name);
+  }
+  void combine(const TunnelState&) noexcept {}  // windows tumble
+};
+
+// What each domain was asked for in a window: different names by HyperLogLog (per domain, not per question: Preston, Detecting DNS tunnels, 2019).
+class NamesOfDomain : public Operator {
+ public:
+  explicit NamesOfDomain(uint32_t way) : way_(way) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Tunnelled& in = *static_cast<const Tunnelled*>(tuple);
+    if (in.wire > 0) return windows_.add(in.domain.view(), in.time, tuple);
+    const int32_t answer = windows_.advance(in.time, [&](std::string_view key, const char* state, const millrace_window& window) {
+      const TunnelState& names = *reinterpret_cast<const TunnelState*>(state);
+      Alert alert{};
+      alert.time = window.begin;
+      alert.count = window.count;
+      alert.amount = names.bytes;
+      alert.kind = TUNNEL;
+      alert.way = way_;
+      alert.key.set(key);
+      std::copy(names.letters.begin(), names.letters.end(), alert.letters);
+      std::copy(names.registers.begin(), names.registers.end(), alert.registers);
+      pass(context, 0, alert);
+      return 0;
+    });
+    if (answer < 0) return answer;
+    Alert mark{};
+    mark.time = in.time;
+    mark.kind = TUNNEL;
+    mark.way = way_;
+    pass(context, 0, mark);
+    return 0;
+  }
+
+ private:
+  uint32_t way_;
+  TimeWindows<TypedFold<TunnelState, Tunnelled>> windows_{{}, WINDOW, WINDOW};
+};
+
+// Domains that the clients of a channel asked for several names.
+class SeveralOnly : public Operator {
+ public:
+  static constexpr uint64_t LEAST = 3;
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Alert& in = *static_cast<const Alert*>(tuple);
+    if (is_mark(in) || hyperloglog::estimate(in.registers, PRECISION) >= LEAST) pass(context, 0, in);
+    return 0;
+  }
+};
+
+// -- a channel: volumes -----------------------------------------------------------------------------------------------------------------
+
+// What keeps counts of a window, and sends alerts of it.
+class Counting : public Operator {
+ public:
+  explicit Counting(uint32_t way) : way_(way) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) final {
+    const Query& in = *static_cast<const Query*>(tuple);
+    if (in.wire > 0) {
+      begin_ = floor_div(in.time, WINDOW) * WINDOW;
+      count(context, in);
+      return 0;
+    }
+    over(context);
+    Alert mark{};
+    mark.time = in.time;
+    mark.kind = CLIENT;
+    mark.way = way_;
+    pass(context, 0, mark);
+    return 0;
+  }
+
+ protected:
+  virtual void count(millrace_context* context, const Query& in) = 0;
+  virtual void over(millrace_context* context) = 0;
+  void send(millrace_context* context, Kind kind, std::string_view key, uint64_t count, uint64_t amount) {
+    Alert alert{};
+    alert.time = begin_;
+    alert.count = count;
+    alert.amount = amount;
+    alert.kind = kind;
+    alert.way = way_;
+    alert.key.set(last_of(key, 92));
+    pass(context, 0, alert);
+  }
+
+ private:
+  uint32_t way_;
+  int64_t begin_ = 0;
+};
+
+// Clients whose packets in a window have come to MANY, by Count-Min: an alert for each MANY of them.
+class BusyClients : public Counting {
+ public:
+  static constexpr uint64_t MANY = 100;
+  using Counting::Counting;
+
+ protected:
+  void count(millrace_context* context, const Query& in) override {
+    const uint64_t count = packets_.add({reinterpret_cast<const char*>(in.client), sizeof in.client}, 1);
+    if (count % MANY == 0) send(context, CLIENT, text_of(in.client), MANY, 0);
+  }
+  void over(millrace_context*) override { packets_.clear(); }
+
+ private:
+  CountMin packets_{1024, 4};
+};
+
+// The domains that are asked for most in a window, by SpaceSaving.
+class TopDomains : public Counting {
+ public:
+  static constexpr size_t TOP = 10;
+  using Counting::Counting;
+
+ protected:
+  void count(millrace_context*, const Query& in) override {
+    if ((in.flags & ANSWER) == 0) domains_.add(in.name.view().substr(in.domain), 1);
+  }
+  void over(millrace_context* context) override {
+    for (const SpaceSaving::Counter& counter : domains_.top(TOP))
+      send(context, DOMAIN_NAME, domains_.key(counter), counter.count, counter.error);
+    domains_.clear();
+  }
+
+ private:
+  SpaceSaving domains_{100};
+};
+
+// Answers in a window by their code, and questions for what is on the list.
+class AnswerCodes : public Counting {
+ public:
+  using Counting::Counting;
+
+ protected:
+  void count(millrace_context*, const Query& in) override {
+    if ((in.flags & ANSWER) != 0) {
+      ++answers_;
+      if (in.code != 0) ++failed_[in.code <= 3 ? in.code - 1U : in.code == 5 ? 3U : 4U];
+    } else {
+      blocked_ += (in.flags & BLOCKED) != 0;
+    }
+  }
+  void over(millrace_context* context) override {
+    static constexpr std::array<const char*, 5> NAMES{"FORMERR", "SERVFAIL", "NXDOMAIN", "REFUSED", "other codes"};
+    for (size_t i = 0; answers_ > 0 && i < NAMES.size(); ++i) send(context, FAILED, NAMES[i], failed_[i], answers_);
+    if (blocked_ > 0) send(context, ON_LIST, "block list", blocked_, 0);
+    failed_.fill(0);
+    answers_ = blocked_ = 0;
+  }
+
+ private:
+  std::array<uint64_t, 5> failed_{};
+  uint64_t answers_ = 0, blocked_ = 0;
+};
+
+// The alerts of all three, on one stream; a mark when it has come from each of them.
+class EmitRates : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
+    const Alert& in = *static_cast<const Alert*>(tuple);
+    if (port > 2) return WRONG_PORT;
+    if (!is_mark(in)) {
+      pass(context, 0, in);
+      return 0;
+    }
+    reached_[port] = in.time;
+    const int64_t all = std::min({reached_[0], reached_[1], reached_[2]});
+    if (all > told_) {
+      told_ = all;
+      room<Alert>(context, 0) = in;
+      room<Alert>(context, 0).time = all;
+      millrace_send(context, 0);
+    }
+    return 0;
+  }
+
+ private:
+  std::array<int64_t, 3> reached_{INT64_MIN, INT64_MIN, INT64_MIN};
+  int64_t told_ = INT64_MIN;
+};
+
+// -- behind the channels ----------------------------------------------------------------------------------------------------------------
+
+// Alerts to the analysis of their kind; a mark there when it has come from all channels.
+class MergeAlerts : public Operator {
+ public:
+  explicit MergeAlerts(uint32_t ways) {
+    for (auto& each : reached_) each.assign(ways, INT64_MIN);
+  }
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Alert& in = *static_cast<const Alert*>(tuple);
+    const uint32_t analysis = analysis_of(in.kind);
+    if (!is_mark(in)) {
+      pass(context, analysis, in);
+      return 0;
+    }
+    std::vector<int64_t>& reached = reached_[analysis];
+    reached[in.way] = in.time;
+    const int64_t all = *std::min_element(reached.begin(), reached.end());
+    if (all > told_[analysis]) {
+      told_[analysis] = all;
+      room<Alert>(context, analysis) = in;
+      room<Alert>(context, analysis).time = all;
+      millrace_send(context, analysis);
+    }
+    return 0;
+  }
+
+ private:
+  std::array<std::vector<int64_t>, ANALYSES> reached_;
+  std::array<int64_t, ANALYSES> told_{INT64_MIN, INT64_MIN, INT64_MIN};
+};
+
+// Alerts to the lane of their key, and marks to all.
+class RouteAlerts : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Alert& in = *static_cast<const Alert*>(tuple);
+    if (!is_mark(in)) {
+      pass(context, static_cast<uint32_t>((hash_of(in.key.view()) >> 32) * LANES >> 32), in);
+    } else {
+      for (uint32_t lane = 0; lane < LANES; ++lane) pass(context, lane, in);
+    }
+    return 0;
+  }
+};
+
+// What alerts of a kind and a key come to in a window.
+class AggregateAlerts : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Alert& in = *static_cast<const Alert*>(tuple);
+    if (!is_mark(in)) {
+      key_.assign(1, static_cast<char>(in.kind)).append(in.key.view());
+      return windows_.add(key_, in.time, tuple);
+    }
+    return windows_.advance(in.time, [&](std::string_view, const char* state, const millrace_window& window) {
+      Alert& out = room<Alert>(context, 0);
+      out = reinterpret_cast<const State*>(state)->sum;
+      out.time = window.end;
+      out.way = 0;
+      millrace_send(context, 0);
+      return 0;
+    });
+  }
+
+ private:
+  struct State {
+    Alert sum;
+    void add(const Alert& in, uint64_t count) noexcept {
+      if (count == 0) {
+        sum = in;
+        return;
+      }
+      sum.count += in.count;
+      sum.amount += in.amount;
+      for (uint32_t i = 0; i < CLASSES; ++i) sum.letters[i] += in.letters[i];
+      hyperloglog::merge(sum.registers, in.registers, PRECISION);
+    }
+    void combine(const State&) noexcept {}  // windows tumble
+  };
+  std::string key_;
+  TimeWindows<TypedFold<State, Alert>> windows_{{}, WINDOW, WINDOW};
+};
+
+// How far the letters of what was sent are from those of natural names: half the sum of the differences of shares, in thousandths (Born and
+// Gustafson, Detecting DNS tunnels using character frequency analysis, 2010). `natural` has shares in thousandths.
+inline uint64_t departure_of(const uint32_t* letters, const std::array<uint32_t, CLASSES>& natural) noexcept {
+  uint64_t all = 0, sum = 0;
+  for (uint32_t i = 0; i < CLASSES; ++i) all += letters[i];
+  if (all == 0) return 0;
+  for (uint32_t i = 0; i < CLASSES; ++i) {
+    const uint64_t share = 1000 * uint64_t{letters[i]} / all;
+    sum += share > natural[i] ? share - natural[i] : natural[i] - share;
+  }
+  return sum / 2;
+}
+
+// What is worth a report.
+class Threshold : public Operator {
+ public:
+  explicit Threshold(const std::array<uint32_t, CLASSES>& natural) : natural_(natural) {}
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Alert& in = *static_cast<const Alert*>(tuple);
+    if (reaches(in)) pass(context, 0, in);
+    return 0;
+  }
+
+ private:
+  bool reaches(const Alert& in) const noexcept {
+    switch (in.kind) {
+      case DGA:
+        return in.count >= 5 && 2 * in.amount >= in.count;  // most are not there (Antonakakis et al., USENIX Security 2012)
+      case TUNNEL:
+        return hyperloglog::estimate(in.registers, PRECISION) >= 20 && departure_of(in.letters, natural_) >= 250;
+      case CLIENT:
+        return true;
+      case DOMAIN_NAME:
+        return in.count >= 100;
+      case FAILED:
+        return in.count >= 10 && 10 * in.count >= in.amount;
+      default:
+        return true;
+    }
+  }
+  std::array<uint32_t, CLASSES> natural_;
+};
+
+// Alerts in words.
+class FormatAlerts : public Operator {
+ public:
+  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
+    const Alert& in = *static_cast<const Alert*>(tuple);
+    const std::string key(in.key.view());
+    const unsigned long long count = in.count, amount = in.amount,
+                             names = in.kind == TUNNEL ? hyperloglog::estimate(in.registers, PRECISION) : 0;
+    char text[sizeof(Report::text.text) + 1];
+    switch (in.kind) {
+      case DGA:
+        std::snprintf(text, sizeof text, "%s asked for %llu made-up names, %llu are not there", key.c_str(), count, amount);
+        break;
+      case TUNNEL:
+        std::snprintf(text, sizeof text, "%s: %llu names in %llu questions carry %llu bytes", key.c_str(), names, count, amount);
+        break;
+      case CLIENT:
+        std::snprintf(text, sizeof text, "%s: about %llu packets", key.c_str(), count);
+        break;
+      case DOMAIN_NAME:
+        std::snprintf(text, sizeof text, "%s: %llu questions, at most %llu too many", key.c_str(), count, amount);
+        break;
+      case FAILED:
+        std::snprintf(text, sizeof text, "%s: %llu of %llu answers", key.c_str(), count, amount);
+        break;
+      default:
+        std::snprintf(text, sizeof text, "%s: %llu questions", key.c_str(), count);
+    }
+    Report& out = room<Report>(context, 0);
+    out.end = in.time;
+    out.count = in.count;
+    out.kind = in.kind;
+    out.text.set(text);
+    millrace_send(context, 0);
+    return 0;
+  }
+};
+
+}  // namespace millrace::applications

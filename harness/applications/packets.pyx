@@ -1,0 +1,247 @@
+"""The operators of PacketAnalysis, for Python; what each does is in native/packet_analysis.hpp and native/capture.hpp."""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp cimport bool
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from harness.operators.compiled cimport Compiled, Operator  # no-cython-lint: a base of those below
+
+
+cdef extern from "capture.hpp" namespace "millrace::applications" nogil:
+    cdef cppclass CapturedPackets "millrace::applications::Capture":
+        CapturedPackets(const char* data, size_t size) except +
+        bool known()
+        bool truncated()
+        uint64_t broken()
+        size_t size()
+
+cdef extern from "packet_analysis.hpp" namespace "millrace::applications" nogil:
+    cdef cppclass Packet:
+        pass
+    cdef cppclass Query:
+        pass
+    cdef cppclass Label:
+        pass
+    cdef cppclass Tunnelled:
+        pass
+    cdef cppclass Alert:
+        pass
+    cdef cppclass Report:
+        pass
+    cdef cppclass Tables:
+        pass
+    cdef cppclass Natural "std::array<uint32_t, 28>":
+        uint32_t& operator[](size_t)
+    cdef cppclass Weights "std::array<double, 5>":
+        double& operator[](size_t)
+    cdef cppclass Packets(Operator):
+        Packets(const CapturedPackets*, uint32_t share, uint32_t shares, uint64_t cycles) except +
+    cdef cppclass VolumeMeter(Operator):
+        VolumeMeter(uint32_t channels) except +
+    cdef cppclass ParseDns(Operator):
+        pass
+    cdef cppclass ValidOnly(Operator):
+        pass
+    cdef cppclass FindDomain(Operator):
+        pass
+    cdef cppclass BlockList(Operator):
+        BlockList(const vector[string]&) except +
+    cdef cppclass LabelsOnly(Operator):
+        pass
+    cdef cppclass Lexical(Operator):
+        Lexical(const Tables*) except +
+    cdef cppclass PairScore(Operator):
+        PairScore(const Tables*) except +
+    cdef cppclass Logistic(Operator):
+        Logistic(const Weights&) except +
+    cdef cppclass MadeUpOnly(Operator):
+        MadeUpOnly(uint32_t way) except +
+    cdef cppclass LongOnly(Operator):
+        pass
+    cdef cppclass SubDomain(Operator):
+        pass
+    cdef cppclass NamesOfDomain(Operator):
+        NamesOfDomain(uint32_t way) except +
+    cdef cppclass SeveralOnly(Operator):
+        pass
+    cdef cppclass BusyClients(Operator):
+        BusyClients(uint32_t way) except +
+    cdef cppclass TopDomains(Operator):
+        TopDomains(uint32_t way) except +
+    cdef cppclass AnswerCodes(Operator):
+        AnswerCodes(uint32_t way) except +
+    cdef cppclass EmitRates(Operator):
+        pass
+    cdef cppclass MergeAlerts(Operator):
+        MergeAlerts(uint32_t ways) except +
+    cdef cppclass RouteAlerts(Operator):
+        pass
+    cdef cppclass AggregateAlerts(Operator):
+        pass
+    cdef cppclass Threshold(Operator):
+        Threshold(const Natural&) except +
+    cdef cppclass FormatAlerts(Operator):
+        pass
+
+
+cdef class Capture:
+    """The packets in the bytes of a file; see native/capture.hpp."""
+
+    cdef CapturedPackets* packets
+    cdef bytes data
+
+    def __cinit__(self, bytes data):
+        self.data = data
+        self.packets = new CapturedPackets(data, len(data))
+
+    def __dealloc__(self):
+        del self.packets
+
+    @property
+    def known(self):
+        """Whether it is a capture at all."""
+        return self.packets.known()
+
+    @property
+    def truncated(self):
+        return self.packets.truncated()
+
+    @property
+    def broken(self):
+        """Records that could not be read."""
+        return self.packets.broken()
+
+    def __len__(self):
+        return self.packets.size()
+
+
+cdef class Model:
+    """Logarithms and the likelihood of pairs of classes of letters, as the operators need them."""
+
+    cdef Tables* tables
+
+    def __cinit__(self, logarithms, pairs):
+        self.tables = new Tables()
+        cdef double* at = <double*> self.tables
+        for value in (*logarithms, *(each for row in pairs for each in row)):
+            at[0] = value
+            at += 1
+
+    def __dealloc__(self):
+        del self.tables
+
+
+def source(Capture capture, uint32_t share, uint32_t shares, uint64_t cycles):
+    """The packets of `share` of `shares`, by client; `cycles` times over (0: for ever)."""
+    return Compiled().own(new Packets(capture.packets, share, shares, cycles), capture)
+
+
+def volume_meter(uint32_t channels):
+    return Compiled().own(new VolumeMeter(channels), None)
+
+
+def parse_dns():
+    return Compiled().own(new ParseDns(), None)
+
+
+def valid_only():
+    return Compiled().own(new ValidOnly(), None)
+
+
+def find_domain():
+    return Compiled().own(new FindDomain(), None)
+
+
+def block_list(domains):
+    return Compiled().own(new BlockList([domain.encode() for domain in domains]), None)
+
+
+def labels_only():
+    return Compiled().own(new LabelsOnly(), None)
+
+
+def lexical(Model model):
+    return Compiled().own(new Lexical(model.tables), model)
+
+
+def pair_score(Model model):
+    return Compiled().own(new PairScore(model.tables), model)
+
+
+def logistic(weights):
+    cdef Weights given
+    for i, weight in enumerate(weights):
+        (&given[i])[0] = weight
+    return Compiled().own(new Logistic(given), None)
+
+
+def made_up_only(uint32_t way):
+    return Compiled().own(new MadeUpOnly(way), None)
+
+
+def long_only():
+    return Compiled().own(new LongOnly(), None)
+
+
+def sub_domain():
+    return Compiled().own(new SubDomain(), None)
+
+
+def names_of_domain(uint32_t way):
+    return Compiled().own(new NamesOfDomain(way), None)
+
+
+def several_only():
+    return Compiled().own(new SeveralOnly(), None)
+
+
+def busy_clients(uint32_t way):
+    return Compiled().own(new BusyClients(way), None)
+
+
+def top_domains(uint32_t way):
+    return Compiled().own(new TopDomains(way), None)
+
+
+def answer_codes(uint32_t way):
+    return Compiled().own(new AnswerCodes(way), None)
+
+
+def emit_rates():
+    return Compiled().own(new EmitRates(), None)
+
+
+def merge_alerts(uint32_t ways):
+    return Compiled().own(new MergeAlerts(ways), None)
+
+
+def route_alerts():
+    return Compiled().own(new RouteAlerts(), None)
+
+
+def aggregate_alerts():
+    return Compiled().own(new AggregateAlerts(), None)
+
+
+def threshold(natural):
+    cdef Natural given
+    for i, share in enumerate(natural):
+        (&given[i])[0] = share
+    return Compiled().own(new Threshold(given), None)
+
+
+def format_alerts():
+    return Compiled().own(new FormatAlerts(), None)
+
+
+def sizes():
+    """Bytes of each kind of tuple, by the name of its schema."""
+    return {
+        "packet": sizeof(Packet),
+        "query": sizeof(Query),
+        "label": sizeof(Label),
+        "tunnelled": sizeof(Tunnelled),
+        "alert": sizeof(Alert),
+        "report": sizeof(Report),
+    }

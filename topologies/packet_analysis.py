@@ -1,0 +1,42 @@
+"""PacketAnalysis (M19 §4.3): packets -> meter -> 16 channels, for each source; then merge -> three analyses -> reports.
+
+274 S + 113 operators for S sources. 16 S + 1 threaded ports by hand: before each channel and before the merge. The input is
+generated, or a file of packets in pcap or pcapng, plain or gzip. Each source has the packets of some clients. The input is gone
+through again and again, with times that go on, or `cycles` times.
+"""
+
+from __future__ import annotations
+
+from harness.graph import MAX_TUPLES, Graph
+from topologies import Parameter, Topology
+
+ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"
+MOST_RECORDS = 10**7
+MOST_SOURCES = 64
+
+
+def build(sources: int, records: int, input: str, cycles: int | str, placement: str, seed: int) -> Graph:
+    """The graph; `graph.counts()` tells what it has read and found when a run is over."""
+    from harness.applications import packet_analysis as application  # late: it is compiled, and other topologies need it not
+
+    data, truncated = application.input_of(records, seed, "" if input == GENERATED else input)
+    times = 0 if cycles == ENDLESS else cycles
+    return application.PacketAnalysis(data, truncated, times, sources, placement == HAND).graph
+
+
+TOPOLOGY = Topology(
+    name="packet-analysis",
+    summary="made-up names, tunnels and volumes in packets of DNS: an application on real data",
+    source="M19 §4.3",
+    takes=(
+        Parameter("sources", 1, "sources", 1, MOST_SOURCES, "each with 16 channels"),
+        Parameter("records", 100_000, "packets", 1, MOST_RECORDS, "of the generated input"),
+        Parameter(
+            "input", GENERATED, "", None, None, "a file of packets in pcap or pcapng, plain or gzip", (GENERATED,), path=True
+        ),
+        Parameter("cycles", ENDLESS, "times", 1, MAX_TUPLES, "that the input is gone through", (ENDLESS,)),
+        Parameter("placement", NONE, "", None, None, "of threaded ports", (NONE, HAND)),
+    ),
+    size=lambda sources, **_: 274 * sources + 113,
+    build=build,
+)
