@@ -20,6 +20,8 @@ SIZES = {
     "a queue of two": {"TUPLES": 3, "CAPACITY": 2},
     "a stop at any moment": {"STOPS": 1, "TUPLES": 1},
     "a stop, one thread": {"STOPS": 1, "WORKERS": 1},
+    "a thread is suspended": {"SUSPENDS": 1, "TUPLES": 1},
+    "a thread is suspended, and a stop": {"SUSPENDS": 1, "STOPS": 1, "TUPLES": 1},
     "no store buffers": {"BUFFERED": 0},
 }
 
@@ -60,6 +62,27 @@ PLANTED = {
         "assert",
     ),
 }
+
+
+PLANTED_AT_THE_END = {
+    "a suspended thread sleeps on when the run is over, with the last co-routine in its hands": (
+        {"suspended[_pid] == 0 || LOAD(OVER)": "suspended[_pid] == 0"},
+        "deadlock",
+    ),
+    "a thread leaves when none is ready, though one is blocked and about to be woken": (
+        {"LOAD(OVER) && NONE_READY && ALL_RUN": "LOAD(OVER) && NONE_READY"},
+        "assert",
+    ),
+}
+"""Of runs that are stopped while a thread is suspended."""
+
+
+@pytest.mark.parametrize("fault", PLANTED_AT_THE_END)
+def test_a_fault_that_is_planted_at_the_end_of_a_run_is_found(fault: str) -> None:
+    changes, what = PLANTED_AT_THE_END[fault]
+    with pytest.raises(Broken, match=what) as found:
+        check(model_with(changes), SUSPENDS=1, STOPS=1, TUPLES=1)
+    assert len(found.value.trace) > 5
 
 
 @pytest.mark.parametrize("fault", PLANTED)

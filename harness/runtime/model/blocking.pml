@@ -8,7 +8,11 @@
    ONCE    the reader takes each tuple, in order
    ENDS    every run in which no thread and no buffer is neglected for ever comes to its end: no deadlock, no livelock
 
-   Left out: several writers, conditions on several ports, policies, preemption, which only puts a co-routine back among those that are ready.
+   SUSPENDS: the first thread is suspended at any moment. The co-routine in its hands is then preempted, and it picks no other until the run is over.
+   Each thread leaves when all co-routines have completed; or, once the run is over, when none is ready and all others are in the hands of threads.
+
+   Left out: several writers, conditions on several ports, policies, and preemption by the clock, which only puts a co-routine back among those that
+   are ready.
 
    make model-check runs Spin; tests/runtime/test_blocking_model.py runs the same file without. */
 
@@ -27,7 +31,10 @@
 #ifndef BUFFERED
 #define BUFFERED 1
 #endif
-#define THREADS (WORKERS + STOPS)
+#ifndef SUSPENDS
+#define SUSPENDS 0 /* whether the first thread is suspended at any moment; there must be another one */
+#endif
+#define THREADS (WORKERS + STOPS + SUSPENDS)
 
 /* What is written by plain stores */
 #define TAIL 0
@@ -52,6 +59,10 @@ byte what[2 * THREADS];  /* their values */
 byte sent, taken;
 bool in_reader, in_writer; /* the oracle of ALONE */
 byte ended;
+
+/* The scheduler's own, under its lock */
+byte running;           /* co-routines in the hands of threads */
+byte suspended[THREADS]; /* 1: it is told to suspend, 2: and has let go of its co-routine for that; between two looks each gets on */
 
 /* What a thread sees of a variable: its own youngest store, else what is in memory */
 #define YOUNGER(variable) (pending[_pid] > 1 && which[2 * _pid + 1] == variable)
@@ -83,6 +94,16 @@ inline claim(co) {
   :: atomic { EMPTIED && memory[co] == BLOCKED -> memory[co] = CLAIMED; got = true }
   :: atomic { EMPTIED && memory[co] != BLOCKED -> got = false }
   fi
+}
+
+#define MAY_PICK (suspended[_pid] == 0 || LOAD(OVER))
+#define ALL_COMPLETED (memory[WRITER] == COMPLETED && memory[READER] == COMPLETED)
+#define NONE_READY (memory[WRITER] != READY && memory[READER] != READY)
+#define ALL_RUN ((memory[WRITER] != COMPLETED) + (memory[READER] != COMPLETED) <= running)
+
+inline preempt(co) {
+  suspended[_pid] = 2;
+  atomic { EMPTIED -> memory[co] = READY }
 }
 
 /* settle(), of a co-routine that has left its stack, and try_wake(), of one that seems blocked */
@@ -132,6 +153,10 @@ inline write() {
       settle(WRITER, MAY_WRITE);
       break
     fi
+  :: suspended[_pid] == 1 ->
+    in_writer = false;
+    preempt(WRITER);
+    break
   od
 }
 
@@ -156,17 +181,35 @@ inline read() {
       settle(READER, MAY_READ);
       break
     fi
+  :: suspended[_pid] == 1 ->
+    in_reader = false;
+    preempt(READER);
+    break
   od
 }
 
 active [WORKERS] proctype worker() {
   bool got;
   do
-  :: atomic { EMPTIED && memory[WRITER] == READY -> memory[WRITER] = RUNNING; assert(!in_writer); in_writer = true };
-    write()
-  :: atomic { EMPTIED && memory[READER] == READY -> memory[READER] = RUNNING; assert(!in_reader); in_reader = true };
-    read()
-  :: memory[WRITER] == COMPLETED && memory[READER] == COMPLETED -> break
+  :: atomic {
+      EMPTIED && MAY_PICK && memory[WRITER] == READY ->
+      memory[WRITER] = RUNNING;
+      running++;
+      assert(!in_writer);
+      in_writer = true
+    };
+    write();
+    running--
+  :: atomic {
+      EMPTIED && MAY_PICK && memory[READER] == READY ->
+      memory[READER] = RUNNING;
+      running++;
+      assert(!in_reader);
+      in_reader = true
+    };
+    read();
+    running--
+  :: ALL_COMPLETED || (LOAD(OVER) && NONE_READY && ALL_RUN) -> break
   od;
   assert(memory[OVER] || taken == TUPLES);
   ended++
@@ -178,6 +221,13 @@ active proctype engine() {
   STORE(OVER, 1);
   wake(WRITER, MAY_WRITE);
   wake(READER, MAY_READ);
+  ended++
+}
+#endif
+
+#if SUSPENDS
+active proctype pool() {
+  suspended[0] = 1;
   ended++
 }
 #endif
@@ -195,7 +245,7 @@ active [THREADS] proctype buffer() {
       what[2 * ITS + 1] = 0;
       pending[ITS]--
     }
-  :: ended == THREADS && pending[ITS] == 0 -> break
+  :: ended == THREADS && pending[ITS] == 0 -> assert(ALL_COMPLETED); break
   od
 }
 

@@ -32,6 +32,7 @@ verify ready.pml -DHOLDERS=2
 verify blocking.pml -DWORKERS=3
 verify blocking.pml -DTUPLES=3 -DCAPACITY=2
 verify blocking.pml -DTUPLES=1 -DSTOPS=1
+verify blocking.pml -DTUPLES=1 -DSTOPS=1 -DSUSPENDS=1
 verify replicas.pml -DTUPLES=4
 verify replicas.pml -DREPLICAS=3 -DWINDOW=3
 verify replicas.pml -DTUPLES=5 -DWINDOW=4 -DKEYED=1
