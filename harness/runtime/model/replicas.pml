@@ -52,7 +52,7 @@ byte blocked[REPLICAS];
 
 /* Slots, by ticket modulo WINDOW */
 bool first[WINDOW], shut[WINDOW];
-byte filled[WINDOW], owner[WINDOW], of[WINDOW]; /* of: the number of its tuple */
+byte filled[WINDOW], owner[WINDOW], number_of[WINDOW]; /* number_of: its tuple */
 
 bool held[TUPLES];   /* by number: it has a ticket, and is not taken up */
 bool worked[TUPLES]; /* by number */
@@ -80,6 +80,7 @@ bool controlled;
    (alone && r == 0 && (queued > 0 || closed || width > 1)) ||                      \
    (!alone && (LOWEST > 0 || CAN_ISSUE || DRAINED(r))))
 byte mine[REPLICAS]; /* the ticket of each */
+#define MINE SLOT(mine[_pid])
 
 inline wake_one() {
   if
@@ -90,11 +91,17 @@ inline wake_one() {
   fi
 }
 
-/* Waits unless, by now, it need not */
-inline wait(condition, what) {
+/* Waits unless, by now, it need not. Conditions are no arguments: Spin cuts long ones off */
+inline wait_for_tuples() {
   if
-  :: atomic { !condition -> blocked[_pid] = what }; blocked[_pid] == 0
-  :: condition
+  :: atomic { !MAY_TAKE(_pid) -> blocked[_pid] = TUPLES_COME }; blocked[_pid] == 0
+  :: MAY_TAKE(_pid)
+  fi
+}
+inline wait_to_be_first() {
+  if
+  :: atomic { !first[MINE] -> blocked[_pid] = TO_BE_FIRST }; blocked[_pid] == 0
+  :: first[MINE]
   fi
 }
 
@@ -104,11 +111,10 @@ inline wait(condition, what) {
   last = (many > 0) * (3 * n + many) + (many == 0) * last; \
   sent = sent + many
 
-#define MINE SLOT(mine[_pid])
 inline work_on_ticket() {
   do
   :: made < MANY(number) && !first[MINE] && filled[MINE] == 0 -> filled[MINE] = 1; made = 1
-  :: made < MANY(number) && !first[MINE] && filled[MINE] == 1 -> wait(first[MINE], TO_BE_FIRST)
+  :: made < MANY(number) && !first[MINE] && filled[MINE] == 1 -> wait_to_be_first()
   :: atomic { made < MANY(number) && first[MINE] -> SEND(number, MANY(number)); filled[MINE] = 0; made = MANY(number) }
   :: made == MANY(number) -> break
   od;
@@ -124,9 +130,9 @@ inline finish() {
   do
   :: atomic {
       turn ->
-      SEND(of[SLOT(at)], filled[SLOT(at)]);
+      SEND(number_of[SLOT(at)], filled[SLOT(at)]);
       filled[SLOT(at)] = 0;
-      of[SLOT(at)] = 0;
+      number_of[SLOT(at)] = 0;
       owner[SLOT(at)] = 0;
       first[SLOT(at)] = false;
       shut[SLOT(at)] = false;
@@ -170,7 +176,7 @@ active [REPLICAS] proctype replica() {
     :: atomic { _pid == 0 && alone && width == 1 && queued == 0 && closed -> ended = true; living--; left = true };
       wake_one()
     :: _pid == 0 && alone && width == 1 && queued == 0 && !closed ->
-      wait(MAY_TAKE(_pid), TUPLES_COME)
+      wait_for_tuples()
     /* take_ticket() */
     :: atomic { !(_pid == 0 && alone) && LEAVES -> begun[_pid] = false; living-- };
       wake_one()
@@ -195,7 +201,7 @@ active [REPLICAS] proctype replica() {
         queued--;
         ticket_of[number] = issued;
         mine[_pid] = issued;
-        of[SLOT(issued)] = number;
+        number_of[SLOT(issued)] = number;
         owner[SLOT(issued)] = _pid;
         issued++;
         working++;
@@ -209,7 +215,7 @@ active [REPLICAS] proctype replica() {
         TICKETS && LOWEST == 0 && CAN_ISSUE && !FREE(popped) ->
         held[popped] = true;
         ticket_of[popped] = issued;
-        of[SLOT(issued)] = popped;
+        number_of[SLOT(issued)] = popped;
         issued++;
         popped++;
         queued--
@@ -217,7 +223,7 @@ active [REPLICAS] proctype replica() {
     :: atomic { TICKETS && LOWEST == 0 && !CAN_ISSUE && DRAINED(_pid) -> begun[_pid] = false; living--; left = _pid == 0; ended = ended || left };
       wake_one()
     :: (TICKETS && LOWEST == 0 && !CAN_ISSUE && !DRAINED(_pid)) || (!LEAVES && _pid > 0 && alone) ->
-      wait(MAY_TAKE(_pid), TUPLES_COME)
+      wait_for_tuples()
     fi
   od;
   if
