@@ -22,11 +22,13 @@ from harness.measurement.control import BALANCER, check_law, pool_law
 from harness.measurement.spec import (
     DURATION_S,
     PERIOD_S,
+    QUANTA,
     VIRTUAL_DURATION_S,
     VIRTUAL_PERIOD_S,
     WINDOW_PERIODS,
     RunSpec,
     arm_name,
+    virtual_period_s,
 )
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import (
@@ -226,7 +228,7 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"seconds between two decisions of a control law (default: {PERIOD_S:g}; at least {SHORTEST_S:g}, since the "
         "system counts CPU time in ticks of 0.01 s). Simulated runs: any time above 0 (default: "
-        f"{VIRTUAL_PERIOD_S:g} s of virtual time)",
+        f"{VIRTUAL_PERIOD_S:g} s of virtual time; co-routines: {QUANTA} quanta)",
     )
     for end, default in (("min", "the least that the graph allows"), ("max", "one for each CPU that can be kept busy")):
         parser.add_argument(
@@ -391,7 +393,7 @@ def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | N
 def _lengths(args: argparse.Namespace, place: Place) -> tuple[float, float]:
     """Measured window and period of laws [s]. Raises UserError for those that are too short where the run is made."""
     if place.simulated:
-        lengths = {"duration": VIRTUAL_DURATION_S, "period": VIRTUAL_PERIOD_S}
+        lengths = {"duration": VIRTUAL_DURATION_S, "period": virtual_period_s(args.model, args.quantum)}
         least = dict.fromkeys(lengths, SHORTEST_VIRTUAL_S)
     else:
         lengths = {"duration": DURATION_S, "period": PERIOD_S}

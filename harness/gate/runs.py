@@ -10,14 +10,7 @@ from typing import Any
 from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.measurement.control import check_law, pool_law
-from harness.measurement.spec import (
-    PERIOD_S,
-    VIRTUAL_DURATION_S,
-    VIRTUAL_PERIOD_S,
-    RunSpec,
-    arm_name,
-    cell_slug,
-)
+from harness.measurement.spec import PERIOD_S, VIRTUAL_DURATION_S, RunSpec, arm_name, cell_slug, virtual_period_s
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import Chosen, Coroutine, Dynamic, Multilevel, begins_queued
 from harness.place import Place, find_place
@@ -41,6 +34,7 @@ def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: 
     place = find_place(run.get("machine", LOCAL), run.get("simulated", False), run.get("software", ""), run.get("cpus"))
     subject = find_subject(run["topology"], run.get("parameters", {}), run.get("seed", 0))
     elastic = run["model"] == Multilevel.name or any(run.get(word) for word in ("elastic", "law", "law_settings"))
+    period_s = virtual_period_s(run["model"], run.get("quantum_ms")) if place.simulated else PERIOD_S
     spec = RunSpec(
         topology=subject.topology,
         parameters=dict(run.get("parameters", {})),
@@ -57,7 +51,7 @@ def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: 
         elastic=elastic and run["model"] != Multilevel.name,
         law=run.get("law", ""),
         law_settings=run.get("law_settings", {}),
-        period_s=float(run.get("period_s", VIRTUAL_PERIOD_S if place.simulated else PERIOD_S)),
+        period_s=float(run.get("period_s", period_s)),
         minimum=run.get("minimum"),
         queued=str(run.get("queued", "")),
         policy=run.get("policy", ""),

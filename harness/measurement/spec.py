@@ -24,6 +24,10 @@ DURATION_S = 2.0  # of the measured window, likewise
 VIRTUAL_PERIOD_S, VIRTUAL_DURATION_S = 0.002, 0.02
 """The same of simulated runs. Virtual time has no noise and no ticks, and costs seconds a tenth of a second: docs/design.md."""
 
+QUANTA = 2
+"""That a virtual period of co-routines has at least: a co-routine may keep its thread for all of one, and a period then tells
+nothing of the others."""
+
 SIMULATION_TIMEOUT_S = 3600.0  # of a simulated run, whose length in real time nobody knows; it has a bound on events besides
 
 WINDOW_PERIODS = 5  # that the measured window of a run with an elastic pool has at least; a guess (P17 §5: 25 s, periods of 10)
@@ -32,6 +36,12 @@ PLACING_PERIODS = 120  # the same of laws that also place queues: that of IBM St
 ADAPTATION_S = 600.0  # but no more than this, or twice as long with queues to place
 
 MAX_SLUG = 200  # characters of a cell's name: files may have 255 bytes, endings and temporary names included
+
+
+def virtual_period_s(model: str, quantum_ms: float | None = None) -> float:
+    """The period of control laws in a simulated run under a model, unless another one is asked for [virtual s]."""
+    quantum_s = (quantum_ms or QUANTUM_MS) / 1000 if model == Coroutine.name else 0.0
+    return max(VIRTUAL_PERIOD_S, QUANTA * quantum_s)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,12 @@ def test_the_options_of_a_law_reach_the_run(runs):
     assert (spec.threads, spec.minimum, spec.maximum, spec.arm) == (3, 2, 9, "dynamic-elastic-fixed")
 
 
+def test_a_virtual_period_of_coroutines_has_two_quanta_at_least(runs):
+    for line in ("", " --quantum 8", " --period 0.01", " --quantum 0.5"):
+        assert main(f"run chain --model coroutine --elastic --machine cstream{line}".split()) == 0
+    assert [spec.period_s for spec in runs.specs] == [0.1, 0.016, 0.01, 0.002]
+
+
 def test_the_options_of_adaptation_reach_a_run_of_coroutines(runs):
     line = "run chain --model coroutine --law cstream --replicas 2 --policy random --threads 3 --max-threads 9 --period 0.25"
     assert main([*line.split(), "--law-set", "tau=0.02"]) == 0
