@@ -63,6 +63,23 @@ def test_lengths_of_the_suite_are_those_of_real_runs_that_say_none(write: Callab
     assert suite.programs[2].timeout_s > suite.programs[0].timeout_s == 120.0
 
 
+def test_run_of_coroutines_may_adapt_or_have_replicas(write: Callable[..., Path]) -> None:
+    chain = {"topology": "chain", "model": "coroutine", "policy": "random"}
+    runs = [chain | {"law": "cstream", "maximum": 4}, chain | {"threads": 2, "replicas": 3}]
+    suite = load_suite(write(*({"run": run} for run in runs)))
+    assert [program.name for program in suite.programs] == [
+        "chain/coroutine-elastic-cstream-random",
+        "chain/coroutine-2-random-replicas-3",
+    ]
+    specs = [RunSpec.from_json(program.stdin) for program in suite.programs]
+    assert [(spec.elastic, spec.law, spec.warmup, spec.replicas) for spec in specs] == [
+        (True, "cstream", "auto", None),
+        (False, "", specs[1].warmup, 3),
+    ]
+    with pytest.raises(UserError, match="replicas must be at most 3 for graph 'chain', of each of 200 operators, not 4"):
+        load_suite(write({"run": chain | {"parameters": {"operators": 200}, "replicas": 4}}))
+
+
 def test_simulated_run_measures_the_simulator_and_draws_other_chances_in_each_pair(write: Callable[..., Path]) -> None:
     (program,) = load_suite(write({"run": {"topology": "mix", "model": "dynamic", "machine": "xeon", "cpus": 16}})).programs
     assert program.name == "xeon+16-cpus~mix/dynamic-16"

@@ -8,6 +8,7 @@ from harness import models
 from harness.errors import UserError
 from harness.graph import IN_FORCE, Graph, GraphError, Threading
 from harness.models import (
+    Coroutine,
     Dedicated,
     Dynamic,
     Manual,
@@ -97,6 +98,8 @@ def test_a_control_port_is_executed_as_its_operator_is():
         ((Threading("dynamic", 4, True), Threading("dynamic", 4)), Dynamic(threads=3), 4),
         ((Threading("dynamic", 4, False),), Dynamic(threads=3, elastic=True, maximum=3), 4),
         ((Threading("dynamic", None, False),), Dynamic(elastic=True), 5),
+        ((Threading("dynamic", 4, False),), Coroutine(elastic=True, maximum=8), 4),
+        ((Threading("dynamic", None, True),), Coroutine(3), 3),
     ],
 )
 def test_the_pool_has_the_highest_number_asked_for(monkeypatch, annotations, model, threads):
@@ -119,6 +122,8 @@ def test_there_is_no_pool_if_every_port_is_manual_dedicated_or_threaded():
         ((Threading("dynamic", 9, True),), Manual(), Pool(5, True, 1, 5)),
         ((None,), Dynamic(elastic=True), Pool(1, True, 1, 5)),
         ((None,), Dynamic(elastic=True, minimum=7), Pool(7, True, 7, 7)),
+        ((None,), Coroutine(elastic=True), Pool(1, True, 1, 5)),
+        ((Threading("dynamic", None, True),), Coroutine(2, elastic=True, maximum=12), Pool(2, True, 1, 12)),
         ((None,), Dynamic(threads=3, elastic=True, minimum=2, maximum=64), Pool(3, True, 2, 64)),
         ((Threading("dynamic", 6), Threading("dynamic", 4, True)), Dynamic(elastic=True, maximum=8), Pool(6, True, 1, 8)),
     ],

@@ -54,7 +54,12 @@ def scripted(monkeypatch):
     return Scripted
 
 
-def spec(**changes) -> RunSpec:
+REAL = {"duration_s": 0.3, "period_s": 0.1, "warmup": 0.5}
+SIMULATED = {"duration_s": 0.05, "period_s": 0.01, "warmup": 0.05, "machine": "cstream", "queue_capacity": 100}
+BOTH = pytest.mark.parametrize("where", [pytest.param(REAL, marks=pytest.mark.heavy), SIMULATED], ids=["real", "simulated"])
+
+
+def spec(where=REAL, **changes) -> RunSpec:
     usual = {
         "topology": "chain",
         "parameters": {"operators": 2, "busy": 5},
@@ -62,12 +67,12 @@ def spec(**changes) -> RunSpec:
         "maximum": 4,
         "elastic": True,
     }
-    return RunSpec(**usual | {"duration_s": 0.3, "period_s": 0.1, "warmup": 0.5} | changes)
+    return RunSpec(**usual | where | changes)
 
 
-@pytest.mark.heavy
-def test_threads_and_replicas_come_and_go_as_the_law_says_and_the_record_tells(scripted):
-    record = json.loads(record_line(measure(spec()) | {"commit": None}))
+@BOTH
+def test_threads_and_replicas_come_and_go_as_the_law_says_and_the_record_tells(scripted, where):
+    record = json.loads(record_line(measure(spec(where)) | {"commit": None}))
     assert record["correct"] and record["error"] is None and record["order_checked"]
     terms = record["elastic"]
     assert (terms["replicable"], terms["places"], terms["settled_replicas"]) == (["busy1", "busy2"], None, 1.5)
@@ -85,9 +90,9 @@ def test_threads_and_replicas_come_and_go_as_the_law_says_and_the_record_tells(s
         assert sum(reading.useful_s) <= 4 * reading.elapsed_s * 1.05, "no more than the threads had"
 
 
-@pytest.mark.heavy
-def test_a_replay_reads_what_the_law_has_read(scripted):
-    record = measure(spec())
+@BOTH
+def test_a_replay_reads_what_the_law_has_read(scripted, where):
+    record = measure(spec(where))
     trace = parse_trace(json.dumps(record))
     read = scripted.readings[:]
     decisions = replay("millrace", trace)  # the name that the run asked for
@@ -100,10 +105,10 @@ def test_a_replay_reads_what_the_law_has_read(scripted):
         )  # fmt: skip
 
 
-@pytest.mark.heavy
+@BOTH
 @pytest.mark.parametrize("law", ["millrace", "cstream", "utilisation"])
-def test_a_record_replayed_by_its_own_law_decides_as_the_run_did(law):
-    record = measure(spec(law=law, warmup=0.8))
+def test_a_record_replayed_by_its_own_law_decides_as_the_run_did(law, where):
+    record = measure(spec(where, law=law))
     assert record["correct"], record["error"]
     trace = parse_trace(json.dumps(record))
     stepped = [
@@ -116,13 +121,29 @@ def test_a_record_replayed_by_its_own_law_decides_as_the_run_did(law):
     assert (trace.decides is Decides.REPLICAS) and (decisions[-1].replicas is None) == (law == "utilisation")
 
 
-@pytest.mark.heavy
-def test_a_fixed_number_of_replicas_runs_and_is_recorded():
-    record = measure(spec(elastic=False, maximum=None, threads=2, replicas=3, warmup=0.1))
+@BOTH
+def test_a_fixed_number_of_replicas_runs_and_is_recorded(where):
+    record = measure(spec(where, elastic=False, maximum=None, threads=2, replicas=3))
     record_line(record | {"commit": None})
     assert record["correct"] and (record["replicas"], record["elastic"]) == (3, None)
     assert record["arm"] == "coroutine-2-replicas-3"
     assert all(sample["replicas"] == {"busy1": 3, "busy2": 3} for sample in record["samples"])
+
+
+def test_the_papers_law_finds_the_papers_replicas_on_its_machine_step_by_step():
+    """C-Stream §5.2: 5 replicas of an operator of 80 µs, 4 of each of two of 60 µs, behind a source as in cstream_fig9."""
+    told = {}
+    for operators, busy in ((1, 80), (2, 60)):
+        parameters = {"operators": operators, "busy": busy, "read": 18}
+        timed = {"law": "cstream", "policy": "random", "maximum": 12, "period_s": 0.05, "warmup": 1.0, "duration_s": 0.25}
+        record = measure(spec(SIMULATED, parameters=parameters, **timed))
+        assert record["correct"] and record["conservation"] == []
+        samples = record["adaptation"] + record["samples"]
+        steps = [count for sample in samples for count in sample["replicas_changed"].items()]
+        told[operators] = (samples[-1]["replicas"], steps)
+    assert told[1] == ({"busy1": 5}, [("busy1", count) for count in (2, 3, 4, 5)])
+    last, steps = told[2]
+    assert last == {"busy1": 4, "busy2": 4} and sorted(steps) == [(f"busy{n}", count) for n in (1, 2) for count in (2, 3, 4)]
 
 
 def test_a_law_that_chooses_replicas_comes_before_one_of_the_same_name_that_does_not():

@@ -27,8 +27,8 @@ def unequal() -> Graph:
 
 @pytest.mark.parametrize(
     "model",
-    [Manual(), Dynamic(1), Dynamic(2, queued="none"), Coroutine(1)],
-    ids=["manual", "dynamic", "queues off", "coroutine"],
+    [Manual(), Dynamic(1), Dynamic(2, queued="none"), Coroutine(1), Coroutine(2, replicas=3)],
+    ids=["manual", "dynamic", "queues off", "coroutine", "replicas"],
 )
 def test_shares_are_roughly_those_of_the_costs_and_add_up_to_one(model: Model) -> None:
     engine = open_engine(unequal(), model, profile=True)
