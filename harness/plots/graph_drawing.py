@@ -97,7 +97,7 @@ def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]
         plain = all(operator.kind != "work" or not (operator.busy_us or operator.costs) for operator in operators)
         costs = [operator.cost for operator in operators if operator.kind == "work"] if plain else []
         parts = [_cost_text(costs), _threads_text(threads)]
-        return f"… {len(operators):,} more …", " · ".join(filter(None, parts))
+        return node.title or f"… {len(operators):,} more …", " · ".join(filter(None, parts))
     return _shortened(operators[0].name), " · ".join(filter(None, (_kind_text(operators[0]), _threads_text(threads))))
 
 

@@ -2,13 +2,15 @@
 
 Layers from left to right: an operator's *level* is the longest way to it from a source. Within a level operators are ordered by
 the mean place of their neighbours (Sugiyama, Tagawa, Toda, IEEE SMC 11(2), 1981) and placed as near to them as this allows.
-What would not fit is *folded*, so that any graph can be read: levels in the middle of a deep graph, joined operators together,
-and the middle of a wide level. A *node* is an operator, several folded ones, or a bend of a stream that skips levels.
+What would not fit is *folded*, so that any graph can be read: levels in the middle of a deep graph, joined operators
+together, and the middle of a wide level. In a typed graph operators differ by what they do, so there those that do the same
+side by side are folded, and each step can be seen. A *node* is an operator, several folded ones, or a bend of a stream that
+skips levels.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,17 +19,19 @@ from harness.graph import Graph
 
 MAX_LEVELS, FIRST_LEVELS, LAST_LEVELS = 10, 4, 3  # a deeper graph shows the first and last of its levels; 10: bushy fits
 MAX_ROWS, FIRST_ROWS, LAST_ROWS = 27, 4, 3  # a wider level shows the first and last of its operators; 27: bushy fits
+MOST_STEPS = 24  # levels of a typed graph whose operators are folded side by side
 MAX_BENT = 40  # with more streams that skip levels, they run behind the boxes: a guess, not tuned
 SWEEPS = 4  # over all levels, forth and back
 
 
 @dataclass
 class Node:
-    """`names`: the operators it stands for; none for a bend. `y`: its place in rows, downwards."""
+    """`names`: the operators it stands for; none for a bend. `y`: its place in rows, downwards. `title`: what they all do."""
 
     names: list[str]
     level: int
     y: float = 0.0
+    title: str = ""
 
 
 class Link(NamedTuple):
@@ -56,8 +60,10 @@ class Layout:
 
 def arrange(graph: Graph, fold: bool = True) -> Layout:
     """Fold, unless that is not wanted, order and place the operators of a graph without cycles."""
-    groups, level_of_group = _fold_levels(graph, MAX_LEVELS if fold else len(graph.operators))
-    layout = _layout(graph, groups, level_of_group)
+    if fold and graph.typed_graph and _is_wide(graph):
+        layout = _side_by_side(graph)
+    else:
+        layout = _layout(graph, *_fold_levels(graph, MAX_LEVELS if fold else len(graph.operators)))
     _order(layout)
     if fold and any(len(level) > MAX_ROWS for level in layout.levels):
         layout = _layout(graph, *_fold_rows(layout))
@@ -75,6 +81,25 @@ def levels_of(graph: Graph) -> dict[str, int]:
         for target in downstream[name]:
             level[target] = max(level[target], level[name] + 1)
     return level
+
+
+def _is_wide(graph: Graph) -> bool:
+    """Whether a level would have to be folded, and there are not too many of them to be shown all."""
+    width = Counter(levels_of(graph).values())
+    return max(width.values()) > MAX_ROWS and len(width) <= MOST_STEPS
+
+
+def _side_by_side(graph: Graph) -> Layout:
+    """Nodes of operators that are of one level, one kind, the same schemas, and one name but for numbers at its end."""
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for name, level in levels_of(graph).items():
+        typed = graph.operators[name].typed
+        same = (level, name.rstrip("0123456789."), graph.operators[name].kind, typed and (typed.takes, typed.gives))
+        groups.setdefault(same, []).append(name)
+    layout = _layout(graph, list(groups.values()), [key[0] for key in groups])
+    for node, (_, title, *_) in zip(layout.nodes, groups, strict=True):
+        node.title = f"{title} ×{len(node.names):,}"
+    return layout
 
 
 def _fold_levels(graph: Graph, most: int) -> tuple[list[list[str]], list[int]]:

@@ -122,6 +122,17 @@ def test_deep_and_wide_folds_both_ways():
     ]
 
 
+def test_a_wide_typed_graph_shows_each_step_with_its_operators_side_by_side():
+    layout = arrange(built("packet-analysis", {"records": 1, "sources": 8}))
+    assert sorted(operator for node in layout.nodes for operator in node.names) == sorted(
+        built("packet-analysis", {"records": 1, "sources": 8}).operators
+    )
+    titles = {node.title for node in layout.nodes if len(node.names) > 1}
+    assert {"packets ×8", "parse ×128", "pairs ×128", "names ×128", "tunnels window ×12"} <= titles
+    assert len([node for node in layout.nodes if node.names]) == 19 + 1 + 3 * 4 + 1
+    assert max(map(len, layout.levels)) <= MAX_ROWS
+
+
 def test_streams_of_folded_operators_are_drawn_once():
     links = arrange(built("data-parallel", {"width": 1000})).links
     assert len(links) == 1 + 2 * (FIRST_ROWS + 1 + LAST_ROWS)
