@@ -176,6 +176,11 @@ class Operator:
         return self.kind in DROPPING or self.selectivity < 1.0
 
     @property
+    def is_sink(self) -> bool:
+        """Whether what it gets has arrived: a sink, or a loop without output ports."""
+        return self.kind == "sink" or (self.kind == "loop" and self.outputs == 0)
+
+    @property
     def users(self) -> bool:
         """Whether a user's own function is called in it, which may take for ever."""
         return self.kind in USERS or self.kind == "loop" or self.typed is not None

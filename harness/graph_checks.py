@@ -22,7 +22,7 @@ def problems_of(graph: Graph) -> Iterator[str]:
     kinds = {operator.kind for operator in graph.operators.values()}
     if "source" not in kinds:
         yield "no source: a graph needs an operator without input ports"
-    if "sink" not in kinds:
+    if not any(operator.is_sink for operator in graph.operators.values()):
         yield "no sink: a graph needs an operator without output ports"
     feeding = {stream.source for stream in graph.streams}
     if len(feeding) < sum(operator.outputs for operator in graph.operators.values()):

@@ -66,7 +66,7 @@ def _hops(operators: list[Operator], numbered: Numbered) -> float:
         for stream in numbered.leaving(index):
             target = targets[stream]
             rate[target] += share
-            if operators[target].kind == "sink":
+            if operators[target].is_sink:
                 arrivals.append(share)
     try:
         passed = math.fsum(rate[index] for index in numbered.order if operators[index].kind in HOPS)

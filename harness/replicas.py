@@ -61,13 +61,22 @@ def begins_with(graph: Graph, model: Model) -> dict[str, int]:
         return {}
     able = replicable(graph, model)
     if not able:
-        raise UserError(f"replicas must be 1 for graph {graph.name!r}, of which no operator can have more, not {wanted}")
+        rule = f"replicas must be 1 for graph {graph.name!r}, of which no operator can have more, not {wanted}"
+        raise UserError(rule + _first_reason(graph, model))
     most = max(able.values())
     if wanted > most:
         raise UserError(
             f"replicas must be at most {most} for graph {graph.name!r}, of each of {len(able)} operators, not {wanted}"
         )
     return dict.fromkeys(able, wanted)
+
+
+def _first_reason(graph: Graph, model: Model) -> str:
+    """Why the first operator with one port on each side has no replicas, if there is one."""
+    for operator, why in zip(graph.operators.values(), why_single(graph, model), strict=True):
+        if why and (operator.inputs, operator.outputs) == (1, 1):
+            return f": operator {operator.name!r} {why}"
+    return ""
 
 
 def _of_operator(operator: Operator) -> str:

@@ -92,7 +92,7 @@ def account_of(Plan plan, bint started, stuck, state):
                 damaged += sink.damaged
                 violations += sink.violations
                 order_checked = order_checked and (sink.paths > 0 or op.typed != NULL)
-                if kind == "sink":
+                if plan.operators[i].is_sink:
                     longest = max(longest, sink.latency.longest())
             elif kind == "barrier":
                 joined = <BarrierState*> op.own

@@ -492,7 +492,7 @@ cdef class RuntimeEngine:
             processed.append(count)
             if kind == "source":
                 sent += count
-            if kind == "sink":
+            if self.plan.operators[i].is_sink:
                 received += count
                 (<SinkState*> run.operators[i].own).latency.add_to(latency.data())
         for i in range(run.replica_count):

@@ -116,6 +116,13 @@ def test_a_run_may_begin_with_several_replicas():
     assert open_engine(graph, Coroutine(2, replicas=3), tuples=0).living_replicas() == {"a": 3, "b": 3}
 
 
+def with_a_function():
+    graph = Graph("function")
+    graph.connect(graph.source("source"), mine := graph.python("mine", lambda sequence, value: value))
+    graph.connect(mine, graph.sink("sink"))
+    return graph
+
+
 @pytest.mark.parametrize(
     ("graph", "told"),
     [
@@ -124,6 +131,11 @@ def test_a_run_may_begin_with_several_replicas():
             "replicas must be at most 6 for graph 'chain', of each of 100 operators, not 7",
         ),
         (chain(), "replicas must be 1 for graph 'chain', of which no operator can have more, not 7"),
+        (
+            with_a_function(),
+            "replicas must be 1 for graph 'function', of which no operator can have more, not 7: "
+            "operator 'mine' is not declared stateless",
+        ),
     ],
 )
 def test_more_replicas_than_can_be_are_told_in_one_line(graph, told):

@@ -51,15 +51,13 @@ def value_for(sequence: int) -> float:
 
 
 def loop_graph(function: object, inputs: int = 1, outputs: int = 1, state: object = None, payload: int = 32) -> Graph:
-    """`inputs` sources, each before a port of the loop, and `outputs` sinks behind it."""
+    """`inputs` sources, each before a port of the loop, and `outputs` sinks behind it; none: the loop is one."""
     graph = Graph("loop", payload)
     loop = graph.loop("loop", function, inputs, outputs, state)
     for port in range(inputs):
         graph.connect(graph.source(f"source{port}"), loop.input(port))
     for port in range(outputs):
         graph.connect(loop.output(port), graph.sink(f"sink{port}"))
-    if outputs == 0:
-        graph.connect(graph.source("other"), graph.sink("sink"))
     return graph
 
 
@@ -120,6 +118,36 @@ def test_batches_hold_what_waits_and_no_more_than_was_asked_for():
     assert totals.correct and totals.received == len(batches)
     assert all(1 <= len(batch) <= 16 for batch in batches) and max(map(len, batches)) > 1
     assert [value for batch in batches for value in batch] == [value_for(sequence) for sequence in range(2000)]
+
+
+def test_a_loop_without_output_ports_is_a_sink_with_its_account_and_latency():
+    taken = []
+
+    async def collect(ctx):
+        async for value in ctx.input:
+            taken.append(value)
+
+    graph = Graph("ends in a loop")
+    loop = graph.loop("collect", collect, outputs=0)
+    graph.connect(graph.source("source"), work := graph.work("work"))
+    graph.connect(work, loop)
+    engine = open_engine(graph, Coroutine(2), tuples=2000)
+    engine.start()
+    latencies = sum(sum(engine.sample(0.05).latency_counts) for _ in range(8))
+    totals = engine.stop(drain=True, timeout_s=20.0)
+    assert totals.correct and totals.drained and totals.received == len(taken) == 2000 and totals.in_flight == 0
+    assert latencies > 0 and totals.latency_max_ns > 0
+
+
+def test_a_loop_that_is_a_sink_loses_nothing_when_the_run_is_cut_short():
+    some = threading.Event()
+
+    async def collect(ctx):
+        async for _ in ctx.input:
+            some.set()
+
+    totals = cut_short(loop_graph(collect, outputs=0), some)
+    assert totals.correct and 0 < totals.received == totals.sent - totals.in_flight
 
 
 def test_wait_all_takes_from_several_ports_at_once():
