@@ -18,13 +18,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from harness.plots import places, provenance, settled, style
+from harness.plots import means, places, provenance, settled, style
 from harness.plots.style import ModelStyle
 
 TABLES = ("throughput", "timeline")
 TITLE = "Threads by two thresholds of utilisation (C-Stream Figure 11)"
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 WIDTH, HEIGHT = 9.4, 2.9
+MARKER = 6.0  # points, of laws
 FIXED = ModelStyle("#000000", "o", "-")
 LOOKS: dict[str, tuple[str, ModelStyle]] = {
     "coroutine-elastic-utilisation-0.90": ("$U_h$ = 0.90", ModelStyle("#d55e00", "s", "-")),
@@ -56,25 +57,17 @@ def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
 
 def draw_rates(ax: Axes, rows: pd.DataFrame) -> None:
     """Throughput over fixed threads, and where laws ended."""
-    fixed = rows[~rows["elastic"].astype(bool) & rows["mean"].notna()].sort_values("threads")
-    _points(ax, fixed["threads"].astype(float), fixed, FIXED, "fixed")
+    fixed = rows[~rows["elastic"].astype(bool)].sort_values("threads")
+    means.draw(ax, fixed["threads"].astype(float), fixed, FIXED, "fixed")
     for arm, (name, look) in LOOKS.items():
         found = rows[(rows["arm"] == arm) & rows["mean"].notna() & rows["level"].notna()]
-        _points(ax, found["level"].astype(float), found, look, name)
+        means.draw(ax, found["level"].astype(float), found, look, name, MARKER)
     ax.set_ylim(0, 1.15 * rows["mean"].max() if rows["mean"].max() > 0 else 1)
     ax.yaxis.set_major_formatter(style.rates())
     ax.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True))
     ax.set_xlim(0, None)
     ax.set_xlabel("threads")
     ax.set_ylabel("[tuples/s]")
-
-
-def _points(ax: Axes, x: pd.Series, rows: pd.DataFrame, look: ModelStyle, name: str) -> None:
-    y = rows["mean"].astype(float)
-    lengths = [(y - rows["lo"]).to_numpy(float), (rows["hi"] - y).to_numpy(float)]  # NaN: no interval, no bar
-    ax.errorbar(x, y, yerr=lengths, color=look.color, lw=1.2, elinewidth=0.8, capsize=2, label=name, zorder=3)
-    for at, (_, row) in zip(x, rows.iterrows(), strict=True):
-        ax.plot(at, row["mean"], ls="", ms=6 if look is not FIXED else 4, zorder=4, **settled.filled(row, look))
 
 
 def draw_over_time(ax: Axes, rows: pd.DataFrame) -> None:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
-from harness.plots import places, provenance, settled, style
+from harness.plots import means, places, provenance, settled, style
 
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 COLUMN_INCHES = 3.1
@@ -83,16 +83,7 @@ def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def draw(ax: Axes, rows: pd.DataFrame, across: Across) -> None:
     """The rates of one topology, a line a policy; an arm without a mean is a cross on the axis."""
     for policy, look, line, shift in lines(rows, across):
-        good = line[line["mean"].notna()]
-        x, y = good[across.column].astype(float) + shift, good["mean"].astype(float)
-        lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN: no interval, no bar
-        ax.errorbar(x, y, yerr=lengths, color=look.color, ls=look.line, lw=1.2, elinewidth=0.8, capsize=2, label=policy)
-        for _, row in good.iterrows():
-            ax.plot(float(row[across.column]) + shift, row["mean"], ls="", ms=4.5, zorder=4, **settled.filled(row, look))
-        lost = line[line["mean"].isna()]
-        if len(lost):
-            x = lost[across.column].astype(float) + shift
-            ax.plot(x, [0] * len(lost), ls="", marker="x", color=look.color, clip_on=False, zorder=5)
+        means.draw(ax, line[across.column].astype(float) + shift, line, look, policy)
     mean, end = rows["mean"].max(), rows["hi"].max()
     highest = min(end, CUT * mean) if end > mean else mean
     ax.set_ylim(0, 1.08 * highest if highest > 0 else 1)

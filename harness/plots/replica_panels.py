@@ -18,12 +18,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from harness.plots import places, provenance, settled, style
+from harness.plots import means, places, provenance, settled, style
 from harness.plots.style import ModelStyle
 
 INTERVAL = "bars are 95 % Student-t intervals of the mean"
 PANEL_INCHES = (3.1, 2.8)
-DASHES = (0, (3, 1.5))
+DASHES, REPLICAS = (0, (3, 1.5)), "P"  # line and marker of replicas
+MARKER = 5.0  # points
 DODGE = 0.012  # of the axis, from line to line, so that none hides another
 
 BASE, BY_HAND = "1 thread, 1 replica", "best by hand"
@@ -85,18 +86,9 @@ def of_lines(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def draw_rates(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
     """Throughput over cost; an arm without a mean is a cross on the axis."""
-    highest = 0.0
     for name, line, aside in _dodged(lines):
-        look, good = LOOKS[name], line[line["mean"].notna()]
-        x, y = good["busy"].astype(float) + aside, good["mean"].astype(float)
-        lengths = [(y - good["lo"]).to_numpy(float), (good["hi"] - y).to_numpy(float)]  # NaN: no interval, no bar
-        ax.errorbar(x, y, yerr=lengths, color=look.color, lw=1.2, elinewidth=0.8, capsize=2, label=name)
-        for at, (_, row) in zip(x, good.iterrows(), strict=True):
-            ax.plot(at, row["mean"], ls="", ms=5, zorder=4, **settled.filled(row, look))
-        lost = line[line["mean"].isna()]
-        if len(lost):
-            ax.plot(lost["busy"].astype(float) + aside, [0] * len(lost), ls="", marker="x", color=look.color, clip_on=False)
-        highest = max(highest, good["mean"].max() if len(good) else 0.0)
+        means.draw(ax, line["busy"].astype(float) + aside, line, LOOKS[name], name, MARKER)
+    highest = max((line["mean"].max() for line in lines.values() if line["mean"].notna().any()), default=0.0)
     ax.set_ylim(0, 1.15 * highest or 1)
     ax.yaxis.set_major_formatter(style.rates())
     _ticks(ax, lines)
@@ -107,10 +99,9 @@ def draw_ends(ax: Axes, lines: Mapping[str, pd.DataFrame]) -> None:
     for name, line, aside in _dodged(lines):
         look, line = LOOKS[name], line[line["level"].notna()]
         x = line["busy"].astype(float) + aside
-        ax.plot(x, line["level"].astype(float), color=look.color, marker=look.marker, ms=5, label=f"{name}, threads")
-        ax.plot(
-            x, line["replicas"].astype(float), color=look.color, ls=DASHES, marker=look.marker, ms=5, mfc="white", label=name
-        )
+        ax.plot(x, line["level"].astype(float), color=look.color, marker=look.marker, ms=MARKER, label=f"{name}, threads")
+        told = {"ls": DASHES, "marker": REPLICAS, "label": name}
+        ax.plot(x, line["replicas"].astype(float), color=look.color, ms=MARKER, **told)
     _whole_from_zero(ax)
     _ticks(ax, lines)
 
@@ -157,7 +148,7 @@ def legend(table: pd.DataFrame) -> list[Line2D]:
             [],
             color=LOOKS[name].color,
             marker=LOOKS[name].marker,
-            ms=5,
+            ms=MARKER,
             label=f"law {name}" if name not in (BASE, BY_HAND) else name,
         )
         for name in names
@@ -165,7 +156,7 @@ def legend(table: pd.DataFrame) -> list[Line2D]:
     return [
         *handles,
         Line2D([], [], color=style.INK, label="threads"),
-        Line2D([], [], color=style.INK, ls=DASHES, marker="o", ms=5, mfc="white", label="replicas an operator"),
+        Line2D([], [], color=style.INK, ls=DASHES, marker=REPLICAS, ms=MARKER, label="replicas an operator"),
     ]
 
 
