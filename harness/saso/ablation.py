@@ -17,6 +17,7 @@ from statistics import fmean, stdev
 from scipy.stats import t as student
 
 from harness.elasticity import DEFAULT_LAW
+from harness.elasticity.scaling import family
 from harness.saso.bench import Row, library, row_of
 from harness.saso.report import markdown
 from harness.saso.scenario import Scenario
@@ -64,7 +65,6 @@ RULES: dict[str, list[Rule]] = {
             ("FEW", 1),
             ("BOLD", ALWAYS),
             ("GAP", ALWAYS),
-            ("STRIDE", NEVER),
             ("TIRES", ALWAYS),
             ("HOLDS", 1.0),
             ("LEARNS", 0),
@@ -86,9 +86,7 @@ RULES: dict[str, list[Rule]] = {
             ("LEARNS", 0),
             ("RESTS", NEVER),
             ("HOPELESS", ALWAYS),
-            ("SAME", 0.0),
             ("SAME_MACHINE", 0.0),
-            ("OTHER_HOP", ALWAYS),
             ("MOVED", ALWAYS),
             ("DRAINS", 0),
             ("PROFILED", 0),
@@ -152,10 +150,12 @@ def without(rule: Rule) -> Iterator[None]:
             owner, name = _owner(path)
             before.append((owner, name, getattr(owner, name)))
             setattr(owner, name, value)
+        family.cache_clear()  # which follows from such numbers
         yield
     finally:
         for owner, name, value in reversed(before):
             setattr(owner, name, value)
+        family.cache_clear()
 
 
 def _owner(path: str) -> tuple[object, str]:

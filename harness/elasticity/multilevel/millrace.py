@@ -49,12 +49,9 @@ LEARNS = 9  # settled periods that still count as measurements
 RESTS, GROWS = 24, 2.0  # settled periods after which it looks again, and the factor by which they grow each time
 LOOKS = 3  # that it takes then, at most
 HOPELESS = math.log(2.0)  # of throughput below the best: what need not be seen under another load; a guess, not tuned
-SAME = 0.003  # of throughput: what is no reason to go elsewhere
 HYPOTHESES = 4000
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
-OTHER_HOP = 0.4  # in the logarithm of what a hop costs
-DIVIDES = (2, 4, 7, 12)  # looks after which the graph may be divided anew for that
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 FILLED = 0.5  # of a queue, about
 WAITS = 2  # periods after a switch in which a look is not judged while queues fill or drain; a guess, not tuned
@@ -188,12 +185,8 @@ class Millrace(Law):
             self._work_s = self._graph.flow.submitted * alone / math.exp(min(max(value, -600.0), 600.0))
             self._hypotheses = self._drawn(HYPOTHESES)
             self._divide(float(np.median(self._hypotheses.hop)))
-        elif self._settled is None:
-            clearer = self._shares.looks >= 2.0 * self._divided_at
-            elsewhere = clearer and self._apart() > MOVED
-            dearer = abs(math.log(max(self._hop(), 1e-9) / max(self._divided_for, 1e-9))) > OTHER_HOP
-            if elsewhere or (dearer and self._looks in DIVIDES):
-                self._divide(self._hop())
+        elif self._settled is None and self._shares.looks >= 2.0 * self._divided_at and self._apart() > MOVED:
+            self._divide(self._hop())
 
     def _divide(self, hop: float, shares: Vector | None = None) -> None:
         """The options for what a hop costs, and for shares of the work; None: those that are believed now."""
@@ -235,7 +228,7 @@ class Millrace(Law):
         rested, self._rested = self._rested > 0, max(0, self._rested - 1)
         tired = 1.0 if rested else (1.0 + (self._looks / TIRES) ** 2) * stays
         threshold = tolerance * tired + FILLS * self._held
-        margin = stays * tolerance if place == self._chosen else SAME
+        margin = stays * tolerance if place == self._chosen else 0.0
         survey, known = Survey(options, self._evidence, self._hypotheses, self._held), True
         self._odds, view = survey.fit.odds, survey.outlook(row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0

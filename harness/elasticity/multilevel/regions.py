@@ -56,7 +56,9 @@ class Loads:
 class Flow:
     """A layout with its operators in the direction of the streams; a stream that closes a cycle is followed no further.
 
-    `order`: operators. `incoming`: by operator, the streams into it. `back`: streams that close a cycle.
+    `order`: operators. `incoming`: by operator, the streams into it. `back`: streams that close a cycle. `tuples`: by operator,
+    that it gets. `called`: by operator, if one other alone sends to it, in batches: which, the place between, and the share of
+    the tuples that get through.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -70,6 +72,12 @@ class Flow:
             forward = position[link.source] < position[link.target]
             (self.incoming[link.target] if forward else self.back).append(link)
         self.submitted = sum(layout.tuples[index] for index in seen)  # tuples on output ports for one tuple of each source
+        self.tuples = [sum(link.tuples for link in links) for links in self.incoming]
+        self.called: list[tuple[int, int | None, float] | None] = [None] * len(self.order)
+        for index, links in enumerate(self.incoming):
+            got = layout.tuples[links[0].source] if len(links) == 1 else 0.0
+            if got > 0.0 and links[0].tuples > 0.0 and not links[0].threaded and not links[0].dealt:
+                self.called[index] = links[0].source, links[0].place, min(1.0, links[0].tuples / got)
 
 
 class Parts:
@@ -90,15 +98,24 @@ class Parts:
         self._queued = queued
         self._of_port: dict[tuple[str, int], int] = {}
         part_of, pieces = [-1] * len(flow.order), [1.0 / BATCH] * len(flow.order)
+        entries, single, is_lock = self._entries, self._single, self._is_lock
         for index in flow.order:
+            called = flow.called[index]
+            if called is not None and called[1] not in queued:  # as below, in short: most operators are executed so
+                source, _, passed = called
+                part_of[index] = part = part_of[source]
+                pieces[index] = piece = 1.0 - passed + passed * pieces[source]
+                entries[part] += CALL * (flow.tuples[index] * piece)
+                single[part] += CALL * flow.tuples[index]
+                continue
             incoming = flow.incoming[index]
             locks = len(self._held)
             part_of[index] = part = self._part(incoming, part_of)
             if incoming:
                 count, pieces[index] = self._pieces(flow, incoming, pieces)
-                each = 1.0 if part >= locks and self._is_lock[part] else CALL
-                self._entries[part] += each * count
-                self._single[part] += each * sum(link.tuples for link in incoming)
+                each = 1.0 if part >= locks and is_lock[part] else CALL
+                entries[part] += each * count
+                single[part] += each * flow.tuples[index]
         for link in flow.back:
             if link.place in queued:
                 self._hop(part_of[link.source], self._region(link), link.tuples)

@@ -80,7 +80,8 @@ class Scenario(any_scenario.Scenario):
         """What a law knows of the graph."""
         if self.own is not None:
             return self.own.layout
-        return _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world)
+        known = _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world)
+        return replace(known, flop=[0.0] * known.operators) if self.shape.topology == "application" else known
 
     def phase(self, period: int) -> Phase:
         """The phase that a period belongs to."""
