@@ -4,6 +4,7 @@
 // which their keys came. None can be taken out alone: who wants that copies those that stay into a new table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -64,7 +65,7 @@ class KeyTable {
     entries_.clear();
     keys_.clear();
     records_.clear();
-    std::memset(index_.data(), 0xFF, index_.size() * sizeof(uint32_t));
+    std::fill(index_.begin(), index_.end(), NONE);
   }
 
  private:

@@ -2,6 +2,7 @@
 // the runtime calls (millrace.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -24,7 +25,7 @@ struct Text {
   bool fits(std::string_view given) const noexcept { return given.size() <= N; }
   void set(std::string_view given) noexcept {
     length = static_cast<uint32_t>(given.size());
-    std::memcpy(text, given.data(), given.size());
+    std::copy(given.begin(), given.end(), text);  // nothing at all has no address
     std::memset(text + given.size(), 0, N - given.size());
   }
   std::string_view view() const noexcept { return {text, length}; }
