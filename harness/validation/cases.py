@@ -1,4 +1,4 @@
-"""The cases that validation is about: four topologies x three costs x two payloads, each under four arms."""
+"""The cases of validation: four topologies x three costs x two payloads under four arms, and some with co-routines."""
 
 from __future__ import annotations
 
@@ -21,12 +21,30 @@ SIZES: dict[str, dict[str, int]] = {
 }
 COSTS = (1, 100, 10_000)  # FLOP a tuple and operator
 PAYLOADS = (128, 4096)  # bytes
-ARMS: dict[str, tuple[str, int | None]] = {  # model and scheduler threads
-    "manual": ("manual", None),
-    "dedicated": ("dedicated", None),
-    "dynamic-1": ("dynamic", 1),
-    "dynamic-2": ("dynamic", 2),
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What `RunSpec` calls so."""
+
+    model: str
+    threads: int | None = None
+    policy: str = ""
+    replicas: int | None = None
+
+
+ARMS = {
+    "manual": Arm("manual"),
+    "dedicated": Arm("dedicated"),
+    "dynamic-1": Arm("dynamic", 1),
+    "dynamic-2": Arm("dynamic", 2),
+    "coroutine-2": Arm("coroutine", 2),
+    "coroutine-2-random": Arm("coroutine", 2, policy="random"),
+    "coroutine-2-replicas-2": Arm("coroutine", 2, replicas=2),
 }
+COROUTINE_TOPOLOGIES = ("data-parallel", "bushy")
+COROUTINE_PAYLOADS = (128,)
+"""The cells that have arms of co-routines, too. Queues, copies and operators are those of the other models."""
 
 LONG_FLOP = 10_000
 LONG_CAPACITY = 64
@@ -72,13 +90,15 @@ class Case:
 
     def measured(self, duration_s: float, repeat: int) -> RunSpec:
         """The run that measures the case: real threads, `duration_s` after an automatic warm-up."""
-        model, threads = ARMS[self.arm]
+        arm = ARMS[self.arm]
         return RunSpec(
             topology=self.topology,
             parameters=self.parameters,
-            model=model,
-            threads=threads,
-            queue_capacity=LONG_CAPACITY if self.cost >= LONG_FLOP and model != "manual" else None,
+            model=arm.model,
+            threads=arm.threads,
+            policy=arm.policy,
+            replicas=arm.replicas,
+            queue_capacity=LONG_CAPACITY if self.cost >= LONG_FLOP and arm.model != "manual" else None,
             duration_s=duration_s,
             repeat=repeat,
             experiment=EXPERIMENT,
@@ -99,6 +119,11 @@ def cell_name(group: tuple[str, int, int]) -> str:
     """A cell for people: `pipeline, cost 10,000, payload 128`."""
     topology, cost, payload = group
     return f"{topology}, cost {cost:,}, payload {payload:,}"
+
+
+def has_arm(topology: str, payload: int, arm: str) -> bool:
+    """Whether the cells of this topology and payload are also run under that arm."""
+    return ARMS[arm].model != "coroutine" or (topology in COROUTINE_TOPOLOGIES and payload in COROUTINE_PAYLOADS)
 
 
 NAMES: dict[str, dict[str, object]] = {
@@ -130,7 +155,8 @@ def cases(filters: Sequence[str] = ()) -> list[Case]:
         for cost in COSTS
         for payload in PAYLOADS
         for arm in ARMS
-        if all(
+        if has_arm(topology, payload, arm)
+        and all(
             value in allowed.get(name, (value,))
             for name, value in (("topology", topology), ("cost", cost), ("payload", payload), ("model", arm))
         )

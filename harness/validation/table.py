@@ -43,15 +43,15 @@ def _first_by_case(records: Iterable[dict[str, Any]]) -> dict[tuple[str, str], d
 
 def _row(each: Comparison, run: dict[str, Any], forecast: dict[str, Any]) -> dict[str, Any]:
     case = each.case
-    model, threads = ARMS[case.arm]
+    arm = ARMS[case.arm]
     host, simulation = run.get("host", {}), forecast.get("simulation") or {}
     return {
         "topology": case.topology,
         "cost": case.cost,
         "payload": case.payload,
-        "model": model,
+        "model": arm.model,
         "arm": case.arm,
-        "threads": threads,
+        "threads": arm.threads,
         "measured": each.measured,
         "low": each.low,
         "high": each.high,

@@ -11,23 +11,27 @@ from harness.errors import UserError
 from harness.validation.cases import ARMS, COSTS, PAYLOADS, PREDICTED_S, SIZES, cases
 from tests.validation.made_runs import case
 
+MODELS = "manual, dedicated, dynamic-1, dynamic-2, coroutine-2, coroutine-2-random, coroutine-2-replicas-2"
 
-def test_there_are_96_cases_of_24_cells():
+
+def test_there_are_96_cases_of_24_cells_and_18_of_six_of_these_with_co_routines():
     every = cases()
-    assert len(every) == len(set(every)) == len({str(each) for each in every}) == 96
-    assert set(Counter(each.cell for each in every).values()) == {4}
-    assert {(each.topology, each.cost, each.payload, each.arm) for each in every} == {
-        (topology, cost, payload, arm) for topology in SIZES for cost in COSTS for payload in PAYLOADS for arm in ARMS
+    assert len(every) == len(set(every)) == len({str(each) for each in every}) == 114
+    assert Counter(Counter(each.cell for each in every).values()) == {4: 18, 7: 6}
+    classic = [arm for arm in ARMS if not arm.startswith("coroutine")]
+    assert {(each.topology, each.cost, each.payload, each.arm) for each in every if each.arm in classic} == {
+        (topology, cost, payload, arm) for topology in SIZES for cost in COSTS for payload in PAYLOADS for arm in classic
     }
 
 
 @pytest.mark.parametrize(
     ("filters", "count"),
     [
-        ([], 96),
+        ([], 114),
         (["topology=mix"], 24),
         (["topology=mix,cost=1"], 8),
-        (["topology=mix", "topology=bushy"], 48),
+        (["topology=mix", "topology=bushy"], 57),
+        (["model=coroutine-2,model=coroutine-2-random"], 12),
         (["cost=1,cost=100", "model=manual, model=dynamic-2"], 32),
         (["cost=10000", "payload=4096", "topology=pipeline", "model=dedicated"], 1),
     ],
@@ -44,7 +48,7 @@ def test_values_of_a_name_are_alternatives_and_names_must_all_fit(filters, count
         ("arm=manual", "--cells takes NAME=VALUE with NAME one of topology, cost, payload, model, not 'arm=manual'"),
         ("cost=5", "--cells: cost must be one of 1, 100, 10000, not '5'"),
         ("cost=", "--cells: cost must be one of 1, 100, 10000, not ''"),
-        ("topology=mix,model=dynamic", "--cells: model must be one of manual, dedicated, dynamic-1, dynamic-2, not 'dynamic'"),
+        ("topology=mix,model=dynamic", f"--cells: model must be one of {MODELS}, not 'dynamic'"),
     ],
 )
 def test_a_filter_that_fits_nothing_is_told_in_one_line(filter, told):

@@ -133,10 +133,11 @@ def test_groups_hold_every_case_once_a_grouping():
     for name, value, group in rows:
         found.setdefault(name, {})[value] = group.cases
     assert found == {
-        "model": dict.fromkeys(("manual", "dedicated", "dynamic-1", "dynamic-2"), 24),
-        "topology": dict.fromkeys(("pipeline", "data-parallel", "mix", "bushy"), 24),
-        "cost": dict.fromkeys(("1", "100", "10,000"), 32),
-        "payload": dict.fromkeys(("128", "4,096"), 48),
+        "model": dict.fromkeys(("manual", "dedicated", "dynamic-1", "dynamic-2"), 24)
+        | dict.fromkeys(("coroutine-2", "coroutine-2-random", "coroutine-2-replicas-2"), 6),
+        "topology": {"pipeline": 24, "data-parallel": 33, "mix": 24, "bushy": 33},
+        "cost": dict.fromkeys(("1", "100", "10,000"), 38),
+        "payload": {"128": 66, "4,096": 48},
     }
 
 

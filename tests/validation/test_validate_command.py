@@ -16,6 +16,7 @@ from tests.validation.made_runs import record_of
 
 ONE_CELL = ["--cells", "topology=pipeline,cost=1,payload=128"]
 RATES = {"manual": 4e6, "dedicated": 1e6, "dynamic-1": 2e6, "dynamic-2": 3e6}
+RATES |= {"coroutine-2": 5e6, "coroutine-2-random": 6e6, "coroutine-2-replicas-2": 7e6}
 
 
 class Runs:
@@ -59,14 +60,14 @@ def runs(monkeypatch, tmp_path):
     return fake
 
 
-def test_by_default_96_cases_are_measured_and_predicted_three_times(runs, capsys):
+def test_by_default_all_cases_are_measured_and_predicted_three_times(runs, capsys):
     assert main(["validate"]) == 0
-    assert len(runs.measured) == len(set(runs.measured)) == 288
-    assert len(runs.predicted[1:]) == len(set(runs.predicted)) == 288  # the first one is a trial
+    assert len(runs.measured) == len(set(runs.measured)) == 342
+    assert len(runs.predicted[1:]) == len(set(runs.predicted)) == 342  # the first one is a trial
     table = pd.read_parquet("results/validation.parquet")
-    assert len(table) == 96 and set(table["runs"]) == {3}
-    assert len(read_records("results/validation.measured.jsonl")[0]) == 288
-    assert len(read_records("results/validation.predicted.jsonl")[0]) == 288
+    assert len(table) == 114 and set(table["runs"]) == {3}
+    assert len(read_records("results/validation.measured.jsonl")[0]) == 342
+    assert len(read_records("results/validation.predicted.jsonl")[0]) == 342
     assert capsys.readouterr().out.endswith("All targets are met.\n")
 
 
