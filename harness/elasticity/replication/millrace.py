@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
-from harness.elasticity.replication.rates import Rates, Vector, rates_of, replicas_of
+from harness.elasticity.replication.rates import Flow, Rates, Vector, replicas_of
 
 Counts = NDArray[np.int64]
 
@@ -44,6 +44,7 @@ AS_BUSY = 0.03  # of the time: what is so near the busiest counts as it
 GROWN = 1.2  # times the work that makes fewer threads worth a look
 HALVINGS = 16  # of the range in which the goal lies: to 0.002 %
 SERIAL = 0.05  # growth of an operator's work with its replicas that counts as noise
+TELLS = 0.01  # of all work: what cheaper operators take longer, as a source whose lines move between cores, tells of no others
 DISTINCT = 4.0  # standard deviations that are more than noise
 
 
@@ -76,6 +77,7 @@ class Millrace(Law):
 
     def _forget(self) -> None:
         """Another load: what was measured says nothing any more; how replicas hinder each other stays."""
+        self._flow = Flow(self.layout)
         self._place: tuple[int, tuple[int, ...]] | None = None  # where the means are from
         self._first: tuple[int, Counts, Vector] | None = None  # threads, replicas and work when the load was new
         self._more_threads = 0  # than useful time asks for
@@ -96,21 +98,22 @@ class Millrace(Law):
         level, replicas = self.bounds.clamp(reading.threads), replicas_of(reading, self.layout)
         if crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu) and reading.others_cpu is not None:
             return self._stay(level, replicas, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing", "crowded")
-        rates = rates_of(reading, self.layout)
-        if rates is None or not rates.work.any():
-            return self._stay(level, replicas, "no tuples: says nothing", "idle")
+        rates = self._flow.see(reading)
+        if rates is None or rates.rate == 0.0:
+            return self._stay(level, replicas, "no tuples everywhere yet: says nothing", "idle")
         if self._is_odd(rates, level, replicas, reading):
             self._odd += 1
             if self._odd < 2:
                 return self._stay(level, replicas, "a burst, or another load?", "noise")
             self._forget()
+            rates = self._flow.see(reading) or rates
         self._odd = 0
         self._see(rates, level, replicas)
         if _differ(reading.target, self._target):
             self._brought, self._content, self._in_vain, self._target = {}, False, False, reading.target
         self._brought[level, tuple(replicas.tolist())] = self._rate
         if self._trial is not None:
-            ended = self._end_of_trial(level, replicas)
+            ended = self._end_of_trial(level, replicas, reading.target)
             if ended is not None:
                 return ended
         return self._choose(level, replicas, reading.target)
@@ -149,11 +152,11 @@ class Millrace(Law):
             self._serial[many] = np.where(grown > SERIAL, np.minimum(grown / (replicas[many] - 1), 1.0), 0.0)
 
     def _growth(self, replicas: Counts) -> float:
-        """Work now over work when the load was new, of operators with one replica."""
+        """Work now over work when the load was new, of operators with one replica; 1 where they are too cheap to tell."""
         _, _, alone = self._first  # type: ignore[misc]
         single = replicas == 1
         before = float(alone[single].sum())
-        return float(self._work[single].sum()) / before if before > 0.0 else 1.0
+        return float(self._work[single].sum()) / before if before >= TELLS * float(alone.sum()) else 1.0
 
     # -- the plan ------------------------------------------------------------------------------------------------------------
 
@@ -261,18 +264,19 @@ class Millrace(Law):
         fewer = round(level / growth) if not self._looks else math.ceil((self._looks[-1] + level) / 2)
         return fewer if lowest <= fewer < level else None
 
-    def _end_of_trial(self, level: int, replicas: Counts) -> Decision | None:
+    def _end_of_trial(self, level: int, replicas: Counts, target: float | None) -> Decision | None:
         """What a trial has brought; None: it is kept, and the plan goes on from here."""
         what, before, work, threads, counts = self._trial  # type: ignore[misc]
         self._trial = None
         gained = self._rate / before - 1.0
         if what == "fewer":
-            gained = level * work / (threads * float(self._work.sum())) - 1.0
+            if target is not None:  # a paced rate is the same: what the threads could do has to tell
+                gained = level * work / (threads * float(self._work.sum())) - 1.0
             if gained >= -2.0 * BRINGS:
                 self._ceiling, self._looks = level, []
                 return None
             self._looks.append(level)
-            return self._go(level, replicas, threads, counts, f"{level} threads can do {-gained:.1%} less", "searching")
+            return self._go(level, replicas, threads, counts, f"{level} threads bring {-gained:.1%} less", "searching")
         if gained >= BRINGS:
             return None
         self._more_threads -= level - threads

@@ -3,6 +3,10 @@
 An operator's true rate is the tuples that it took in over the time in which threads executed it. Its inverse is what a tuple
 costs; how often a queue was empty or full does not matter to it. Times the tuples that it gets for each tuple of the sources
 it is the operator's *work*: the threads that it needs for each tuple/s of the sources.
+
+A period may be shorter than the time that tuples need through the graph: then some operators took in much more, or less, than the
+sources sent. So how many tuples an operator gets for each of the sources' is a ratio of sums over all periods of a load, and the
+rate of a period is the useful time of all operators over the work of a tuple: what was got through, wherever it lies now.
 """
 
 from __future__ import annotations
@@ -20,20 +24,36 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rates:
-    """`rate`: tuples/s that the sources sent together; `work`: of each operator [s for each of those tuples]."""
+    """`rate`: tuples/s of the sources together that were got through; `work`: of each operator [s for each of those tuples]."""
 
     rate: float
     work: Vector
 
 
-def rates_of(reading: Reading, layout: Layout) -> Rates | None:
-    """What a period shows; None if hardly any tuple was sent, or nobody has measured useful time."""
-    if layout.operators == 0 or len(reading.useful_s) != layout.operators or len(reading.tuples) != layout.operators:
-        return None
-    sent = sum(reading.tuples[source] for source in layout.sources)
-    if sent < 1.0:
-        return None
-    return Rates(sent / reading.elapsed_s, np.array(reading.useful_s, dtype=float) / sent)
+class Flow:
+    """What the periods of a load have shown of the tuples that each operator gets, and of what they cost."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Nothing is known yet."""
+        self._layout = layout
+        self._taken: Vector = np.zeros(layout.operators)  # tuples, by operator
+        self._cost: Vector = np.zeros(layout.operators)  # a tuple when the operator last took some [s]
+        self._reached = np.array([tuples > 0.0 for tuples in layout.tuples], dtype=bool)  # by tuples at all
+
+    def see(self, reading: Reading) -> Rates | None:
+        """What a period shows; None until each operator has had a tuple, or if nobody has measured useful time."""
+        operators = self._layout.operators
+        if operators == 0 or len(reading.useful_s) != operators or len(reading.tuples) != operators:
+            return None
+        useful, taken = np.array(reading.useful_s, dtype=float), np.array(reading.tuples, dtype=float)
+        self._taken += taken
+        self._cost = np.where(taken > 0.0, useful / np.maximum(taken, 1.0), self._cost)
+        sent = float(self._taken[list(self._layout.sources)].sum())
+        if sent < 1.0 or (self._reached & (self._taken == 0.0)).any():
+            return None
+        work = self._cost * self._taken / sent
+        total = float(work.sum())
+        return Rates(float(useful.sum()) / total / reading.elapsed_s, work) if total > 0.0 else None
 
 
 def replicas_of(reading: Reading, layout: Layout) -> NDArray[np.int64]:
