@@ -5,7 +5,7 @@ costs; how often a queue was empty or full does not matter to it. Times the tupl
 it is the operator's *work*: the threads that it needs for each tuple/s of the sources.
 
 A period may be shorter than the time that tuples need through the graph: then some operators took in much more, or less, than
-the sources sent. So how many tuples an operator gets for each of the sources' is a ratio of sums over all periods of a load. The
+the sources sent. So how many tuples an operator gets for each of the sources' is a ratio of sums over all periods of a load.
 The rate of a period is the useful time of all operators over the work of a tuple: what that time was enough for.
 """
 
