@@ -534,6 +534,8 @@ cdef class RuntimeEngine:
             else:
                 at = operator_of(run.workers[i])
                 where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
+                if at == 0 and self.plan.policy is not None and self.plan.policy.inside > 0:
+                    where = f" in policy {self.plan.policy.name!r}"
                 stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()
                 Py_INCREF(self.plan)  # for ever: the thread may come back, even while the interpreter is torn down

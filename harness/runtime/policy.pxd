@@ -5,7 +5,8 @@ from harness.runtime.protocol cimport Policy
 
 cdef class PolicyOf:
     cdef Policy policy
-    cdef str name
+    cdef readonly str name
+    cdef int inside  # threads in a user's function in Python, under the interpreter's lock
     cdef object error  # what went wrong in a user's function, or None
     cdef object function
     cdef list operators

@@ -52,6 +52,7 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
         scores[i] = NAN
     if owner.error is not None:
         return
+    owner.inside += 1
     try:
         for i in range(count):
             ready = Ready.__new__(Ready)
@@ -66,6 +67,8 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
         if owner.error is None:
             owner.error = owner.failed  # there may be no memory for more
             owner.error = f"policy {owner.name!r} raised {type(error).__name__}: {text_of(error)} (of operator {ready.name!r})"
+    finally:
+        owner.inside -= 1
 
 
 cdef class Ready:

@@ -107,18 +107,17 @@ def test_the_highest_score_goes_on_first(kind):
     # of two operators that are ready all the time, one thread executes the one that the policy prefers until its source ends
     order: list[str] = []
 
-    def note(name):
-        def function(sequence, value):
-            order.append(name)
-            return value
+    def noting(name):
+        async def loop(ctx):
+            async for _ in ctx.input:
+                order.append(name)
 
-        return function
+        return loop
 
     graph = Graph("two ways")
     for name in ("first", "second"):
-        graph.connect(graph.source(f"source {name}"), noted := graph.python(name, note(name)))
-        graph.connect(noted, graph.sink(f"sink {name}"))
-    preferred = {"source second": 3, "second": 4, "sink second": 5}
+        graph.connect(graph.source(f"source {name}"), graph.loop(name, noting(name), outputs=0))
+    preferred = {"source second": 1, "second": 2}
     policy = (lambda ready: preferred.get(ready.name, 0)) if kind == "python" else compiled("later_operators_first")
     assert run(graph, policy, tuples=500).correct
     assert order == ["second"] * 500 + ["first"] * 500
@@ -177,6 +176,23 @@ def test_a_policy_without_a_score_ends_the_run_and_tells_which_with_the_account_
     assert not totals.correct and not totals.stuck
     assert re.fullmatch(told, totals.error), totals.error
     assert totals.sent == totals.received + totals.in_flight
+
+
+def test_a_policy_that_does_not_return_is_named_by_the_stop():
+    released, inside = threading.Event(), threading.Event()
+
+    def policy(ready):
+        if ready.name != "source":
+            inside.set()
+            released.wait(30)
+        return ready.queued
+
+    engine = open_engine(line(), Coroutine(2, policy))
+    engine.start()
+    assert inside.wait(20)
+    totals = engine.stop(drain=False, timeout_s=0.0)
+    released.set()
+    assert not totals.correct and totals.stuck[0].endswith(" in policy 'policy'")
 
 
 def test_a_policy_that_fails_in_the_middle_of_a_run_loses_nothing():
