@@ -52,11 +52,13 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
             "events": _whole(settled.get("events")),
             "experiment": path.stem,
             "place": here,
-            "arms": tuple(_arms(path, spot, size, entry, here, left_out)),
             "variants": _variants(here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))),
         }
-        for cell, graph in _cells(path, spot, size, entry, shared["seed"]):
-            block = Block(cell=cell, **shared)
+        arms: dict[Spot, tuple[Arm, ...]] = {}
+        for cell, graph, (where, asked) in _cells(path, spot, size, entry, shared["seed"]):
+            if where not in arms:
+                arms[where] = tuple(_arms(path, where, asked, here, left_out))
+            block = Block(cell=cell, arms=arms[where], **shared)
             if graph is not None:
                 _check_levels(path, spot, graph, block)
             if block.stem in blocks:
@@ -116,8 +118,10 @@ def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, fl
 
 def _cells(
     path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], seed: int
-) -> Iterator[tuple[Cell, Graph | None]]:
-    """The cells of all sweeps, with the parameters that are otherwise on this machine; and the graphs of those of files."""
+) -> Iterator[tuple[Cell, Graph | None, tuple[Spot, Sequence[Mapping[str, Any]]]]]:
+    """The cells of all sweeps, with the parameters that are otherwise on this machine; the graphs of those of files; and the
+    arms: of the sweep if it has some, else of the machine or the size, with the place in the file that says so.
+    """
     sweeps = entry.get("sweeps", size["sweeps"])
     where = (*(spot if "sweeps" in entry else spot[:2]), "sweeps")
     others = entry.get("parameters", {})
@@ -125,6 +129,7 @@ def _cells(
         if not any(name in sweep.get("parameters", {}) for sweep in sweeps):
             known = {each for sweep in sweeps for each in sweep.get("parameters", {})}
             raise wrong(path, (*spot, "parameters"), "must name parameters of the sweeps", name, known)
+    shared = (*(spot if "arms" in entry else spot[:2]), "arms"), entry.get("arms", size["arms"])
     seen: set[str] = set()
     for index, sweep in enumerate(sweeps):
         given = sweep.get("parameters", {})
@@ -133,7 +138,7 @@ def _cells(
             if cell.name in seen:
                 raise wrong(path, (*where, index), "must not repeat a cell", cell.name)
             seen.add(cell.name)
-            yield cell, graph
+            yield cell, graph, ((*where, index, "arms"), sweep["arms"]) if "arms" in sweep else shared
 
 
 def _cells_of(
@@ -163,12 +168,11 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
 
 
 def _arms(
-    path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], place: Place, left_out: dict[str, str]
+    path: Path, where: Spot, entries: Sequence[Mapping[str, Any]], place: Place, left_out: dict[str, str]
 ) -> Iterator[Arm]:
     """The arms on one machine. Peers that are not built here are none: `left_out` says which, and why."""
-    where = (*(spot if "arms" in entry else spot[:2]), "arms")
     seen: set[str] = set()
-    for index, values in enumerate(entry.get("arms", size["arms"])):
+    for index, values in enumerate(entries):
         least = (VIRTUAL_LEAST if place.simulated else REAL_LEAST)["duration_s"]
         if values.get("duration_s", least) < least:
             raise wrong(path, (*where, index, "duration_s"), f"must be {least:g} or more", values["duration_s"])

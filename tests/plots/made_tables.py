@@ -32,6 +32,7 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         **{name: SIZES[topology].get(name) for name in ("operators", "width", "depth", "workers", "busy", "selectivity")},
         "cost": str(cost),
         "payload": payload,
+        "placement": None,
         "model": model,
         "peer": None,
         "arm": model if threads is None else f"{model}-{threads}",

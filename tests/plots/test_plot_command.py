@@ -39,7 +39,7 @@ def tables(tmp_path):
     balancing = [arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6) for load in ("cost", "bursty_cost", "bursty_rate")]
     lengths = {"cycle": 100, "burst": 500, "silence": 500}
     beside = [arm_row("peers", "mix", 1, "manual", 1e6), peer_row("peers", "mix", 1, "go 1.26.8", 4e5)]
-    names = ["multilevel", *(f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13))]
+    names = ["multilevel", "applications", *(f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 14, 15))]
     multilevel = [elastic_row(name, "pipeline", 100, 1e5, 2.0) for name in names]
     multilevel = [
         row | {"model": "multilevel", "arm": "multilevel", "width": 50.0, "depth": 4.0, "queued": 7.0, "places": 50.0}

@@ -1,0 +1,138 @@
+"""Throughput of applications by arm, with the threads used. The form of M19 Figure 15.
+
+A misreading to avoid: tuples are those at the sinks. An application that makes many of a record has a high rate, so bars
+compare within a panel only. Numbers on bars are scheduler threads, or threaded ports by hand; a source's own thread comes on
+top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from harness.plots import places, provenance, queue_arms, settled, style
+from harness.plots.style import ModelStyle
+from harness.plots.thread_panels import without_mean
+
+TABLES = ("throughput",)
+INTERVAL = "error bars: 95 % interval of the mean"
+PANEL_INCHES = (2.5, 2.6)
+MIN_WIDTH = 8.6  # inches; the title needs them
+PROFILED = "Simulated operators have the costs and selectivities of a profiled run on the machine that simulated."
+
+HAND = "hand"
+BY_HAND = ModelStyle("#7f7f7f", "|", "-")
+PORTS_BY_HAND = {"login-failures": 13, "vwap": 9, "wiki-word-count": 16}
+"""Threaded ports, each with a thread, where they are placed by hand (docs/applications.md)."""
+
+NAMES = {"login-failures": "LoginFailures", "vwap": "VWAP", "wiki-word-count": "WikiWordCount"}
+
+
+def draw(ax: Axes, rows: pd.DataFrame) -> None:
+    """One application at one place: a bar an arm; `rows` of the throughput table."""
+    arms = in_order(rows)
+    highest = rows[["mean", "hi"]].max().max()
+    for place, row in enumerate(arms):
+        look = look_of(row)
+        if pd.isna(row["mean"]):
+            ax.text(place, 0, without_mean(row), rotation=90, fontsize=6.5, ha="center", va="bottom")
+            continue
+        hatch = settled.hatch([row])
+        face = {"facecolor": settled.shade(look.color, row["settled_share"]), "edgecolor": look.color, "hatch": hatch}
+        ax.bar(place, row["mean"], 0.8, zorder=3, **(face if hatch else {"color": look.color}))
+        if pd.notna(row["lo"]):
+            spread = [[row["mean"] - max(row["lo"], 0.0)], [row["hi"] - row["mean"]]]
+            ax.errorbar(place, row["mean"], yerr=spread, color=style.INK, lw=1, zorder=4)
+        top = row["mean"] if pd.isna(row["hi"]) else row["hi"]
+        ax.annotate(
+            threads_of(row),
+            (place, top),
+            xytext=(0, 2),
+            textcoords="offset points",
+            fontsize=7.5,
+            ha="center",
+            va="bottom",
+            zorder=5,
+        )
+    ax.set_ylim(0, 1.18 * highest if highest > 0 else 1)
+    ax.set_xlim(-0.6, max(len(arms), 1) - 0.4)
+    ax.set_xticks([])
+    ax.yaxis.set_major_formatter(style.rates())
+    ax.grid(False, axis="x")
+    places.tint(ax, rows)
+
+
+def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
+    """The figure from the rows of its experiment: a panel an application and a place."""
+    table = tables["throughput"]
+    names = style.in_order(table["topology"], tuple(NAMES))
+    lines = [
+        [(called, of[of["topology"] == name]) for called, of in places.by_place(table) if (of["topology"] == name).any()]
+        for name in names
+    ]
+    lines = places.side_by_side(lines)
+    columns = max(map(len, lines))
+    width, height = PANEL_INCHES
+    with style.applied():
+        drawing = style.plt.figure(figsize=(max(width * columns + 0.4, MIN_WIDTH), height * len(lines) + 1.4))
+        grid = drawing.add_gridspec(len(lines), columns)
+        for number, line in enumerate(lines):
+            for column, (called, rows) in enumerate(line):
+                ax = drawing.add_subplot(grid[number, column])
+                draw(ax, rows)
+                topology = rows["topology"].iloc[0]
+                ax.set_title("\n".join(filter(None, (NAMES.get(topology, topology), called))))
+                if column == 0:
+                    ax.set_ylabel("throughput at the sinks\n[tuples/s]")
+        style.title_with_legend(drawing, title, [*_legend(table), *settled.hatches(table), *places.legend(table)])
+        provenance.stamp(drawing, table, INTERVAL)
+        if table["simulated"].astype(bool).any():
+            provenance.foot(drawing, f"{provenance.sentence(table, INTERVAL)} {PROFILED}")  # in place of the sentence alone
+    return drawing
+
+
+def is_by_hand(row: pd.Series) -> bool:
+    """Whether its threaded ports were placed by hand."""
+    return row["placement"] == HAND
+
+
+def called(row: pd.Series) -> str:
+    """An arm for people."""
+    return "by hand" if is_by_hand(row) else queue_arms.called(row)
+
+
+def look_of(row: pd.Series) -> ModelStyle:
+    """How an arm looks."""
+    return BY_HAND if is_by_hand(row) else queue_arms.look(row)
+
+
+def threads_of(row: pd.Series) -> str:
+    """The threads beside the source's: of the pool, or of ports by hand; "" under models that have no such number."""
+    if is_by_hand(row):
+        return str(PORTS_BY_HAND.get(row["topology"], ""))
+    if row["model"] == "manual":
+        return "0"
+    threads = row["level"] if pd.notna(row["level"]) else row["threads"]
+    return "" if pd.isna(threads) else f"{threads:.3g}"
+
+
+def in_order(rows: pd.DataFrame) -> list[pd.Series]:
+    """Arms in the paper's order: manual, by hand, then those that adapt, M19's law before ours; other models by their own."""
+    known = {"manual": 0, "dedicated": 2, "dynamic": 3, "multilevel": 4, "coroutine": 6}
+
+    def rank(row: pd.Series) -> tuple:
+        ours = row["model"] == queue_arms.MULTILEVEL and row["law"] == queue_arms.OURS
+        return 1 if is_by_hand(row) else known.get(row["model"], 9) + ours, bool(row["elastic"]), called(row)
+
+    return sorted((row for _, row in rows.iterrows()), key=rank)
+
+
+def _legend(table: pd.DataFrame) -> list[Artist]:
+    found = {called(row): Patch(color=look_of(row).color, label=called(row)) for row in in_order(table)}
+    return [*found.values(), Line2D([], [], ls="", label="number: threads beside the source's")]
