@@ -107,7 +107,8 @@ def test_the_list_needs_no_tables(tmp_path, monkeypatch, capsys):
         (["--paper", "P71"], "--paper must be one of P17, M19, ELB, CS, not 'P71'; did you mean 'P17'?"),
         (
             ["--machine", "vax"],
-            "--machine must be one of 16-core, 4-core, cstream, local, power8, xeon, xeon:16, xeon:4, xeon:64, xeon:88, not 'vax'",
+            "--machine must be one of 16-core, 4-core, cstream, local, power8, xeon, xeon:16, xeon:4, xeon:64, xeon:88, "
+            "not 'vax'",
         ),
         (
             ["--machine", "xeon", "p17-5.1-same-on-both"],
