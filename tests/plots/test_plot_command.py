@@ -152,7 +152,7 @@ def test_a_table_without_the_experiment_says_which_it_has(tables, capsys, tmp_pa
     for part in (tables / "throughput.parquet").glob("part-[123].parquet"):
         part.unlink()
     error = refusal(capsys, "pldi17_fig9", "--tables", tables, "-o", tmp_path / "x.png")
-    assert "has no rows of the experiment 'pldi17_fig9'; it has: crossover" in error
+    assert "has no rows of the experiment 'pldi17_fig9'; it has: applications, crossover" in error
 
 
 def test_a_table_that_is_no_parquet_is_named(tables, capsys, tmp_path):
