@@ -96,6 +96,8 @@ ELASTIC = _struct(
 
 LATENCY = _struct({"count": WHOLE}, {"p50": REAL, "p90": REAL, "p99": REAL, "max": REAL})
 
+PROFILED = _struct({"cpu": TEXT, "digest": TEXT, "tuple_ns": REAL})
+
 SIMULATION = _struct(
     {
         "software": TEXT,
@@ -107,7 +109,7 @@ SIMULATION = _struct(
         "virtual_s": REAL,
         "wall_s": REAL,
     },
-    {"bound": TEXT, "contenders": WHOLE, "passed_tuples_per_s": REAL, "load": REAL},
+    {"bound": TEXT, "contenders": WHOLE, "passed_tuples_per_s": REAL, "load": REAL, "profiled": PROFILED},
 )
 
 HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL, "hostname_hash": TEXT, "host_fit": FLAG})
