@@ -49,6 +49,7 @@ BOLD = 0.02  # of throughput: for so much it looks twice as far up as the best l
 GAP = 0.03  # of throughput: what a gap between measured levels must promise to be looked into
 APART = 1.3  # times lower: how far below the highest level another one must be to tell whether throughput rises towards it
 SURELY = 2.0  # standard deviations of the difference of two levels that are no noise
+STRIDE = 3  # times lower: how far down it looks at once; a look at very few threads costs more than it tells
 TIRES = 8.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has settled
 LEARNS = 9  # settled periods that still count as measurements; from then on only a change of load moves the law
@@ -151,7 +152,7 @@ class Millrace(Law):
         worth = gain - (gain - (expected - expected[best])) / HORIZON  # E[max(0, -x)] = E[max(0, x)] - E[x]
         best_level = self._belief.focus = int(self._levels[best])
         threshold = float(self.set["tolerance"]) * (1.0 + self._looks / TIRES) * (HOLDS if self._settled is not None else 1.0)
-        worth[~self._allowed] = -np.inf
+        worth[~self._allowed | (self._levels * STRIDE < level)] = -np.inf
         worth[best] = 0.0
         look = int(np.argmax(np.where(self._levels <= self._reach(utility, odds, level), worth, -np.inf)))
         if worth[look] <= threshold:  # it would settle: by caution, or because there is nothing further up?

@@ -63,6 +63,7 @@ RULES: dict[str, list[Rule]] = {
             ("PRICE", 0.0),
             ("HORIZON", ALWAYS),
             ("FEW", 1),
+            ("STRIDE", NEVER),
             ("BOLD", ALWAYS),
             ("GAP", ALWAYS),
             ("TIRES", ALWAYS),

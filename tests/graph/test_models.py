@@ -91,7 +91,7 @@ def test_a_model_is_made_with_its_options(name, options, model):
             "coroutine",
             {"policy": "rando"},
             "policy must be one of random, max_queue_length, min_latency, least_recently_run, max_running_time, "
-            "highest_rate, oldest_source, pressure, not 'rando'",
+            "highest_rate, oldest_source, pressure, or FILE.py:NAME or FILE.so:SYMBOL, not 'rando'",
         ),
         ("dynamic", {"elastic": True, "minimum": 0}, "minimum must be from 1 to 1024 threads, not 0"),
         ("dynamic", {"elastic": True, "maximum": 1025}, "maximum must be from 1 to 1024 threads, not 1025"),
