@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ PIECE = 2**16  # bytes read at a time
 class _Descriptor(Received):
     """A source of what a file descriptor gives."""
 
+    @abstractmethod
     def descriptor(self) -> int:
-        raise NotImplementedError
+        """What to read from, open."""
 
     def records(self) -> Iterator[bytes]:
         lines, descriptor = Lines(), self.descriptor()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -24,7 +25,7 @@ MOST_RECORD = 2**20  # bytes
 Values = Mapping[str, Any]
 
 
-class Received:
+class Received(ABC):
     """A source whose tuples come from outside, sent to `outputs` ports in turn.
 
     `parse` makes the values of a tuple of a record, and raises ValueError for one that cannot be read: it is counted as broken.
@@ -41,11 +42,11 @@ class Received:
         self._problem: str | None = None
         self._thread: threading.Thread | None = None
 
+    @abstractmethod
     def records(self) -> Iterator[bytes]:
         """The records, as they come; in a thread of its own. Raises OSError or RunFailed when there can be no more."""
-        raise NotImplementedError
 
-    def interrupt(self) -> None:
+    def interrupt(self) -> None:  # noqa: B027 - a source that waits in bounded steps has nothing to end
         """End what `records` waits for; from another thread."""
 
     def counts(self) -> dict[str, int]:

@@ -39,10 +39,14 @@ class Flow:
         self._layout = layout
         self._taken: Vector = np.zeros(layout.operators)  # tuples, by operator
         self._cost: Vector = np.zeros(layout.operators)  # a tuple when the operator last took some [s]
-        self._reached = np.array([tuples > 0.0 for tuples in layout.tuples], dtype=bool)  # by tuples at all
+        self._reached = np.array([tuples > 0.0 for tuples in layout.tuples], dtype=bool)  # by tuples, as far as the graph says
+        self._held = layout.queue_capacity * (layout.inputs + 1)  # tuples that may be on their way
 
     def see(self, reading: Reading) -> Rates | None:
-        """What a period shows; None until each operator has had a tuple, or if nobody has measured useful time."""
+        """What a period shows; None until each operator has had a tuple, or if nobody has measured useful time.
+
+        Once the sources have sent more than all queues hold, an operator without a tuple is one that gets none.
+        """
         operators = self._layout.operators
         if operators == 0 or len(reading.useful_s) != operators or len(reading.tuples) != operators:
             return None
@@ -50,7 +54,7 @@ class Flow:
         self._taken += taken
         self._cost = np.where(taken > 0.0, useful / np.maximum(taken, 1.0), self._cost)
         sent = float(self._taken[list(self._layout.sources)].sum())
-        if sent < 1.0 or (self._reached & (self._taken == 0.0)).any():
+        if sent < 1.0 or (sent <= self._held and (self._reached & (self._taken == 0.0)).any()):
             return None
         work = self._cost * self._taken / sent
         total = float(work.sum())

@@ -27,7 +27,16 @@ def test_nothing_is_known_until_every_operator_has_had_a_tuple():
     assert flow.see(period(3.0, (0.0, 0.0, 500.0, 1000.0))) is not None
 
 
-def test_nobody_who_measures_useful_time_is_nothing_known():
+def test_an_operator_that_never_gets_a_tuple_keeps_nobody_waiting():
+    flow = Flow(LAYOUT)
+    held = LAYOUT.queue_capacity * (LAYOUT.inputs + 1)
+    assert flow.see(period(1.0, (held, held, held, 0.0))) is None, "what it is to get may be on its way"
+    rates = flow.see(period(2.0, (1000.0, 1000.0, 1000.0, 0.0)))
+    assert rates is not None
+    assert rates.work == pytest.approx(COSTS * (1, 1, 1, 0))
+
+
+def test_without_useful_time_nothing_is_known():
     assert Flow(LAYOUT).see(Reading(1.0, 1.0, 1, 4000.0, tuples=(1000.0,) * 4)) is None
 
 
