@@ -505,13 +505,13 @@ class Graph:
         return self._add(Operator(name, "sink", inputs, 0))
 
     def control(self, operator: Operator) -> PortId:
-        """Give an operator of the kinds work, filter, python or native a control port; returns the port.
+        """Give an operator of the kinds work, filter, python, native or loop a control port; returns the port.
 
         It is an operator of its own named `NAME.control`, annotated like the operator that it controls.
         """
         if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
             raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {_named(operator)}")
-        if operator.kind not in ("work", "filter", "python", "native"):
+        if operator.kind not in ("work", "filter", "python", "native", "loop"):
             raise GraphError(f"operator {operator.name!r}: a {operator.kind} cannot have a control port")
         name = f"{operator.name}.control"
         if name in self.operators and self.operators[name].kind == "control":

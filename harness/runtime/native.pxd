@@ -477,6 +477,7 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         int32_t (*pop)(millrace_loop*, uint32_t, millrace_tuple*) noexcept nogil
         int32_t (*push)(millrace_loop*, uint32_t, double) noexcept nogil
         int32_t (*stopping)(millrace_loop*) noexcept nogil
+        double (*control)(millrace_loop*) noexcept nogil
     ctypedef int32_t (*LoopFunction)(millrace_loop*, void*) noexcept nogil
 
     cdef cppclass LoopInput:
@@ -485,6 +486,7 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
         uint32_t finals
         uint32_t popped
         uint32_t marks
+        uint64_t looked
         uint64_t sequence
         uint64_t place() noexcept
         uint64_t at_hand() noexcept

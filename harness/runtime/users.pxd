@@ -7,6 +7,7 @@ from harness.runtime.native cimport Operator, Tuple, Worker
 cdef int32_t native(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 
+cdef double control_value(Operator* op) noexcept nogil
 cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 
 

@@ -26,6 +26,7 @@ from harness.runtime.submit cimport acquire, end_run, hand_over
 
 
 cdef double control_value(Operator* op) noexcept nogil:
+    """Of the last tuple at its control port; 0: none has come, or it has no such port."""
     if op.control == NULL:
         return 0.0
     return (<SinkState*> op.control.own).latest.load(memory_order_relaxed)

@@ -4,7 +4,7 @@
 #include "millrace.h"
 
 struct Asked {
-  uint32_t mode;  // 0: wait_all, 1: wait_any, 2: a call that is refused, 3: none, 4: pushes for ever
+  uint32_t mode;  // 0: wait_all, 1: wait_any, 2: a call that is refused, 3: none, 4: pushes for ever, 5: reads its control port
   uint32_t counts[4];
   uint32_t port;
   int32_t answer;
@@ -36,6 +36,19 @@ int32_t run(millrace_loop* loop, void* state) {
   if (asked->mode == 3) return asked->answer;
   if (asked->mode == 4) {
     while (!loop->stopping(loop)) loop->push(loop, 0, 1.0);
+    return 0;
+  }
+  if (asked->mode == 5) {
+    const uint32_t one = 1;
+    double last = loop->control(loop);
+    for (uint32_t number = 1; loop->wait_all(loop, &one) > 0; ++number) {
+      take(loop, 0, asked);
+      loop->push(loop, 0, number);
+      loop->push(loop, 1, number);
+      if (loop->control(loop) < last || loop->control(loop) > number) asked->damaged += 1;
+      last = loop->control(loop);
+    }
+    asked->answer = last > 0;
     return 0;
   }
   while ((asked->mode == 0 ? loop->wait_all : loop->wait_any)(loop, asked->counts) > 0) {

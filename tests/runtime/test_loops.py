@@ -372,6 +372,82 @@ def test_loops_without_outputs_and_a_stop_that_drains():
     assert totals.correct and totals.drained and totals.in_flight == 0 and len(taken) == totals.processed[0]
 
 
+# -- control ports ------------------------------------------------------------------------------------------------------------
+
+
+def feedback_graph(function: object, state: object = None) -> Graph:
+    """What the loop sends comes back to its control port."""
+    graph = Graph("feedback", 32)
+    loop, behind = graph.loop("loop", function, 1, 2, state), graph.work("behind", 1)
+    graph.connect(graph.source("source", window=100), loop)
+    graph.connect(loop.output(0), behind)
+    graph.connect(behind, graph.control(loop))
+    graph.connect(behind, graph.sink("sink"))
+    graph.connect(loop.output(1), graph.sink("aside"))
+    return graph
+
+
+@pytest.mark.parametrize("threads", (1, 3))
+@pytest.mark.parametrize("capacity", (1, 64, None))
+def test_what_a_loop_sends_may_come_back_to_its_control_port(threads, capacity):
+    seen = []
+
+    async def process(ctx):
+        assert len(ctx.inputs) == 1 and ctx.control == 0.0
+        async for _ in ctx.input:
+            seen.append(ctx.control)
+            await ctx.push(float(len(seen)))
+            await ctx.push(0.0, 1)
+
+    totals = run(graph := feedback_graph(process), threads=threads, queue_capacity=capacity)
+    assert totals.correct and totals.drained and totals.order_checked and totals.in_flight == 0, totals
+    assert received(totals, graph) == [2000, 2000] and totals.received == 4000  # what a control port absorbs is not received
+    assert seen == sorted(seen) and 0 < seen[-1] <= 2000
+
+
+def test_a_compiled_loop_reads_its_control_port():
+    asked = Asked(mode=5)
+    totals = run(feedback_graph(compiled(), asked))
+    assert totals.correct and totals.drained and asked.taken == 2000
+    assert asked.damaged == 0 and asked.answer == 1  # never back, and there at the end
+
+
+def test_a_loop_is_controlled_by_a_stream_that_outlives_its_own():
+    ended = threading.Event()
+
+    async def takes_none(ctx):
+        while await ctx.wait_all(1):
+            ctx.input.pop()
+        ended.set()
+
+    graph = Graph("controlled")
+    loop = graph.loop("loop", takes_none, 1, 0)
+    few = graph.filter("none", 0.0)
+    graph.chain(graph.source("source"), few, loop)
+    graph.chain(graph.source("other"), graph.control(loop))
+    totals = run(graph, tuples=5000)
+    assert totals.correct and totals.drained and ended.is_set() and totals.received == 0
+
+
+def test_a_cycle_of_loops_is_cut_short_without_a_deadlock():
+    came = threading.Event()
+
+    async def process(ctx):
+        async for value in ctx.input:
+            await ctx.push(value)
+            await ctx.push(value, 1)
+            if ctx.control > 0:
+                came.set()
+
+    totals = cut_short(feedback_graph(process), came)
+    assert totals.correct and not totals.stuck
+
+
+def test_the_simulator_refuses_a_loop_with_a_control_port():
+    with pytest.raises(UserError, match=r"^operator 'loop' is of kind loop: a user's own operator cannot be simulated$"):
+        open_engine(feedback_graph(raises), Coroutine(2), simulated=True)
+
+
 # -- what they are told -------------------------------------------------------------------------------------------------------
 
 
@@ -420,12 +496,44 @@ async def does_not_await(ctx):
         ctx.push(1.0)
 
 
-async def awaits_another(ctx):
+async def yields_to_asyncio(ctx):
+    await rests()
+
+
+async def rests():
     await asyncio.sleep(0)
+
+
+async def sleeps(ctx):
+    await asyncio.sleep(0.01)
+
+
+async def awaits_a_future(ctx):
+    loop = asyncio.new_event_loop()
+    try:
+        await loop.create_future()
+    finally:
+        loop.close()
+
+
+async def awaits_an_awaitable_of_its_own(ctx):
+    class Nothing:
+        def __await__(self):
+            yield
+
+    await Nothing()
 
 
 async def returns_early(ctx):
     await ctx.wait_all(3)
+
+
+async def asks_for_control(ctx):
+    await ctx.push(ctx.control)
+
+
+async def waits_for_control(ctx):
+    await ctx.wait_any({"control": 1})
 
 
 async def waits_for_itself(ctx):
@@ -442,6 +550,10 @@ async def again(ctx):
     await mine
 
 
+FOREIGN = (
+    "for which nothing would resume it: a loop may await wait_all, wait_any and push of its context, async for over its ports, "
+    "and functions that await no more (after 0 tuples)"
+)
 COUNT = "count must be from 1 to 64, the capacity of the queue before input port"
 REFUSED = {
     pushes_too_far: "raised ValueError: push: output port must be from 0 to 0, not 2",
@@ -454,7 +566,12 @@ REFUSED = {
     raises: "raised KeyError: 'no' (after 42 tuples)",
     pushes_text: "raised TypeError: push: value must be a number, not 'one'",
     does_not_await: "raised RuntimeError: push: the one before it was not awaited",
-    awaits_another: "raised RuntimeError: it awaits 'NoneType', which is not one of its context's: nothing would resume it",
+    yields_to_asyncio: f"awaits asyncio.tasks.sleep, {FOREIGN}",
+    sleeps: f"awaits asyncio.tasks.sleep, {FOREIGN}",
+    awaits_a_future: f"awaits an object of type _asyncio.Future, {FOREIGN}",
+    awaits_an_awaitable_of_its_own: f"awaits an object of type builtins.NoneType, {FOREIGN}",
+    asks_for_control: "raised RuntimeError: control: it has no control port; graph.control(operator) gives it one",
+    waits_for_control: "raised ValueError: wait_any: input port must be from 0 to 1, not 'control'",
     returns_early: "returned, though",
     waits_for_itself: "raised ValueError: coroutine already executing",
 }
@@ -608,11 +725,9 @@ def test_a_loop_cannot_wait_for_what_it_sends_itself():
         graph.check()
 
 
-def test_a_loop_has_no_control_port_and_stands_in_no_ordered_region():
+def test_a_loop_stands_in_no_ordered_region():
     graph = Graph("g")
     loop = graph.loop("loop", raises)
-    with pytest.raises(GraphError, match="a loop cannot have a control port"):
-        graph.control(loop)
     split, merge = graph.split("split", 1), graph.merge("merge")
     graph.connect(graph.source("source"), split)
     graph.connect(split, loop)

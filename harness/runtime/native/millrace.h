@@ -68,6 +68,8 @@ struct millrace_loop {
   int32_t (*push)(millrace_loop* loop, uint32_t output, double value);
   /* Whether the run is over: waits say so, too. */
   int32_t (*stopping)(millrace_loop* loop);
+  /* Value of the last tuple that came to its control port; 0 before the first one, and without such a port. */
+  double (*control)(millrace_loop* loop);
 };
 
 /* A window that has ended. By time: nanoseconds, `end` not included. By count: numbers of tuples in their partition, from 0. */

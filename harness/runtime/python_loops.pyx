@@ -1,0 +1,528 @@
+# python_loops.pyx - operators in Python with a loop of their own: `async def process(context)` (loops.pyx has what all loops do).
+#
+# A function runs on the stack of the thread, which the interpreter knows: it is a co-routine of Python's, resumed by send(None). Where it
+# must wait it says what for and suspends, and then its co-routine here waits. So the interpreter's lock is taken once for all that it does
+# between two such waits.
+
+cimport cython
+from cpython.pythread cimport PyThread_get_thread_ident
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.atomic cimport memory_order_relaxed
+
+from harness.runtime.coroutine cimport check_for_preemption, on_thread
+from harness.runtime.loops cimport (
+    BLOCKED,
+    DONE,
+    OVER,
+    deliver_all,
+    fail,
+    give_back,
+    has,
+    pop,
+    stopped,
+    verdict_on,
+    wait,
+    waited,
+)
+from harness.runtime.native cimport LoopInput, LoopOutput, LoopState, Tuple, Worker, enter_pushed, now_ns
+from harness.runtime.users cimport control_value, text_of
+
+cdef enum Request:
+    ENDED = 0  # there is nothing more to resume
+    GO_ON = 1
+    WAIT_ALL = 2
+    WAIT_ANY = 3
+
+cdef enum:
+    SLICE_NS = 100_000  # after which a loop that need not wait lets go of what it has pushed, and of the interpreter's lock
+
+
+# -- its function --------------------------------------------------------------------------------------------------------------------
+
+
+cdef void run_python(LoopState* state) noexcept nogil:
+    cdef Worker* worker = state.worker
+    cdef uint32_t i
+    while True:
+        on_thread(worker, resume, state)
+        if state.request == ENDED:
+            return
+        for i in range(state.context.inputs):
+            give_back(state, &state.inputs[i])
+        deliver_all(state)
+        if state.request != GO_ON:
+            state.verdict = wait(state, state.request == WAIT_ANY)
+        check_for_preemption(worker)
+
+
+cdef void resume(void* argument) noexcept nogil:
+    """On the thread's own stack."""
+    with gil:
+        step(<LoopState*> argument)
+
+
+cdef void step(LoopState* state) noexcept:
+    """Lets the function go on until it suspends or has ended."""
+    cdef LoopCall owner
+    cdef bint ended = False
+    if not state.begun:
+        # that nobody keeps it any more shows in that the run has failed; from here on it is kept, until it has ended
+        if state.worker.run.failed.load(memory_order_relaxed) or stopped(state):
+            state.request = ENDED
+            return
+        Py_INCREF(<LoopCall> state.python)
+        state.begun = True
+    owner = <LoopCall> state.python
+    state.thread = <uint64_t> PyThread_get_thread_ident()
+    state.slice_ends_ns = now_ns() + SLICE_NS
+    try:
+        if owner.process is None:
+            owner.context = context_of(state, owner)
+            owner.process = owner.function(owner.context)
+        if stopped(state):
+            state.closing = True
+            ended = True
+            owner.process.close()
+        else:
+            yielded = owner.process.send(None)
+            if yielded is not owner.context:
+                ended = True
+                refused(state, owner, awaited_by(owner.process, yielded))
+    except StopIteration:
+        ended = True
+    except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
+        ended = True
+        foreign = wanting_event_loop(error)
+        if foreign is None:
+            raised(state, owner, error)
+        else:
+            refused(state, owner, foreign)
+    state.thread = 0
+    if ended:
+        state.request = ENDED
+        try:
+            owner.end()
+        except BaseException:
+            pass
+        Py_DECREF(owner)
+
+
+cdef void raised(LoopState* state, LoopCall owner, error) noexcept:
+    fail(state)
+    if owner.error is None:
+        owner.error = owner.failed  # there may be no memory for more
+        owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)} (after {state.op.processed.read()} tuples)"
+
+
+cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:
+    """It awaits what is not of its context: the runtime would never learn when to resume it."""
+    fail(state)
+    if owner.error is None:
+        owner.error = owner.failed
+        owner.error = (
+            f"operator {owner.name!r} awaits {foreign}, for which nothing would resume it: a loop may await wait_all, wait_any and push "
+            f"of its context, async for over its ports, and functions that await no more (after {state.op.processed.read()} tuples)"
+        )
+
+
+cdef str awaited_by(process, yielded):
+    """What a co-routine of Python has given to be waited for, or, if that is nothing, as of `asyncio.sleep(0)`, the function it waits in.
+
+    Python's co-routines tell what they await (cr_await), down to the one that has suspended.
+    """
+    awaited = process
+    while hasattr(awaiting := awaited.cr_await, "cr_await"):
+        awaited = awaiting
+    if yielded is None and awaited is not process:
+        return f"{awaited.cr_frame.f_globals.get('__name__', '?')}.{awaited.__qualname__}"
+    return f"an object of type {type(yielded).__module__}.{type(yielded).__qualname__}"
+
+
+cdef object wanting_event_loop(error):
+    """The function of asyncio in which it was missed that a loop runs under no event loop of asyncio; None: it was another error."""
+    if not isinstance(error, RuntimeError) or "event loop" not in str(error):
+        return None
+    trace, frame = error.__traceback__, None
+    while trace is not None and frame is None:
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        if name.partition(".")[0] == "asyncio":
+            frame = f"{name}.{trace.tb_frame.f_code.co_qualname}"
+        trace = trace.tb_next
+    return frame or "what needs an event loop of asyncio"
+
+
+cdef class LoopCall:
+    """The function of an operator in Python that has its own loop. The first exception ends the run and is kept here."""
+
+    cdef readonly str name
+    cdef readonly object error
+    cdef object function, process
+    cdef str failed
+    cdef bytes told  # its name, for what is told without the interpreter
+    cdef Context context
+
+    def __cinit__(self, operator):
+        self.name = operator.name
+        self.told = operator.name.encode()
+        self.function = operator.function
+        self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
+
+    def end(self):
+        process, self.process = self.process, None
+        if self.context is not None:
+            self.context.state = NULL
+        self.context = None
+        if process is not None:
+            process.close()  # what has raised something that is not ours has it behind itself
+
+
+cdef object call_of(object operator):
+    """The function of an operator with a loop of its own, for LoopState.python."""
+    return LoopCall(operator)
+
+
+cdef Context context_of(LoopState* state, LoopCall owner):
+    cdef Context context = Context.__new__(Context)
+    cdef InputPort port
+    context.state, context.name, context.closed = state, owner.name, f"operator {owner.name!r} has ended"
+    ports = []
+    for i in range(state.context.inputs):
+        port = InputPort.__new__(InputPort)
+        port.context, port.index, port.from_ = context, i, &state.inputs[<uint32_t> i]
+        ports.append(port)
+    context.inputs = tuple(ports)
+    return context
+
+
+# -- its context ---------------------------------------------------------------------------------------------------------------------
+
+
+@cython.no_gc_clear
+cdef class Context:
+    """What an operator with a loop of its own asks for. It is valid in its function alone, and while that runs.
+
+    `inputs`: its input ports. docs/operators.md has more.
+    """
+
+    cdef LoopState* state  # null: it has ended
+    cdef readonly str name
+    cdef readonly tuple inputs
+    cdef str closed
+
+    cdef LoopState* alive(self, str call) except NULL:
+        if self.state == NULL:
+            raise RuntimeError(f"{call}: {self.closed}")
+        if self.state.thread != <uint64_t> PyThread_get_thread_ident():
+            raise RuntimeError(f"{call}: the context of operator {self.name!r} is for its own function alone, while that runs")
+        return self.state
+
+    @property
+    def input(self):
+        """Its first input port."""
+        return self.inputs[0]
+
+    @property
+    def outputs(self):
+        """How many output ports it has."""
+        return self.alive("outputs").context.outputs
+
+    @property
+    def stopping(self):
+        """Whether the run is being cut short."""
+        return stopped(self.alive("stopping"))
+
+    @property
+    def control(self):
+        """Value of the last tuple that came to its control port; 0 before the first one.
+
+        Raises RuntimeError if it has no control port.
+        """
+        cdef LoopState* state = self.alive("control")
+        if state.op.control == NULL:
+            raise RuntimeError("control: it has no control port; graph.control(operator) gives it one")
+        return control_value(state.op)
+
+    def wait_all(self, counts):
+        """To be awaited: True once there are as many tuples as `counts` says, {port: count} or one number for all input ports.
+
+        False: over, they never will be.
+
+        Raises ValueError for a port that is not there, or a count that no queue can hold.
+        """
+        return self._wait("wait_all", WAIT_ALL, counts)
+
+    def wait_any(self, counts):
+        """To be awaited: the ports, as a tuple, at which there are as many tuples as `counts` says, at one at least; empty: over."""
+        return self._wait("wait_any", WAIT_ANY, counts)
+
+    def push(self, value, output=0):
+        """To be awaited: sends a tuple with a value from an output port. Waits where a queue is full.
+
+        Raises ValueError for a port that is not there, TypeError for a value that is no number.
+        """
+        cdef LoopState* state = self.alive("push")
+        cdef double number
+        cdef LoopOutput* out
+        if not isinstance(output, int) or not 0 <= output < state.context.outputs:
+            raise ValueError(f"push: {_rule('output port', state.context.outputs)}, not {output!r:.40}")
+        try:
+            number = value
+        except TypeError:
+            raise TypeError(f"push: value must be a number, not {value!r:.40}") from None
+        if state.closing or stopped(state):
+            state.worker.run.gave_up.store(True, memory_order_relaxed)
+            return AT_ONCE if state.closing else Pause.__new__(Pause, self)
+        out = &state.outputs[<uint32_t> output]
+        if out.filled == out.most:
+            raise RuntimeError("push: the one before it was not awaited")
+        enter_pushed(state, output, number)
+        if out.filled == out.most or now_ns() >= state.slice_ends_ns:
+            return Pause.__new__(Pause, self)
+        return AT_ONCE
+
+    cdef object _wait(self, str call, uint32_t request, counts):
+        cdef LoopState* state = self.alive(call)
+        cdef Wait made
+        if isinstance(counts, int):
+            given = tuple([(i, _count(call, state, i, counts)) for i in range(state.context.inputs)])
+        else:
+            try:
+                pairs = list(counts.items())
+            except AttributeError:
+                raise TypeError(f"{call}: counts must be a number or {{port: count}}, not {counts!r:.40}") from None
+            given = tuple([(i, _count(call, state, i, count)) for i, count in [(self._index(call, port), count) for port, count in pairs]])
+        if not given:
+            raise ValueError(f"{call}: counts must name one input port at least")
+        made = Wait.__new__(Wait)
+        made.context, made.request, made.counts = self, request, given
+        return made
+
+    cdef object _index(self, str call, port):
+        index = port
+        if isinstance(port, InputPort):
+            if (<InputPort> port).context is not self:
+                other = (<InputPort> port).context.name
+                raise ValueError(f"{call}: input port {port.index} is one of operator {other!r}, not of {self.name!r}")
+            index = port.index
+        if not isinstance(index, int) or not 0 <= index < len(self.inputs):
+            raise ValueError(f"{call}: {_rule('input port', len(self.inputs))}, not {port!r:.40}")
+        return index
+
+
+def _rule(what, count):
+    return f"{what} must be from 0 to {count - 1}" if count > 0 else f"there is no {what}"
+
+
+cdef object _count(str call, LoopState* state, uint32_t port, count):
+    most = state.inputs[port].port.ring.capacity()
+    if not isinstance(count, int) or not 1 <= count <= most:
+        raise ValueError(f"{call}: count must be from 1 to {most}, the capacity of the queue before input port {port}, not {count!r:.40}")
+    return count
+
+
+cdef class InputPort:
+    """An input port of an operator with a loop of its own. `index`: its number; `len()`: tuples that wait there.
+
+    `async for value in port` takes its tuples, until it is over.
+    """
+
+    cdef readonly Context context
+    cdef readonly int index
+    cdef LoopInput* from_
+
+    def __len__(self):
+        self.context.alive("len")
+        return self.from_.at_hand()
+
+    def __repr__(self):
+        return f"<input port {self.index} of operator {self.context.name!r}>"
+
+    @property
+    def closed(self):
+        """Whether no tuple will ever come again, and none waits."""
+        self.context.alive("closed")
+        return self.from_.at_hand() == 0 and self.from_.ended()
+
+    @property
+    def sequence(self):
+        """The number at its sender of the tuple that was popped last."""
+        self.context.alive("sequence")
+        return self.from_.sequence
+
+    def pop(self):
+        """Take the next tuple: its value. Raises IndexError if none waits; after a wait for it there is one."""
+        cdef LoopState* state = self.context.alive("pop")
+        cdef Tuple* tuple_ = pop(state, self.from_)
+        if tuple_ == NULL:
+            raise IndexError(f"pop: no tuple waits at input port {self.index}")
+        return tuple_.value
+
+    def batches(self, most):
+        """For `async for`: lists of what waits there, of one value at least and `most` at most."""
+        cdef LoopState* state = self.context.alive("batches")
+        return Batches(self, _count("batches", state, self.index, most))
+
+    def __aiter__(self):
+        return self
+
+    def __anext__(self):
+        return next_of(self, 0)
+
+
+cdef class Batches:
+    cdef InputPort port
+    cdef uint32_t most
+
+    def __init__(self, InputPort port, most):
+        self.port, self.most = port, most
+
+    def __aiter__(self):
+        return self
+
+    def __anext__(self):
+        return next_of(self.port, self.most)
+
+
+# -- what is awaited ----------------------------------------------------------------------------------------------------------------
+
+
+cdef class AtOnce:
+    """There is nothing to wait for."""
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        raise StopIteration
+
+
+cdef AtOnce AT_ONCE = AtOnce()
+
+
+@cython.freelist(8)
+cdef class Pause:
+    """Lets the runtime send what was pushed, and others run."""
+
+    cdef Context context
+    cdef bint paused
+
+    def __cinit__(self, Context context):
+        self.context = context
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.paused:
+            raise StopIteration
+        self.paused = True
+        self.context.alive("push").request = GO_ON
+        return self.context
+
+
+cdef int32_t begun(LoopState* state, bint any_) noexcept nogil:
+    """The verdict on a wait that begins, or BLOCKED if the function has to suspend."""
+    if state.closing:
+        return OVER
+    if stopped(state) or now_ns() >= state.slice_ends_ns:
+        return BLOCKED
+    return verdict_on(state, any_)
+
+
+@cython.freelist(8)
+cdef class Wait:
+    cdef Context context
+    cdef uint32_t request
+    cdef tuple counts
+    cdef bint suspended
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef LoopState* state = self.context.alive("wait_all" if self.request == WAIT_ALL else "wait_any")
+        cdef uint32_t i
+        cdef int32_t verdict
+        if self.suspended:
+            verdict = OVER if state.closing else state.verdict
+        else:
+            for i in range(state.context.inputs):
+                state.counts[i] = 0
+            for port, count in self.counts:
+                state.counts[<uint32_t> port] = count
+            verdict = begun(state, self.request == WAIT_ANY)
+            if verdict == BLOCKED:
+                self.suspended = True
+                state.request = self.request
+                return self.context
+        self.suspended = False
+        waited(state, verdict)
+        if self.request == WAIT_ALL:
+            raise StopIteration(verdict == DONE)
+        if verdict != DONE:
+            raise StopIteration(())
+        raise StopIteration(tuple([
+            self.context.inputs[port] for port, count in self.counts if has(&state.inputs[<uint32_t> port], count)
+        ]))
+
+
+cdef Next next_of(InputPort port, uint32_t most):
+    cdef Next made = Next.__new__(Next)
+    made.port, made.most = port, most
+    return made
+
+
+@cython.freelist(8)
+cdef class Next:
+    """The next tuple of a port, or a list of up to `most`."""
+
+    cdef InputPort port
+    cdef uint32_t most  # 0: one tuple, as it is
+    cdef bint suspended
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef LoopInput* from_ = self.port.from_
+        cdef LoopState* state = self.port.context.alive("async for")
+        cdef uint32_t i
+        cdef int32_t verdict
+        cdef Tuple* tuple_
+        if self.suspended:
+            verdict = OVER if state.closing else state.verdict
+        else:
+            for i in range(state.context.inputs):
+                state.counts[i] = 0
+            state.counts[self.port.index] = 1
+            verdict = begun(state, True)
+            if verdict == BLOCKED:
+                self.suspended = True
+                state.request = WAIT_ANY
+                return self.port.context
+        waited(state, verdict)
+        if verdict != DONE:
+            raise StopAsyncIteration
+        tuple_ = pop(state, from_)
+        if self.most == 0:
+            raise StopIteration(tuple_.value)
+        batch = [tuple_.value]
+        for _ in range(1, self.most):
+            tuple_ = pop(state, from_)
+            if tuple_ == NULL:
+                break
+            batch.append(tuple_.value)
+        raise StopIteration(batch)
