@@ -15,6 +15,7 @@
 //
 // Edge MET     the read-modify-writes of a slot's word: who comes second sees what the other one has done
 // Edge PASSED  passed_.store, release -> load, acquire: a slot that was given back is free
+// Edge TOGETHER alone_.store, release -> load, acquire: what the first replica has taken from the ring without the lock
 // Edge BLOCKED of coroutines.hpp: what a replica waits for changes before somebody calls wake_one_of() or wake_this(), which begin with a fence.
 //   tuples come, or the stream ends      whoever sends
 //   its ticket is FIRST                  who has sent the one before
@@ -268,7 +269,7 @@ class Replicas {
     if (width_.load(std::memory_order_relaxed) > 1) {
       self.first = false;
       flow_.passing(*self.co);
-      alone_.store(false, std::memory_order_release);
+      alone_.store(false, std::memory_order_release);  // TOGETHER
       all_.wake_one_of(first_);
       return AGAIN;
     }
@@ -297,7 +298,7 @@ class Replicas {
       self.first = true;
       alone_.store(true, std::memory_order_relaxed);  // nobody else is there to see it
       step = AGAIN;
-    } else if (!alone_.load(std::memory_order_relaxed)) {
+    } else if (!alone_.load(std::memory_order_acquire)) {  // TOGETHER
       const bool closed = flow_.closed();
       uint64_t ticket = take_lowest();
       if (ticket == NONE) ticket = issue(self, width, &popped);
