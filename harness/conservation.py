@@ -58,7 +58,8 @@ def of_tuples(
 
 def chooses(operator: Operator) -> bool:
     """Whether the output port depends on the tuple, or on which buffer has room."""
-    return bool(operator.keys) or operator.kind in BALANCING or operator.typed is not None or operator.kind == "loop"
+    by_key = operator.kind == "split" and operator.keys > 0
+    return by_key or operator.kind in BALANCING or operator.typed is not None or operator.kind == "loop"
 
 
 def of_windows(

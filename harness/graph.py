@@ -153,7 +153,7 @@ class Operator:
     rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
     selectivity: float = 1.0  # filter, work, barrier: share of tuples passed on
-    keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin
+    keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin. Others: by key
     native: object | None = None  # native, loop: a harness.native_function.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
     stateless: bool = False  # python, native: what it does with a tuple depends on that tuple alone, so it may have replicas
@@ -273,13 +273,15 @@ class Graph:
         busy_us: float = 0.0,
         costs: Sequence[tuple[int, int]] = (),
         selectivity: float = 1.0,
+        keys: int = 0,
     ) -> Operator:
         """Add an operator that computes for `cost` FLOP a tuple; with several outputs it sends tuples round-robin.
 
         Instead of `cost`: `busy_us`, the time in µs that a tuple keeps it busy, or `costs`, bursts (tuples, FLOP) by the
         tuples' sequence numbers, over and over. `selectivity`: the share of tuples, from 0 to 1, that it passes on when it is
         done with them (C-Stream §5.1). A hash of its place in the graph and of their sequence numbers chooses them: the same
-        ones in every run, and each operator for itself.
+        ones in every run, and each operator for itself. With `keys` its replicas do as those of an operator that has a state
+        for each key: they work on one tuple of a key at a time, in the order in which these came (`python`).
         """
         of = f"of operator {name!r}"
         _whole(f"cost {of}", cost, 0, MAX_COST, "FLOP")
@@ -293,10 +295,9 @@ class Graph:
             raise GraphError(f"operator {name!r}: {' and '.join(given)} exclude each other")
         costs = tuple((tuples, flop) for _, (tuples, flop) in bursts)
         selectivity = _number(f"selectivity {of}", selectivity, 0.0, 1.0, "of the tuples")
-        all_pass = selectivity == 1.0
-        return self._add(
-            Operator(name, "work", inputs, outputs, cost, None, all_pass, busy_us=busy_us, costs=costs, selectivity=selectivity)
-        )
+        _whole(f"keys {of}", keys, 0, MAX_KEYS, "keys")
+        told = {"busy_us": busy_us, "costs": costs, "selectivity": selectivity, "keys": keys}
+        return self._add(Operator(name, "work", inputs, outputs, cost, preserves=selectivity == 1.0, **told))
 
     def filter(self, name: str, selectivity: float) -> Operator:
         """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of their sequence numbers."""
@@ -361,6 +362,7 @@ class Graph:
         preserves: bool = False,
         reentrant: bool = False,
         stateless: bool = False,
+        keys: int = 0,
     ) -> Operator:
         """Add an operator that calls `function(sequence, value)`; it returns the new value, or None to drop the tuple.
 
@@ -369,10 +371,13 @@ class Graph:
         checks tuples behind it as strictly as others. `reentrant` promises that it locks its own state: its input ports may
         then be executed at the same time, as an operator needs that waits on one port for what comes on another. `stateless`
         promises that what it does with a tuple depends on nothing that came before: under the coroutine model it may have
-        replicas, which call the function at the same time (`Engine.set_replicas`).
+        replicas, which call the function at the same time (`Engine.set_replicas`). `keys` promises that this depends on tuples
+        of the same key alone, of so many keys (`harness.keys.key_of`): replicas call the function for one tuple of a key at a
+        time, in the order in which these came (C-Stream §4.2).
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
+        _promise(name, stateless, keys)
         return self._add(
             Operator(
                 name,
@@ -383,6 +388,7 @@ class Graph:
                 preserves=bool(preserves),
                 reentrant=bool(reentrant),
                 stateless=bool(stateless),
+                keys=keys,
             )
         )
 
@@ -395,8 +401,9 @@ class Graph:
         reentrant: bool = False,
         state: object = None,
         stateless: bool = False,
+        keys: int = 0,
     ) -> Operator:
-        """Add an operator that calls a compiled function with `state`; `preserves`, `reentrant`, `stateless` as in `python`.
+        """Add an operator that calls a compiled function with `state`; all promises, and `keys`, as in `python`.
 
         What it may be given, and what it must not do, is in docs/operators.md; `harness.native_function` checks what can be
         checked. Raises GraphError for a function or state that it cannot call.
@@ -407,6 +414,7 @@ class Graph:
             native = NativeFunction.of(function, state)
         except GraphError as problem:
             raise GraphError(f"operator {name!r}: {problem}") from None
+        _promise(name, stateless, keys)
         return self._add(
             Operator(
                 name,
@@ -417,6 +425,7 @@ class Graph:
                 native=native,
                 reentrant=bool(reentrant),
                 stateless=bool(stateless),
+                keys=keys,
             )
         )
 
@@ -709,6 +718,13 @@ def _number(what: str, value: object, low: float, high: float, unit: str, or_zer
     if not fits:
         raise GraphError(f"{what} must be from {low:g} to {high:g} {unit}, not {_shown(value)}")
     return float(value)
+
+
+def _promise(name: str, stateless: object, keys: object) -> None:
+    """Raises GraphError if the operator keeps nothing and keeps something by key."""
+    _whole(f"keys of operator {name!r}", keys, 0, MAX_KEYS, "keys")
+    if stateless and keys:
+        raise GraphError(f"operator {name!r}: stateless and keys exclude each other")
 
 
 def _pairs(what: str, bursts: object, pair: str) -> Iterator[tuple[int, tuple[object, object]]]:

@@ -22,15 +22,15 @@ from harness.graph_text import Text
 
 KEYS: dict[str, tuple[str, ...]] = {
     "source": ("rate", "rates", "window"),
-    "work": ("cost", "costs", "busy_us", "selectivity", "inputs", "outputs"),
+    "work": ("cost", "costs", "busy_us", "selectivity", "inputs", "outputs", "keys"),
     "filter": ("selectivity",),
     "split": ("outputs", "keys"),
     "merge": (),
     "barrier": ("inputs",),
     "threaded_split": ("outputs", "buffer_size"),
     "elastic_load_balance": ("outputs", "buffer_size", *SETTINGS),
-    "python": ("function", "inputs", "preserves", "reentrant", "stateless"),
-    "native": ("function", "inputs", "preserves", "reentrant", "stateless"),
+    "python": ("function", "inputs", "preserves", "reentrant", "stateless", "keys"),
+    "native": ("function", "inputs", "preserves", "reentrant", "stateless", "keys"),
     "loop": ("function", "inputs", "outputs"),
     "sink": ("inputs",),
     "control": (),

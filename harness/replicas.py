@@ -1,8 +1,9 @@
 """Which operators of a graph may have replicas, and how many: one answer for engines, laws and errors (C-Stream §4.2.1).
 
 An operator may have some if it has one input and one output, is a co-routine that feeds queues, and keeps nothing from tuple to
-tuple. Built-in `work` and `filter` operators keep nothing: what they do with a tuple follows from its number and value alone,
-be they busy for a time, do they drop some or have bursts of costs. Of a user's own operator its author says so (`stateless`).
+tuple but by key. Built-in `work` and `filter` operators keep nothing: what they do with a tuple follows from its number and
+value alone, be they busy for a time, do they drop some or have bursts of costs. Of a user's own operator its author says so
+(`stateless`), or that it has a state for each key (`keys`).
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def _of_operator(operator: Operator) -> str:
         return f"has {operator.inputs} input and {operator.outputs} output ports: replicas need one of each"
     if operator.typed is not None or operator.kind not in STATELESS | USERS:
         return f"is a {operator.kind}, which keeps something from tuple to tuple"
-    return "" if operator.kind in STATELESS or operator.stateless else "is not declared stateless"
+    declared = operator.kind in STATELESS or operator.stateless or operator.keys > 0
+    return "" if declared else "is declared neither stateless nor by key"
 
 
 def _between_split_and_merge(graph: Graph) -> frozenset[str]:

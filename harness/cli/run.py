@@ -161,8 +161,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) ->
         "--replicas",
         type=whole(1, MAX_REPLICAS),
         metavar="N",
-        help="coroutine only: replicas of each operator that may have some: stateless, with one input and one output port "
-        "(default: 1); with a law that decides about them, the number at the start",
+        help="coroutine only: replicas of each operator that may have some: stateless or by key, with one input and one output "
+        "port (default: 1); with a law that decides about them, the number at the start",
     )
     parser.add_argument(
         "--queue-capacity",

@@ -97,7 +97,7 @@ def _check(operator: Operator) -> None:
         "a source with window punctuations": operator.window > 0,
         "work in bursts of costs": bool(operator.costs),
         "work with a selectivity": operator.kind == "work" and operator.selectivity < 1.0,
-        "a split by keys": operator.keys > 0,
+        "a split by keys": operator.kind == "split" and operator.keys > 0,
         f"an operator of kind {operator.kind}": operator.kind not in ("source", "work", "split", "sink"),
     }
     for what, is_so in odd.items():

@@ -63,7 +63,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
             int64_t quantum_ns, void (*hand_over)(Worker*) noexcept nogil, void (*deliver)(Worker*, Tuple*, uint32_t) noexcept nogil,
             void (*end_run)(Run*) noexcept nogil,
         ) except +
-        void replicate(uint32_t co, uint32_t most) except +
+        void replicate(uint32_t co, uint32_t most, uint64_t keys) except +
         void set_replicas(uint32_t co, uint32_t number) noexcept
         uint32_t replicas(uint32_t co) noexcept
         uint32_t living(uint32_t co) noexcept
@@ -390,7 +390,7 @@ cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_
         if index in number:
             all_.add_to_order(number[index])
     for index, most in layout.replicas.items():
-        all_.replicate(number[index], most)
+        all_.replicate(number[index], most, layout.operators[index].keys)
     for region in layout.regions:
         kind, sender = layout.contexts[region.split]
         if kind in ("source", "co-routine"):

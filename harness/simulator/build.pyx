@@ -107,6 +107,7 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
     regions = {region.merge: region for region in layout.regions}
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
+        op.keys = operator.keys
         choice = chosen_by(operator, i)
         if choice is not None:
             op.all = False
@@ -124,8 +125,6 @@ cdef void _make_states(Simulation* core, object layout, object limit) except *:
             for end, cost in ends_of(operator):
                 op.ends.push_back(end)
                 op.costs.push_back(cost)
-        elif op.kind == SPLIT:
-            op.keys = operator.keys
         elif op.kind == MERGE:
             op.slots.resize(slots_of(regions[i]))
             op.present.assign(op.slots.size(), 0)

@@ -43,7 +43,7 @@ def test_what_is_given_is_kept():
     assert graph.source("c", window=100).window == 100
     assert graph.work("d", busy_us=2).busy_us == 2.0
     assert graph.work("e", costs=[(30, 1), (10, 10_000), (60, 1)]).costs == ((30, 1), (10, 10_000), (60, 1))
-    assert graph.split("f", 2, keys=16).keys == 16
+    assert graph.split("f", 2, keys=16).keys == graph.work("h", keys=16).keys == 16
     assert graph.python("g", lambda sequence, value: value, reentrant=True).reentrant
 
 
@@ -103,6 +103,8 @@ BAD = {
     "costs cost": (lambda g: g.work("w", costs=[(1, 1), (1, 0.5)]), "costs[1] of operator 'w' must be a whole number"),
     "selectivity": (lambda g: g.filter("f", 1.1), "selectivity of filter 'f' must be from 0 to 1 of the tuples, not 1.1"),
     "keys": (lambda g: g.split("s", 2, keys=-1), "keys of split 's' must be a whole number from 0"),
+    "keys of work": (lambda g: g.work("w", keys=1.5), "keys of operator 'w' must be a whole number from 0"),
+    "keys and stateless": (lambda g: g.python("p", print, stateless=True, keys=2), "stateless and keys exclude each other"),
     "a long number": (lambda g: g.work("w", 10**5000), "not a whole number of 16610 bits"),
     "control of a sink": (lambda g: g.control(g.sink("s")), "operator 's': a sink cannot have a control port"),
     "control of a split": (lambda g: g.control(g.split("s", 1)), "operator 's': a split cannot have a control port"),

@@ -75,7 +75,7 @@ def test_the_reasons_why_an_operator_can_have_none():
         "merge": "is a merge, which keeps something from tuple to tuple",
         "lane0": marks,
         "lane1": marks,
-        "python": "is not declared stateless",
+        "python": "is declared neither stateless nor by key",
         "called": called_or_calling,
         "before": called_or_calling,
         "threaded": called_or_calling,
@@ -134,7 +134,7 @@ def with_a_function():
         (
             with_a_function(),
             "replicas must be 1 for graph 'function', of which no operator can have more, not 7: "
-            "operator 'mine' is not declared stateless",
+            "operator 'mine' is declared neither stateless nor by key",
         ),
     ],
 )

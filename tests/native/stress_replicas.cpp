@@ -91,7 +91,10 @@ struct Flow {
   uint32_t op;
 
   using Tuple = millrace::Tuple;
-  struct Trace {};
+  struct Trace {  // the last tuple that was copied
+    const Tuple* at = nullptr;
+    uint64_t sequence = 0;
+  };
 
   SpscRing& ring() const { return graph.operators[op]->input->ring; }
   uint64_t size() const { return graph.size(op); }
@@ -100,8 +103,12 @@ struct Flow {
   void release(All::Coroutine&, size_t count) { ring().release(count); }
   void taken(All::Coroutine&) { all.read(op); }
   void passing(All::Coroutine&) {}
-  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace&) const { std::memcpy(to, first, count * STRIDE); }
-  void fetch(All::Coroutine&, size_t, Trace&) const {}
+  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace& trace) const {
+    std::memcpy(to, first, count * STRIDE);
+    if (count > 0) trace.at = slot(to, STRIDE, count - 1);
+    if (count > 0) trace.sequence = trace.at->sequence;
+  }
+  void fetch(All::Coroutine&, size_t count, const Trace& trace) const { EXPECT(count > 0 && trace.at->sequence == trace.sequence); }
   uint32_t bin(const Tuple* tuple) const { return static_cast<uint32_t>(tuple->sequence % graph.operators[op]->sizes.bins); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     if (all.over()) return 0;

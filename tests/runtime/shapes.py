@@ -283,7 +283,7 @@ def annotate(graph: Graph, name: str, wish: Threading) -> None:
 
 
 def native(
-    graph: Graph, name: str, function: Callable[..., int], inputs: int = 1, preserves: bool = False, stateless: bool = False
+    graph: Graph, name: str, function: Callable[..., int], inputs: int = 1, preserves: bool = False, **promises: object
 ) -> Operator:
     """An operator that calls `function(sequence, value, payload, bytes, control, state)` as it would a compiled one."""
     signature = ctypes.CFUNCTYPE(
@@ -295,7 +295,7 @@ def native(
         ctypes.c_double,
         ctypes.c_void_p,
     )
-    return graph.native(name, signature(function), inputs=inputs, preserves=preserves, stateless=stateless)
+    return graph.native(name, signature(function), inputs=inputs, preserves=preserves, **promises)
 
 
 def scheduled_ports(graph: Graph, model: Model) -> list[PortId]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,18 @@ from hypothesis import strategies as st
 from harness.engine import Engine, open_engine
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.keys import key_of
 from harness.models import Coroutine, Dynamic, Manual, Model
 from harness.policy import policies
 from tests.runtime.shapes import native, split_and_join
 from tests.runtime.test_random_runs import BUILT_IN, CAPACITIES, graphs
 
 
-def line(cost: int = 1, window: int = 0, selectivity: float = 1.0) -> Graph:
+def line(cost: int = 1, window: int = 0, selectivity: float = 1.0, keys: int = 0) -> Graph:
     graph = Graph("line")
     start = graph.source("source", window=window)
     for name in ("a", "b"):
-        operator = graph.work(name, cost, selectivity=selectivity)
+        operator = graph.work(name, cost, selectivity=selectivity, keys=keys)
         graph.connect(start, operator)
         start = operator
     graph.connect(start, graph.sink("sink"))
@@ -131,6 +133,71 @@ def test_a_native_function_that_drops_and_is_declared_stateless_has_replicas() -
     assert totals.correct and totals.received <= 1000
 
 
+@pytest.mark.parametrize("kind", ["python", "native"])
+def test_replicas_by_key_work_on_one_tuple_of_a_key_at_a_time_in_order_and_find_its_state(kind: str) -> None:
+    keys, tuples = 7, 3000
+    inside, last, counts = [False] * keys, [-1] * keys, [0] * keys
+    at_once, together, broken = [0], [0], []
+
+    def enter(sequence: int) -> None:
+        key = key_of(sequence, keys)
+        if inside[key] or last[key] >= sequence:
+            broken.append(sequence)
+        inside[key] = True
+        at_once[0] += 1
+        together[0] = max(together[0], at_once[0])
+        if sequence % 50 == 0:
+            time.sleep(1e-4)  # others may go on
+        counts[key] += 1
+        at_once[0] -= 1
+        last[key] = sequence
+        inside[key] = False
+
+    def python(sequence: int, value: float) -> float:
+        enter(sequence)
+        return float(counts[key_of(sequence, keys)])
+
+    def compiled(sequence: int, value: object, payload: object, size: int, control: float, state: object) -> int:
+        enter(sequence)
+        return 1
+
+    graph = Graph("by key")
+    if kind == "python":
+        operator = graph.python("counts", python, keys=keys)
+    else:
+        operator = native(graph, "counts", compiled, preserves=True, keys=keys)
+    seen: list[tuple[int, float]] = []
+    collect = graph.python("collect", lambda sequence, value: seen.append((sequence, value)) or value, preserves=True)
+    graph.chain(graph.source("source"), operator, collect, graph.sink("sink"))
+    engine = open_engine(graph, Coroutine(3, queue_capacity=60), tuples=tuples)
+    engine.set_replicas("counts", 4)
+    engine.start()
+    chance = random.Random(1)
+    while not engine.finished():
+        engine.set_replicas("counts", chance.randint(1, 6))
+        engine.sample(0.002)
+    totals = engine.stop(drain=True, timeout_s=30.0)
+    assert totals.correct and totals.received == tuples, totals
+    assert not broken and together[0] > 1
+    expected, of_key = [], [0] * keys
+    for sequence in range(tuples):
+        of_key[key_of(sequence, keys)] += 1
+        expected.append(float(of_key[key_of(sequence, keys)]))
+    assert counts == of_key and [sequence for sequence, _ in seen] == list(range(tuples))
+    if kind == "python":
+        assert [value for _, value in seen] == expected
+
+
+@pytest.mark.parametrize("policy", ["random", "oldest_source"])
+@pytest.mark.parametrize("keys", [1, 5, 100_000])
+def test_replicas_by_key_come_and_go_and_every_tuple_arrives_once_and_in_order(keys: int, policy: str) -> None:
+    engine = open_engine(line(cost=200, window=50, keys=keys), Coroutine(3, policy, quantum_ms=1.0, queue_capacity=20))
+    engine.start()
+    change_at_random(engine, 100, random.Random(keys))
+    totals = engine.stop(drain=True, timeout_s=20.0)
+    assert totals.correct and totals.drained and totals.received == totals.sent > 0, totals
+
+
 def test_replicas_between_a_split_and_its_merge_keep_its_order() -> None:
     engine = open_engine(split_and_join(ordered=True, skew=True), Coroutine(2, queue_capacity=10), tuples=20_000)
     engine.start()
@@ -208,7 +275,7 @@ def mixed() -> Graph:
         ("source", 2, "'source' has 0 input and 1 output ports: replicas need one of each"),
         ("wide", 2, "'wide' has 1 input and 2 output ports: replicas need one of each"),
         ("merge", 2, "'merge' is a merge, which keeps something from tuple to tuple"),
-        ("python", 2, "'python' is not declared stateless"),
+        ("python", 2, "'python' is declared neither stateless nor by key"),
         ("work0", 2, "'work0' passes window punctuation from a split to its merge"),
         ("plain", 0, "replicas of 'plain' must be from 1 to 64, not 0"),
         ("plain", 65, "replicas of 'plain' must be from 1 to 64, not 65"),

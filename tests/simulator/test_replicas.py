@@ -81,6 +81,15 @@ def test_a_run_that_is_cut_short_accounts_for_tuples_in_the_hands_of_replicas() 
     assert in_flight > 0
 
 
+@pytest.mark.parametrize("keys", [1, 5, 100_000])
+def test_replicas_by_key_come_and_go_and_every_tuple_arrives_once_and_in_order(keys: int) -> None:
+    engine = simulated(line(cost=2000, window=50, keys=keys), Coroutine(6, "oldest_source", queue_capacity=20), "cstream")
+    engine.start()
+    change_at_random(engine, 100, random.Random(keys), most=9)
+    totals = engine.stop(drain=True, timeout_s=1.0)
+    assert totals.correct and totals.drained and totals.received == totals.sent > 0, totals
+
+
 def test_replicas_between_a_split_and_its_merge_keep_its_order() -> None:
     engine = simulated(split_and_join(ordered=True, skew=True), Coroutine(3, queue_capacity=10), tuples=5000)
     engine.start()
@@ -111,10 +120,10 @@ def test_replicas_that_are_too_many_leave_where_no_tuple_comes() -> None:
 # -- how much faster ----------------------------------------------------------------------------------------------------------
 
 
-def expensive(busy_us: int = 100, before_us: int = 1) -> Graph:
+def expensive(busy_us: int = 100, before_us: int = 1, keys: int = 0) -> Graph:
     graph = Graph("expensive", 64)
     graph.connect(graph.source("source"), before := graph.work("before", busy_us=before_us))
-    graph.connect(before, slow := graph.work("slow", busy_us=busy_us))
+    graph.connect(before, slow := graph.work("slow", busy_us=busy_us, keys=keys))
     graph.connect(slow, graph.sink("sink"))
     return graph
 
@@ -136,6 +145,14 @@ def test_r_replicas_of_an_expensive_operator_pass_r_times_as_much_until_cores_ru
     for replicas in (1, 2, 4, 8, 11):
         assert 0.95 * replicas * 10_000 * 2.2 / 2.5 < passed[replicas] <= replicas * 10_000
     assert 1.03 * passed[11] < passed[22] < 12 * 10_000 * 2.2 / 2.5  # the twelfth core is shared with the other operators
+
+
+def test_replicas_by_key_pass_as_many_as_keys_allow() -> None:
+    """With one key they take turns; with two that come equally often, two work; with many, as many as there are."""
+    passed = {keys: settled(expensive(keys=keys), 12, 8)[0].sink_tuples / 0.2 for keys in (0, 1, 2, 1000)}
+    assert passed[1] == pytest.approx(10_000 * 2.2 / 2.5, rel=0.14)
+    assert 1.6 * passed[1] < passed[2] < 2.1 * passed[1]
+    assert 0.8 * passed[0] < passed[1000] <= passed[0] * 1.02
 
 
 def test_more_replicas_than_threads_or_than_the_operator_before_can_feed_bring_nothing() -> None:

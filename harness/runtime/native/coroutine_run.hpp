@@ -213,12 +213,15 @@ struct RunPorts {
 struct Crew {
   using All = Coroutines<RealPlatform, RunPorts>;
   using Tuple = millrace::Tuple;
-  struct Trace {};
+  struct Trace {
+    int64_t born_ns = 0;  // of the first of them, about; for policies
+  };
 
   RunPorts& ports;
   All& all;
   Port& port;
   void (*deliver)(Worker*, Tuple*, uint32_t);  // tuples or punctuation, downstream
+  uint64_t keys;                               // 0: the operator is stateless
   std::atomic<bool> closed_{false};            // the last final punctuation has been taken
 
   uint64_t size() const { return port.ring.size_guess(); }
@@ -251,11 +254,12 @@ struct Crew {
     ports.not_full(port.index);
     if (port.room != nullptr) port.room->wake_one();  // for a thread that sends here
   }
-  void copy(All::Coroutine&, Tuple* to, const Tuple* first, size_t count, Trace&) const {
+  void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, Trace& trace) const {
     std::memcpy(to, first, count * port.ring.stride());
+    trace.born_ns = ports.workers[co.index].born_ns;
   }
-  void fetch(All::Coroutine&, size_t, Trace&) const {}
-  uint32_t bin(const Tuple*) const { return 0; }
+  void fetch(All::Coroutine& co, size_t, const Trace& trace) const { ports.workers[co.index].born_ns = trace.born_ns; }
+  uint32_t bin(const Tuple* tuple) const { return bin_of(tuple->sequence, keys); }
   void passing(All::Coroutine& co) { ports.hand_over(&ports.workers[co.index]); }
   size_t send(All::Coroutine& co, Tuple* first, size_t count) {
     Worker* worker = &ports.workers[co.index];
@@ -322,13 +326,13 @@ class CoroutineRun {
   }
   // Co-routines in an order in which each is told behind all that it sends to.
   void add_to_order(uint32_t co) { ports_.downstream_first.push_back(co); }
-  // The operator of a co-routine with one input port may have up to `most` co-routines. After its ports were added.
-  void replicate(uint32_t co, uint32_t most) {
+  // The operator of a co-routine with one input port may have up to `most` co-routines; by `keys`, 0: it is stateless. After its ports were added.
+  void replicate(uint32_t co, uint32_t most, uint64_t keys) {
     Run* run = ports_.run;
     Port& port = run->ports[ports_.of[co].inputs[0]];
-    const ReplicaSizes sizes = stateless_sizes(most, port.batch.load(std::memory_order_relaxed), port.ring.stride());
+    const ReplicaSizes sizes = sizes_for(most, port.batch.load(std::memory_order_relaxed), port.ring.stride(), keys);
     OfOperator& crew = crews_[co];
-    crew.flow.reset(new Crew{ports_, all_, port, deliver_});
+    crew.flow.reset(new Crew{ports_, all_, port, deliver_, keys});
     crew.replicas = std::make_unique<Replicated>(all_, *crew.flow, sizes, all_[co], &all_[next_replica_]);
     for (uint32_t i = 0; i < most; ++i) {
       const uint32_t index = i == 0 ? co : next_replica_++;

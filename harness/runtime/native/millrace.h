@@ -95,6 +95,14 @@ typedef struct millrace_ready {
   double waits_for_all;   /* share of its waits that were for several ports at once, from 0 to 1; the others were for any of its ports */
 } millrace_ready;
 
+/* The key, from 0 to `keys` - 1, of the tuple with that sequence number, of splits by key and operators by key: a hash of it. 2^64 / golden ratio
+ * spreads consecutive numbers; the other multiplier is that of degski's 64-bit mixer. */
+static inline uint64_t millrace_key(uint64_t sequence, uint64_t keys) {
+  uint64_t mixed = ((sequence ^ 0x5DEECE66D) + 1) * 0x9E3779B97F4A7C15;
+  mixed = (mixed ^ (mixed >> 32)) * 0xD6E8FEB86659FD93;
+  return (mixed ^ (mixed >> 32)) % keys;
+}
+
 /* Where the next tuple for `output` is written: aligned to 32 bytes, as large as the schema of the port, with any content. */
 static inline void* millrace_room(millrace_context* context, uint32_t output) { return context->room[output]; }
 

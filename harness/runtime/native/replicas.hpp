@@ -45,7 +45,7 @@
 //   front(co, most, first), release(co, count)      as SpscRing; one at a time
 //   taken(co)                     tuples were taken from the input port: there is room for who sends there
 //   copy(co, to, first, count, trace)               tuples, into a slot
-//   fetch(co, count, trace)       so many tuples of a slot, which another one may have left there, are sent next
+//   fetch(co, count, trace)       so many tuples of a slot, which another one may have left there, are worked on or sent next
 //   send(co, first, count)        downstream, with its waits; how many went, which is fewer only when the run is over
 //   passing(co)                   another one may send from now on: what this one has put off is to be done
 // Checked by: tests/native/stress_replicas.cpp, model/replicas.pml, and in virtual time tests/simulator/test_replicas.py
@@ -71,11 +71,19 @@ struct ReplicaSizes {
   size_t stride;
 };
 
-// Of a stateless operator that takes `batch` tuples of `bytes` at once. Its slots are as many as have room in a MiB, from two to four a replica.
-inline ReplicaSizes stateless_sizes(uint32_t most, uint32_t batch, size_t bytes) noexcept {
-  const size_t fitting = (size_t{1} << 20) / (2 * batch * bytes);
-  const auto window = static_cast<uint32_t>(std::clamp<size_t>(fitting, size_t{2} * most, size_t{4} * most));
-  return {.most = most, .window = window, .batch = batch, .outputs = batch, .bins = 0, .stride = bytes};
+inline constexpr uint32_t MOST_BINS = 256;
+
+// The bin of a tuple, of an operator by `keys`: a key is a hash already.
+inline uint32_t bin_of(uint64_t sequence, uint64_t keys) noexcept { return static_cast<uint32_t>(key_of(sequence, keys) % MOST_BINS); }
+
+// Of an operator that takes `batch` tuples of `bytes` at once; by `keys`, 0: stateless. Its slots are as many as have room in a MiB, from two to four
+// a replica. By key tuples of one bin seldom follow one another, so tickets have few, and there are more of them: from two to sixteen a replica.
+inline ReplicaSizes sizes_for(uint32_t most, uint32_t batch, size_t bytes, uint64_t keys) noexcept {
+  if (keys > 0) batch = std::min<uint32_t>(batch, 4);
+  const size_t fitting = (size_t{1} << 20) / (2 * batch * bytes), each = keys > 0 ? 16 : 4;
+  const auto window = static_cast<uint32_t>(std::clamp<size_t>(fitting, size_t{2} * most, each * most));
+  const auto bins = static_cast<uint32_t>(std::min<uint64_t>(keys, MOST_BINS));
+  return {.most = most, .window = window, .batch = batch, .outputs = batch, .bins = bins, .stride = bytes};
 }
 
 template <class All, class Flow>
@@ -316,7 +324,11 @@ class Replicas {
     }
     lock_.unlock();
     if (popped > 0) flow_.taken(*self.co);
-    if (step == GOT) all_.wake_one_of(first_);
+    if (step == GOT) {
+      const Slot& slot = slot_of(self.ticket.load(std::memory_order_relaxed));  // its own from now on
+      flow_.fetch(*self.co, slot.taken, slot.got);
+      all_.wake_one_of(first_);
+    }
     return step;
   }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "millrace.h"
+
 namespace millrace {
 
 enum Kind : uint32_t {
@@ -65,7 +67,7 @@ inline void fill_payload(Tuple* tuple, size_t payload) noexcept {
 }
 
 // The key of a tuple, 0 .. keys - 1, and which of `ways` a key goes: two mixers, so that neighbouring keys do not go the same way.
-inline uint64_t key_of(uint64_t sequence, uint64_t keys) noexcept { return fingerprint(sequence ^ 0x5DEECE66D) % keys; }
+inline uint64_t key_of(uint64_t sequence, uint64_t keys) noexcept { return millrace_key(sequence, keys); }
 inline uint32_t way_of(uint64_t key, uint32_t ways) noexcept { return static_cast<uint32_t>((fingerprint(key) >> 32) % ways); }
 
 // Looks at the first word, the last whole word, the bytes after it, and one word in between that changes from tuple to tuple: the

@@ -211,7 +211,6 @@ inline void Simulation::replica_loop(Worker& w) {
     system.wait(w, pass(w));
     Tuple* first = self.all->take(self, &count);
     if (first == nullptr) break;
-    if (self.in_place == 0) came_from(w, static_cast<Count>(count), {w.core, 0, 0});  // from its slot, where it has just put them
     region.taken += count;
     drive(w, take(w, port, first, static_cast<Count>(count)));
   }
@@ -332,7 +331,7 @@ inline void Simulation::make_replicas(uint32_t co) {
   Coroutines::OfOperator& of = coroutines_->replicated[co];
   Operator& op = *graph.regions[co].op;
   Port& port = *graph.regions[co].inputs[0];
-  ReplicaSizes sizes = stateless_sizes(op.most_replicas, port.batch, stride);
+  ReplicaSizes sizes = sizes_for(op.most_replicas, port.batch, stride, op.keys);
   sizes.stride = sizeof(Tuple);
   ring_bytes += uint64_t{sizes.window} * (sizes.batch + sizes.outputs) * stride;
   const auto extra = static_cast<uint32_t>(graph.regions.size());

@@ -20,7 +20,10 @@ class Simulation::Crew {
  public:
   using All = millrace::Coroutines<VirtualPlatform, CoroutineGraph>;
   using Tuple = sim::Tuple;
-  using Trace = Visit;  // counted from the beginning of the run
+  struct Trace {
+    Visit visit;          // counted from the beginning of the run
+    int64_t born_ns = 0;  // of the first of them, about; for policies
+  };
 
   Crew(Simulation& simulation, CoroutineGraph& graph, Port& port) : simulation_(simulation), graph_(graph), port_(port) {}
 
@@ -67,14 +70,19 @@ class Simulation::Crew {
   void copy(All::Coroutine& co, Tuple* to, const Tuple* first, size_t count, Trace& trace) {
     Worker& w = *co.fibre.worker;
     std::copy_n(first, count, to);
-    simulation_.copy(w, static_cast<Count>(count), since(trace));
+    simulation_.copy(w, static_cast<Count>(count), since(trace.visit));
     simulation_.filled += count * simulation_.stride;
-    trace = {w.core, simulation_.system.caches[w.core].used(), simulation_.filled};
+    trace = {{w.core, simulation_.system.caches[w.core].used(), simulation_.filled}, w.born_ns};
   }
   void fetch(All::Coroutine& co, size_t count, const Trace& trace) {
-    simulation_.came_from(*co.fibre.worker, static_cast<Count>(count), since(trace));
+    Worker& w = *co.fibre.worker;
+    simulation_.came_from(w, static_cast<Count>(count), since(trace.visit));
+    w.born_ns = trace.born_ns;
   }
-  uint32_t bin(const Tuple*) const noexcept { return 0; }
+  uint32_t bin(const Tuple* tuple) const noexcept {
+    simulation_.acting_.worker->mixed += simulation_.software.key_tuple;
+    return bin_of(tuple->sequence, port_.op->keys);
+  }
   void passing(All::Coroutine& co) {
     Worker& w = *co.fibre.worker;
     simulation_.drive(w, simulation_.hand_over(w));
@@ -93,9 +101,9 @@ class Simulation::Crew {
   }
 
  private:
-  Visit since(const Trace& trace) const noexcept {
-    if (trace.core == Line::NOBODY) return simulation_.untouched();
-    return {trace.core, simulation_.system.caches[trace.core].used() - trace.used, simulation_.filled - trace.filled};
+  Visit since(const Visit& visit) const noexcept {
+    if (visit.core == Line::NOBODY) return simulation_.untouched();
+    return {visit.core, simulation_.system.caches[visit.core].used() - visit.used, simulation_.filled - visit.filled};
   }
 
   Simulation& simulation_;

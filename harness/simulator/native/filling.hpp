@@ -103,7 +103,7 @@ inline void Simulation::pour(const std::vector<uint8_t>& holds, Operator* op, Tu
         }
         if (op->kind == SPLIT || op->routes.size() > 1) {
           if (op->kind == SPLIT) tuple.order = op->order++;
-          if (op->keys > 0) {
+          if (op->kind == SPLIT && op->keys > 0) {
             route = &op->routes[way_of(key_of(tuple.sequence, op->keys), static_cast<uint32_t>(op->routes.size()))];
             ++route->sent;
           } else {

@@ -91,8 +91,8 @@ struct Operator {
   uint64_t seed = 0, threshold = 0;
   bool all = true;
   bool passes_on(uint64_t sequence) const noexcept { return all || passes(fingerprint(sequence ^ seed), threshold); }
+  uint64_t keys = 0;  // of a split, 0: round-robin; or of an operator by key, 0: stateless
   // split
-  uint64_t keys = 0;
   uint32_t marks = 0, ahead = 0, wanted = 0;  // `wanted`: tuples that it waits to send
   Operator* merge = nullptr;
   std::vector<Port*> between;
