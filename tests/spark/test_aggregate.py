@@ -163,7 +163,7 @@ def cluster(tmp_path) -> Iterator[tuple[str, Path]]:
                 daemon.wait()
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_a_standalone_cluster_makes_the_same_tables(cluster, records, made_locally, tmp_path):
     """And compiled queries in many partitions, as for more records, the same as interpreted ones in one."""
