@@ -4,7 +4,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard $(foreach room,runtime simulator calibration saso/placement gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
+RUNTIME := $(wildcard $(foreach room,runtime simulator calibration saso/placement elasticity/multilevel gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 ARGS ?=
@@ -84,7 +84,7 @@ bench: build
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/simulator harness/calibration harness/saso/placement harness/gate harness/operators harness/applications
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/simulator harness/calibration harness/saso/placement harness/elasticity/multilevel harness/gate harness/operators harness/applications
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/rules
 	@! grep -nE '://|^--' requirements.lock
@@ -100,7 +100,7 @@ lock: .venv/.installed
 
 clean:
 	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
-	rm -f harness/runtime/*.so harness/simulator/*.so harness/calibration/*.so harness/saso/placement/*.so harness/gate/*.so harness/operators/*.so harness/applications/*.so
+	rm -f harness/runtime/*.so harness/simulator/*.so harness/calibration/*.so harness/saso/placement/*.so harness/elasticity/multilevel/*.so harness/gate/*.so harness/operators/*.so harness/applications/*.so
 
 # -- what the commands above stand on --------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.elasticity.multilevel.evidence import Evidence, Place
+from harness.elasticity.multilevel.limits import Limits
 from harness.elasticity.multilevel.options import Placements
-from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, log_throughput
 from harness.elasticity.multilevel.regions import Vector
 
 LIKELIEST = 24  # hypotheses that are asked what a load brings where the law has not been
@@ -27,7 +27,7 @@ class Load:
     evidence: Evidence
     shares: Vector  # of the work, by which the graph was divided
     work_s: float  # of all work, for a tuple of each source
-    hypotheses: Hypotheses
+    hypotheses: Vector
     odds: Vector
     looks: int
 
@@ -42,8 +42,9 @@ class Load:
 
     def _thought(self, graph: Placements, place: Place) -> float:
         likeliest = np.argsort(-self.odds, kind="stable")[:LIKELIEST]
-        bounds = [bounds_of(graph.parts(queued).loads(self.shares)) for queued, _ in (place, self.place)]
-        said = log_throughput(bounds, [0, 1], [place[1], self.place[1]], self.hypotheses.take(likeliest))
+        limits = Limits(graph.flow, self.shares)
+        numbers = np.array([limits.add(queued) for queued, _ in (place, self.place)])
+        said = limits.log_throughput(numbers, np.array([place[1], self.place[1]]), self.hypotheses[likeliest])
         there, here = said @ self.odds[likeliest] / self.odds[likeliest].sum()
         return self.expected + float(there - here)
 

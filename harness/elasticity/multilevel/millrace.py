@@ -31,10 +31,11 @@ from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
 from harness.elasticity.multilevel.balance import BALANCED, Balance, believed, undecided
 from harness.elasticity.multilevel.evidence import Evidence, Fit, Place, Unrest
+from harness.elasticity.multilevel.limits import Limits
 from harness.elasticity.multilevel.memory import Load, remember
 from harness.elasticity.multilevel.options import Options, Placements
 from harness.elasticity.multilevel.outlook import HURTS, Survey
-from harness.elasticity.multilevel.physics import Hypotheses, bounds_of, draw, ideal
+from harness.elasticity.multilevel.physics import HOP, draw, jittered, slower
 from harness.elasticity.multilevel.regions import Vector
 from harness.elasticity.multilevel.watch import Watch
 from harness.elasticity.multilevel.work_shares import MOVED_SHARE, WorkShares, elsewhere
@@ -181,10 +182,11 @@ class Millrace(Law):
         """The options, once a first period has said how dear the work is; divided anew as it becomes clearer where it is."""
         shares = self._shares.shares
         if self._options is None:
-            alone = ideal(bounds_of(self._graph.parts(queued).loads(shares)))
+            limits = Limits(self._graph.flow, shares)
+            alone = limits.ideal(limits.add(queued))
             self._work_s = self._graph.flow.submitted * alone / math.exp(min(max(value, -600.0), 600.0))
             self._hypotheses = self._drawn(HYPOTHESES)
-            self._divide(float(np.median(self._hypotheses.hop)))
+            self._divide(float(np.median(self._hypotheses[:, HOP])))
         elif self._settled is None and self._shares.looks >= 2.0 * self._divided_at and self._apart() > MOVED:
             self._divide(self._hop())
 
@@ -197,9 +199,9 @@ class Millrace(Law):
         """What a hop over a queue takes of the time that all work takes, as far as is known."""
         if self._odds is None:
             return self._divided_for
-        return math.exp(float(self._odds @ np.log(np.maximum(self._hypotheses.hop, 1e-12))))
+        return math.exp(float(self._odds @ np.log(np.maximum(self._hypotheses[:, HOP], 1e-12))))
 
-    def _drawn(self, count: int) -> Hypotheses:
+    def _drawn(self, count: int) -> Vector:
         work_s = min(max(self._work_s, 1e-12), 1e6)
         return draw(self._generator, count, self.layout.cpus, self.layout.payload, work_s, self.layout.batch)
 
@@ -397,13 +399,13 @@ class Millrace(Law):
         """A new search: the machine is what it was, the work is not."""
         odds = self._odds
         if odds is not None and place in self._evidence.places:
-            slower = math.exp(min(max(self._evidence.mean(place) - value, -30.0), 30.0))
-            self._work_s *= slower
+            factor = math.exp(min(max(self._evidence.mean(place) - value, -30.0), 30.0))
+            self._work_s *= factor
             kept = self._generator.choice(len(odds), round(SAME_MACHINE * HYPOTHESES), p=odds)
-            known = self._hypotheses.take(kept).jittered(self._generator).slower(slower)
-            self._hypotheses = known.and_(self._drawn(HYPOTHESES - len(kept)))
+            known = slower(jittered(self._hypotheses[kept], self._generator), factor)
+            self._hypotheses = np.concatenate([known, self._drawn(HYPOTHESES - len(kept))])
         self._odds = None
-        self._divide(float(np.median(self._hypotheses.hop)))
+        self._divide(float(np.median(self._hypotheses[:, HOP])))
         self._begin()
 
     def _recall(self, place: Place, value: float, load: Load, left: Load) -> Decision:

@@ -14,26 +14,24 @@ from harness.elasticity.law import Bounds as Levels
 from harness.elasticity.layout import Layout
 from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
 from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH, Place
-from harness.elasticity.multilevel.physics import Bounds, Hypotheses, bounds_of, log_throughput
-from harness.elasticity.multilevel.regions import Flow, Parts, Vector
+from harness.elasticity.multilevel.limits import Limits
+from harness.elasticity.multilevel.regions import Flow, Vector
 
 DENSE = 8  # levels up to here are all looked at; above it those that are so many times apart
 STEP = 1.2
 BESIDE = (0.85, 0.92, 1.08, 1.15)  # levels around the best one that are looked at
 DEAR = 0.03  # of the work of an operator: from there on a hop changes where queues should stand
-KEPT = 400  # placements whose regions are kept
 NEAR = 10  # placements of a kind that are looked at around the best one
 WORK = 4_000  # operators that placements around the best one may have in sum: what a step has time for
 
 
 class Placements:
-    """The placements of a graph, and their regions: what does not change while tuples flow."""
+    """The placements of a graph: what does not change while tuples flow."""
 
     def __init__(self, layout: Layout) -> None:
         self.flow = Flow(layout)
         self.tree = Dominators(self.flow)
         self.places = len(layout.ports)
-        self._parts: dict[frozenset[int], Parts] = {}
 
     def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
         """Those that divide the work well, if a hop over a queue takes so much of the time that all work takes."""
@@ -41,14 +39,6 @@ class Placements:
         if hop * self.places > DEAR:
             found |= dict.fromkeys(placements(self.tree, shares, hop))
         return list(found)
-
-    def parts(self, queued: frozenset[int]) -> Parts:
-        """Of a placement; those asked for last are kept."""
-        parts = self._parts.pop(queued, None) or Parts(self.flow, queued)
-        self._parts[queued] = parts
-        if len(self._parts) > KEPT:
-            del self._parts[next(iter(self._parts))]
-        return parts
 
 
 class Options:
@@ -63,14 +53,14 @@ class Options:
         self._number: dict[frozenset[int], int] = {}
         self._stands: list[np.ndarray] = []  # by placement: 1 where a queue stands
         self._standing = np.empty((0, graph.places), dtype=np.float32)  # the same in one
-        self._bounds: list[Bounds] = []
+        self._limits = Limits(graph.flow, shares)
         self._row: dict[tuple[int, int], int] = {}
         self.placement: list[int] = []
         self.level: list[int] = []
         self._turns: dict[int, int] = {}  # by row: how often it was looked for more around it
         self._found: set[int] = set()  # rows around others
         self._gone: set[int] = set()  # that promised too little
-        self._asked: Hypotheses | None = None  # whose formula of rows is kept
+        self._asked: Vector | None = None  # whose formula of rows is kept
         self._said: dict[int, Vector] = {}
         for queued in graph.suggested(shares, hop):
             self._add(queued, _grid(levels))
@@ -96,17 +86,19 @@ class Options:
 
     def busy(self, row: int) -> int:
         """Threads that find work there."""
-        return self._bounds[self.placement[row]].busy(self.level[row])
+        return self._limits.busy(self.placement[row], self.level[row])
 
     def hops(self, row: int) -> float:
         """Over queues, for a tuple of each source."""
-        return self._bounds[self.placement[row]].hops
+        return self._limits.hops(self.placement[row])
 
-    def formula(self, rows: Sequence[int] | np.ndarray, hypotheses: Hypotheses) -> Vector:
+    def formula(self, rows: Sequence[int] | np.ndarray, hypotheses: Vector) -> Vector:
         """What hypotheses say of rows: row x hypothesis."""
-        return log_throughput(self._bounds, np.array(self.placement)[rows], np.array(self.level)[rows], hypotheses)
+        return self._limits.log_throughput(
+            np.array(self.placement)[rows], np.array(self.level)[rows], np.ascontiguousarray(hypotheses)
+        )
 
-    def measured(self, rows: Sequence[int], hypotheses: Hypotheses) -> Vector:
+    def measured(self, rows: Sequence[int], hypotheses: Vector) -> Vector:
         """The same for rows that periods passed at: kept, as they are asked for in each period."""
         if self._asked is not hypotheses:
             self._asked, self._said = hypotheses, {}
@@ -140,7 +132,7 @@ class Options:
         if queued not in self._number:
             self._number[queued] = len(self.placements)
             self.placements.append(queued)
-            self._bounds.append(bounds_of(self._graph.parts(queued).loads(self.shares)))
+            self._limits.add(queued)
             stands = np.zeros(self._graph.places, dtype=np.float32)
             stands[list(queued)] = 1.0
             self._stands.append(stands)

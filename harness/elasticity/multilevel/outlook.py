@@ -17,7 +17,6 @@ import numpy as np
 
 from harness.elasticity.multilevel.evidence import Evidence
 from harness.elasticity.multilevel.options import Options
-from harness.elasticity.multilevel.physics import Hypotheses
 from harness.elasticity.multilevel.regions import Vector
 
 PRICE = 0.025  # of a doubling of the level, as a share of throughput
@@ -54,13 +53,13 @@ class Survey:
     `fit`: the odds of the hypotheses. `rows`: those of the periods.
     """
 
-    def __init__(self, options: Options, evidence: Evidence, hypotheses: Hypotheses, held: float) -> None:
+    def __init__(self, options: Options, evidence: Evidence, hypotheses: Vector, held: float) -> None:
         self._options = options
         self._queue_price = QUEUE_PRICE + SLOW_PRICE * held
         self._rows = [options.row(place) for place in evidence.places]
         self.fit = evidence.weigh(options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows))
         self._likely, self._odds = _spokesmen(self.fit.odds)
-        self._chosen = hypotheses.take(self._likely)
+        self._chosen = hypotheses[self._likely]
 
     def outlook(self, here: int, margin: float) -> Outlook:
         """At the row `here`; another one is the best only if it is better by more than `margin`."""
@@ -124,7 +123,7 @@ class Survey:
     def _ahead(self, rows: np.ndarray, at: int, price: Vector, which: slice) -> tuple[Vector, Vector]:
         """How far rows are ahead of the one `at` a place of them, row x hypothesis; its deviation, as errors leave it open."""
         alike = self._options.alike(rows, self._rows)
-        formula = self._options.formula(rows, self._chosen.take(np.arange(len(self._likely))[which]))
+        formula = self._options.formula(rows, self._chosen[which])
         expected = self.fit.expected(formula, alike, self._likely[which]) - price[rows, None]
         return expected - expected[at], self.fit.spread(alike, self._options.alike(rows, rows[[at]])[:, 0], at)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,12 +54,31 @@ class Loads:
     own_threads: int
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Streams; those into operator i are `first[i]` to `first[i + 1]`. `back_...`: those that close a cycle.
+
+    `head`: the port, if it may have a queue, else -1. `through`: tuples for each tuple of each source. `share`: of all that the
+    target gets. `passed`: of what the source gets.
+    """
+
+    first: Sequence[int]
+    source: Sequence[int]
+    head: Sequence[int]
+    dealt: Sequence[bool]
+    through: Sequence[float]
+    share: Sequence[float]
+    passed: Sequence[float]
+    back_source: Sequence[int]
+    back_head: Sequence[int]
+    back_through: Sequence[float]
+
+
 class Flow:
     """A layout with its operators in the direction of the streams; a stream that closes a cycle is followed no further.
 
     `order`: operators. `incoming`: by operator, the streams into it. `back`: streams that close a cycle. `tuples`: by operator,
-    that it gets. `called`: by operator, if one other alone sends to it, in batches: which, the place between, and the share of
-    the tuples that get through.
+    that it gets. `heads`: ports where a region may begin, places first and then threaded ones. `columns`: see there.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -73,148 +93,31 @@ class Flow:
             (self.incoming[link.target] if forward else self.back).append(link)
         self.submitted = sum(layout.tuples[index] for index in seen)  # tuples on output ports for one tuple of each source
         self.tuples = [sum(link.tuples for link in links) for links in self.incoming]
-        self.called: list[tuple[int, int | None, float] | None] = [None] * len(self.order)
-        for index, links in enumerate(self.incoming):
-            got = layout.tuples[links[0].source] if len(links) == 1 else 0.0
-            if got > 0.0 and links[0].tuples > 0.0 and not links[0].threaded and not links[0].dealt:
-                self.called[index] = links[0].source, links[0].place, min(1.0, links[0].tuples / got)
+        self._columns(layout)
 
+    def _columns(self, layout: Layout) -> None:
+        """The same stream by stream, in the order of the operators that they lead to, for what is compiled (`limits`)."""
+        threaded = dict.fromkeys(link.target for link in layout.links if link.threaded)
+        head_of = {target: len(layout.ports) + number for number, target in enumerate(threaded)}
+        self.heads = len(layout.ports) + len(threaded)
 
-class Parts:
-    """The regions and locks of a placement, without the work in them. One pass in the direction of the streams.
+        def head(link: Link) -> int:
+            return head_of[link.target] if link.threaded else -1 if link.place is None else link.place
 
-    Operators with the same innermost region or lock are in the same *part*. What it does the parts around it do as well.
-    """
-
-    def __init__(self, flow: Flow, queued: frozenset[int]) -> None:
-        self._held: list[dict[int, float]] = []  # by part: itself and those around it, each with its share of the executions
-        self._is_lock: list[bool] = []
-        self._pushes: list[float] = []
-        self._pops: list[float] = []
-        self._entries: list[float] = []
-        self._single: list[float] = []
-        self._hops = 0.0
-        self._own_threads = len(flow.layout.sources)
-        self._queued = queued
-        self._of_port: dict[tuple[str, int], int] = {}
-        part_of, pieces = [-1] * len(flow.order), [1.0 / BATCH] * len(flow.order)
-        entries, single, is_lock = self._entries, self._single, self._is_lock
-        for index in flow.order:
-            called = flow.called[index]
-            if called is not None and called[1] not in queued:  # as below, in short: most operators are executed so
-                source, _, passed = called
-                part_of[index] = part = part_of[source]
-                pieces[index] = piece = 1.0 - passed + passed * pieces[source]
-                entries[part] += CALL * (flow.tuples[index] * piece)
-                single[part] += CALL * flow.tuples[index]
-                continue
-            incoming = flow.incoming[index]
-            locks = len(self._held)
-            part_of[index] = part = self._part(incoming, part_of)
-            if incoming:
-                count, pieces[index] = self._pieces(flow, incoming, pieces)
-                each = 1.0 if part >= locks and is_lock[part] else CALL
-                entries[part] += each * count
-                single[part] += each * flow.tuples[index]
-        for link in flow.back:
-            if link.place in queued:
-                self._hop(part_of[link.source], self._region(link), link.tuples)
-        self._part_of = np.array(part_of)
-        self._around = np.array([[outer, part] for part, around in enumerate(self._held) for outer in around]).T
-        self._executions = np.array([share for around in self._held for share in around.values()])
-        self._locks = np.array(self._is_lock)
-        self._contenders = np.where(
-            self._locks, [sum(not self._is_lock[outer] for outer in around) for around in self._held], 1.0
+        into = [link for links in self.incoming for link in links]
+        self.columns = Columns(
+            first=[0, *accumulate(len(links) for links in self.incoming)],
+            source=[link.source for link in into],
+            head=[head(link) for link in into],
+            dealt=[link.dealt for link in into],
+            through=[link.tuples for link in into],
+            share=[
+                link.tuples / self.tuples[link.target] if self.tuples[link.target] > 0.0 else 1.0 / len(links)
+                for links in self.incoming
+                for link in links
+            ],
+            passed=[min(1.0, link.tuples / got) if (got := layout.tuples[link.source]) > 0.0 else 0.0 for link in into],
+            back_source=[link.source for link in self.back],
+            back_head=[head(link) for link in self.back],
+            back_through=[link.tuples for link in self.back],
         )
-        self._first = np.argsort(self._locks, kind="stable")
-        self._sums = [self._with_inner(np.array(counts)) for counts in (self._pushes, self._pops, self._entries, self._single)]
-
-    def loads(self, shares: Sequence[float] | Vector) -> Loads:
-        """`shares`: each operator's part of the work."""
-        own = np.bincount(self._part_of, weights=shares, minlength=len(self._held))
-        work = self._with_inner(own)
-        return Loads(
-            *(column[self._first] for column in (work, *self._sums, self._contenders)),
-            all_entries=sum(self._entries),
-            all_single=sum(self._single),
-            hops=self._hops,
-            queues=len(self._queued),
-            own_threads=self._own_threads,
-        )
-
-    def _with_inner(self, own: Vector) -> Vector:
-        """What each part has to do, with what is called behind it."""
-        outer, inner = self._around
-        return np.bincount(outer, weights=self._executions * own[inner], minlength=len(own))
-
-    def _part(self, incoming: Sequence[Link], part_of: Sequence[int]) -> int:
-        """The part that an operator with these streams is in."""
-        if not incoming:
-            return self._new({})
-        if len(incoming) == 1:
-            return self._caller(incoming[0], part_of)
-        callers: dict[int, float] = {}
-        for link in incoming:
-            part = self._caller(link, part_of)
-            callers[part] = callers.get(part, 0.0) + link.tuples
-        if len(callers) == 1:
-            return next(iter(callers))
-        total = sum(callers.values())
-        around: dict[int, float] = {}
-        for part, tuples in callers.items():
-            share = tuples / total if total > 0.0 else 1.0 / len(callers)
-            for outer, executions in self._held[part].items():
-                around[outer] = around.get(outer, 0.0) + share * executions
-        return self._new(around, is_lock=True)
-
-    def _pieces(self, flow: Flow, incoming: Sequence[Link], pieces: Sequence[float]) -> tuple[float, float]:
-        """How many get into an operator for a tuple of each source, and for a tuple that it gets."""
-        count = tuples = 0.0
-        for link in incoming:
-            tuples += link.tuples
-            if link.threaded or link.place in self._queued:
-                count += link.tuples / BATCH
-            elif link.dealt:
-                count += link.tuples
-            elif (got := flow.layout.tuples[link.source]) > 0.0:
-                passed = min(1.0, link.tuples / got)
-                count += link.tuples * (1.0 - passed + passed * pieces[link.source])
-        return count, count / tuples if tuples > 0.0 else 1.0 / BATCH
-
-    def _caller(self, link: Link, part_of: Sequence[int]) -> int:
-        """The part that executes what comes by a stream."""
-        if link.threaded:
-            return self._region(link)
-        if link.place not in self._queued:
-            return part_of[link.source]
-        region = self._region(link)
-        self._hop(part_of[link.source], region, link.tuples)
-        return region
-
-    def _region(self, link: Link) -> int:
-        """The region that begins at a link's port."""
-        key = ("thread", link.target) if link.place is None else ("place", link.place)
-        if key not in self._of_port:
-            self._own_threads += link.place is None
-            self._of_port[key] = self._new({})
-        return self._of_port[key]
-
-    def _new(self, around: dict[int, float], is_lock: bool = False) -> int:
-        part = len(self._held)
-        self._held.append({**around, part: 1.0})
-        self._is_lock.append(is_lock)
-        self._pushes.append(0.0)
-        self._pops.append(0.0)
-        self._entries.append(0.0)
-        self._single.append(0.0)
-        return part
-
-    def _hop(self, before: int, behind: int, tuples: float) -> None:
-        self._pushes[before] += tuples
-        self._pops[behind] += tuples
-        self._hops += tuples
-
-
-def loads_of(flow: Flow, shares: Sequence[float] | Vector, queued: frozenset[int]) -> Loads:
-    """The loads under a placement; `shares`: each operator's part of the work."""
-    return Parts(flow, queued).loads(shares)

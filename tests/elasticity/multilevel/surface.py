@@ -1,6 +1,6 @@
 """A small surface for tests of laws: how fast a graph is with queues and threads, by another formula than any law assumes.
 
-Threads execute regions (`regions.loads_of`) in turn: work conserving, one thread at a time in each. An exact answer would be a
+Threads execute regions (`limits.loads_of`) in turn: work conserving, one thread at a time in each. An exact answer would be a
 schedule; list scheduling of the regions, longest first (Graham 1969), is near enough.
 """
 
@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from harness.elasticity.multilevel.limits import loads_of
 
 from harness.elasticity import Bounds, Decision, Law, Layout, Reading, layout_of
-from harness.elasticity.multilevel.regions import Flow, loads_of
+from harness.elasticity.multilevel.regions import Flow
 from harness.graph import Graph
 from harness.models import Dynamic
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from harness.elasticity.multilevel.limits import loads_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elasticity import layout_of
 from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
-from harness.elasticity.multilevel.regions import Flow, loads_of
+from harness.elasticity.multilevel.regions import Flow
 from harness.models import Dynamic
 from harness.saso.placement.graphs import random_graph
 from topologies import build

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from harness.elasticity.multilevel.limits import Limits
 
 from harness.elasticity import layout_of
 from harness.elasticity.multilevel.evidence import MISFITS, NOISES, TRUST, Evidence, Unrest
 from harness.elasticity.multilevel.options import Placements
-from harness.elasticity.multilevel.physics import SIDES, bounds_of, draw, log_throughput
+from harness.elasticity.multilevel.physics import COLUMNS, draw
 from harness.models import Dynamic
 from topologies import build
 
@@ -96,10 +95,10 @@ def test_the_odds_are_those_of_the_whole_covariance_whatever_the_height_is():
     assert evidence.weigh(formula, alike).odds == pytest.approx(likelihood / likelihood.sum(), rel=1e-6)
 
 
-@pytest.mark.parametrize(("batch", "whole"), [(32, {True}), (1, {False}), (0, {True, False})])
-def test_who_knows_how_many_tuples_a_runtime_moves_at_once_has_no_hypotheses_of_others(batch, whole) -> None:
+@pytest.mark.parametrize(("batch", "single"), [(32, {0.0}), (1, {1.0}), (0, {0.0, 1.0})])
+def test_who_knows_how_many_tuples_a_runtime_moves_at_once_has_no_hypotheses_of_others(batch, single) -> None:
     drawn = draw(np.random.default_rng(7), 300, 2, 128, 1e-3, batch)
-    assert set((drawn.side < len(SIDES)).tolist()) == whole
+    assert set(drawn[:, COLUMNS.index("single")].tolist()) == single
 
 
 def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> None:
@@ -110,10 +109,12 @@ def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> Non
     shares[1:100] = 1.0
     shares[50] += 1.0  # two halves of fifty
     placements = [frozenset(), frozenset({50}), frozenset({25, 50, 75}), frozenset(range(100))]
-    bounds = [bounds_of(graph.parts(queued).loads(shares / shares.sum())) for queued in placements]
-    drawn = draw(np.random.default_rng(7), 300, 2, 128, 1e-3)
-    machine = replace(drawn, hop=np.zeros(300), entry=np.zeros(300), knee=np.full(300, 2.0), tail=np.abs(drawn.tail))
-    none, halves, quarters, all_ = log_throughput(bounds, range(4), [1, 1, 1, 2], machine)
-    assert np.allclose(halves - none, np.log(2.0 / (1.0 + machine.serial)), atol=0.02)
+    limits = Limits(graph.flow, shares / shares.sum())
+    numbers = np.array([limits.add(queued) for queued in placements])
+    machine = draw(np.random.default_rng(7), 300, 2, 128, 1e-3)
+    for name, value in {"hop": 0.0, "entry": 0.0, "knee": 2.0, "tail": np.abs(machine[:, COLUMNS.index("tail")])}.items():
+        machine[:, COLUMNS.index(name)] = value
+    none, halves, quarters, all_ = limits.log_throughput(numbers, np.array([1, 1, 1, 2]), machine)
+    assert np.allclose(halves - none, np.log(2.0 / (1.0 + machine[:, COLUMNS.index("serial")])), atol=0.02)
     assert (quarters <= halves + 0.02).all()
     assert (all_ <= halves + 0.02).all()

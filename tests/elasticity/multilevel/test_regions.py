@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from harness.elasticity.multilevel.limits import loads_of
 
 from harness.elasticity import layout_of
-from harness.elasticity.multilevel.regions import BATCH, CALL, Flow, loads_of
+from harness.elasticity.multilevel.regions import BATCH, CALL, Flow
 from harness.graph import Graph
 from harness.models import Dynamic
 from topologies import build
