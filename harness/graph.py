@@ -20,7 +20,8 @@ Kinds of operator:
   buffer   what is before an output port of the two above
   python   a Python callable, `function(sequence, value) -> value`, or None to drop the tuple
   native   a compiled function (`harness.native_function`)
-  loop     a function, compiled or async, that runs from the first tuple to the last and waits for what it needs (C-Stream §2.3)
+  loop     a function, compiled or async, that runs from the first tuple to the last and waits for what it needs (C-Stream
+           §2.3); it may be typed
   typed    a function on tuples with attributes (`harness.schema`) that sends none, one or many for each; sources and sinks may
            be typed, too, and in a graph where one operator is all are
   sink     counts, checks and stamps the latency of what arrives
@@ -436,19 +437,47 @@ class Graph:
         when a wait has told it that no more tuples come. docs/operators.md says what it may call. Raises GraphError for a
         function or state that it cannot call.
         """
-        from harness.native_function import LoopFunction, is_compiled
+        return self._loop(name, function, inputs, outputs, state)
 
+    def typed_loop(
+        self,
+        name: str,
+        function: object,
+        takes: Schema | Sequence[Schema],
+        gives: Schema | Sequence[Schema],
+        state: object = None,
+    ) -> Operator:
+        """Add an operator with a loop of its own for tuples of the schemas `takes` and `gives`, one a port; else as `loop`."""
+        from harness.typed import schemas_of
+
+        several = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
+        return self._loop(name, function, len(several[0]), len(several[1]), state, several)
+
+    def _loop(
+        self,
+        name: str,
+        function: object,
+        inputs: int,
+        outputs: int,
+        state: object,
+        schemas: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None = None,
+    ) -> Operator:
+        from harness.native_function import LoopFunction, is_compiled
+        from harness.typed import Typed
+
+        native = None
         if is_compiled(function):
             try:
                 native = LoopFunction.of(function, state)
             except GraphError as problem:
                 raise GraphError(f"operator {name!r}: {problem}") from None
-            return self._add(Operator(name, "loop", inputs, outputs, preserves=False, native=native))
-        if not iscoroutinefunction(function):
+        elif not iscoroutinefunction(function):
             raise GraphError(f"operator {name!r}: function must be an async function or compiled, not {function!r:.60}")
-        if state is not None:
+        elif state is not None:
             raise GraphError(f"operator {name!r}: state is for compiled functions; an async function has its own")
-        return self._add(Operator(name, "loop", inputs, outputs, function=function, preserves=False))
+        typed = None if schemas is None else Typed(*schemas, function if native is None else native)
+        called = function if native is None else None
+        return self._add(Operator(name, "loop", inputs, outputs, function=called, preserves=False, native=native, typed=typed))
 
     def typed_source(
         self, name: str, function: object, gives: Schema | Sequence[Schema], state: object = None, cost: int | None = None
@@ -520,6 +549,10 @@ class Graph:
         """
         if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
             raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {_named(operator)}")
+        if operator.typed is not None and operator.kind == "loop":
+            raise GraphError(
+                f"operator {operator.name!r}: a typed loop cannot have a control port, whose tuples have no schema"
+            )
         if operator.kind not in ("work", "filter", "python", "native", "loop"):
             raise GraphError(f"operator {operator.name!r}: a {operator.kind} cannot have a control port")
         name = f"{operator.name}.control"

@@ -27,7 +27,7 @@ PYTHON_FLOP = 2000
 
 @dataclass(frozen=True)
 class Typed:
-    """Of a typed source, operator or sink.
+    """Of a typed source, operator or sink, or of a loop, whose function is an async one of a context, or compiled.
 
     `function`: compiled (`harness.native_function`), or a Python callable: of a source `function()`, which returns what it
     sends; of all others `function(port, values)`, which returns what it sends for that tuple, or None. A callable that has

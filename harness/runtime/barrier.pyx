@@ -30,10 +30,10 @@ from harness.runtime.native cimport (
     Operator,
     Tuple,
     Worker,
+    check_end,
+    check_mark,
     fingerprint,
-    payload_intact,
     slot,
-    value_for,
 )
 from harness.runtime.operators cimport pass_on
 from harness.runtime.protocol cimport MAX_BATCH
@@ -76,20 +76,8 @@ cdef uint32_t room_of_input(Operator* op, uint32_t input_) noexcept nogil:
 cdef void check(Worker* worker, BarrierState* state, BarrierInput* input_, Tuple* first, uint32_t count) noexcept nogil:
     """As at a sink, but for latency."""
     cdef uint32_t i
-    cdef uint64_t sequence, mixed
-    cdef Tuple* tuple_
     for i in range(count):
-        tuple_ = slot(first, worker.run.stride, i)
-        sequence = tuple_.sequence
-        if input_.paths > 0:
-            if sequence < input_.next_of_path[tuple_.path]:
-                state.violations += 1
-            else:
-                input_.next_of_path[tuple_.path] = sequence + 1
-        mixed = fingerprint(sequence)
-        if (state.check_value and tuple_.value != value_for(sequence)) or not payload_intact(tuple_, worker.run.payload, mixed):
-            state.damaged += 1
-        state.fingerprints += mixed
+        state.fingerprints += check_end(input_[0], state[0], slot(first, worker.run.stride, i), worker.run.payload)
 
 
 cdef void send_complete(Operator* op, Worker* worker, BarrierState* state) noexcept nogil:
@@ -164,11 +152,7 @@ cdef bool mark_barrier(Operator* op, Worker* worker, Tuple* mark) noexcept nogil
     cdef BarrierState* state = <BarrierState*> op.own
     cdef BarrierInput* input_ = &state.inputs[worker.input]
     state.windows += 1
-    if input_.paths > 0:
-        if mark.sequence < input_.next_of_path[mark.path]:
-            state.violations += 1
-        else:
-            input_.next_of_path[mark.path] = mark.sequence
+    check_mark(input_[0], state[0], mark)
     return False
 
 

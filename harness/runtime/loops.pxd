@@ -20,5 +20,7 @@ cdef int32_t wait(LoopState* state, bint any_) noexcept nogil
 cdef void waited(LoopState* state, int32_t verdict) noexcept nogil
 cdef void give_back(LoopState* state, LoopInput* from_) noexcept nogil
 cdef Tuple* pop(LoopState* state, LoopInput* from_) noexcept nogil
+cdef uint32_t filled(LoopState* state, uint32_t output) noexcept nogil
+cdef bint enter(LoopState* state, uint32_t output) noexcept nogil
 cdef bint deliver_all(LoopState* state) noexcept nogil
 cdef void fail(LoopState* state) noexcept nogil

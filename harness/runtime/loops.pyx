@@ -8,7 +8,8 @@
 #
 # The oracle. Nobody knows which tuples a loop makes of those it takes. So a tuple ends where it is popped, checked as at a sink, and
 # what is pushed begins there: each output port numbers its tuples and fills their payloads as a source does, and what arrives behind it is
-# held against that (ONCE, ORDER). What a loop leaves behind when it returns ends there too, once its streams have.
+# held against that (ONCE, ORDER). Typed tuples are checked and sealed as everywhere (typed.pyx).
+# What a loop leaves behind when it returns ends there too, once its streams have.
 #
 # A loop returns when a wait has said that it is over, or when the run is. Else it would silently take what is still to come.
 
@@ -28,10 +29,13 @@ from harness.runtime.native cimport (
     Run,
     SinkState,
     Tuple,
+    TypedState,
     Worker,
     enter_pushed,
+    enter_typed,
     fingerprint,
     make_array,
+    millrace_context,
     millrace_loop,
     millrace_tuple,
     payload_of,
@@ -42,6 +46,8 @@ from harness.runtime.protocol cimport most_at_once
 from harness.runtime.python_loops cimport call_of, run_python
 from harness.runtime.states cimport States
 from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
+from harness.runtime.typed cimport deliver_port as deliver_typed
+from harness.runtime.typed cimport take as take_typed
 from harness.runtime.users cimport control_value
 
 
@@ -164,8 +170,21 @@ cdef Tuple* pop(LoopState* state, LoopInput* from_) noexcept nogil:
     if tuple_.born_ns != 0 and (state.born_ns == 0 or tuple_.born_ns < state.born_ns):
         state.born_ns = tuple_.born_ns
     from_.sequence = tuple_.sequence
-    sink(op, state.worker, tuple_, 1)
+    if op.typed != NULL:
+        take_typed(op.typed, tuple_)
+    else:
+        sink(op, state.worker, tuple_, 1)
     return tuple_
+
+
+cdef uint32_t filled(LoopState* state, uint32_t output) noexcept nogil:
+    """Tuples pushed to an output port and not yet sent."""
+    return state.outputs[output].filled if state.op.typed == NULL else state.op.typed.outgoing[output].filled
+
+
+cdef bint enter(LoopState* state, uint32_t output) noexcept nogil:
+    """The typed tuple in the room of an output port is complete; whether the port's slots are full."""
+    return enter_typed(state.op.typed, output, state.born_ns, state.outputs[output].most)
 
 
 cdef bint deliver_all(LoopState* state) noexcept nogil:
@@ -173,7 +192,7 @@ cdef bint deliver_all(LoopState* state) noexcept nogil:
     cdef uint32_t output
     cdef bint some = False
     for output in range(state.context.outputs):
-        if state.outputs[output].filled > 0:
+        if filled(state, output) > 0:
             deliver_port(state, output)
             some = True
     return some
@@ -184,6 +203,10 @@ cdef void deliver_port(LoopState* state, uint32_t output) noexcept nogil:
     cdef Operator* op = state.op
     cdef Worker* worker = state.worker
     cdef uint32_t i, count = out.filled
+    if op.typed != NULL:
+        deliver_typed(op.typed, output)
+        hand_over(worker)
+        return
     out.filled = 0
     if worker.run.over.load(memory_order_acquire):  # cut short: what came before may have been given up, so this is not sent
         worker.run.gave_up.store(True, memory_order_relaxed)
@@ -221,6 +244,8 @@ cdef void begin_to_end(Worker* worker, LoopState* state) noexcept nogil:
     cdef Run* run = worker.run
     cdef Operator* op = worker.op
     state.worker = worker
+    if op.typed != NULL:
+        op.typed.worker = worker
     worker.at.store(op.index + 1, memory_order_relaxed)
     state.running = True
     if state.python != NULL:
@@ -354,7 +379,7 @@ cdef int32_t c_pop(millrace_loop* context, uint32_t port, millrace_tuple* popped
     if tuple_ == NULL:
         return 0
     popped.sequence = tuple_.sequence
-    popped.value = tuple_.value
+    popped.value = tuple_.value if state.op.typed == NULL else 0.0
     popped.payload = payload_of(tuple_)
     return 1
 
@@ -367,11 +392,25 @@ cdef int32_t c_push(millrace_loop* context, uint32_t port, double value) noexcep
     if stopped(state):
         state.worker.run.gave_up.store(True, memory_order_relaxed)
         return OVER
+    if state.op.typed != NULL:
+        return refuse(state, b"push: its streams have schemas: write the tuple into millrace_room, and call millrace_send")
     enter_pushed(state, port, value)
     if out.filled == out.most:
         deliver_port(state, port)
         check_for_preemption(state.worker)
     return 1
+
+
+cdef void c_send(millrace_context* context, uint32_t output) noexcept nogil:
+    """What a function calls when it has written a typed tuple."""
+    cdef LoopState* state = (<TypedState*> context).op.loop
+    if lacks(state, output, state.context.outputs, b"send", b"output"):
+        return
+    if stopped(state):
+        state.worker.run.gave_up.store(True, memory_order_relaxed)
+    elif enter(state, output):
+        deliver_port(state, output)
+        check_for_preemption(state.worker)
 
 
 cdef int32_t c_stopping(millrace_loop* context) noexcept nogil:
@@ -386,7 +425,7 @@ cdef double c_control(millrace_loop* context) noexcept nogil:
 
 
 cdef int make_loop(States states, Operator* op, object operator, object layout) except -1:
-    """The state of an operator with a loop of its own, once it has that of a sink."""
+    """The state of an operator with a loop of its own, once it has that of a sink, and of a typed operator if it is one."""
     cdef LoopState* state = make_array[LoopState](1)
     cdef LoopOutput* out
     cdef uint32_t i
@@ -402,7 +441,11 @@ cdef int make_loop(States states, Operator* op, object operator, object layout) 
         states.calls.append(called)
         state.python = <void*> called
     state.context.inputs, state.context.outputs = operator.inputs, operator.outputs
-    state.context.payload_bytes = layout.payload
+    if op.typed != NULL:
+        op.typed.context.send = c_send
+        state.context.context = &op.typed.context
+    else:
+        state.context.payload_bytes = layout.payload
     state.context.wait_all, state.context.wait_any = c_wait_all, c_wait_any
     state.context.waiting, state.context.stopping = c_waiting, c_stopping
     state.context.pop, state.context.push = c_pop, c_push
@@ -412,6 +455,9 @@ cdef int make_loop(States states, Operator* op, object operator, object layout) 
     state.outputs = <LoopOutput*> states.block(operator.outputs * sizeof(LoopOutput))
     for i in range(op.outputs):
         out = &state.outputs[i]
+        if op.typed != NULL:
+            out.most = most_at_once(op.typed.outgoing[i].stride)
+            continue
         out.most = most_at_once(layout.stride)
         out.slots = <Tuple*> states.block(out.most * layout.stride)
         copies = [layout.copies[layout.ways[way].target] for way in layout.outgoing[op.index][i]]

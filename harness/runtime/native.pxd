@@ -460,6 +460,7 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
     uint64_t port_seed(uint32_t op, uint32_t output) noexcept
     Incoming& check(TypedState* state, Tuple* tuple_) noexcept
     bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept
+    bool enter_typed "millrace::enter"(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept
     void rewind(TypedState* state, uint32_t output) noexcept
 
 
@@ -471,6 +472,7 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
     cdef cppclass millrace_loop "::millrace_loop":
         uint32_t inputs, outputs
         uint64_t payload_bytes
+        millrace_context* context
         int32_t (*wait_all)(millrace_loop*, const uint32_t*) noexcept nogil
         int32_t (*wait_any)(millrace_loop*, const uint32_t*) noexcept nogil
         int64_t (*waiting)(millrace_loop*, uint32_t) noexcept nogil
@@ -526,3 +528,8 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
 
     void set_problem(LoopState* state, const char* text) noexcept
     void enter_pushed "millrace::enter"(LoopState* state, uint32_t output, double value) noexcept
+
+
+cdef extern from "oracle.hpp" namespace "millrace" nogil:
+    uint64_t check_end[Paths, Found](Paths& paths, Found& found, Tuple* tuple_, size_t payload) noexcept
+    void check_mark[Paths, Found](Paths& paths, Found& found, const Tuple* mark) noexcept

@@ -29,19 +29,20 @@ from harness.runtime.native cimport (
     SplitState,
     Tuple,
     Worker,
+    check_end,
+    check_mark,
     fill_payload,
     fingerprint,
     key_of,
     multiply_batch,
     now_ns,
-    payload_intact,
     slot,
     value_for,
     way_of,
 )
 from harness.runtime.protocol cimport MAX_BATCH, passes
 from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
-from harness.runtime.typed cimport typed, typed_python
+from harness.runtime.typed cimport typed
 from harness.runtime.users cimport native, python
 
 from harness.graph import BALANCING
@@ -327,20 +328,11 @@ cdef int32_t sink(Operator* op, Worker* worker, Tuple* first, uint32_t count) no
     """Count (by the caller), check and stamp: the oracle's end."""
     cdef SinkState* state = <SinkState*> op.own
     cdef uint32_t i
-    cdef uint64_t sequence, mixed, fingerprints = 0
+    cdef uint64_t fingerprints = 0
     cdef Tuple* tuple_
     for i in range(count):
         tuple_ = slot(first, worker.run.stride, i)
-        sequence = tuple_.sequence
-        if state.paths > 0:
-            if sequence < state.next_of_path[tuple_.path]:
-                state.violations += 1
-            else:
-                state.next_of_path[tuple_.path] = sequence + 1
-        mixed = fingerprint(sequence)
-        if (state.check_value and tuple_.value != value_for(sequence)) or not payload_intact(tuple_, worker.run.payload, mixed):
-            state.damaged += 1
-        fingerprints += mixed
+        fingerprints += check_end(state[0], state[0], tuple_, worker.run.payload)
         if tuple_.born_ns != 0:
             state.latency.record(now_ns() - tuple_.born_ns)
     state.fingerprints += fingerprints
@@ -356,14 +348,9 @@ cdef int32_t absorb(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
 
 
 cdef bool mark_sink(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
-    """On its path, every tuple before a window punctuation has a smaller sequence number than it, every tuple behind has not."""
     cdef SinkState* state = <SinkState*> op.own
     state.windows.add(1)
-    if state.paths > 0:
-        if mark.sequence < state.next_of_path[mark.path]:
-            state.violations += 1
-        else:
-            state.next_of_path[mark.path] = mark.sequence
+    check_mark(state[0], state[0], mark)
     return False
 
 
@@ -371,10 +358,10 @@ cdef bool mark_sink(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
 
 
 cdef Kernel kernel_for(object operator) except? NULL:
-    """The kernel of a harness.graph.Operator; sources have none."""
+    """The kernel of a harness.graph.Operator; sources and loops have none."""
     kind = operator.kind
-    if operator.typed is not None and kind != "source":
-        return typed if operator.typed.compiled else typed_python
+    if operator.typed is not None and kind not in ("source", "loop"):
+        return typed
     if kind == "work":
         if operator.selectivity < 1.0:
             return selective_work_in_bursts if operator.costs else selective_work

@@ -8,6 +8,7 @@ cimport cython
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.coroutine cimport check_for_preemption, on_thread
@@ -16,7 +17,9 @@ from harness.runtime.loops cimport (
     DONE,
     OVER,
     deliver_all,
+    enter,
     fail,
+    filled,
     give_back,
     has,
     pop,
@@ -25,8 +28,10 @@ from harness.runtime.loops cimport (
     wait,
     waited,
 )
-from harness.runtime.native cimport LoopInput, LoopOutput, LoopState, Tuple, Worker, enter_pushed, now_ns
+from harness.runtime.native cimport LoopInput, LoopState, Tuple, Worker, enter_pushed, now_ns, payload_of
 from harness.runtime.users cimport control_value, text_of
+
+from collections.abc import Mapping
 
 cdef enum Request:
     ENDED = 0  # there is nothing more to resume
@@ -157,7 +162,7 @@ cdef class LoopCall:
 
     cdef readonly str name
     cdef readonly object error
-    cdef object function, process
+    cdef object function, process, typed
     cdef str failed
     cdef bytes told  # its name, for what is told without the interpreter
     cdef Context context
@@ -166,6 +171,7 @@ cdef class LoopCall:
         self.name = operator.name
         self.told = operator.name.encode()
         self.function = operator.function
+        self.typed = operator.typed  # its schemas; None: its streams have none
         self.failed = f"operator {operator.name!r} raised an exception, and there was no memory to tell which"
 
     def end(self):
@@ -190,8 +196,10 @@ cdef Context context_of(LoopState* state, LoopCall owner):
     for i in range(state.context.inputs):
         port = InputPort.__new__(InputPort)
         port.context, port.index, port.from_ = context, i, &state.inputs[<uint32_t> i]
+        port.schema = owner.typed.takes[i] if owner.typed is not None else None
         ports.append(port)
     context.inputs = tuple(ports)
+    context.gives = owner.typed.gives if owner.typed is not None else None
     return context
 
 
@@ -208,6 +216,7 @@ cdef class Context:
     cdef LoopState* state  # null: it has ended
     cdef readonly str name
     cdef readonly tuple inputs
+    cdef tuple gives  # schemas by output port; None: they have none
     cdef str closed
 
     cdef LoopState* alive(self, str call) except NULL:
@@ -259,25 +268,39 @@ cdef class Context:
     def push(self, value, output=0):
         """To be awaited: sends a tuple with a value from an output port. Waits where a queue is full.
 
-        Raises ValueError for a port that is not there, TypeError for a value that is no number.
+        Of a typed loop, `value` is a mapping with the attributes of the port's schema.
+
+        Raises ValueError for a port that is not there or attributes that do not fit, TypeError for what is no number, or no mapping.
         """
         cdef LoopState* state = self.alive("push")
-        cdef double number
-        cdef LoopOutput* out
+        cdef double number = 0.0
+        cdef bytes content = None
+        cdef uint32_t port
+        cdef bint full
         if not isinstance(output, int) or not 0 <= output < state.context.outputs:
             raise ValueError(f"push: {_rule('output port', state.context.outputs)}, not {output!r:.40}")
-        try:
-            number = value
-        except TypeError:
-            raise TypeError(f"push: value must be a number, not {value!r:.40}") from None
+        port = output
+        if self.gives is not None:
+            if not isinstance(value, Mapping):
+                raise TypeError(f"push: value must be a mapping with the attributes of {self.gives[port].name}, not {value!r:.40}")
+            content = self.gives[port].pack(value)
+        else:
+            try:
+                number = value
+            except TypeError:
+                raise TypeError(f"push: value must be a number, not {value!r:.40}") from None
         if state.closing or stopped(state):
             state.worker.run.gave_up.store(True, memory_order_relaxed)
             return AT_ONCE if state.closing else Pause.__new__(Pause, self)
-        out = &state.outputs[<uint32_t> output]
-        if out.filled == out.most:
+        if filled(state, port) == state.outputs[port].most:
             raise RuntimeError("push: the one before it was not awaited")
-        enter_pushed(state, output, number)
-        if out.filled == out.most or now_ns() >= state.slice_ends_ns:
+        if content is not None:
+            memcpy(state.op.typed.context.room[port], <const char*> content, len(content))
+            full = enter(state, port)
+        else:
+            enter_pushed(state, port, number)
+            full = filled(state, port) == state.outputs[port].most
+        if full or now_ns() >= state.slice_ends_ns:
             return Pause.__new__(Pause, self)
         return AT_ONCE
 
@@ -324,11 +347,12 @@ cdef object _count(str call, LoopState* state, uint32_t port, count):
 cdef class InputPort:
     """An input port of an operator with a loop of its own. `index`: its number; `len()`: tuples that wait there.
 
-    `async for value in port` takes its tuples, until it is over.
+    `async for value in port` takes its tuples, until it is over. Of a typed loop, a value is a dict of the attributes; `schema`: theirs.
     """
 
     cdef readonly Context context
     cdef readonly int index
+    cdef readonly object schema  # None: its tuples have none
     cdef LoopInput* from_
 
     def __len__(self):
@@ -356,7 +380,10 @@ cdef class InputPort:
         cdef Tuple* tuple_ = pop(state, self.from_)
         if tuple_ == NULL:
             raise IndexError(f"pop: no tuple waits at input port {self.index}")
-        return tuple_.value
+        return self.value_of(tuple_)
+
+    cdef object value_of(self, Tuple* tuple_):
+        return tuple_.value if self.schema is None else self.schema.unpack(payload_of(tuple_)[:<size_t> self.schema.size])
 
     def batches(self, most):
         """For `async for`: lists of what waits there, of one value at least and `most` at most."""
@@ -518,11 +545,11 @@ cdef class Next:
             raise StopAsyncIteration
         tuple_ = pop(state, from_)
         if self.most == 0:
-            raise StopIteration(tuple_.value)
-        batch = [tuple_.value]
+            raise StopIteration(self.port.value_of(tuple_))
+        batch = [self.port.value_of(tuple_)]
         for _ in range(1, self.most):
             tuple_ = pop(state, from_)
             if tuple_ == NULL:
                 break
-            batch.append(tuple_.value)
+            batch.append(self.port.value_of(tuple_))
         raise StopIteration(batch)

@@ -63,11 +63,12 @@ cdef enum:
 
 
 cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """A compiled function, called once a tuple."""
+    """A function, called once a tuple. What a Python callable sends for one goes on before the next call, which may take long."""
     cdef TypedState* state = op.typed
     cdef size_t stride = state.strides[state.incoming[first.path].port]
     cdef uint32_t i
     cdef int32_t answer
+    cdef bint in_python = state.python != NULL
     cdef Tuple* tuple_
     cdef Incoming* incoming
     state.worker = worker
@@ -79,38 +80,27 @@ cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
             break
         incoming = &check(state, tuple_)
         state.born_ns = tuple_.born_ns
-        answer = state.process(&state.context, incoming.port, payload_of(tuple_), state.state)
-        if answer < 0:
-            fail(state, answer)
-            return HANDLED
+        if in_python:
+            call_python(state, incoming.port, payload_of(tuple_))
+        else:
+            answer = state.process(&state.context, incoming.port, payload_of(tuple_), state.state)
+            if answer < 0:
+                fail(state, answer)
+                return HANDLED
         if state.latency != NULL and tuple_.born_ns != 0:
             state.latency.record(now_ns() - tuple_.born_ns)
+        if in_python:
+            deliver_all(state)
+            hand_over(worker)
     deliver_all(state)
     return HANDLED
 
 
-cdef int32_t typed_python(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
-    """A callable. What it sends for a tuple goes on before the next call, which may take long."""
-    cdef TypedState* state = op.typed
-    cdef size_t stride = state.strides[state.incoming[first.path].port]
-    cdef uint32_t i
-    cdef Tuple* tuple_
-    cdef Incoming* incoming
-    state.worker = worker
-    hand_over(worker)
-    for i in range(count):
-        tuple_ = slot(first, stride, i)
-        if worker.stop.load(memory_order_acquire):
-            leave(op, worker, count - i)
-            break
-        incoming = &check(state, tuple_)
-        state.born_ns = tuple_.born_ns
-        call_python(state, incoming.port, payload_of(tuple_))
-        if state.latency != NULL and tuple_.born_ns != 0:
-            state.latency.record(now_ns() - tuple_.born_ns)
-        deliver_all(state)
-        hand_over(worker)
-    return HANDLED
+cdef void take(TypedState* state, Tuple* tuple_) noexcept nogil:
+    """What a loop has taken ends there."""
+    check(state, tuple_)
+    if state.latency != NULL and tuple_.born_ns != 0:
+        state.latency.record(now_ns() - tuple_.born_ns)
 
 
 cdef void leave(Operator* op, Worker* worker, uint32_t count) noexcept nogil:
@@ -395,9 +385,11 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
     given = operator.typed
     if operator.kind == "source":
         state.source = <SourceState*> op.own
-    elif operator.kind == "sink":
+    elif operator.is_sink:
         state.latency = &(<SinkState*> op.own).latency
-    if given.compiled:
+    if operator.kind == "loop":
+        pass  # loops.pyx calls it
+    elif given.compiled:
         if operator.kind == "source":
             state.step = <StepFunction> <size_t> given.function.address
         else:

@@ -131,7 +131,7 @@ cdef class SimulatorEngine:
         cdef Machine hardware
         cdef Software costs
         for operator in graph.operators.values():
-            if operator.typed is not None and profiled is not None:
+            if operator.typed is not None and operator.kind != "loop" and profiled is not None:
                 continue
             if operator.users:
                 kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind

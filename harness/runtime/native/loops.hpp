@@ -80,7 +80,7 @@ struct LoopInput {
   }
 };
 
-// What was pushed to an output port. It numbers its tuples, as a source does.
+// What was pushed to an output port. It numbers its tuples, as a source does. Of a typed loop `most` alone: Outgoing has the rest (typed.hpp).
 struct LoopOutput {
   Tuple* slots;  // `most` of them
   uint32_t most, filled;

@@ -50,12 +50,13 @@ enum millrace_answer {
 typedef struct millrace_loop millrace_loop;
 typedef struct millrace_tuple {
   uint64_t sequence;   /* its number at its sender, from 0 */
-  double value;
-  const char* payload; /* valid until the next call of wait or pop */
+  double value;        /* of a typed tuple: 0 */
+  const char* payload; /* of a typed tuple: its content, a struct of its schema. Valid until the next call of wait or pop */
 } millrace_tuple;
 struct millrace_loop {
   uint32_t inputs, outputs;
-  uint64_t payload_bytes;
+  uint64_t payload_bytes;    /* 0 of a typed loop: each port has its own schema */
+  millrace_context* context; /* of a typed loop: for millrace_room and millrace_send, in place of push; else null */
   /* Until `counts[i]` tuples are at input port i, by port; 0: it is not waited for. 1: they are; 0: over, that will never be. */
   int32_t (*wait_all)(millrace_loop* loop, const uint32_t* counts);
   /* The same until that is so at one of these ports. */
