@@ -1,8 +1,8 @@
 """Throughput of applications by arm, with the threads used. The form of M19 Figure 15.
 
-A misreading to avoid: tuples are those at the sinks. An application that makes many of a record has a high rate, so bars
-compare within a panel only. Numbers on bars are scheduler threads, or threaded ports by hand; a source's own thread comes on
-top.
+A misreading to avoid: tuples are those at the sinks, and of PacketAnalysis, whose reports are few, those that all operators
+submit. An application that makes many of a record has a high rate, so bars compare within a panel only. Numbers on bars are
+scheduler threads, or threaded ports by hand; the sources' own threads come on top.
 """
 
 from __future__ import annotations
@@ -31,11 +31,20 @@ BY_HAND = ModelStyle("#7f7f7f", "|", "-")
 PORTS_BY_HAND = {"login-failures": 13, "vwap": 9, "wiki-word-count": 16}
 """Threaded ports, each with a thread, where they are placed by hand (docs/applications.md)."""
 
-NAMES = {"login-failures": "LoginFailures", "vwap": "VWAP", "wiki-word-count": "WikiWordCount"}
+NAMES = {
+    "login-failures": "LoginFailures",
+    "vwap": "VWAP",
+    "wiki-word-count": "WikiWordCount",
+    "packet-analysis": "PacketAnalysis",
+}
+RARE = {"packet-analysis"}
+"""Applications whose results are too few for a rate in a short run; all else that they submit goes with their input, too."""
 
 
 def draw(ax: Axes, rows: pd.DataFrame) -> None:
     """One application at one place: a bar an arm; `rows` of the throughput table."""
+    if rows["topology"].iloc[0] in RARE:
+        rows = rows.assign(**{name: rows[f"submitted_{name}"] for name in ("mean", "lo", "hi")})
     arms = in_order(rows)
     highest = rows[["mean", "hi"]].max().max()
     for place, row in enumerate(arms):
@@ -73,8 +82,9 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
     table = tables["throughput"]
     names = style.in_order(table["topology"], tuple(NAMES))
     lines = [
-        [(called, of[of["topology"] == name]) for called, of in places.by_place(table) if (of["topology"] == name).any()]
+        [(called, own) for called, of in places.by_place(table) if len(own := of[of.index.isin(rows.index)])]
         for name in names
+        for _, rows in table[table["topology"] == name].groupby("sources", dropna=False)
     ]
     lines = places.side_by_side(lines)
     columns = max(map(len, lines))
@@ -86,15 +96,23 @@ def figure(tables: Mapping[str, pd.DataFrame], title: str) -> Figure:
             for column, (called, rows) in enumerate(line):
                 ax = drawing.add_subplot(grid[number, column])
                 draw(ax, rows)
-                topology = rows["topology"].iloc[0]
-                ax.set_title("\n".join(filter(None, (NAMES.get(topology, topology), called))))
+                ax.set_title("\n".join(filter(None, (application(rows.iloc[0]), called))))
                 if column == 0:
-                    ax.set_ylabel("throughput at the sinks\n[tuples/s]")
+                    where = "over all operators" if rows["topology"].iloc[0] in RARE else "at the sinks"
+                    ax.set_ylabel(f"throughput {where}\n[tuples/s]")
         style.title_with_legend(drawing, title, [*_legend(table), *settled.hatches(table), *places.legend(table)])
         provenance.stamp(drawing, table, INTERVAL)
         if table["simulated"].astype(bool).any():
             provenance.foot(drawing, f"{provenance.sentence(table, INTERVAL)} {PROFILED}")  # in place of the sentence alone
     return drawing
+
+
+def application(row: pd.Series) -> str:
+    """The application of a row for people, with its number of sources if it may have several."""
+    name = NAMES.get(row["topology"], row["topology"])
+    if pd.isna(row["sources"]):
+        return name
+    return f"{name}, {style.whole(row['sources'])} source{'s' if row['sources'] > 1 else ''}"
 
 
 def is_by_hand(row: pd.Series) -> bool:
@@ -113,9 +131,10 @@ def look_of(row: pd.Series) -> ModelStyle:
 
 
 def threads_of(row: pd.Series) -> str:
-    """The threads beside the source's: of the pool, or of ports by hand; "" under models that have no such number."""
+    """The threads beside the sources': of the pool, or of ports by hand; "" under models that have no such number."""
     if is_by_hand(row):
-        return str(PORTS_BY_HAND.get(row["topology"], ""))
+        ports = PORTS_BY_HAND | ({} if pd.isna(row["sources"]) else {"packet-analysis": 16 * int(row["sources"]) + 1})
+        return str(ports.get(row["topology"], ""))
     if row["model"] == "manual":
         return "0"
     threads = row["level"] if pd.notna(row["level"]) else row["threads"]
@@ -135,4 +154,4 @@ def in_order(rows: pd.DataFrame) -> list[pd.Series]:
 
 def _legend(table: pd.DataFrame) -> list[Artist]:
     found = {called(row): Patch(color=look_of(row).color, label=called(row)) for row in in_order(table)}
-    return [*found.values(), Line2D([], [], ls="", label="number: threads beside the source's")]
+    return [*found.values(), Line2D([], [], ls="", label="number: threads beside the sources'")]

@@ -14,6 +14,7 @@ from functools import lru_cache
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import PlaceHolderLayoutEngine
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
@@ -21,7 +22,7 @@ from matplotlib.textpath import TextPath
 from harness.graph import BALANCING, Graph, Operator, PortId
 from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
 from harness.plots import style
-from harness.plots.graph_layout import Layout, Link, Node, arrange
+from harness.plots.graph_layout import Link, Node, arrange
 from harness.replicas import replicable
 
 TITLE, NAME, SMALL = 12.0, 9.0, 7.5  # points
@@ -52,10 +53,22 @@ SEVERAL_COLOR = "#f0f0f0"
 
 def figure(graph: Graph, model: Model | None = None, parameters: Mapping[str, int | str] | None = None) -> Figure:
     """The picture of a checked graph; without a model neither queues nor threads. `parameters` go into the heading."""
-    layout = arrange(graph)
-    executors = {} if model is None else threads_of(graph, model)
+    return below_each_other([(graph, model, parameters or {})])
+
+
+def below_each_other(graphs: Sequence[tuple[Graph, Model | None, Mapping[str, int | str]]], foot: float = 0.0) -> Figure:
+    """The pictures of graphs, each with what `figure` takes, and room of `foot` inches below the last."""
+    pictures = [_Picture(graph, model, _heading(graph, model, parameters)) for graph, model, parameters in graphs]
+    width, height = max(each.width for each in pictures), foot + sum(each.height for each in pictures)
+    # Without any engine, a further format would be drawn with the engine of the style, which finds no grid here
+    drawn = Figure(figsize=(width, height), layout=PlaceHolderLayoutEngine(True, False))
+    top = height
     with style.applied():
-        return _Picture(graph, model, layout, executors).draw(_heading(graph, model, parameters or {}))
+        for each in pictures:
+            top -= each.height
+            left = (width - each.width) / 2
+            each.draw(drawn.add_axes((left / width, top / height, each.width / width, each.height / height)))
+    return drawn
 
 
 # -- who executes what --------------------------------------------------------------------------------------------------------
@@ -196,8 +209,10 @@ def _thread_color(number: int) -> Color:
 class _Picture:
     """Draws a layout. `y` counts downwards from the top of the figure."""
 
-    def __init__(self, graph: Graph, model: Model | None, layout: Layout, executors: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, graph: Graph, model: Model | None, heading: Sequence[str]) -> None:
+        layout, executors = arrange(graph), {} if model is None else threads_of(graph, model)
         self.graph = graph
+        self.heading = heading
         self.model = model
         self.queues: dict[PortId, PortQueue] = {}
         if model is not None:
@@ -216,35 +231,37 @@ class _Picture:
             self.inputs[link.target].append(link.input)
         for ports in (*self.outputs.values(), *self.inputs.values()):
             ports[:] = sorted(set(ports))
+        self._measure()
 
-    def draw(self, heading: list[str]) -> Figure:
-        """The figure, as large as it must be."""
-        legend = self._legend_lines()
+    def _measure(self) -> None:
+        """`width` and `height`, as large as they must be, and where things stand."""
+        heading, self.legend = self.heading, self._legend_lines()
         self._set_columns()
         rows = [node.y for node in self.layout.nodes]
         top = MARGIN + 0.3 + LINE * (len(heading) - 1) + 0.25
-        height = top + (max(rows) - min(rows) + 1) * ROW + 0.2 + LINE * len(legend) + MARGIN
+        self.height = top + (max(rows) - min(rows) + 1) * ROW + 0.2 + LINE * len(self.legend) + MARGIN
         texts = [text_width(heading[0], TITLE), *(text_width(line, NAME) for line in heading[1:])]
-        texts += [0.75 + text_width(line, NAME) for _, line in legend]
-        width = max(self.right, *texts) + 2 * MARGIN
-        self.shift = (width - self.right) / 2
+        texts += [0.75 + text_width(line, NAME) for _, line in self.legend]
+        self.width = max(self.right, *texts) + 2 * MARGIN
+        self.shift = (self.width - self.right) / 2
         self.y = [top + (node.y - min(rows) + 0.5) * ROW for node in self.layout.nodes]
-        drawn = Figure(figsize=(width, height), layout="none")
-        self.axes: Axes = drawn.add_axes((0, 0, 1, 1))
-        self.axes.set(xlim=(0, width), ylim=(height, 0))
+
+    def draw(self, axes: Axes) -> None:
+        """Draw on axes that are `width` by `height` inches."""
+        self.axes = axes
+        self.axes.set(xlim=(0, self.width), ylim=(self.height, 0))
         self.axes.set_axis_off()
-        for number, line in enumerate(heading):
+        for number, line in enumerate(self.heading):
             y = MARGIN + (0.12 if number == 0 else 0.3 + LINE * (number - 0.4))
             self._text(MARGIN, y, line, TITLE if number == 0 else NAME, "left", bold=number == 0)
         for link in self.layout.links:
             self._draw_stream(link)
         for index in self.texts:
             self._draw_node(index)
-        for number, (symbol, line) in enumerate(legend):
-            y = height - MARGIN - LINE * (len(legend) - number - 0.5)
+        for number, (symbol, line) in enumerate(self.legend):
+            y = self.height - MARGIN - LINE * (len(self.legend) - number - 0.5)
             symbol(MARGIN + 0.2, y)
             self._text(MARGIN + 0.55, y, line, NAME, "left")
-        return drawn
 
     def _set_columns(self) -> None:
         """`left[level]` and `widths[level]`: where the boxes of a level stand."""
@@ -375,7 +392,9 @@ class _Picture:
 
     def _legend_lines(self) -> list[tuple[Callable[[float, float], None], str]]:
         """What draws each symbol, around the place it is given, and what the symbol means."""
-        lines = [(self._swatch("white"), "operator: what it computes for a tuple, in floating-point operations (FLOP)")]
+        counted = any(operator.kind == "work" for operator in self.graph.operators.values())
+        computes = ": what it computes for a tuple, in floating-point operations (FLOP)" if counted else ""
+        lines = [(self._swatch("white"), f"operator{computes}")]
         if self.model is not None:
             lines[0] = (self._swatch("white"), f"{lines[0][1]}, and the threads that execute it")
             if self.sources == 1:

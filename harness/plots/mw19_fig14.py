@@ -1,7 +1,7 @@
-"""M19 Figure 14(a): the graph of VWAP, with the threads that are placed by hand.
+"""M19 Figure 14: the graphs of VWAP (a) and PacketAnalysis (b), with the threads that are placed by hand.
 
-Reads   throughput.parquet   topology, placement: what was measured of the graph that is drawn
-Draws   the graph as `millrace show` does: operators, streams, queues, and who executes what under manual
+Reads   throughput.parquet   sources: of PacketAnalysis, which is not drawn without; what was measured of the graphs
+Draws   the graphs as `millrace show` does: operators, streams, queues, and who executes what under manual
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from matplotlib.figure import Figure
 
 import topologies
 from harness.models import Manual
-from harness.plots import graph_drawing, provenance
+from harness.plots import graph_drawing, provenance, style
 
 TABLES = ("throughput",)
-TOPOLOGY = "vwap"
 FOOT_INCHES = 0.3
 
 
 def figure(tables: Mapping[str, pd.DataFrame]) -> Figure:
-    """The figure; the rows of its experiment say at its foot where the graph ran."""
-    graph, _ = topologies.build(TOPOLOGY, {"records": 1, "placement": "hand"}, 0)
-    drawing = graph_drawing.figure(graph, Manual())
-    width, height = drawing.get_size_inches()
-    drawing.set_size_inches(width, height + FOOT_INCHES)
-    for axes in drawing.axes:  # in inches, as they were, above the foot
-        axes.set_position((0, FOOT_INCHES / (height + FOOT_INCHES), 1, height / (height + FOOT_INCHES)))
-    provenance.stamp(drawing, tables["throughput"], None)
+    """The figure; rows of the experiment say with how many sources PacketAnalysis is drawn, and at the foot where they ran."""
+    table = tables["throughput"]
+    shown = [("vwap", {"placement": "hand"})]
+    for sources in sorted(table["sources"].dropna().unique()):
+        shown.append(("packet-analysis", {"sources": int(sources), "placement": "hand"}))
+    graphs = []
+    for name, parameters in shown:
+        graph, _ = topologies.build(name, {"records": 1, **parameters}, 0)
+        graphs.append((graph, Manual(), parameters))
+    drawing = graph_drawing.below_each_other(graphs, FOOT_INCHES)
+    with style.applied():
+        provenance.stamp(drawing, table, None)
     return drawing

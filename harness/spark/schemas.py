@@ -183,9 +183,10 @@ PARAMETERS: dict[str, DataType] = {
     "payload": SMALL,
     "load": TEXT,
     "placement": TEXT,
+    "sources": SMALL,
 }
 """Parameters of topologies that are columns of their own; null where a topology does not have one. Cost: FLOP, or "skewed";
-busy: µs; selectivity: %; placement: of threaded ports, none or hand."""
+busy: µs; selectivity: %; placement: of threaded ports, none or hand; sources: of an application."""
 
 CELL = ("experiment", "cell", "topology", *PARAMETERS, "machine", "simulated", "software")
 """Columns that say which cell a run belongs to, on which machine; `software` is null for real threads."""

@@ -33,6 +33,7 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "cost": str(cost),
         "payload": payload,
         "placement": None,
+        "sources": None,
         "model": model,
         "peer": None,
         "arm": model if threads is None else f"{model}-{threads}",

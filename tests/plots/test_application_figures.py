@@ -65,17 +65,40 @@ def test_what_is_measured_alone_speaks_of_no_profile_and_what_failed_is_named():
     assert "failed" in " ".join(text.get_text() for text in figure.axes[0].texts)
 
 
+def test_both_graphs_of_the_paper_are_drawn_below_each_other_without_a_warning(tmp_path, recwarn):
+    rows = [rows_of("vwap")[-1], rows_of("packet-analysis", sources=8)[-1]]
+    figure = mw19_fig14.figure({"throughput": frame(rows)})
+    first, second = figure.axes
+    assert first.get_position().y0 >= second.get_position().y1 - 1e-9 and second.get_position().y0 > 0
+    assert "sources" in " ".join(text.get_text() for text in second.texts)
+    assert any("2,305 operators" in text.get_text() for text in second.texts)
+    style.save(figure, [tmp_path / "graphs.png", tmp_path / "graphs.svg"])
+    assert not [str(each.message) for each in recwarn if "layout" in str(each.message)]
+
+
 def test_the_graph_of_vwap_is_drawn_with_its_threads_by_hand():
     figure = mw19_fig14.figure({"throughput": frame(rows_of("vwap")[-1:])})
     (ax,) = figure.axes
     texts = [text.get_text() for text in ax.texts]
-    assert "52 operators, 66 streams" in texts and "index7" in texts
+    assert "placement=hand: 52 operators, 66 streams" in texts and "index7" in texts
     assert "manual: 9 dedicated threads and the thread of the source; 9 queues" in texts
     assert ax.get_position().y0 > 0
     assert "Measured on" in figure._supxlabel.get_text()
 
 
 def test_ports_by_hand_are_as_many_as_the_graphs_have():
-    for name, ports in application_panels.PORTS_BY_HAND.items():
-        graph, _ = topologies.build(name, {"records": 10, "placement": "hand"}, 0)
-        assert len(graph.threaded) == ports
+    for name in application_panels.NAMES:
+        own = {"sources": 2} if name == "packet-analysis" else {}
+        graph, _ = topologies.build(name, {"records": 10, "placement": "hand", **own}, 0)
+        (row,) = frame(rows_of(name, sources=own.get("sources"))[-1:]).iloc
+        assert len(graph.threaded) == int(application_panels.threads_of(row))
+
+
+def test_packet_analysis_has_a_row_for_each_number_of_sources_and_shows_what_all_operators_submit():
+    submitted = {"submitted_mean": 7e6, "submitted_lo": 6e6, "submitted_hi": 8e6}
+    rows = [row for sources in (8, 1) for row in rows_of("packet-analysis", sources=sources, **submitted)]
+    figure = mw19_fig15.figure({"throughput": frame(rows)})
+    assert [ax.get_title() for ax in figure.axes] == ["PacketAnalysis, 1 source", "PacketAnalysis, 8 sources"]
+    assert {height for ax in figure.axes for height, _ in bars(ax)} == {7e6}
+    assert [ax.texts[1].get_text() for ax in figure.axes] == ["17", "129"]
+    assert "over all operators" in figure.axes[0].get_ylabel()
