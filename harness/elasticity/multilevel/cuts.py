@@ -191,12 +191,6 @@ def neighbours(tree: Dominators, shares: Sequence[float], queued: frozenset[int]
     return list(found)
 
 
-def middle(tree: Dominators, shares: Sequence[float]) -> frozenset[int]:
-    """The one cut that divides the work most evenly; empty where nothing can be cut off."""
-    relieving = _relieving(tree, shares, frozenset())
-    return tree.places[relieving[0]] if relieving else frozenset()
-
-
 def _some(cuts: Sequence[int], most: int, turn: int) -> Sequence[int]:
     """At most so many, spread over all; others in the next turn."""
     stride = max(1, -(-len(cuts) // most))

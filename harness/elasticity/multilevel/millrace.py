@@ -3,8 +3,8 @@
 What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`),
 and what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a
 few thousand hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
-correct (`evidence`). Of the configurations (`options`) it goes first to the graph cut in two, then to the one most worth a look
-(`outlook`). When no look promises `tolerance` it looks whether fewer threads do, and goes to the best one that it has been at.
+correct (`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`). When no look promises
+`tolerance` it goes to the best one that it has been at.
 A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Where
 tuples are so dear that a queue holds the work of a whole period, a switch disturbs for long: looks have to promise more there,
 and what they show is believed less. While queues fill or drain (`balance`) it waits, if that leaves open whether a look was
@@ -42,24 +42,22 @@ from harness.elasticity.multilevel.work_shares import MOVED_SHARE, WorkShares, e
 
 TIRES = 5.0  # looks after which the next one has to promise twice as much
 HOLDS = 2.5  # times as much it has to promise once the law has gone to settle
-ENOUGH = 0.02  # of throughput that fewer threads may bring less: with the truth known, 2 % spoilt no scenario and 3 % did
-TRIMS = 6  # looks at fewer threads: a guess, not tuned
 TWICE = 2  # periods in a row that may bring less than the best one
 REFINES = 2  # times that it looks for something better beside what promises the most
 LEARNS = 9  # settled periods that still count as measurements
 RESTS, GROWS = 24, 2.0  # settled periods after which it looks again, and the factor by which they grow each time
 LOOKS = 3  # that it takes then, at most
-HOPELESS = math.log(2.0)  # of throughput below the best: what need not be seen under another load; a guess, not tuned
+HOPELESS = math.log(2.0)  # of throughput below the mean: what queues that drain may explain; a guess, not tuned
 HYPOTHESES = 4000
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew
 FILLED = 0.5  # of a queue, about
 WAITS = 2  # periods after a switch in which a look is not judged while queues fill or drain; a guess, not tuned
-DRAINS = 3  # periods after a switch in which queues that are gone may still drain; a guess, not tuned
-PROFILED = 4  # periods that the profiler looks back, at most (`simulator/engine.pyx`; `measurement/run.py`)
 LONG = 2.0  # periods that queues everywhere may take to fill, for a look at them on busy CPUs; a guess, not tuned
 ANEW = 4  # times as many threads, of which a look with queues everywhere says little; a guess, not tuned
+DRAINS = 3  # periods after a switch in which queues that are gone may still drain; a guess, not tuned
+PROFILED = 4  # periods that the profiler looks back, at most (`simulator/engine.pyx`; `measurement/run.py`)
 FILLS = 0.1  # of throughput that a look has to promise, besides, where that takes a period to go through
 SEED = 2019
 
@@ -213,7 +211,6 @@ class Millrace(Law):
         self._chosen: Place | None = None  # where it goes to settle
         self._looks = 0
         self._left = 0  # times that it went from where it had settled, or wanted to
-        self._trims = 0  # looks at fewer threads
         self._hurt = 0  # periods in a row that brought less than the best configuration
         self._rests = RESTS  # settled periods until it looks once more
         self._rested = 0  # looks that it may take now
@@ -231,7 +228,7 @@ class Millrace(Law):
         tired = 1.0 if rested else (1.0 + (self._looks / TIRES) ** 2) * stays
         threshold = tolerance * tired + FILLS * self._held
         margin = stays * tolerance if place == self._chosen else 0.0
-        survey, known = Survey(options, self._evidence, self._hypotheses, self._held), True
+        survey = Survey(options, self._evidence, self._hypotheses, self._held)
         self._odds, view = survey.fit.odds, survey.outlook(row, margin)
         self._hurt = self._hurt + 1 if view.lead > HURTS else 0
         for _ in range(REFINES):
@@ -245,9 +242,6 @@ class Millrace(Law):
         if self._hurt >= TWICE:
             target, state = view.best, "searching"
             what = f"{self._named(view.best)} has brought {math.expm1(min(view.lead, UNTOLD)):.1%} more"
-        elif (middle := self._untried_middle()) is not None:
-            target, state = middle, "searching"
-            what = f"{self._named(target)} divides the work best"
         elif view.worth > threshold:
             target, state = view.look, "searching"
             what = f"{self._named(target)} may bring {math.expm1(min(view.gain, UNTOLD)):.1%} over {self._named(view.best)}"
@@ -255,14 +249,10 @@ class Millrace(Law):
             target, state = everywhere, "searching"
             what = f"{self._named(view.best)} is the best so far, and {self._named(everywhere)} untried"
         else:
-            target, known = survey.thrifty(view.best, row, ENOUGH, self._trims < TRIMS)
-            state = "learning" if known else "searching"
+            target, state = view.best, "learning"
             what = f"{self._named(target)}: nothing else promises {threshold:.1%} more"
-            if not known:
-                what = f"{self._named(target)} may bring as much as {self._named(view.best)}"
         if target != row and self._climbs(row, target) and not self._may_climb():
             return Decision(place[1], f"{why}{what}, but the CPU limit refuses → stay", "refused", place[0])
-        self._trims += not known
         self._left += place == self._settled and target != row and not rested
         self._chosen = options.place(target) if state == "learning" else None
         if target == row and state == "learning":
@@ -272,14 +262,6 @@ class Millrace(Law):
         self._looks += 1
         where = "once more" if target == row else "back" if target == view.best else "there"
         return Decision(options.level[target], f"{why}{what} → {where}", state, options.queued(target))
-
-    def _untried_middle(self) -> int | None:
-        """What a person would try first, once: it shows what a hop costs and what a thread brings."""
-        options = self._options
-        assert options is not None
-        if self._looks or self._loads or not options.middle or (options.middle, self.bounds.minimum) in self._evidence.places:
-            return None
-        return options.row((options.middle, self.bounds.minimum))
 
     def _untried_everywhere(self, best: int) -> int | None:
         """Queues everywhere with some threads, once a search; not if few keep the CPUs busy and all would fill for long.
@@ -295,27 +277,13 @@ class Millrace(Law):
         some, many = self.bounds.clamp(max(1, round(math.sqrt(self.layout.cpus)))), self.bounds.clamp(max(1, len(every)))
         tried = [level for queued, level in self._evidence.places if queued == every]
         full = options.queued(best) and 2 * options.busy(best) > self.layout.cpus
-        if self._hopeless(every, best) or (full and self._held * len(every) > LONG) or not self._may_climb():
+        if (full and self._held * len(every) > LONG) or not self._may_climb():
             return None
         if not tried:
             return options.row((every, some))
         if many >= ANEW * some and options.level[best] > some and 2 * max(tried) < many:
             return options.row((every, many))
         return None
-
-    def _hopeless(self, queued: frozenset[int], best: int) -> bool:
-        """Whether a placement brought too little under another load.
-
-        Dearer work makes it slower still. Cheaper work speeds it up by less than the best one, whose hops were fewer.
-        """
-        assert self._options is not None
-        now = self._evidence.mean(self._options.place(best))
-        return any(
-            load.evidence.mean(place) < min(load.expected, now) - HOPELESS
-            for load in self._loads
-            for place in dict.fromkeys(load.evidence.places)
-            if place[0] == queued and place != load.place
-        )
 
     def _may_climb(self) -> bool:
         """What the CPU limit says, which is asked once a period at most."""

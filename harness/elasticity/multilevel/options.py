@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.elasticity.law import Bounds as Levels
 from harness.elasticity.layout import Layout
-from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
+from harness.elasticity.multilevel.cuts import Dominators, neighbours, placements
 from harness.elasticity.multilevel.evidence import FAR, OWN, SMOOTH, Place
 from harness.elasticity.multilevel.limits import Limits
 from harness.elasticity.multilevel.regions import Flow, Vector
@@ -42,24 +42,26 @@ class Placements:
 
 
 class Options:
-    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each. `middle`: the graph cut in two."""
+    """Rows; they only grow, so that a row stays what it is. `placement`, `level`: of each."""
 
     def __init__(self, graph: Placements, levels: Levels, shares: Vector, hop: float) -> None:
         """With the placements that the graph suggests under these shares of the work, and for hops that take about so long."""
         self.shares = shares
-        self.middle = middle(graph.tree, shares)
         self._graph, self._levels = graph, levels
         self.placements: list[frozenset[int]] = []
         self._number: dict[frozenset[int], int] = {}
         self._stands: list[np.ndarray] = []  # by placement: 1 where a queue stands
         self._standing = np.empty((0, graph.places), dtype=np.float32)  # the same in one
         self._limits = Limits(graph.flow, shares)
+        self._length: Vector = np.empty(0)  # of a row of that, as of a vector
         self._row: dict[tuple[int, int], int] = {}
+        self._numbers, self._levels_at = np.empty(0, dtype=int), np.empty(0, dtype=int)  # `placement` and `level` in one
+        self.log_queues, self._log_busy = np.empty(0), np.empty(0)
         self.placement: list[int] = []
         self.level: list[int] = []
         self._turns: dict[int, int] = {}  # by row: how often it was looked for more around it
         self._found: set[int] = set()  # rows around others
-        self._gone: set[int] = set()  # that promised too little
+        self._gone = np.zeros(0, dtype=bool)  # rows that promised too little
         self._asked: Vector | None = None  # whose formula of rows is kept
         self._said: dict[int, Vector] = {}
         for queued in graph.suggested(shares, hop):
@@ -94,9 +96,11 @@ class Options:
 
     def formula(self, rows: Sequence[int] | np.ndarray, hypotheses: Vector) -> Vector:
         """What hypotheses say of rows: row x hypothesis."""
-        return self._limits.log_throughput(
-            np.array(self.placement)[rows], np.array(self.level)[rows], np.ascontiguousarray(hypotheses)
-        )
+        return self._limits.log_throughput(self._numbers[rows], self._levels_at[rows], hypotheses)
+
+    def level_of(self, rows: np.ndarray) -> np.ndarray:
+        """The levels of rows."""
+        return self._levels_at[rows]
 
     def measured(self, rows: Sequence[int], hypotheses: Vector) -> Vector:
         """The same for rows that periods passed at: kept, as they are asked for in each period."""
@@ -121,12 +125,13 @@ class Options:
 
     def within(self, level: int) -> np.ndarray:
         """Rows up to a level, but those around others that were let go."""
-        return np.array([row for row, at in enumerate(self.level) if at <= level and row not in self._gone], dtype=int)
+        return np.flatnonzero((self._levels_at <= level) & ~self._gone[: len(self._levels_at)])
 
     def keep(self, rows: np.ndarray) -> None:
         """Of those that were found around others, let all go but these, and those that nobody has looked at yet."""
-        self._gone |= self._found - set(rows.tolist())
-        self._found -= self._gone
+        kept = set(rows.tolist())
+        self._gone[[row for row in self._found if row not in kept]] = True
+        self._found &= kept
 
     def _add(self, queued: frozenset[int], levels: Iterable[int], seen: bool = False) -> None:
         if queued not in self._number:
@@ -147,31 +152,35 @@ class Options:
 
     def _complete(self) -> None:
         """Where the rows stand."""
-        self.log_level: Vector = np.log2(np.array(self.level, dtype=float))
-        self.log_queues: Vector = np.log2([1.0 + len(self.queued(row)) for row in range(len(self.level))])
-        self._log_busy: Vector = np.log2([self.busy(row) for row in range(len(self.level))])
-        if self._standing.shape[0] < len(self._stands):
-            self._standing = np.stack(self._stands)
-            self._length: Vector = np.sqrt(1.0 + self._standing.sum(axis=1))
+        fresh = range(len(self._gone), len(self.level))
+        if not fresh:
+            return
+        queues = [len(self.queued(row)) for row in fresh]
+        self._numbers = np.concatenate([self._numbers, [self.placement[row] for row in fresh]])
+        self._levels_at = np.concatenate([self._levels_at, [self.level[row] for row in fresh]])
+        self.log_level = np.log2(self._levels_at)
+        self.log_queues = np.concatenate([self.log_queues, np.log2(np.add(queues, 1.0))])
+        self._log_busy = np.concatenate([self._log_busy, np.log2([self.busy(row) for row in fresh])])
+        self._gone = np.concatenate([self._gone, np.zeros(len(fresh), dtype=bool)])
+        if stands := self._stands[len(self._standing) :]:
+            self._standing = np.concatenate([self._standing, stands])
+            self._length = np.concatenate([self._length, np.sqrt([1.0 + each.sum() for each in stands])])
 
     # -- errors of the formula ------------------------------------------------------------------------------------------------
 
-    def alike(self, rows: Sequence[int] | None, others: Sequence[int]) -> Vector:
-        """Covariance of the formula's errors, rows x others; None: all rows."""
-        mine = np.arange(len(self.level)) if rows is None else np.array(rows)
-        theirs = np.array(others)
-        threads = (self._log_busy[mine][:, None] - self._log_busy[theirs]) / FAR[0]
-        queues = (self.log_queues[mine][:, None] - self.log_queues[theirs]) / FAR[1]
-        numbers = np.array(self.placement)
-        chosen, column = np.unique(numbers[theirs], return_inverse=True)
-        elsewhere = self._elsewhere(chosen)[numbers[mine]][:, column] / FAR[2]
-        same = mine[:, None] == theirs
-        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * same
+    def alike(self, rows: np.ndarray, others: np.ndarray) -> Vector:
+        """Covariance of the formula's errors, rows x others."""
+        threads = (self._log_busy[rows][:, None] - self._log_busy[others]) / FAR[0]
+        queues = (self.log_queues[rows][:, None] - self.log_queues[others]) / FAR[1]
+        mine, line = np.unique(self._numbers[rows], return_inverse=True)
+        theirs, column = np.unique(self._numbers[others], return_inverse=True)
+        elsewhere = self._elsewhere(mine, theirs)[line[:, None], column] / FAR[2]
+        return SMOOTH**2 * np.exp(-0.5 * (threads**2 + queues**2) - elsewhere) + OWN**2 * (rows[:, None] == others)
 
-    def _elsewhere(self, chosen: np.ndarray) -> Vector:
-        """Placement x chosen placement: 0 where all queues are the same, near 1 where none is. A cosine: a valid kernel."""
-        alike = 1.0 + self._standing @ self._standing[chosen].T
-        return 1.0 - alike / (self._length[:, None] * self._length[chosen])
+    def _elsewhere(self, some: np.ndarray, others: np.ndarray) -> Vector:
+        """Placement x placement: 0 where all queues are the same, near 1 where none is. A cosine: a valid kernel."""
+        alike = 1.0 + self._standing[some] @ self._standing[others].T
+        return 1.0 - alike / (self._length[some][:, None] * self._length[others])
 
 
 def _grid(levels: Levels) -> list[int]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elasticity import layout_of
-from harness.elasticity.multilevel.cuts import Dominators, middle, neighbours, placements
+from harness.elasticity.multilevel.cuts import Dominators, neighbours, placements
 from harness.elasticity.multilevel.regions import Flow
 from harness.models import Dynamic
 from harness.saso.placement.graphs import random_graph
@@ -100,11 +100,6 @@ def middle_place(shares, begin):
     """Of the places from `begin` on, the one with half of the work from there on before it."""
     half = 0.5 * sum(shares[begin:])
     return min(range(begin, len(shares) - 1), key=lambda place: abs(sum(shares[begin : place + 1]) - half))
-
-
-def test_the_middle_of_a_pipeline_divides_its_work_in_two():
-    assert middle(chain(20), [1 / 22] * 22) == {10}
-    assert middle(chain(20), [0.0] * 18 + [0.25] * 4) == {19}
 
 
 @settings(max_examples=40)

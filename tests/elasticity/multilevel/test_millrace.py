@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elasticity import Bounds, Reading, layout_of
-from harness.elasticity.multilevel.outlook import Survey
 from harness.errors import UserError
 from harness.graph import Graph, Threading
 from harness.models import Dynamic
@@ -114,21 +113,13 @@ def slow_pipelines():
 
 def test_where_a_queue_holds_the_work_of_a_period_it_does_not_switch_for_little():
     for steps in slow_pipelines():
-        assert sum(one.queued != other.queued for one, other in pairwise(steps)) == 1, "to the graph cut in two"
+        assert sum(one.queued != other.queued for one, other in pairwise(steps)) <= 3
 
 
 def test_there_it_prefers_few_queues_even_if_it_looks_around(monkeypatch):
     monkeypatch.setattr("harness.elasticity.multilevel.millrace.FILLS", 0.0)
     for steps in slow_pipelines():
         assert len(steps[-1].queued) <= 3
-
-
-def test_the_graph_is_cut_in_two_first():
-    for surface in (pipeline(), pipeline(operators=100, cpus=16), pipeline(cost=1, payload=16384, hop_s=2e-6)):
-        step = drive(law_of(surface), surface, 2)[1]
-        (place,) = step.queued
-        assert step.threads == 1
-        assert abs(place - len(surface.layout.ports) // 2) <= 1
 
 
 @pytest.mark.parametrize(("a_thread_brings", "most_looks"), [(0.7, 40), (0.05, 2)])
@@ -332,18 +323,6 @@ def test_it_climbs_when_it_may_again():
     steps = drive(law, surface, 8)
     cpu.granted = True
     assert drive(law, surface, 15, steps)[-1].queued
-
-
-def test_a_look_at_fewer_threads_counts_only_if_it_may_be_taken(monkeypatch):
-    """Of those it takes a few only; to go there it may need more threads than where it is."""
-    cpu, surface = Cpu(), pipeline(cpus=4)
-    law = law_of(surface, cpu=cpu, tolerance=0.5)
-    steps = drive(law, surface, 3)
-    monkeypatch.setattr(Survey, "thrifty", lambda *_: (law._options.row((frozenset({10, 20, 30}), 3)), False))
-    for granted, looks in ((False, 0), (False, 0), (True, 1)):
-        cpu.granted = granted
-        steps += drive(law, surface, 1, steps)
-        assert (steps[-1].decision.state == "refused", law._trims) == (not granted, looks)
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------------

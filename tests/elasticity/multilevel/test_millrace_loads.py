@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.elasticity import Reading
-from harness.elasticity.multilevel.millrace import DRAINS, PROFILED
+from harness.elasticity.multilevel.millrace import PROFILED
 from harness.elasticity.multilevel.work_shares import WorkShares
 from tests.elasticity.drive import Cpu
 from tests.elasticity.multilevel.surface import drive
@@ -116,16 +116,6 @@ def test_another_load_is_noticed_in_two_periods_and_searched_from_there():
     assert len({(step.queued, step.threads) for step in steps[-8:]}) == 1
 
 
-@pytest.mark.parametrize("factor", [1.3, 0.8])
-def test_queues_everywhere_that_brought_hardly_anything_are_not_looked_at_again_under_another_load(factor):
-    surface = pipeline(operators=100, cost=1, payload=16384, hop_s=2e-5)
-    every = frozenset(range(len(surface.layout.ports)))
-    steps = drive(law_of(surface), lambda period: slower(surface, factor) if period >= PERIODS else surface, 2 * PERIODS)
-    assert sum(step.queued == every for step in steps[:PERIODS]) == 1
-    assert any(step.decision.reason.startswith("another load: ") for step in steps)
-    assert not any(step.queued == every for step in steps[PERIODS:])
-
-
 def test_work_that_moves_within_the_graph_is_followed():
     surface = pipeline(cpus=4)
     other = elsewhere(surface)
@@ -187,20 +177,18 @@ def test_work_that_has_moved_is_no_load_as_before_because_throughput_is():
     assert not any("load as before" in reason for reason in reasons)
 
 
-@pytest.mark.parametrize(("factor", "periods"), [(1.7, 1), (5.0, 1 + DRAINS)])
-def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts(factor, periods):
-    """Where it brings less than half, queues that are gone may be why, for a while."""
+def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts():
     surface = pipeline(cpus=4)
-    other = replace(surface, flop_s=1e-11, call_s=1e-10)
+    other = replace(surface, flop_s=1e-13, call_s=1e-12)  # no queue pays
     law = law_of(surface)
-    steps = drive(law, lambda period: surface if period < 35 else other, 70)
+    steps = drive(law, lambda period: surface if period < 30 else other, 65)
     while "load as before" not in steps[-1].decision.reason:
         steps += drive(law, surface, 1, steps)
-        assert len(steps) < 75
+        assert len(steps) < 70
     left = steps[-1].queued, steps[-1].threads
-    third = slower(surface, factor)
-    steps += drive(law, third, periods + 1, steps)
-    assert (steps[-2].queued, steps[-2].threads) == (steps[34].queued, steps[34].threads) != left
+    third = slower(surface, 4.5)
+    steps += drive(law, third, 2, steps)
+    assert (steps[-2].queued, steps[-2].threads) == (steps[29].queued, steps[29].threads) != left
     assert (steps[-1].queued, steps[-1].threads) == left
     assert steps[-2].decision.reason.startswith("not that load, and ")
     steps += drive(law, third, 2 * PERIODS, steps)
