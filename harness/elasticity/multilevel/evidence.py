@@ -126,7 +126,7 @@ class Evidence:
         inverse = axes * weight @ axes.T
         level = inverse.sum(axis=0)
         height = level @ apart / level.sum()
-        return Fit(joint.sum(axis=0), noise, self.values[0] + height, misfit**2, inverse @ (apart - height), inverse, level)
+        return Fit(joint.sum(axis=0), noise, self.values[0] + height, misfit**2, apart - height, inverse, level)
 
 
 def _disturbed(periods: Sequence[Unrest]) -> Vector:
@@ -153,13 +153,13 @@ class Fit:
     noise: float
     height: Vector
     scale: float  # of the covariances of errors
-    pull: Vector  # of each period on what is expected nearby
+    wrong: Vector  # the formula in each period, period x hypothesis
     inverse: Vector
     level: Vector
 
     def expected(self, formula: Vector, alike: Vector, which: np.ndarray) -> Vector:
         """Configuration x hypothesis, of `which` hypotheses; `alike`: configuration x period, the covariance of errors."""
-        return self.height[which] + formula + self.scale * alike @ self.pull[:, which]
+        return self.height[which] + formula + self.scale * alike @ (self.inverse @ self.wrong[:, which])
 
     def spread(self, alike: Vector, with_best: Vector, best: int) -> Vector:
         """By configuration: standard deviation of its difference from the `best`, as far as the formula's error leaves it open.

@@ -56,6 +56,8 @@ class Survey:
         self.fit = evidence.weigh(options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows))
         self._likely, self._odds = _spokesmen(self.fit.odds)
         self._chosen = hypotheses[self._likely]
+        self._computed = np.zeros(0, dtype=bool)  # by row
+        self._formula: Vector = np.empty((0, len(self._likely)))
 
     def outlook(self, here: int, margin: float) -> Outlook:
         """At the row `here`; another one is the best only if it is better by more than `margin`."""
@@ -63,7 +65,7 @@ class Survey:
         been = np.unique(self._rows)
         rows = np.union1d(options.within(REACH * int(options.level_of(been).max())), been)
         alike = options.alike(rows, self._rows)
-        expected = self.fit.expected(options.formula(rows, self._chosen), alike, self._likely)
+        expected = self.fit.expected(self._formula_of(rows), alike, self._likely)
         price = PRICE * options.log_level[rows] + self._queue_price * options.log_queues[rows]
         mean = expected @ odds - price
         known = np.flatnonzero(np.isin(rows, been, assume_unique=True))
@@ -83,6 +85,16 @@ class Survey:
         options.keep(np.union1d(rows[np.argpartition(-worth, min(ASKED, len(rows) - 1))[:ASKED]], been))
         look = int(np.argmax(worth))
         return Outlook(int(rows[at]), int(rows[look]), float(worth[look]), float(gain[look]), -float(mean[stand]))
+
+    def _formula_of(self, rows: np.ndarray) -> Vector:
+        """What the spokesmen say of rows: row x hypothesis. Computed once for a row, however often the survey is asked."""
+        grown = len(self._options.level) - len(self._computed)
+        self._computed = np.concatenate([self._computed, np.zeros(grown, dtype=bool)])
+        self._formula = np.concatenate([self._formula, np.empty((grown, len(self._likely)))])
+        new = rows[~self._computed[rows]]
+        self._formula[new] = self._options.formula(new, self._chosen)
+        self._computed[new] = True
+        return self._formula[rows]
 
 
 def _spokesmen(odds: Vector) -> tuple[np.ndarray, Vector]:
