@@ -144,9 +144,9 @@ def test_a_table_that_was_deleted_is_to_be_made_again_and_nothing_is_to_be_measu
     folder, _ = made
     table = folder / "results/tables/crossover/speedup.parquet"
     table.rename(tmp_path / "aside")
-    planned = call(folder, "harness", "figures", "crossover", "--dry-run")
+    planned = call(folder, "harness", "figures", "crossover", "--dry-run").stdout
     (tmp_path / "aside").rename(table)
-    jobs = dict(re.findall(r"^(\w+) +(\d+)$", planned.stdout + planned.stderr, re.MULTILINE))
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", planned, re.MULTILINE))
     assert jobs == {"aggregate": "1", "figure": "1", "total": "2"}
 
 
@@ -156,7 +156,7 @@ def test_other_settings_make_the_records_out_of_date(made):
     text = config.read_text(encoding="utf-8")
     other = folder / "config/other.yaml"
     other.write_text(text.replace("repeats: 2", "repeats: 3"), encoding="utf-8")
-    plan = call(folder, "harness", "figures", "--config", "config/other.yaml", "--dry-run")
+    plan = call(folder, "harness", "figures", "--config", "config/other.yaml", "--dry-run").stdout
     assert re.search(r"^measure +2$", plan, re.MULTILINE)
     assert re.search(r"params have changed since last execution:\s+measure$", plan, re.MULTILINE)
 
@@ -165,7 +165,7 @@ def test_settings_of_spark_alone_do_not_measure_again(made):
     folder, _ = made
     text = (folder / "config/config.yaml").read_text(encoding="utf-8")
     (folder / "config/spark.yaml").write_text(text + "spark: {spark.master: 'local[1]'}\n", encoding="utf-8")
-    plan = call(folder, "harness", "figures", "--config", "config/spark.yaml", "--dry-run")
+    plan = call(folder, "harness", "figures", "--config", "config/spark.yaml", "--dry-run").stdout
     assert "measure" not in plan
 
 
@@ -328,7 +328,7 @@ def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
     assert re.search(r"^bench_laws +1$", plan, re.MULTILINE), plan
     assert re.search(r"^figure +1$", plan, re.MULTILINE)
     assert "measure" not in plan
-    plan = call(tmp_path, "harness", "figures", "--dry-run")
+    plan = call(tmp_path, "harness", "figures", "--dry-run").stdout
     assert re.search(r"^figure +2$", plan, re.MULTILINE)
 
 
