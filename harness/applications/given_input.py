@@ -12,7 +12,7 @@ MOST_BYTES = 4 * 2**30
 """Of an input, packed or not: it is kept in memory, so that reading a disk is not what a run measures."""
 
 GZIP = b"\x1f\x8b"
-PIECE = 2**24  # bytes unpacked at a time
+PIECE = 2**14  # packed bytes that are unpacked at a time
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,32 @@ def read_input(path: str) -> GivenInput:
     data = read_given(path, MOST_BYTES)
     if not data.startswith(GZIP):
         return GivenInput(data, False)
-    pieces, size = [], 0
+    pieces, size, unpacker = [], 0, None
+    packed = memoryview(data)  # whose parts are no copies
+    for at in range(0, len(packed), PIECE):
+        piece = packed[at : at + PIECE]
+        while piece:
+            if unpacker is None or unpacker.eof:  # one member after the other, with zeros between them
+                unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
+                piece = bytes(piece).lstrip(b"\0") if pieces else piece
+            before = unpacker.copy()
+            try:
+                pieces.append(unpacker.decompress(piece))
+            except zlib.error:
+                return GivenInput(b"".join([*pieces, _before_damage(before, piece)]), True)
+            size += len(pieces[-1])
+            if size > MOST_BYTES:
+                raise UserError(f"{path}: must have at most {MOST_BYTES} bytes unpacked")
+            piece = unpacker.unused_data
+    return GivenInput(b"".join(pieces), not unpacker.eof)
+
+
+def _before_damage(unpacker: zlib._Decompress, piece: bytes | memoryview) -> bytes:
+    """What a piece holds up to the byte that cannot be unpacked: a call that fails gives nothing of what it has unpacked."""
+    found = []
     try:
-        while data:  # one member after the other
-            unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            while data and not unpacker.eof:
-                pieces.append(unpacker.decompress(data, PIECE))
-                data = unpacker.unconsumed_tail
-                size += len(pieces[-1])
-                if size > MOST_BYTES:
-                    raise UserError(f"{path}: must have at most {MOST_BYTES} bytes unpacked")
-            if not unpacker.eof:
-                return GivenInput(b"".join(pieces), True)
-            data = unpacker.unused_data.lstrip(b"\0")
+        for place in range(len(piece)):
+            found.append(unpacker.decompress(piece[place : place + 1]))
     except zlib.error:
-        return GivenInput(b"".join(pieces), True)
-    return GivenInput(b"".join(pieces), False)
+        pass
+    return b"".join(found)

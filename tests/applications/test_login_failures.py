@@ -122,6 +122,26 @@ def test_the_digest_tells_results_apart_and_not_their_order():
     assert digests["one"] == digests["again"] != digests["other"]
 
 
+def test_of_a_damaged_gzip_file_all_before_the_damage_is_read(tmp_path):
+    text = generate(3000, 4)
+    packed = gzip.compress(text)
+    for name, data, least in (
+        ("check", packed[:-8] + bytes(8), len(text)),  # its check and its size are wrong
+        ("middle", packed[:9000] + bytes(40) + packed[9040:], len(text) // 5),
+        ("second", packed + packed[:200] + b"junk" * 9, len(text)),
+        ("behind", packed + b"junk", len(text)),
+    ):
+        (tmp_path / name).write_bytes(data)
+        found, cut = input_of(1, 0, str(tmp_path / name))
+        assert cut and found[:least] == (text + text)[:least], name  # behind it may be what damaged bytes unpack to
+
+
+def test_a_file_of_many_members_with_zeros_between_them_is_read(tmp_path):
+    lines = generate(1000, 4).splitlines(keepends=True)
+    (tmp_path / "log.gz").write_bytes(b"".join(gzip.compress(line) + bytes(n % 3) for n, line in enumerate(lines)))
+    assert input_of(1, 0, str(tmp_path / "log.gz")) == (b"".join(lines), False)
+
+
 def test_a_file_is_read_plain_packed_and_packed_but_cut_off(tmp_path):
     text = generate(3000, 4)
     for name, data, truncated in (
