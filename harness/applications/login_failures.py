@@ -6,6 +6,7 @@ threaded ports at the same places. What each operator does is in native/login_fa
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Iterator
@@ -241,6 +242,7 @@ RFC3164 = re.compile(
 )
 DAYS = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)  # before each month of 1972
 YEAR_1972 = 730 * 86400  # seconds since 1970
+YEAR = 366 * 86400  # seconds
 
 
 def reference(text: bytes, form: str) -> dict[str, list[dict[str, object]]]:
@@ -287,7 +289,7 @@ def reference(text: bytes, form: str) -> dict[str, list[dict[str, object]]]:
 
 
 def _logs(text: bytes) -> Iterator[dict[str, object]]:
-    number = 0
+    number, years, before = 0, 0, -math.inf
     for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
         line = line.removesuffix(b"\r")
         if len(line) > 204:
@@ -295,12 +297,19 @@ def _logs(text: bytes) -> Iterator[dict[str, object]]:
         found = RFC3164.fullmatch(line)
         if found is not None and found[1].decode() in MONTHS and 1 <= int(found[2]) <= 31:
             hour, minute, second = (int(found[place]) for place in (3, 4, 5))
-            fits = max(len(found[6]), len(found[7])) <= 32 and len(found[8]) <= 196
-            if hour < 24 and minute < 60 and second < 61 and fits:
+            if hour < 24 and minute < 60 and second < 61:
                 days = DAYS[MONTHS.index(found[1].decode())] + int(found[2]) - 1
-                time = YEAR_1972 + days * 86400 + hour * 3600 + minute * 60 + second
+                time = days * 86400 + hour * 3600 + minute * 60 + second
+                if time < before - YEAR / 2:
+                    years += 1
+                elif time > before + YEAR / 2 and years > 0:
+                    years -= 1
+                before = time
+                if max(len(found[6]), len(found[7])) > 32 or len(found[8]) > 196:
+                    number += 1
+                    continue
                 yield {
-                    "time": time * SECOND,
+                    "time": (YEAR_1972 + years * YEAR + time) * SECOND,
                     "number": number,
                     "host": found[6].decode(errors="replace"),
                     "service": found[7].decode(errors="replace"),

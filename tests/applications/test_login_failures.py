@@ -76,8 +76,8 @@ def test_the_result_is_that_of_a_plain_program(form, model):
     assert built.counts()["records"] == 8000 + len(ODD) and built.counts()["broken"] == 9
 
 
-PIECES = [b"Jun", b"Feb", b"Jux", b" ", b"  ", b"14", b"0", b"31", b"15:16:01", b"24:00:00", b"h", b"sshd[1]:", b"\t", b"\xff"]
-PIECES += [b"authentication failure;", b"user=", b"rhost=a", b"uid=0", b"=", b";", b"session opened for user ", b"bob", b"("]
+PIECES = [b"Jun", b"Dec", b"Jux", b" ", b"  ", b"14", b"0", b"31", b"15:16:01", b"24:00:00", b"h", b"sshd[1]:", b"\t", b"\xff"]
+PIECES += [b"Jan", b"authentication failure;", b"user=", b"rhost=a", b"uid=0", b"=", b";", b"session opened for user ", b"bob", b"("]
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -99,6 +99,8 @@ def test_lines_of_todays_logs_are_read_too():
     (failure,) = built.results()["failures"]
     assert failure["time"] == 1_718_370_961_250_000_000
     assert (failure["rhost"], failure["user"], failure["tty"]) == ("192.0.2.9", "root", "ssh")
+    far = FORMS["figure"](line + line.replace(b"2024", b"9999") + line.replace(b"2024", b"1969"), False, 1, False, keep=10)
+    assert run(far, Manual()).correct and far.counts()["broken"] == 2
 
 
 def test_the_input_is_gone_through_again_with_times_that_go_on():
@@ -111,6 +113,33 @@ def test_the_input_is_gone_through_again_with_times_that_go_on():
     span = times[len(once)] - times[0]
     assert span > once[-1] - once[0]
     assert times == [time + cycle * span for cycle in range(3) for time in once]
+
+
+FAILED = b" h sshd[1]: authentication failure; uid=0 tty=ssh rhost=a user=bob"
+
+
+def test_a_log_goes_on_into_the_next_year_and_late_lines_of_the_last_one_are_of_that():
+    ends = (b"Dec 31 23:59:58", b"Dec 31 23:59:59", b"Jan  1 00:00:00")
+    text = b"\n".join(day + FAILED for day in (*ends, b"Dec 31 23:59:59", b"May  1 00:00:00", b"Sep  1 00:00:00", *ends))
+    built = FORMS["large"](text, False, 2, False, keep=100)
+    assert run(built, Manual()).correct
+    times = [failure["time"] // 10**9 for failure in built.results()["failures"]]
+    may, year = 121 * 86400 + 2, 366 * 86400
+    once = [0, 1, 2, 2, may, may + 123 * 86400, year, year + 1, year + 2]  # since the first of them; no time goes back
+    assert [time - times[0] for time in times] == once + [times[9] - times[0] + time for time in once]
+    assert times[9] - times[8] == 1
+
+
+FOUR_DAYS = [
+    (month, day, hour) for month, day in ((b"Dec", 30), (b"Dec", 31), (b"Jan", 1), (b"Jan", 2)) for hour in range(0, 24, 2)
+]
+
+
+def test_failures_far_apart_make_no_suspects_when_a_year_begins():
+    text = b"\n".join(b"%s %2d %02d:00:00" % (day, number, hour) + FAILED for day, number, hour in FOUR_DAYS)
+    built = FORMS["large"](text, False, 1, False, keep=100)
+    assert run(built, Manual()).correct
+    assert len(built.results()["failures"]) == 48 and not built.results()["suspects writer"]
 
 
 def test_the_digest_tells_results_apart_and_not_their_order():

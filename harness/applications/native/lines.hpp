@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "operator.hpp"
 
@@ -13,19 +14,28 @@ namespace millrace::applications {
 using namespace operators;
 
 inline constexpr int64_t SECOND = 1'000'000'000;  // ns
+inline constexpr int64_t YEAR = 366 * 86400 * SECOND;  // of leap years, as all are in which times without a year are counted
 
 // Lines to its output ports in turn, as tuples T of `number`, `shift` and `text`. Begins again at the end of the text, `cycles` times in all
-// (0: for ever), with times shifted by the span of the text. `TIME(line, &ns)` reads the time of a line, and tells whether it can be read.
-template <class T, bool (*TIME)(std::string_view, int64_t*) noexcept>
+// (0: for ever), with times shifted by the span of the text. `TIME(line, &ns, &dated)` reads the time of a line, and tells whether it can be
+// read, and whether it has a year. Where times without a year go back by more than half of one, the next year begins.
+template <class T, bool (*TIME)(std::string_view, int64_t*, bool*) noexcept>
 class TimedLines : public Operator {
  public:
   TimedLines(const char* text, size_t size, uint32_t outputs, uint64_t cycles)
       : text_(text), end_(text + size), at_(text), outputs_(outputs), cycles_(cycles) {
-    int64_t first = 0, last = 0, time = 0;
-    bool any = false;
+    int64_t first = 0, last = 0, time = 0, before = INT64_MIN / 2, years = 0;
+    bool any = false, dated = true;
     for (const char* at = text; at < end_;) {
+      const char* begin = at;
       const std::string_view each = next(&at);
-      if (each.size() <= sizeof(T::text.text) && TIME(each, &time)) {
+      if (each.size() <= sizeof(T::text.text) && TIME(each, &time, &dated)) {
+        if (!dated) {
+          const bool back = time < before - YEAR / 2, forth = time > before + YEAR / 2 && years > 0;  // forth: late lines of last year
+          if (back || forth) turns_.push_back({begin, years += back ? YEAR : -YEAR});
+          before = time;
+        }
+        time += years;
         if (!any) first = last = time;
         any = true;
         last = time > last ? time : last;
@@ -39,8 +49,10 @@ class TimedLines : public Operator {
     if (at_ == end_) {
       if (++cycle_ == cycles_ || text_ == end_) return MILLRACE_END;
       at_ = text_;
-      shift_ += span_;
+      shift_ = begun_ += span_;
+      turn_ = 0;
     }
+    if (turn_ < turns_.size() && turns_[turn_].at == at_) shift_ = begun_ + turns_[turn_++].years;
     const std::string_view text = next(&at_);
     T& line = room<T>(context, output_);
     if (!line.text.fits(text)) {
@@ -71,7 +83,13 @@ class TimedLines : public Operator {
   const char* at_;
   uint32_t outputs_, output_ = 0;
   uint64_t cycles_, cycle_ = 0, number_ = 0, too_long_ = 0, lines_ = 0, whole_ = 0;
-  int64_t shift_ = 0, span_ = 0;
+  int64_t begun_ = 0, shift_ = 0, span_ = 0;  // shift of this cycle and of this line; of a cycle [ns]
+  struct Turn {
+    const char* at;
+    int64_t years;  // [ns], from here on
+  };
+  std::vector<Turn> turns_;
+  size_t turn_ = 0;
 };
 
 }  // namespace millrace::applications

@@ -63,10 +63,11 @@ static_assert(sizeof(Attempts) == 128 && sizeof(Success) == 48 && sizeof(BreakIn
 
 // -- source -----------------------------------------------------------------------------------------------------------------------------
 
-inline bool time_of_log(std::string_view text, int64_t* time) noexcept {
+inline bool time_of_log(std::string_view text, int64_t* time, bool* dated) noexcept {
   LogLine line;
   if (!parse_log(text, &line)) return false;
   *time = line.time;
+  *dated = line.dated;
   return true;
 }
 

@@ -1,7 +1,7 @@
 // syslog.hpp - lines of system logs: where a line ends, what it says.
 //
 // Two forms of time are read: that of RFC 3164, `Jun 14 15:16:01`, and that of RFC 5424 and of today's log files, `2024-06-14T15:16:01.5+02:00`. The
-// first has no year; it is counted in 1972, a leap year. A line is time, host, service and message, divided by blanks.
+// first has no year; it is read as of 1972, a leap year. A line is time, host, service and message, divided by blanks.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 namespace millrace::applications {
 
 inline constexpr int NO_YEAR = 1972;
+inline constexpr int LAST_YEAR = 2200;  // later than that is no time: nanoseconds would not fit
 
 // Days from 1970-01-01 to a date of the Gregorian calendar (Hinnant, chrono-compatible low-level date algorithms).
 inline int64_t days_of(int64_t year, unsigned month, unsigned day) noexcept {
@@ -56,7 +57,7 @@ inline bool iso_time(std::string_view word, int64_t* time) noexcept {
   if (word.size() < 19 || word[4] != '-' || word[7] != '-' || word[10] != 'T') return false;
   if (!digits(word.data(), 4, &year) || !digits(word.data() + 5, 2, &month) || !digits(word.data() + 8, 2, &day)) return false;
   const int64_t clock = clock_of(word.substr(11, 8));
-  if (clock < 0 || month < 1 || month > 12 || day < 1 || day > 31) return false;
+  if (clock < 0 || year < 1970 || year > LAST_YEAR || month < 1 || month > 12 || day < 1 || day > 31) return false;
   int64_t at = (days_of(year, static_cast<unsigned>(month), static_cast<unsigned>(day)) * 86400 + clock) * SECOND;
   size_t place = 19;
   if (place < word.size() && word[place] == '.') {
@@ -80,6 +81,7 @@ inline bool iso_time(std::string_view word, int64_t* time) noexcept {
 
 struct LogLine {
   int64_t time;  // ns since 1970
+  bool dated;    // with a year
   std::string_view host, service, message;
 };
 
@@ -106,7 +108,8 @@ class Words {
 inline bool parse_log(std::string_view text, LogLine* line) noexcept {
   Words words(text);
   const std::string_view first = words.next();
-  if (first.size() == 3) {
+  line->dated = first.size() != 3;
+  if (!line->dated) {
     const unsigned month = month_of(first.data());
     const std::string_view day = words.next();
     int64_t number;

@@ -64,10 +64,11 @@ inline bool parse_change(std::string_view text, ChangeEvent* event) {
   return true;
 }
 
-inline bool time_of_change(std::string_view text, int64_t* time) noexcept {
+inline bool time_of_change(std::string_view text, int64_t* time, bool* dated) noexcept {
   ChangeEvent event;
   if (!parse_change(text, &event)) return false;
   *time = event.time;
+  *dated = true;
   return true;
 }
 
