@@ -13,7 +13,7 @@ namespace millrace::applications {
 
 using namespace operators;
 
-inline constexpr int64_t SECOND = 1'000'000'000;  // ns
+inline constexpr int64_t SECOND = 1'000'000'000;       // ns
 inline constexpr int64_t YEAR = 366 * 86400 * SECOND;  // of leap years, as all are in which times without a year are counted
 
 // Lines to its output ports in turn, as tuples T of `number`, `shift` and `text`. Begins again at the end of the text, `cycles` times in all
@@ -24,14 +24,15 @@ class TimedLines : public Operator {
  public:
   TimedLines(const char* text, size_t size, uint32_t outputs, uint64_t cycles)
       : text_(text), end_(text + size), at_(text), outputs_(outputs), cycles_(cycles) {
-    int64_t first = 0, last = 0, time = 0, before = INT64_MIN / 2, years = 0;
+    int64_t first = 0, last = 0, time = 0, before = INT64_MIN / 4, years = 0;
     bool any = false, dated = true;
     for (const char* at = text; at < end_;) {
       const char* begin = at;
       const std::string_view each = next(&at);
       if (each.size() <= sizeof(T::text.text) && TIME(each, &time, &dated)) {
         if (!dated) {
-          const bool back = time < before - YEAR / 2, forth = time > before + YEAR / 2 && years > 0;  // forth: late lines of last year
+          const bool back = before - time > YEAR / 2;
+          const bool forth = years > 0 && time - before > YEAR / 2;  // late lines of the last year
           if (back || forth) turns_.push_back({begin, years += back ? YEAR : -YEAR});
           before = time;
         }
