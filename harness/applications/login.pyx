@@ -30,7 +30,7 @@ cdef extern from "login_failures.hpp" namespace "millrace::applications" nogil:
     cdef cppclass FailureSequencer(Operator):
         FailureSequencer() except +
     cdef cppclass FailuresOnly(Operator):
-        FailuresOnly(uint32_t outputs) except +
+        FailuresOnly(uint32_t outputs, bool marks) except +
     cdef cppclass Mark(Operator):
         Mark(uint32_t outputs) except +
     cdef cppclass ParseFailure(Operator):
@@ -70,8 +70,8 @@ def failure_sequencer():
     return Compiled().own(new FailureSequencer(), None)
 
 
-def failures_only(uint32_t outputs):
-    return Compiled().own(new FailuresOnly(outputs), None)
+def failures_only(uint32_t outputs, bool marks):
+    return Compiled().own(new FailuresOnly(outputs, marks), None)
 
 
 def mark(uint32_t outputs):

@@ -129,6 +129,7 @@ class Built:
         self.lines = login.lines(text, ports, cycles)
         self.broken: list[Compiled] = []
         self.sinks: dict[str, tuple[Compiled, Schema]] = {}
+        self.join: Compiled | None = None  # of the larger form
         self.source = self.graph.typed_source("lines", self.lines.step, [LINE] * ports, cost=COSTS["lines"])
 
     def add(self, name: str, compiled: Compiled, takes: object, gives: object, cost: str = "other") -> Operator:
@@ -173,7 +174,7 @@ def build_figure(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep:
     """P17 Figure 1: 14 operators, 13 threaded ports if they are placed by hand; the sink keeps the first `keep` tuples."""
     made = Built("login-failures", text, truncated, cycles, PARSERS, keep)
     parsers = made.parsers("parse", partial(login.parse, False), PARSERS, LINE, LOG, "parse")
-    only = made.add("failures only", login.failures_only(FAILURE_PARSERS), LOG, [LOG] * FAILURE_PARSERS, "filter")
+    only = made.add("failures only", login.failures_only(FAILURE_PARSERS, False), LOG, [LOG] * FAILURE_PARSERS, "filter")
     readers = made.parsers("failure", partial(login.parse_failure, False), FAILURE_PARSERS, LOG, FAILURE, "failure")
     for port, parser in enumerate(parsers):
         made.graph.connect(made.source.output(port), parser)
@@ -197,29 +198,30 @@ def build_large(text: bytes, truncated: bool, cycles: int, by_hand: bool, keep: 
     for port, parser in enumerate(made.parsers("parse", partial(login.parse, True), LARGE_PARSERS, LINE, LOG, "parse")):
         graph.connect(divide.output(port), parser)
         graph.connect(parser, sequencer)
-    only = add("failures only", login.failures_only(1), LOG, LOG, "filter")
+    only = add("failures only", login.failures_only(1, True), LOG, LOG, "filter")
     mark = add("mark", login.mark(FAILURE_PARSERS), LOG, [LOG] * FAILURE_PARSERS)
-    gather = add("gather", login.failure_sequencer(), FAILURE, FAILURE)
+    gather = add("gather", login.failure_sequencer(), FAILURE, [FAILURE, FAILURE])
     graph.connect(sequencer, only)
     graph.connect(only, mark)
     readers = made.parsers("failure", partial(login.parse_failure, True), FAILURE_PARSERS, LOG, FAILURE, "failure")
     for port, reader in enumerate(readers):
         graph.connect(mark.output(port), reader)
         graph.connect(reader, gather)
-    made.sink("failures", FAILURE, [gather])
+    made.sink("failures", FAILURE, [gather.output(0)])
     suspects = add("suspects", login.suspects(), [ATTEMPTS] * len(WINDOWS), [ATTEMPTS, ATTEMPTS])
     counters, cuts = [], []
     for port, (count, seconds) in enumerate(WINDOWS):
         counters.append(add(f"attempts{seconds}", login.count_attempts(count, seconds), FAILURE, ATTEMPTS))
         cuts.append(add(f"cut off{seconds}", login.cut_off(seconds * SECOND), ATTEMPTS, ATTEMPTS))
-        graph.connect(gather, counters[-1])
+        graph.connect(gather.output(1), counters[-1])
         graph.connect(counters[-1], cuts[-1])
         graph.connect(cuts[-1], suspects.input(port))
     successes = add("successes only", login.successes_only(), LOG, LOG, "filter")
     graph.connect(sequencer, successes)
     opened = made.parsers("success", login.parse_success, 1, LOG, SUCCESS, "other")[0]
     graph.connect(successes, opened)
-    break_ins = add("break-ins", login.break_ins(), [ATTEMPTS, SUCCESS], BREAK_IN)
+    made.join = login.break_ins()
+    break_ins = add("break-ins", made.join, [ATTEMPTS, SUCCESS], BREAK_IN)
     graph.connect(suspects.output(1), break_ins.input(0))
     graph.connect(opened, break_ins.input(1))
     writers = [
@@ -254,7 +256,7 @@ def reference(text: bytes, form: str) -> dict[str, list[dict[str, object]]]:
     suspects: list[dict[str, object]] = []
     sessions: list[tuple[int, str]] = []
     windows: dict[tuple[int, str], list[int]] = {}
-    last, marked = None, 0
+    last = None
     for log in _logs(text):
         last = log["time"] if last is None or form == "figure" else max(last, log["time"])
         if "sshd" not in log["service"]:
@@ -264,9 +266,10 @@ def reference(text: bytes, form: str) -> dict[str, list[dict[str, object]]]:
             sessions.append((last, user))
         if "authentication failure" not in log["message"]:
             continue
-        failure, number, marked = _failure(log), log["number"] if form == "figure" else marked, marked + 1
+        failure = _failure(log)
         if failure is None:
             continue
+        number = log["number"] if form == "figure" else len(failures)
         failures.append({"time": last, "number": number} | failure)
         for count, seconds in WINDOWS:
             times = windows.setdefault((seconds, failure["rhost"]), [])

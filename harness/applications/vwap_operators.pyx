@@ -28,14 +28,12 @@ cdef extern from "vwap.hpp" namespace "millrace::applications" nogil:
         SumTrades() except +
     cdef cppclass Divide(Operator):
         Divide() except +
-    cdef cppclass Project(Operator):
-        Project() except +
+    cdef cppclass PassOn[T](Operator):
+        PassOn() except +
     cdef cppclass BargainIndex(Operator):
         BargainIndex(uint32_t channel) except +
     cdef cppclass BargainsOnly(Operator):
         BargainsOnly() except +
-    cdef cppclass PassBargains(Operator):
-        PassBargains() except +
 
 
 def lines(bytes text, uint64_t cycles):
@@ -64,7 +62,7 @@ def divide():
 
 
 def project():
-    return Compiled().own(new Project(), None)
+    return Compiled().own(new PassOn[Tick](), None)
 
 
 def bargain_index(uint32_t channel):
@@ -76,7 +74,7 @@ def bargains_only():
 
 
 def merge():
-    return Compiled().own(new PassBargains(), None)
+    return Compiled().own(new PassOn[Bargain](), None)
 
 
 def sizes():

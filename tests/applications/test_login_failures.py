@@ -142,6 +142,18 @@ def test_failures_far_apart_make_no_suspects_when_a_year_begins():
     assert len(built.results()["failures"]) == 48 and not built.results()["suspects writer"]
 
 
+@pytest.mark.parametrize(
+    ("what", "suspects"), [("session opened for user bob", 0), ("authentication failure; rhost=a user=bob", 4000 + 400 + 66)]
+)
+def test_the_join_forgets_where_only_one_of_its_sides_gets_something(what, suspects):
+    times = (f"Jun {n // 86400 + 1:2} {n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}" for n in range(20_000))
+    text = "".join(f"{time} h sshd[1]: {what}\n" for time in times).encode()
+    built = FORMS["large"](text, False, 1, False)
+    assert run(built, Manual()).correct
+    assert built.counts()["suspects writer"] == suspects
+    assert built.join.counted(0) + built.join.counted(1) < 1500
+
+
 def test_the_digest_tells_results_apart_and_not_their_order():
     digests = {}
     for name, text in (("one", generate(2000, 1)), ("other", generate(2000, 2)), ("again", generate(2000, 1))):

@@ -36,8 +36,9 @@ struct Failure {
   Text<12> uid;
   Text<12> euid;
   Text<20> tty;
-  Text<64> rhost;  // all empty: a message that could not be read
+  Text<64> rhost;
   Text<32> user;
+  bool only_time() const noexcept { return rhost.length + user.length + uid.length + tty.length == 0; }
 };
 struct Attempts {
   int64_t time;    // of the last one
@@ -125,39 +126,60 @@ class Parse : public Operator {
 
 class LogSequencer : public Sequencer<Log> {
  protected:
-  void pass(millrace_context* context, const Log& tuple) override {
-    if (tuple.host.length == 0) return;
+  int32_t pass(millrace_context* context, const Log& tuple) override {
+    if (tuple.host.length == 0) return 0;
     Log& out = room<Log>(context, 0);
     out = tuple;
     last_ = out.time = out.time > last_ ? out.time : last_;
     millrace_send(context, 0);
+    return 0;
   }
 
  private:
   int64_t last_ = INT64_MIN;
 };
 
+// Numbers failures anew, since what carries only a time has had numbers, too. Port 0 gets failures alone, port 1 both.
 class FailureSequencer : public Sequencer<Failure> {
  protected:
-  void pass(millrace_context* context, const Failure& tuple) override {
-    if (tuple.rhost.length + tuple.user.length + tuple.uid.length + tuple.tty.length == 0) return;
-    Sequencer<Failure>::pass(context, tuple);
+  int32_t pass(millrace_context* context, const Failure& tuple) override {
+    const bool failure = !tuple.only_time();
+    for (uint32_t output = failure ? 0 : 1; output < 2; ++output) {
+      Failure& out = room<Failure>(context, output);
+      out = tuple;
+      out.number = failures_;
+      millrace_send(context, output);
+    }
+    failures_ += failure;
+    return 0;
   }
+
+ private:
+  uint64_t failures_ = 0;
 };
 
 inline bool holds(std::string_view text, std::string_view part) noexcept {
   return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
 
-// Failed logins, to its output ports in turn.
+inline constexpr uint32_t MARK_EVERY = 256;  // tuples after which an operator tells how far its time has come
+
+// Failed logins, to its output ports in turn; with `marks` from time to time a log line without a message, for its time.
 class FailuresOnly : public InTurn<Log> {
  public:
-  using InTurn<Log>::InTurn;
+  FailuresOnly(uint32_t outputs, bool marks) : InTurn<Log>(outputs), marks_(marks) {}
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
     const Log& in = *static_cast<const Log*>(tuple);
-    if (!holds(in.service.view(), "sshd") || !holds(in.message.view(), "authentication failure")) return 0;
-    return InTurn<Log>::process(context, port, tuple);
+    if (holds(in.service.view(), "sshd") && holds(in.message.view(), "authentication failure")) InTurn<Log>::process(context, port, tuple);
+    if (!marks_ || ++seen_ % MARK_EVERY != 0) return 0;
+    Log mark = in;
+    mark.message.set({});
+    return InTurn<Log>::process(context, port, &mark);
   }
+
+ private:
+  bool marks_;
+  uint64_t seen_ = 0;
 };
 
 // Numbers what comes 0, 1, 2, ..., to its output ports in turn.
@@ -205,7 +227,7 @@ class ParseFailure : public Operator {
              out.rhost.fits(rhost) && out.user.fits(user);
     }
     if (!read) {
-      ++broken_;
+      broken_ += message.size() > 0;
       if (!keep_) return 0;
       uid = euid = tty = rhost = user = {};
     }
@@ -228,21 +250,21 @@ class ParseFailure : public Operator {
 
 // -- suspects and break-ins ---------------------------------------------------------------------------------------------------------------
 
-inline constexpr uint32_t MARK_EVERY = 256;  // tuples after which an operator tells how far its time has come
-
 // Of each remote host, every `count` failures: when the first and the last of them were. A tumbling window by count.
 class CountAttempts : public Operator {
  public:
   CountAttempts(uint32_t count, uint32_t window) : window_(window), windows_({}, count, count) {}
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const Failure& in = *static_cast<const Failure*>(tuple);
-    const int32_t answer = windows_.add(in.rhost.view(), tuple, [&](const char* state, const millrace_window& window) {
+    if (in.only_time()) {
+      send(context, in.time, 0, 0, {}, {});
+      return 0;
+    }
+    return windows_.add(in.rhost.view(), tuple, [&](const char* state, const millrace_window& window) {
       const int64_t first = reinterpret_cast<const First*>(state)->time;
       send(context, in.time, in.time - first, static_cast<uint32_t>(window.count), in.rhost.view(), in.user.view());
       return 0;
     });
-    if (++seen_ % MARK_EVERY == 0) send(context, in.time, 0, 0, {}, {});
-    return answer;
   }
 
  private:
@@ -264,7 +286,6 @@ class CountAttempts : public Operator {
     millrace_send(context, 0);
   }
   uint32_t window_;
-  uint64_t seen_ = 0;
   CountWindows<TypedFold<First, Failure>> windows_;
 };
 
@@ -379,6 +400,7 @@ class BreakIns : public Operator {
     suspects_.each(in.user.view(), [&](int64_t, const void* suspect) { match(context, *static_cast<const Attempts*>(suspect), in.time); });
     return sessions_.keep(in.user.view(), in.time, tuple);
   }
+  uint64_t counted(uint32_t side) const noexcept override { return (side == 0 ? suspects_ : sessions_).size(); }  // that are kept
 
  private:
   static void match(millrace_context* context, const Attempts& suspect, int64_t opened) {

@@ -12,8 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "by_text.hpp"
 #include "operator.hpp"
@@ -228,23 +226,31 @@ class Divide : public Operator {
   }
 };
 
-// Quotes as they are compared: ticker, ask and its size.
-class Project : public Operator {
+// Passes on what it gets: quotes as they are compared, bargains of all channels.
+template <class T>
+class PassOn : public Operator {
  public:
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
-    room<Tick>(context, 0) = *static_cast<const Tick*>(tuple);
+    room<T>(context, 0) = *static_cast<const T*>(tuple);
     millrace_send(context, 0);
     return 0;
   }
 };
 
-// Averages (port 0) and quotes (port 1) of a channel in the order of their numbers: each quote with the last average of its ticker.
-class BargainIndex : public Operator {
+// An average (port 0) or a quote (port 1), where they meet.
+struct Priced {
+  uint64_t number;
+  double price, size;
+  Text<16> ticker;
+  bool average;
+};
+
+// Takes both in the order of their numbers in the channel: each quote with the last average of its ticker.
+class BargainIndex : public Sequencer<Priced> {
  public:
-  static constexpr size_t MOST = size_t{1} << 22;
   explicit BargainIndex(uint32_t channel) : channel_(channel) {}
   int32_t process(millrace_context* context, uint32_t port, const void* tuple) override {
-    Waiting in{};
+    Priced in;
     if (port == 0) {
       const Average& average = *static_cast<const Average*>(tuple);
       in = {average.number, average.vwap, 0.0, average.ticker, true};
@@ -252,31 +258,11 @@ class BargainIndex : public Operator {
       const Tick& quote = *static_cast<const Tick*>(tuple);
       in = {quote.number, quote.price, quote.volume, quote.ticker, false};
     }
-    if (in.number != next_) return keep(in);
-    for (;;) {
-      const int32_t answer = take(context, in);
-      if (answer < 0) return answer;
-      ++next_;
-      const auto found = waiting_.find(next_);
-      if (found == waiting_.end()) return 0;
-      in = found->second;
-      waiting_.erase(found);
-    }
+    return Sequencer<Priced>::process(context, port, &in);
   }
 
- private:
-  struct Waiting {
-    uint64_t number;
-    double price, size;
-    Text<16> ticker;
-    bool average;
-  };
-  int32_t keep(const Waiting& in) {
-    if (waiting_.size() == MOST) return TOO_MANY;
-    waiting_.emplace(in.number, in);
-    return 0;
-  }
-  int32_t take(millrace_context* context, const Waiting& in) {
+ protected:
+  int32_t pass(millrace_context* context, const Priced& in) override {
     if (in.average) {
       double* average = averages_.at(in.ticker.view());
       if (average == nullptr) return TOO_MANY;
@@ -295,9 +281,9 @@ class BargainIndex : public Operator {
     millrace_send(context, 0);
     return 0;
   }
+
+ private:
   uint32_t channel_;
-  uint64_t next_ = 0;
-  std::unordered_map<uint64_t, Waiting> waiting_;
   ByKey<double> averages_;
 };
 
@@ -307,15 +293,6 @@ class BargainsOnly : public Operator {
     const Bargain& in = *static_cast<const Bargain*>(tuple);
     if (!(in.index > 0.0)) return 0;
     room<Bargain>(context, 0) = in;
-    millrace_send(context, 0);
-    return 0;
-  }
-};
-
-class PassBargains : public Operator {
- public:
-  int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
-    room<Bargain>(context, 0) = *static_cast<const Bargain*>(tuple);
     millrace_send(context, 0);
     return 0;
   }

@@ -100,7 +100,7 @@ class Collect : public Operator {
   std::vector<char> kept_;
 };
 
-// Restores the order of tuples numbered 0, 1, 2, ... at `number`, each of which comes once; what `absent(tuple)` holds for goes no further.
+// Restores the order of tuples numbered 0, 1, 2, ... at `number`, each of which comes once, and passes them on.
 // BOUND: a tuple is as early as the queues between here and where it was numbered let it be; more than MOST is an error.
 template <class T>
 class Sequencer : public Operator {
@@ -109,23 +109,20 @@ class Sequencer : public Operator {
   int32_t process(millrace_context* context, uint32_t, const void* tuple) override {
     const T& in = *static_cast<const T*>(tuple);
     if (in.number != next_) return keep(in);
-    pass(context, in);
+    int32_t answer = pass(context, in);
     ++next_;
-    while (held_ > 0 && present_[next_ & mask_]) {
+    while (answer >= 0 && held_ > 0 && present_[next_ & mask_]) {
       const size_t place = next_ & mask_;
       present_[place] = 0;
       --held_;
       ++next_;
-      pass(context, slots_[place]);
+      answer = pass(context, slots_[place]);
     }
-    return 0;
+    return answer;
   }
 
  protected:
-  virtual void pass(millrace_context* context, const T& tuple) {
-    room<T>(context, 0) = tuple;
-    millrace_send(context, 0);
-  }
+  virtual int32_t pass(millrace_context* context, const T& tuple) = 0;  // below 0: an error
 
  private:
   int32_t keep(const T& in) {
