@@ -28,7 +28,7 @@ from harness.schema import Schema
 CHANNELS, LANES = 16, 12
 ANALYSES = ("made-up names", "tunnels", "volumes")
 
-PACKET = Schema("packet", {"time": "time", "hash": "uint64", "wire": "uint32", "size": "uint32", "data": "bytes[312]"})
+PACKET = Schema("packet", {"time": "time", "hash": "uint64", "wire": "uint32", "size": "uint32", "data": "bytes[320]"})
 QUERY = Schema(
     "query",
     {
@@ -510,7 +510,7 @@ def _query(ip: bytes) -> dict[str, Any] | None:
             if protocol not in (0, 43, 60) or at + 8 > len(ip):
                 break
             protocol, at = ip[at], at + 8 * (ip[at + 1] + 1)
-    ip = ip[:312]
+    ip = ip[:320]
     if protocol != 17 or at + 8 > len(ip):
         return None
     source, target = struct.unpack(">HH", ip[at : at + 4])

@@ -51,6 +51,11 @@ def frame(message, port=53, protocol=17, fragment=0, before=b"", link=b"\x08\0")
     return bytes(12) + before + link + header + udp + message
 
 
+def frame6(message):
+    header = struct.pack(">IHBB", 6 << 28, 8 + len(message), 17, 64) + bytes(15) + b"\1" + bytes(15) + b"\2"
+    return bytes(12) + b"\x86\xdd" + header + struct.pack(">HHHH", 40000, 53, 8 + len(message), 0) + message
+
+
 def message(labels, flags=0x0100, questions=1, kind=1, network=1):
     name = b"".join(bytes((len(label),)) + label for label in labels) + b"\0"
     return struct.pack(">6H", 7, flags, questions, 0, 0, 0) + name + struct.pack(">HH", kind, network)
@@ -75,6 +80,7 @@ ODD = [  # a frame, and what it counts as
     (frame(message([b"a", b"org"], flags=0x1000)), "invalid"),
     (frame(message([b"Odd.\xff", b"Example", b"Co", b"UK"], kind=16), before=b"\x81\0\0\x05"), "fine"),
     (frame(message([b"y" * 63, b"z" * 63, b"q" * 63, b"w" * 50])), "fine"),
+    (frame6(message([b"y" * 63, b"z" * 63, b"q" * 63, b"w" * 61])), "fine"),  # the longest name that there is
 ]
 
 

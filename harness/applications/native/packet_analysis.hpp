@@ -32,7 +32,7 @@ struct Packet {
   uint64_t hash;  // of the client
   uint32_t wire;  // bytes; of a mark 0
   uint32_t size;
-  uint8_t data[312];  // from the IP header on: an IPv6 header, UDP's and a question of DNS fit
+  uint8_t data[320];  // from the IP header on: an IPv6 header, UDP's and the longest question of DNS fit
 };
 struct Query {
   int64_t time;
@@ -79,7 +79,7 @@ struct Report {
   uint32_t kind;
   Text<176> text;
 };
-static_assert(sizeof(Packet) == 336 && sizeof(Query) == 304 && sizeof(Label) == 136, "no holes: equal values are equal bytes");
+static_assert(sizeof(Packet) == 344 && sizeof(Query) == 304 && sizeof(Label) == 136, "no holes: equal values are equal bytes");
 static_assert(sizeof(Tunnelled) == 152 && sizeof(Alert) == 304 && sizeof(Report) == 200, "nor here");
 
 enum Flags : uint8_t { ANSWER = 1, VALID = 2, BLOCKED = 4 };
