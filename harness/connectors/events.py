@@ -22,6 +22,7 @@ CONNECT_S = 5.0
 SILENCE_S = 60.0  # after which a connection counts as lost: servers send comments more often
 RETRY_S, MOST_RETRY_S = 1.0, 30.0
 MOST_RETRIES = 10  # in a row without an event
+MOST_REDIRECTS = 5
 PIECE = 2**16  # bytes read at a time
 KEPT = 1024  # events that the sink has for those who come again
 EVENT_STREAM = "text/event-stream"
@@ -65,7 +66,10 @@ class EventReader:
         value = value.removeprefix(b" ")
         if field == b"data":
             self._size += len(value) + 1
-            self._data = [*self._data, value] if self._size <= MOST_RECORD else [b""]
+            if self._size <= MOST_RECORD:
+                self._data.append(value)
+            else:
+                self._data = [b""]
         elif field == b"id" and b"\0" not in value:
             self._id = value.decode(errors="replace")
         elif field == b"retry" and value.isdigit() and len(value) <= 9:
@@ -94,7 +98,8 @@ class EventSource(Received):
         import urllib3
 
         pool = urllib3.PoolManager(
-            timeout=urllib3.Timeout(connect=CONNECT_S, read=SILENCE_S), retries=urllib3.Retry(0, redirect=5)
+            timeout=urllib3.Timeout(connect=CONNECT_S, read=SILENCE_S),
+            retries=urllib3.Retry(None, connect=0, read=0, other=0, redirect=MOST_REDIRECTS),
         )
         reader, failed = EventReader(), 0
         while not self.stopping.is_set():

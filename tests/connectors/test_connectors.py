@@ -189,6 +189,7 @@ def event(number, name=None):
 @pytest.mark.heavy
 def test_a_source_of_events_connects_again_and_says_what_it_had_last():
     answers = [
+        (302, {"Location": "/elsewhere"}, []),
         (200, STREAM, [b"retry: 1\n\n", event(0, b"a"), event(1, b"b"), b"data: cut o"]),
         (503, {}, []),
         (200, STREAM, [b": comment\r\n", event(2), b"data: no JSON\n\n", event(3, b"c")]),
@@ -199,7 +200,7 @@ def test_a_source_of_events_connects_again_and_says_what_it_had_last():
         source = EventSource(url, PAIR)
         run(source, kept)
     assert [each["number"] for each in kept] == [0, 1, 2, 3, 4]
-    assert asked == [None, "b", "b", "c", "c"]
+    assert asked == [None, None, "b", "b", "c", "c"]
     assert source.counts() == {"records": 6, "broken": 1, "reconnections": 2}
 
 
@@ -233,8 +234,9 @@ def test_what_is_no_stream_of_events_is_one_line():
     for status, headers, told in (
         (404, STREAM, "the server answered 404"),
         (200, {"Content-Type": "text/html"}, "(text/event-stream), not text/html"),
+        (301, {"Location": "/stream"}, "too many redirects"),
     ):
-        with served([(status, headers, [])]) as (url, _):
+        with served([(status, headers, [])] * 9) as (url, _):
             assert stops_with(EventSource(url, PAIR)).endswith(told)
 
 
