@@ -163,18 +163,23 @@ class Schema:
             except KeyError:
                 raise ValueError(f"a tuple of {self.name} must have {attribute.name}") from None
             if attribute.kind == "string":
-                value = value.encode() if isinstance(value, str) else bytes(value)
+                value = value.encode() if isinstance(value, str) else value
+                if not isinstance(value, (bytes, bytearray)):
+                    raise ValueError(f"{self.name}.{attribute.name} must be text, not {value!r:.40}")
                 if len(value) > attribute.bound:
                     raise ValueError(
                         f"{self.name}.{attribute.name} must have at most {attribute.bound} bytes, not {len(value)}"
                     )
                 words.append(len(value))
-            elif attribute.kind == "bytes" and len(value) != attribute.bound:
-                raise ValueError(f"{self.name}.{attribute.name} must have {attribute.bound} bytes, not {len(value)}")
+            elif attribute.kind == "bytes" and not (isinstance(value, (bytes, bytearray)) and len(value) == attribute.bound):
+                given = len(value) if isinstance(value, (bytes, bytearray)) else f"{value!r:.40}"
+                raise ValueError(f"{self.name}.{attribute.name} must have {attribute.bound} bytes, not {given}")
+            elif attribute.kind == "boolean" and value not in (0, 1):
+                raise ValueError(f"{self.name}.{attribute.name} must be true or false, not {value!r:.40}")
             words.append(value)
         try:
             return self._packing.pack(*words)
-        except struct.error as problem:
+        except (struct.error, OverflowError) as problem:  # the latter of numbers that no float holds
             raise ValueError(f"a tuple of {self.name} cannot be made of {dict(values)!r:.80}: {problem}") from None
 
     def unpack(self, content: bytes) -> dict[str, Any]:

@@ -112,6 +112,27 @@ def test_a_tuple_that_does_not_fit_its_schema_is_refused(values, told):
         Schema("made", {"n": "uint8", "text": "string[4]"}).pack(values)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "told"),
+    [
+        ("string[8]", 5, "a must be text, not 5"),
+        ("string[8]", None, "a must be text, not None"),
+        ("string[8]", [65, 66], r"a must be text, not \[65, 66\]"),
+        ("bytes[4]", 4, "a must have 4 bytes, not 4"),
+        ("bytes[4]", "abcd", "a must have 4 bytes, not 'abcd'"),
+        ("boolean", "false", "a must be true or false, not 'false'"),
+        ("boolean", 2, "a must be true or false, not 2"),
+        ("float32", 1e300, "cannot be made of"),
+        ("float64", 10**400, "cannot be made of"),
+        ("int64", 2**63, "cannot be made of"),
+        ("int64", 1.5, "cannot be made of"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(kind, value, told):
+    with pytest.raises(ValueError, match=told):
+        Schema("made", {"a": kind}).pack({"a": value})
+
+
 NUMBER, TEXT = Schema("number", {"n": "uint32"}), Schema("text", {"t": "string[8]"})
 
 
