@@ -36,6 +36,7 @@ class Parameter:
     words: tuple[str, ...] = ()
     path: bool = False  # it may name a file
     url: bool = False  # it may be the address of something on the web
+    once: tuple[str, ...] = ()  # those of the words whose input can be read once only: there is one run of them
 
     @property
     def rule(self) -> str:

@@ -46,6 +46,7 @@ TOPOLOGY = Topology(
             "a file of changes in lines of JSON, plain or gzip; or standard input",
             (GENERATED, STANDARD),
             path=True,
+            once=(STANDARD,),
         ),
         Parameter("url", NONE, "", None, None, "of a stream of server-sent events to read instead", (NONE,), url=True),
         Parameter("port", NONE, "", 1, 65535, "of a web socket and a page that show the result", (NONE,)),

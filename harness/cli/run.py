@@ -51,6 +51,7 @@ from harness.models import (
 from harness.place import Place, find_place
 from harness.replicas import begins_with
 from harness.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
+from topologies import TOPOLOGIES
 
 SUMMARY = "run one topology or graph file under one threading model and report it"
 
@@ -243,6 +244,7 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, report; raises RunFailed if a run was not correct."""
     spec = spec_of(args) if args.peer is None else _peer_spec(args)
+    _check_once(spec, args.repeats)
     for option in ("json", "log"):
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
@@ -350,6 +352,16 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
     if args.duration is not None and args.tuples is None and spec.duration_s < spec.elastic_window_s:
         _tell_window(subject.graph or build_subject(spec)[0], model, spec)
     return spec
+
+
+def _check_once(spec: RunSpec, repeats: int) -> None:
+    """Raise UserError for several runs of an input that only the first one would get."""
+    if repeats == 1 or spec.topology not in TOPOLOGIES:
+        return
+    for parameter in TOPOLOGIES[spec.topology].takes:
+        value = spec.parameters.get(parameter.name, parameter.default)
+        if value in parameter.once:
+            raise UserError(f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not {repeats}")
 
 
 def _tell_window(graph: Graph, model: Model, spec: RunSpec) -> None:

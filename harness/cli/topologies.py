@@ -47,6 +47,7 @@ def as_data() -> list[dict]:
                     "high": parameter.high,
                     "words": list(parameter.words),
                     "path": parameter.path,
+                    "url": parameter.url,
                     "meaning": parameter.meaning,
                 }
                 for parameter in topology.takes
@@ -63,7 +64,7 @@ def as_text() -> str:
         rows = [("parameter", "default", "unit", "range", "meaning")]
         for parameter in topology.takes:
             numbers = [] if parameter.low is None else [f"{parameter.low} .. {parameter.high}"]
-            values = ", ".join([*numbers, *parameter.words, *["a file"] * parameter.path])
+            values = ", ".join([*numbers, *parameter.words, *["a file"] * parameter.path, *["a URL"] * parameter.url])
             rows.append((parameter.name, str(parameter.default), parameter.unit, values, parameter.meaning))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -126,6 +126,7 @@ CASES = {
     f"{RUN} --warmup nan": "--warmup",
     f"{RUN} --repeats 0": "--repeats",
     f"{RUN} --repeats 1001": "--repeats",
+    "run wiki-word-count --set input=standard --model manual --repeats 2": "--repeats must be 1 with input=standard",
     f"{RUN} --seed=-1": "--seed",
     f"{RUN} --seed 9223372036854775808": "--seed",
     f"{RUN} --seed {LONG}": "--seed",

@@ -29,6 +29,7 @@ def test_every_topology_is_listed_with_its_parameters(capsys):
             assert parameter.unit in row
             assert (f"{parameter.low} .. {parameter.high}" in row) != (parameter.low is None)
             assert all(word in row for word in parameter.words)
+            assert ("a URL" in row) == parameter.url and ("a file" in row) >= parameter.path
             assert row.endswith(parameter.meaning)
 
 
@@ -50,6 +51,7 @@ def test_the_listing_as_json_has_the_same(capsys):
         "high": 10**9,
         "words": ["skewed"],
         "path": False,
+        "url": False,
         "meaning": topologies.TOPOLOGIES["mix"].parameters["cost"].meaning,
     }
 
