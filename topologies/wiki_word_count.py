@@ -26,9 +26,13 @@ def build(records: int, input: str, url: str, port: int | str, cycles: int | str
     return application.WikiWordCount(text, truncated, 0 if cycles == ENDLESS else cycles, by_hand, port=published).graph
 
 
-def wrong(input: str, url: str, **_: object) -> str | None:
-    """There is one input."""
-    return "url must be none where input is given" if url != NONE and input != GENERATED else None
+def wrong(input: str, url: str, cycles: int | str, **_: object) -> str | None:
+    """There is one input, and what is live is not gone through again."""
+    if url != NONE and input != GENERATED:
+        return "url must be none where input is given"
+    if cycles != ENDLESS and (url != NONE or input == STANDARD):
+        return f"cycles must be endless where input is live, not {cycles}"
+    return None
 
 
 TOPOLOGY = Topology(

@@ -185,6 +185,7 @@ def aggregate(
     `cost`: as of `Graph.typed`. At most 2^20 keys in a window (by count: in all), else the run fails with error -28.
     Raises GraphError for what cannot be.
     """
+    _check(name, "window", window, Window, "made by by_count or by_time")
     key = _key(name, takes, by)
     panes = window.length // math.gcd(window.length, window.step)
     if panes > MOST_PANES:
@@ -217,6 +218,7 @@ def schema_of(name: str, takes: Schema, window: Window, by: str | Sequence[str],
     """What an aggregate sends. Raises GraphError for an aggregate that cannot be made of its attribute."""
     types = {}
     for out, value in _columns(window, by, values):
+        _check(name, str(out), value, Value, "an aggregate, such as count()")
         if out in types:
             raise GraphError(f"operator {name!r}: two attributes are named {out!r}")
         types[out] = _type(name, takes, window, value)
@@ -297,7 +299,10 @@ def join(
     _whole(f"operator {name!r}: lateness", lateness, 0, MOST_WINDOW, "ns")
     if len(takes) != 2:
         raise GraphError(f"operator {name!r}: takes must be two schemas, not {len(takes)}")
-    for one, other in by:
+    for pair in by:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise GraphError(f"operator {name!r}: by must be pairs of attributes, one of each side, not {pair!r:.60}")
+        one, other = pair
         kinds = _attribute(name, takes[0], one).kind, _attribute(name, takes[1], other).kind
         sizes = takes[0][one].bound, takes[1][other].bound
         if kinds[0] != kinds[1] or (kinds[0] != "string" and sizes[0] != sizes[1]):
@@ -308,6 +313,8 @@ def join(
         (_key(name, schema, [pair[side] for pair in by]), _time(name, schema, times[side]), schema.size)
         for side, schema in enumerate(takes)
     ]
+    for out, value in values.items():
+        _check(name, str(out), value, From, "an attribute of a side, such as left('host')")
     gives = Schema(
         _word(name), {out: _attribute(name, takes[value.port], value.attribute).type for out, value in values.items()}
     )
@@ -384,11 +391,17 @@ def frequencies(
 # -- attributes ---------------------------------------------------------------------------------------------------------------
 
 
+def _check(name: str, what: str, value: object, kind: type, rule: str) -> None:
+    if not isinstance(value, kind):
+        raise GraphError(f"operator {name!r}: {what} must be {rule}, not {value!r:.60}")
+
+
 def _names(by: str | Sequence[str]) -> tuple[str, ...]:
     return (by,) if isinstance(by, str) else tuple(by)
 
 
 def _attribute(name: str, schema: Schema, attribute: str) -> Attribute:
+    _check(name, "takes", schema, Schema, "a Schema")
     if attribute not in dict(schema.types):
         raise GraphError(f"operator {name!r}: {schema.name} must have an attribute {attribute!r:.60}")
     return schema[attribute]
@@ -412,6 +425,7 @@ def _time_of(name: str, schema: Schema, window: Window) -> tuple[int, int, int, 
 
 
 def _tumbling(name: str, schema: Schema, window: Window) -> tuple[int, int]:
+    _check(name, "window", window, Window, "made by by_count or by_time")
     if window.on is None or window.step != window.length or window.lateness:
         raise GraphError(f"operator {name!r}: window must be by time, tumble, and have no lateness")
     return _time(name, schema, window.on), window.length

@@ -244,6 +244,9 @@ def test_input_is_one_thing():
     given = {"url": "http://localhost/", "input": "standard"}
     with pytest.raises(UserError, match=r"^url must be none where input is given \(topology wiki-word-count\)$"):
         topologies.build("wiki-word-count", given, 0)
+    for live in ({"url": "http://localhost/"}, {"input": "standard"}):
+        with pytest.raises(UserError, match=r"^cycles must be endless where input is live, not 3 \("):
+            topologies.build("wiki-word-count", live | {"cycles": 3}, 0)
     rule = r"^parameter url of topology wiki-word-count must be none or a URL \(http:, https:\), not 'ftp://x'$"
     with pytest.raises(UserError, match=rule):
         topologies.build("wiki-word-count", {"url": "ftp://x"}, 0)

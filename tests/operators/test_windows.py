@@ -335,6 +335,30 @@ def test_an_aggregate_of_ones_own_is_three_functions(made, window):
             lambda graph: top_k(graph, "x", EVENT, by_count(5), 3, "host"),
             "operator 'x': window must be by time, tumble, and have no lateness",
         ),
+        (
+            lambda graph: aggregate(graph, "x", EVENT, 10, {"n": count()}),
+            "operator 'x': window must be made by by_count or by_time, not 10",
+        ),
+        (
+            lambda graph: top_k(graph, "x", EVENT, 10, 3, "host"),
+            "operator 'x': window must be made by by_count or by_time, not 10",
+        ),
+        (
+            lambda graph: aggregate(graph, "x", EVENT, by_count(2), {"n": "count"}),
+            "operator 'x': n must be an aggregate, such as count(), not 'count'",
+        ),
+        (
+            lambda graph: aggregate(graph, "x", "event", by_count(2), {"n": count()}, "host"),
+            "operator 'x': takes must be a Schema, not 'event'",
+        ),
+        (
+            lambda graph: join(graph, "x", (EVENT, LOGIN), 5, {"a": left("host")}, ["host"], ("time", "at")),
+            "operator 'x': by must be pairs of attributes, one of each side, not 'host'",
+        ),
+        (
+            lambda graph: join(graph, "x", (EVENT, LOGIN), 5, {"a": "host"}, [("host", "user")], ("time", "at")),
+            "operator 'x': a must be an attribute of a side, such as left('host'), not 'host'",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(wrong, told):
