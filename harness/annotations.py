@@ -23,7 +23,9 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any, TypeVar
 
-from harness.graph import BALANCING, IN_FORCE, MAX_KEYS, SCOPE, Graph, GraphError, Operator, PortId, Threading
+from harness.graph import Graph, GraphError, Operator, PortId, Threading
+from harness.graph.operator import BALANCING, IN_FORCE, SCOPE
+from harness.graph.values import MAX_KEYS
 
 MAX_WIDTH = 10_000  # replicas of a region
 

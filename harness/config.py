@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from harness.checked_yaml import did_you_mean, read_checked, wrong
 from harness.engine import LOCAL, machines
 from harness.errors import UserError
 from harness.experiment import Block, Experiment
 from harness.experiment_file import REAL_LEAST, measuring, read_experiment
+from harness.files.checked_yaml import did_you_mean, read_checked, wrong
 from harness.place import Place
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.graph import BALANCING, Operator
+from harness.graph import Operator
+from harness.graph.operator import BALANCING
 
 Stream = tuple[int, int, int, int]
 """Source operator, output port, target operator, input port, all by index."""

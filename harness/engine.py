@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from harness.errors import UserError
-from harness.graph import MAX_TUPLES, Graph, PortId
+from harness.graph import Graph, PortId
+from harness.graph.values import MAX_TUPLES
 from harness.models import MODELS, Model
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def check_process(call: str, process: int) -> None:
 
 def machines() -> list[str]:
     """Machines to run on: this one, and those described in config/machines."""
-    from harness.machine import machine_names
+    from harness.machines.machine import machine_names
 
     return [LOCAL, *(name for name in machine_names() if name != LOCAL)]
 
@@ -228,14 +229,14 @@ def open_engine(
         raise UserError(f"profile_window_s must be above 0 and finite, not {profile_window_s!r}")
     graph.check()
     if machine == LOCAL and not simulated:
+        from harness.host.thread_room import check_threads
         from harness.runtime.engine import RuntimeEngine  # compiled; imported late so that graphs can be read without it
-        from harness.thread_room import check_threads
 
         check_threads(graph, model, allow_threads)
         return _with_replicas(RuntimeEngine(graph, model, tuples, profile, profile_window_s), graph, model)
-    from harness.machine import load_machine
+    from harness.machines.machine import load_machine
+    from harness.machines.software import load_software
     from harness.simulator.engine import SimulatorEngine
-    from harness.software import load_software
 
     costs = load_software(software)
     of_machine, of_software = costs.split(constants or {})

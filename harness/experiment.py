@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from harness.checked_yaml import did_you_mean
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 from harness.measurement.spec import PERIOD_S, RunSpec
 from harness.models import MODELS
 from harness.place import Place

@@ -8,13 +8,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from harness.checked_yaml import Place as Spot
-from harness.checked_yaml import dotted, read_checked, wrong
-from harness.cpu import SHORTEST_S
 from harness.engine import LOCAL
 from harness.errors import UserError
 from harness.experiment import Arm, Block, Cell, Experiment
+from harness.files.checked_yaml import Place as Spot
+from harness.files.checked_yaml import dotted, read_checked, wrong
 from harness.graph import Graph
+from harness.host.cpu import SHORTEST_S
 from harness.measurement.control import check_law
 from harness.measurement.spec import PERIOD_S, arm_name, level_of
 from harness.models import MODELS, Coroutine, Dynamic, Multilevel, make_model, with_level

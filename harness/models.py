@@ -13,19 +13,11 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from harness.cpu import usable_cpus
 from harness.errors import UserError
-from harness.graph import (
-    BALANCING,
-    MAX_OPERATORS,
-    MAX_QUEUE_CAPACITY,
-    MAX_REPLICAS,
-    MAX_THREADS,
-    USERS,
-    Graph,
-    PortId,
-    Threading,
-)
+from harness.graph import Graph, PortId, Threading
+from harness.graph.operator import BALANCING, USERS
+from harness.graph.values import MAX_OPERATORS, MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
+from harness.host.cpu import usable_cpus
 from harness.native_function import NativeFunction
 from harness.policy import find_policy
 

@@ -12,15 +12,15 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from harness.checked_yaml import did_you_mean
 from harness.engine import DEFAULT_SOFTWARE, LOCAL, machines
 from harness.errors import UserError
-from harness.machine import split_cpus
+from harness.files.checked_yaml import did_you_mean
+from harness.machines.machine import split_cpus
 from harness.models import MAX_THREADS, allowed_cpus
 
 if TYPE_CHECKING:
-    from harness.machine import Machine
-    from harness.software import Software
+    from harness.machines.machine import Machine
+    from harness.machines.software import Software
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,13 @@ def find_place(machine: str = LOCAL, simulated: bool = False, software: str = ""
 
 @lru_cache
 def _machine(name: str) -> Machine:
-    from harness.machine import load_machine
+    from harness.machines.machine import load_machine
 
     return load_machine(name)
 
 
 @lru_cache
 def _software(name: str) -> Software:
-    from harness.software import load_software
+    from harness.machines.software import load_software
 
     return load_software(name)

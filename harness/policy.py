@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.graph import GraphError
-from harness.graph_function import load_attribute
+from harness.graph.function import load_attribute
 from harness.native_function import PolicyFunction, is_compiled
 
 SCORE_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)

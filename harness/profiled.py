@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.machine import Machine
+    from harness.machines.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Profiled:
 
     def on(self, machine: Machine) -> Profiled:
         """The same with what a tuple takes on a machine."""
-        from harness.machine import load_machine
+        from harness.machines.machine import load_machine
 
         here, there = (
             max(each.table("core.clock_ghz").values()) * each["core.ipc"] for each in (load_machine("local"), machine)

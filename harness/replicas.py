@@ -9,7 +9,9 @@ value alone, be they busy for a time, do they drop some or have bursts of costs.
 from __future__ import annotations
 
 from harness.errors import UserError
-from harness.graph import MAX_REPLICAS, USERS, Graph, Operator
+from harness.graph import Graph, Operator
+from harness.graph.operator import USERS
+from harness.graph.values import MAX_REPLICAS
 from harness.models import Coroutine, Model, Queue, port_queues
 
 REPLICA_ROOM = 512

@@ -11,7 +11,7 @@ import pytest
 
 import harness.place
 from harness.errors import UserError
-from harness.machine import split_cpus
+from harness.machines.machine import split_cpus
 from harness.place import Place
 
 CPUS = {"local": 2, "xeon": 176, "power8": 184}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.constants import ROOT
+from harness.machines.constants import ROOT
 
 
 @pytest.mark.parametrize(("of_the_system", "asked", "found"), [(True, None, "1"), (False, None, "0"), (True, "0", "0")])

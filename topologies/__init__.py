@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from harness.errors import UserError
-from harness.graph import MAX_OPERATORS, MAX_PAYLOAD, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_OPERATORS, MAX_PAYLOAD
 
 Value = int | str
 

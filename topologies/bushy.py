@@ -12,7 +12,8 @@ the trees is a work operator: there is neither a split nor a merge, so all of th
 
 from __future__ import annotations
 
-from harness.graph import MAX_OPERATORS, MAX_PORTS, Graph, Operator, PortId
+from harness.graph import Graph, Operator, PortId
+from harness.graph.values import MAX_OPERATORS, MAX_PORTS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, work_costs
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from harness.graph import MAX_BUSY_US, MAX_COST
+from harness.graph.values import MAX_BUSY_US, MAX_COST
 from topologies import Parameter
 
 SKEWED = "skewed"

@@ -5,7 +5,8 @@ There is no merge: every work operator feeds the one input port of the sink, whe
 
 from __future__ import annotations
 
-from harness.graph import MAX_PORTS, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_PORTS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, work_costs
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.graph import MAX_BURST_S, MAX_QUEUE_CAPACITY, MAX_THREADS, MAX_TUPLES, Graph
-from harness.graph_balance import MAX_PERIOD_S
+from harness.graph import Graph
+from harness.graph.balance import MAX_PERIOD_S
+from harness.graph.values import MAX_BURST_S, MAX_QUEUE_CAPACITY, MAX_THREADS, MAX_TUPLES
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, SKEWED, work_costs
 

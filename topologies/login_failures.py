@@ -9,7 +9,8 @@ The input is generated, or a file of real lines, plain or gzip. It is gone throu
 
 from __future__ import annotations
 
-from harness.graph import MAX_TUPLES, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
 
 ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"

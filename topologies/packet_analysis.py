@@ -7,7 +7,8 @@ through again and again, with times that go on, or `cycles` times.
 
 from __future__ import annotations
 
-from harness.graph import MAX_TUPLES, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
 
 ENDLESS, GENERATED, HAND, NONE = "endless", "generated", "hand", "none"

@@ -10,7 +10,8 @@ in the skewed distribution (M19 §4.1), and operators that are heavy in the smal
 
 from __future__ import annotations
 
-from harness.graph import MAX_OPERATORS, MAX_TUPLES, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_OPERATORS, MAX_TUPLES
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import shared_costs
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from harness.graph import MAX_OPERATORS, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_OPERATORS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import COST, work_costs
 

@@ -6,7 +6,8 @@ With `merge=none` the operators feed the sink: other runtimes, such as Storm, do
 
 from __future__ import annotations
 
-from harness.graph import MAX_PORTS, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_PORTS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import BUSY
 

@@ -7,7 +7,8 @@ that we have; that each leaf has a sink of its own is our reading.
 
 from __future__ import annotations
 
-from harness.graph import MAX_OPERATORS, MAX_PORTS, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_OPERATORS, MAX_PORTS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import BUSY
 

@@ -8,7 +8,8 @@ sink publishes on a web socket, with a page beside it.
 
 from __future__ import annotations
 
-from harness.graph import MAX_TUPLES, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_TUPLES
 from topologies import Parameter, Topology
 
 ENDLESS, GENERATED, HAND, NONE, STANDARD = "endless", "generated", "hand", "none", "standard"

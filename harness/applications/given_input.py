@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 
 from harness.errors import UserError
-from harness.given_file import read_given
+from harness.files.given import read_given
 
 MOST_BYTES = 4 * 2**30
 """Of an input, packed or not: it is kept in memory, so that reading a disk is not what a run measures."""

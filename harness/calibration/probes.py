@@ -19,8 +19,8 @@ import psutil
 
 from harness.calibration import futexes, hardware
 from harness.calibration.topology import OTHER_SOCKET, SAME_CORE, Caches, Host
-from harness.cgroup import ROOT, read_text
-from harness.machine import WORKING_SET_KIB
+from harness.host.cgroup import ROOT, read_text
+from harness.machines.machine import WORKING_SET_KIB
 
 STRIDES = (192, 4160)
 """Slots of tuples with a payload of 128 and of 4,096 bytes, the sizes that are simulated most [bytes]."""

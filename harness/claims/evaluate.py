@@ -16,7 +16,7 @@ from harness.claims.evidence import Cell, Shown, find
 from harness.claims.predicate import Outcome
 from harness.claims.reading import Finding, Missing, all_of
 from harness.claims.tables import Tables, Venue
-from harness.machine import for_people
+from harness.machines.machine import for_people
 
 
 class Verdict(StrEnum):

@@ -12,7 +12,7 @@ from harness.claims.evaluate import Result, Sensitivity, Verdict
 from harness.claims.evidence import Shown
 from harness.claims.predicate import Outcome
 from harness.claims.reading import Reading
-from harness.machine import for_people
+from harness.machines.machine import for_people
 
 TITLE = "What the papers claim, and what the tables say"
 

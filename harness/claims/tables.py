@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from harness.errors import UserError
-from harness.given_file import is_table
-from harness.machine import for_people
+from harness.files.given import is_table
+from harness.machines.machine import for_people
 
 NAMES = ("throughput", "timeline", "latency")
 SOFTWARE = "millrace"  # the software costs of a simulated run unless it says otherwise
@@ -126,7 +126,7 @@ def _software(value: object) -> str:
 def _cpus(machine: str, simulated: bool, rows: pd.DataFrame) -> int | None:
     """Logical CPUs: what a measuring process was allowed, or what the profile of a simulated machine has."""
     if simulated:
-        from harness.machine import load_machine
+        from harness.machines.machine import load_machine
 
         try:
             return int(load_machine(machine).cpus)

@@ -14,14 +14,14 @@ from harness.cli.arguments import check_writable
 from harness.cli.output import say
 from harness.cli.progress_line import ProgressLine
 from harness.errors import RunFailed, UserError
-from harness.whole_file import write_whole
+from harness.files.whole import write_whole
 
 if TYPE_CHECKING:
     from harness.calibration.probes import Group
     from harness.calibration.rounds import Found, Measured
     from harness.calibration.topology import Host
-    from harness.machine import Machine
-    from harness.software import Software
+    from harness.machines.machine import Machine
+    from harness.machines.software import Software
 
 SUMMARY = "measure this machine and this runtime, for simulated runs on it"
 
@@ -80,9 +80,9 @@ def run(args: argparse.Namespace) -> int:
     from harness.calibration.probes import Setting
     from harness.calibration.rounds import measure
     from harness.calibration.topology import Host
-    from harness.cpu import Reading, others_share
-    from harness.machine import load_machine
-    from harness.software import load_software
+    from harness.host.cpu import Reading, others_share
+    from harness.machines.machine import load_machine
+    from harness.machines.software import load_software
 
     groups = _groups(args.only)
     machine_path = _target("--output", args.output, MACHINE)
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 def _groups(only: list[str] | None) -> dict[str, Group]:
     from harness.calibration import probes
     from harness.calibration.software import software
-    from harness.checked_yaml import did_you_mean
+    from harness.files.checked_yaml import did_you_mean
 
     for name in only or ():
         if name not in GROUPS:
@@ -145,7 +145,7 @@ def _target(option: str, given: str | None, default: Path) -> Path:
 
 def _machine_file(name: str, base: Machine, host: Host, measured: Mapping[str, Measured]) -> bytes:
     from harness.calibration.profile import checked, machine_profile, read
-    from harness.machine import load_machine
+    from harness.machines.machine import load_machine
 
     model, source = _origin()
     return checked(machine_profile(read(base.path), name, host, model, measured, source), name, load_machine)
@@ -153,7 +153,7 @@ def _machine_file(name: str, base: Machine, host: Host, measured: Mapping[str, M
 
 def _software_file(name: str, base: Software, machine: Machine, measured: Mapping[str, Measured]) -> bytes:
     from harness.calibration.profile import checked, read, software_profile
-    from harness.software import load_software
+    from harness.machines.software import load_software
 
     ipc = read(machine.path)["core"]["ipc"]
     return checked(software_profile(read(base.path), name, ipc, measured, _origin()[1]), name, load_software)
@@ -203,7 +203,7 @@ def _notices(host: Host, seen: Found, others: float, moved: tuple[str, float, fl
 
 def _of_another_cpu(base: Machine, kept: Sequence[str]) -> Iterator[str]:
     """Which constants stay as they are in the base, if that tells of another CPU: core.ipc, which is never measured, first."""
-    from harness.machine import SMT_TABLES
+    from harness.machines.machine import SMT_TABLES
 
     model, _ = _origin()
     if not base.title.startswith(f"{model}, "):

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.checked_yaml import did_you_mean
 from harness.claims.claim import PAPERS
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 
 if TYPE_CHECKING:
     from harness.claims.evaluate import Result
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 def _write(results: Sequence[Result], outputs: Sequence[str]) -> None:
     from harness.claims import page, report
     from harness.cli.output import say
-    from harness.whole_file import write_whole
+    from harness.files.whole import write_whole
 
     for name in outputs:
         match Path(name).suffix:

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _files(config: Config, word: str) -> list[str]:
     """The files that a target stands for. Raises UserError if the workflow makes no such file."""
-    from harness.checked_yaml import did_you_mean
+    from harness.files.checked_yaml import did_you_mean
 
     names, experiments = config.drawn, [experiment.name for experiment in config.experiments]
     if word in names:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.checked_yaml import did_you_mean
 from harness.cli.output import say, tell
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 
 if TYPE_CHECKING:
     from harness.gate.history.trend import Series
@@ -104,7 +104,7 @@ def show(args: argparse.Namespace) -> int:
     if args.json == "-":
         say(written)
     else:
-        from harness.whole_file import write_whole
+        from harness.files.whole import write_whole
 
         write_whole(args.json, (written + "\n").encode())
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 from harness.cli.arguments import check_writable
 from harness.cli.output import discard, say, tell
 from harness.errors import RunFailed, UserError
+from harness.files.whole import open_for_writing, write_whole
 from harness.gate.report.junit import junit
 from harness.gate.report.markdown import markdown
 from harness.gate.report.table import table
@@ -19,7 +20,6 @@ from harness.gate.report.text import text
 from harness.gate.report.words import conclusion
 from harness.gate.results.verdict_file import VerdictFile, as_json
 from harness.gate.verdict import Comparison, Exit
-from harness.whole_file import open_for_writing, write_whole
 
 FORMS = {"json": "--json", "markdown": "--markdown", "csv": "--csv", "junitxml": "--junitxml"}
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"

@@ -16,7 +16,7 @@ from harness.cli.arguments import check_writable, seconds, shown, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.output import say, tell
 from harness.errors import RunFailed, UserError
-from harness.whole_file import write_whole
+from harness.files.whole import write_whole
 
 if TYPE_CHECKING:
     from harness.gate.selftest.replay import Call
@@ -188,7 +188,7 @@ def _effects(text: str) -> list[float]:
 
 
 def _names(option: str, text: str, known: tuple[str, ...]) -> list[str]:
-    from harness.checked_yaml import did_you_mean
+    from harness.files.checked_yaml import did_you_mean
 
     names = text.split(",")
     for name in names:

@@ -8,8 +8,8 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from harness.cli.output import say
-from harness.cpu import usable_cpus
-from harness.graph import MAX_REPLICAS
+from harness.graph.values import MAX_REPLICAS
+from harness.host.cpu import usable_cpus
 from harness.models import (
     DEFAULT_LAW,
     DEFAULT_POLICY,

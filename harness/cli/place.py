@@ -9,7 +9,7 @@ from harness.cli.arguments import shown, whole
 from harness.cli.settings import parse_settings
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.errors import UserError
-from harness.machine import MAX_CPUS
+from harness.machines.machine import MAX_CPUS
 from harness.place import Place
 
 

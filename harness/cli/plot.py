@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
-from harness.given_file import is_table
+from harness.files.given import is_table
 
 if TYPE_CHECKING:
     import pandas as pd

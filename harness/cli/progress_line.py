@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TextIO
 
 from harness.errors import RunFailed
-from harness.whole_file import open_for_writing
+from harness.files.whole import open_for_writing
 
 
 class ProgressLine:

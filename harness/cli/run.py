@@ -14,10 +14,12 @@ from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
-from harness.cpu import SHORTEST_S
 from harness.elasticity import LAWS, Decides
 from harness.errors import RunFailed, UserError
-from harness.graph import MAX_REPLICAS, Graph
+from harness.graph import Graph
+from harness.graph.values import MAX_REPLICAS
+from harness.host.cpu import SHORTEST_S
+from harness.host.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
 from harness.measurement.control import BALANCER, check_law, pool_law
 from harness.measurement.spec import (
     DURATION_S,
@@ -50,7 +52,6 @@ from harness.models import (
 )
 from harness.place import Place, find_place
 from harness.replicas import begins_with
-from harness.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
 from topologies import TOPOLOGIES
 
 SUMMARY = "run one topology or graph file under one threading model and report it"

@@ -15,9 +15,9 @@ from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.sweep_progress import SweepProgress
 from harness.engine import LOCAL
 from harness.errors import UserError
+from harness.files.whole import check_folder
 from harness.place import Place, find_place
 from harness.up_to_date import is_measured
-from harness.whole_file import check_folder
 
 if TYPE_CHECKING:
     from harness.config import Config

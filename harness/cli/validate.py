@@ -11,8 +11,8 @@ from harness.cli.arguments import check_writable, seconds, whole
 from harness.cli.countdown import Countdown
 from harness.cli.output import say
 from harness.errors import RunFailed, UserError
+from harness.files.whole import write_whole
 from harness.place import LOCAL, find_place
-from harness.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

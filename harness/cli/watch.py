@@ -175,7 +175,7 @@ def _record(path: str, number: int | None) -> dict[str, Any]:
 def _graph(record: Mapping[str, Any], word: str | None) -> Graph:
     """The graph of a record: of its topology, or of the file that `word` names. Raises UserError if that is another one."""
     import topologies
-    from harness.graph_file import is_graph_file, load_graph_file
+    from harness.graph.file import is_graph_file, load_graph_file
 
     name = record["topology"]
     if word is not None and is_graph_file(word):
@@ -193,8 +193,8 @@ def _graph(record: Mapping[str, Any], word: str | None) -> Graph:
 def _write_page(story: Story, path: str | None) -> None:
     if path is None:
         return
+    from harness.files.whole import write_whole
     from harness.watch.page import page
-    from harness.whole_file import write_whole
 
     write_whole(path, page(story).encode())
     say(f"wrote {path}: {len(story.periods)} period(s)")

@@ -22,7 +22,7 @@ from typing import ClassVar
 from harness.elasticity.cpu_limit import CpuLimit
 from harness.elasticity.layout import Layout
 from harness.errors import UserError
-from harness.graph import MAX_THREADS
+from harness.graph.values import MAX_THREADS
 
 
 class Decides(StrEnum):

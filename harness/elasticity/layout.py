@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.graph import MAX_REPLICAS, Graph, Operator, PortId
+from harness.graph import Graph, Operator, PortId
+from harness.graph.values import MAX_REPLICAS
 from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
 from harness.replicas import replicable
 

@@ -15,8 +15,6 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
-from harness.cgroup import quota_cpus
-from harness.cpu import allowed_cpu_numbers
 from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Program, comparable, rule
 from harness.gate.environment import clean_environment
 from harness.gate.pytest_outcomes import troubles
@@ -24,6 +22,8 @@ from harness.gate.results.pytest_format import host_of
 from harness.gate.runs import PAIR
 from harness.gate.session import Ended, run_session
 from harness.gate.tree import Tree
+from harness.host.cgroup import quota_cpus
+from harness.host.cpu import allowed_cpu_numbers
 from harness.measurement.host import cpu_model, governor
 
 PYTHON, ANSWER = "{python}", "{answer}"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.checked_yaml import Place, dotted, read_checked, wrong
 from harness.errors import UserError
+from harness.files.checked_yaml import Place, dotted, read_checked, wrong
 from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Metric, Program
 from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, spec_of
 from harness.gate.verdict import ALPHA, FACTOR

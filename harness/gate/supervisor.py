@@ -27,8 +27,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from harness.descendants import LONGEST_S, adopt_orphans, descendants, end_descendants
-from harness.parent import end_with
+from harness.host.descendants import LONGEST_S, adopt_orphans, descendants, end_descendants
+from harness.host.parent import end_with
 
 HEADER, OUTPUTS = 8, 3
 

@@ -21,11 +21,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import RunFailed
-from harness.file_lock import open_lock, take_lock
+from harness.files.lock import open_lock, take_lock
+from harness.files.whole import write_whole
 from harness.gate.build import build
 from harness.gate.environment import BUILDING
 from harness.gate.git import asked, git
-from harness.whole_file import write_whole
 
 KEPT = 8  # trees; a guess, not tuned: one of this project takes 1.5 GB, of which uv shares 1.4 where it can make links
 

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from harness.engine import Sample, Totals
-from harness.graph import Flow, Graph
+from harness.graph import Graph
+from harness.graph.flow import Flow
 from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation

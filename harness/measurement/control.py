@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness import elasticity
-from harness.cpu import SHORTEST_S, usable_cpus
 from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, layout_of
 from harness.elasticity.law import NO_LAYOUT
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
+from harness.host.cpu import SHORTEST_S, usable_cpus
 from harness.models import DEFAULT_LAW, Model, Pool, pool_of
 
 BALANCER = "elastic_load_balance"

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.errors import RunFailed
-from harness.file_lock import sign, signer, take_lock
+from harness.files.lock import sign, signer, take_lock
 
 SHARED_FOLDERS = (Path("/run/lock"), Path("/tmp"))  # not $TMPDIR, which differs from user to user
 NAME = "millrace.lock"

@@ -13,12 +13,12 @@ from typing import Any
 
 from harness.engine import Sample
 from harness.errors import RunFailed
+from harness.files.whole import write_whole
 from harness.graph import Graph
 from harness.measurement.host import cpu_model
 from harness.measurement.lock import measuring_lock
 from harness.models import Manual
 from harness.profiled import Profiled
-from harness.whole_file import write_whole
 
 SETTLE_S = 0.5  # of the run that nobody looks at: windows fill
 LOOKS, LOOK_S = 5, 1.0  # rounds in which it is looked at, 1,000 times a second

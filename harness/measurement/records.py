@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from harness.errors import RunFailed
-from harness.given_file import load_strict_json, read_given
+from harness.files.given import load_strict_json, read_given
+from harness.files.whole import write_whole
 from harness.measurement.assemble import SCHEMA_VERSION
 from harness.measurement.source import CHECKOUT
-from harness.whole_file import write_whole
 
 SCHEMA = CHECKOUT / "config" / "schemas" / "record.schema.json"
 

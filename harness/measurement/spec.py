@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from harness.cpu import SHORTEST_S
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
+from harness.host.cpu import SHORTEST_S
 from harness.models import DEFAULT_LAW, DEFAULT_POLICY, QUANTUM_MS, Coroutine, Dynamic, Model, Multilevel, make_model
 from harness.place import find_place
 from harness.policy import find_policy
@@ -67,7 +67,7 @@ class RunSpec:
     experiment: str = "adhoc"
     cell: str = ""  # "": made from topology and parameters
     arm: str = ""  # "": made from model and threads
-    graph_file: str = ""  # "": the topology; else as `graph_file.load_graph_file` takes it, relative to the working directory
+    graph_file: str = ""  # "": the topology; else as `graph.file.load_graph_file` takes it, relative to the working directory
     digest: str = ""  # of the graph file, which must not have changed; "": it may have
     elastic: bool = False  # a control law changes the threads of dynamic or coroutine; `threads` is then where it begins
     law: str = ""  # its name; "": the default one

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
 from harness.measurement.spec import RunSpec
 
 CONTENDED = "atomic.contended"

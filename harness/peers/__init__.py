@@ -13,8 +13,8 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-from harness.checked_yaml import did_you_mean
 from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
 from harness.peers.peer import Peer
 
 FOLDER = Path(__file__).resolve().parent

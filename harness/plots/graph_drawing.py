@@ -19,7 +19,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
-from harness.graph import BALANCING, Graph, Operator, PortId
+from harness.graph import Graph, Operator, PortId
+from harness.graph.operator import BALANCING
 from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
 from harness.plots import style
 from harness.plots.graph_layout import Link, Node, arrange

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
-from harness.machine import for_people, split_cpus
+from harness.machines.machine import for_people, split_cpus
 from harness.plots import style
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ import textwrap
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.machine import for_people
+from harness.machines.machine import for_people
 from harness.plots import style
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from harness.cli import main
-from harness.parent import end_with
+from harness.host.parent import end_with
 
 GONE = "ended: the workflow that started this job is gone"
 

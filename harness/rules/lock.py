@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from harness.errors import RunFailed
-from harness.file_lock import open_lock, sign, signer, take_lock
+from harness.files.lock import open_lock, sign, signer, take_lock
 
 LOCK = Path(".millrace/workflow.lock")
 

@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t
 
 from harness.runtime.native cimport NO_QUEUE, Contexts, Sizes
 
-from harness.graph import BALANCING
+from harness.graph.operator import BALANCING
 from harness.models import Queue
 
 

@@ -14,7 +14,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from harness.errors import UserError
-from harness.graph import BALANCING, MAX_THREADS, USERS, Graph, Operator, PortId
+from harness.graph import Graph, Operator, PortId
+from harness.graph.operator import BALANCING, USERS
+from harness.graph.values import MAX_THREADS
 from harness.models import (
     COPY_FLOP,
     QUEUE_MEMORY,

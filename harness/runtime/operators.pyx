@@ -45,7 +45,7 @@ from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
 from harness.runtime.typed cimport typed
 from harness.runtime.users cimport native, python
 
-from harness.graph import BALANCING
+from harness.graph.operator import BALANCING
 
 
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil:

@@ -44,7 +44,7 @@ from harness.runtime.states cimport States
 from harness.runtime.typed cimport make_typed, typed_source_body
 
 from harness.errors import RunFailed, UserError
-from harness.graph import BALANCING
+from harness.graph.operator import BALANCING
 from harness.models import Queue, allowed_cpus
 from harness.runtime.layout import slots_of
 

@@ -26,7 +26,7 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.protocol cimport BLOCKED, IDLE, SUSPENDED
 
 from harness.errors import UserError
-from harness.graph import MAX_THREADS
+from harness.graph.values import MAX_THREADS
 
 
 PERIOD_S = 0.1

@@ -30,7 +30,7 @@ from harness.runtime.protocol cimport most_at_once
 from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
-from harness.graph import BALANCING
+from harness.graph.operator import BALANCING
 from harness.runtime.layout import chosen_by, ends_of, paces_of
 
 

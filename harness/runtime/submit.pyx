@@ -125,7 +125,7 @@ cdef void deliver_now(Worker* worker, Route* route, Tuple* first, uint32_t count
         return
     for i in range(route.count):
         target = &route.targets[i]
-        target.early = target.port != NULL and not target.port.mode.load(memory_order_relaxed) & NOW_CALLED
+        target.early = target.port != NULL and target.port.mode.load(memory_order_relaxed) == QUEUED
         if target.early:
             send(worker, target, first, route.stride, count, route.scratch)
         else:

@@ -13,8 +13,8 @@ from multiprocessing import active_children
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import TypeVar
 
+from harness.host.parent import end_with
 from harness.models import allowed_cpus
-from harness.parent import end_with
 
 Scenario = TypeVar("Scenario")
 Row = TypeVar("Row")

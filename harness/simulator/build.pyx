@@ -31,7 +31,7 @@ from harness.simulator.native cimport (
     Target,
 )
 
-from harness.graph import BALANCING
+from harness.graph.operator import BALANCING
 from harness.models import Queue
 from harness.runtime.layout import chosen_by, ends_of, paces_of, slots_of
 from harness.runtime.protocol import POLICIES

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t, uint32_t
 from harness.simulator.native cimport DRAM_LOCAL, DRAM_REMOTE, L3, OWN_L1, OWN_L2, Domain, IdleState, Machine, Software
 
 from harness.errors import UserError
-from harness.machine import WORKING_SET_KIB
+from harness.machines.machine import WORKING_SET_KIB
 
 DISTANCE = ("same_core", "same_chip", "same_module", "other_socket")
 PLACE = ("own_l1", "own_l2", "l3", "modified_same_chip", "modified_same_module", "modified_other_socket", "dram_local", "dram_remote")
@@ -21,7 +21,7 @@ LONGEST = 1 << 62  # ps; 53 days, and twice as long is still a time
 
 
 cdef void fill_machine(Machine* to, object machine) except *:
-    """`machine`: a harness.machine.Machine."""
+    """`machine`: a harness.machines.machine.Machine."""
     cdef IdleState state
     cdef Domain domain
     cdef uint32_t i
@@ -114,7 +114,7 @@ cdef void copies(object machine, Machine* to) except *:
 
 
 cdef void fill_software(Software* to, object software, object machine) except *:
-    """`software`: a harness.software.Software, for a harness.machine.Machine."""
+    """`software`: a harness.machines.software.Software, for a harness.machines.machine.Machine."""
     scale = software.scale(max(machine.table("core.clock_ghz").values()), machine["core.ipc"])
     how = software
 

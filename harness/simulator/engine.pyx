@@ -38,7 +38,9 @@ from harness.simulator.native cimport (
 
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
-from harness.graph import BALANCING, MAX_THREADS, PortId
+from harness.graph import PortId
+from harness.graph.operator import BALANCING
+from harness.graph.values import MAX_THREADS
 from harness.models import Coroutine, pool_of
 from harness.policy import find_policy
 from harness.runtime.layout import layout_of
@@ -91,8 +93,8 @@ cdef class SimulatorEngine:
     graph : harness.graph.Graph
         Checked already. Users' own operators cannot be simulated: nobody knows what they cost. Typed ones can with `profiled`.
     model : harness.models.Model
-    machine : harness.machine.Machine
-    software : harness.software.Software
+    machine : harness.machines.machine.Machine
+    software : harness.machines.software.Software
     tuples : int or None
         How many tuples each source sends; None: until it is stopped, and the queues are half full at the start.
     profile : bool

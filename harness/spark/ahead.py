@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.config import Config
-from harness.file_lock import take_lock
+from harness.files.lock import take_lock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import DataFrame
 
 from harness.errors import RunFailed, UserError
-from harness.file_lock import take_lock
+from harness.files.lock import take_lock
 
 STAGING = ".staging"
 COMPRESSION = "zstd"

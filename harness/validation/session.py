@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from harness.errors import RunFailed, UserError
-from harness.given_file import read_given
+from harness.files.given import read_given
 from harness.measurement.lock import measuring_lock
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import read_records, record_line, write_records

@@ -16,10 +16,10 @@ from harness.calibration.probes import UNTOLD, shared_cache
 from harness.calibration.state import alike, hand_off_constant, hand_off_ns
 from harness.calibration.topology import Host
 from harness.errors import RunFailed
-from harness.machine import SHARED_CACHE
+from harness.machines.machine import SHARED_CACHE
 
 if TYPE_CHECKING:
-    from harness.machine import Machine
+    from harness.machines.machine import Machine
 
 Record = dict[str, Any]
 

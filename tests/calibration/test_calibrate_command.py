@@ -11,8 +11,8 @@ import yaml
 from harness.calibration.state import hand_off_constant
 from harness.calibration.topology import Host
 from harness.cli import main
-from harness.machine import load_machine
-from harness.software import load_software
+from harness.machines.machine import load_machine
+from harness.machines.software import load_software
 
 pytestmark = pytest.mark.heavy
 

@@ -33,8 +33,8 @@ from harness.calibration.probes import (
 from harness.calibration.rounds import second_thread
 from harness.calibration.software import software
 from harness.calibration.topology import Caches, Cpu, Host
-from harness.checked_yaml import SCHEMAS
 from harness.errors import RunFailed
+from harness.files.checked_yaml import SCHEMAS
 
 pytestmark = pytest.mark.heavy
 

@@ -13,8 +13,8 @@ from harness.calibration.profile import as_yaml, checked, machine_profile, put, 
 from harness.calibration.rounds import Measured
 from harness.calibration.topology import Caches, Cpu, Host
 from harness.errors import RunFailed
-from harness.machine import MACHINES, load_machine
-from harness.software import SOFTWARE, load_software
+from harness.machines.machine import MACHINES, load_machine
+from harness.machines.software import SOFTWARE, load_software
 
 HOST = Host((Cpu(0, 0, 0, 0), Cpu(1, 0, 0, 1), Cpu(2, 0, 0, 2)), Caches(64, 32768, 524288, 1 << 24, "socket"))
 SOURCE = "calibrate on a CPU, 2026-11-21"

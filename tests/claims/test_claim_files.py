@@ -9,13 +9,13 @@ from dataclasses import MISSING, fields, replace
 import pytest
 import yaml
 
-from harness.checked_yaml import SCHEMAS
 from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
 from harness.claims.evaluate import Verdict, evaluate
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
 from harness.config import ROOT, load_config
 from harness.errors import UserError
+from harness.files.checked_yaml import SCHEMAS
 from tests.claims.made import LOCAL, arm, periods, tables, throughput
 
 CLAIMS = [claim for paper in papers().values() for claim in paper.claims]

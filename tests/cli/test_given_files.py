@@ -10,8 +10,8 @@ import pytest
 
 from harness.cli import main
 from harness.errors import RunFailed, UserError
-from harness.given_file import load_strict_json, read_given
-from harness.whole_file import write_whole
+from harness.files.given import load_strict_json, read_given
+from harness.files.whole import write_whole
 
 READERS = {
     "run PIPE.yaml": "graph.yaml",

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from harness.cli import main
-from harness.constants import TAGS
-from harness.machine import MACHINES, load_machine, machine_names
-from harness.software import load_software, software_names
+from harness.machines.constants import TAGS
+from harness.machines.machine import MACHINES, load_machine, machine_names
+from harness.machines.software import load_software, software_names
 
 
 def out_of(capsys, *words: str) -> str:

@@ -12,13 +12,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import graph as graph_module
-from harness import graph_reader, graph_text
 from harness.annotations import MAX_WIDTH
 from harness.errors import UserError
-from harness.graph import IN_FORCE, Graph, GraphError, PortId, Threading
-from harness.graph_file import MAX_NAME, dump_graph, is_graph_file, load_graph, load_graph_file
-from harness.graph_function import load_file
+from harness.graph import Graph, GraphError, PortId, Threading
+from harness.graph import reader as graph_reader
+from harness.graph import text as graph_text
+from harness.graph import values as graph_values
+from harness.graph.file import MAX_NAME, dump_graph, is_graph_file, load_graph, load_graph_file
+from harness.graph.function import load_file
+from harness.graph.operator import IN_FORCE
 from tests.graph.test_random_graphs import CALM
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "config/schemas/graph.schema.json").read_text())
@@ -136,19 +138,19 @@ def test_the_digest_changes_with_the_file_and_the_python_it_names(tmp_path):
 def test_the_schema_has_the_limits_of_the_code():
     definitions = SCHEMA["$defs"]
     source, region = definitions["source"]["properties"], definitions["parallel"]["properties"]
-    assert definitions["operators"]["maxItems"] == graph_module.MAX_OPERATORS
-    assert SCHEMA["properties"]["payload"]["maximum"] == graph_module.MAX_PAYLOAD
+    assert definitions["operators"]["maxItems"] == graph_values.MAX_OPERATORS
+    assert SCHEMA["properties"]["payload"]["maximum"] == graph_values.MAX_PAYLOAD
     assert SCHEMA["properties"]["name"]["maxLength"] == MAX_NAME
-    assert definitions["cost"]["maximum"] == graph_module.MAX_COST
-    assert definitions["ports"]["maximum"] == graph_module.MAX_PORTS
-    assert definitions["threads"]["maximum"] == graph_module.MAX_THREADS
-    assert definitions["buffer_size"]["maximum"] == graph_module.MAX_QUEUE_CAPACITY
-    assert (source["rate"]["minimum"], source["rate"]["maximum"]) == (graph_module.MIN_RATE, graph_module.MAX_RATE)
-    assert (source["window"]["maximum"], source["rates"]["maxItems"]) == (graph_module.MAX_TUPLES, graph_module.MAX_BURSTS)
-    assert definitions["split"]["properties"]["keys"]["maximum"] == graph_module.MAX_KEYS == region["partition_by"]["maximum"]
+    assert definitions["cost"]["maximum"] == graph_values.MAX_COST
+    assert definitions["ports"]["maximum"] == graph_values.MAX_PORTS
+    assert definitions["threads"]["maximum"] == graph_values.MAX_THREADS
+    assert definitions["buffer_size"]["maximum"] == graph_values.MAX_QUEUE_CAPACITY
+    assert (source["rate"]["minimum"], source["rate"]["maximum"]) == (graph_values.MIN_RATE, graph_values.MAX_RATE)
+    assert (source["window"]["maximum"], source["rates"]["maxItems"]) == (graph_values.MAX_TUPLES, graph_values.MAX_BURSTS)
+    assert definitions["split"]["properties"]["keys"]["maximum"] == graph_values.MAX_KEYS == region["partition_by"]["maximum"]
     assert region["width"]["maximum"] == MAX_WIDTH
-    assert definitions["threading"]["properties"]["threading"]["properties"]["threads"]["maximum"] == graph_module.MAX_THREADS
-    assert definitions["threaded"]["items"]["anyOf"][1]["properties"]["capacity"]["maximum"] == graph_module.MAX_QUEUE_CAPACITY
+    assert definitions["threading"]["properties"]["threading"]["properties"]["threads"]["maximum"] == graph_values.MAX_THREADS
+    assert definitions["threaded"]["items"]["anyOf"][1]["properties"]["capacity"]["maximum"] == graph_values.MAX_QUEUE_CAPACITY
 
 
 @pytest.mark.parametrize("kind", graph_reader.KEYS)

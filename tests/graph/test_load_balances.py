@@ -9,7 +9,7 @@ import pytest
 from harness.annotations import parallel, threading
 from harness.errors import UserError
 from harness.graph import Graph, GraphError, PortId, Stream, Threading
-from harness.graph_file import dump_graph, load_graph
+from harness.graph.file import dump_graph, load_graph
 from harness.models import Dedicated, Dynamic, Manual, PortQueue, Queue, port_queues
 from harness.plots.graph_drawing import node_text, threads_of
 from harness.plots.graph_layout import Node

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import graph as graph_module
-from harness.graph import MAX_QUEUE_CAPACITY, Graph, GraphError, Operator, PortId
+from harness.graph import Graph, GraphError, Operator, PortId
+from harness.graph import graph as graph_module
+from harness.graph.values import MAX_QUEUE_CAPACITY
 
 
 def chain(*middle: str) -> Graph:

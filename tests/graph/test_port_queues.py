@@ -6,7 +6,8 @@ import pytest
 
 from harness import models
 from harness.errors import UserError
-from harness.graph import IN_FORCE, Graph, GraphError, Threading
+from harness.graph import Graph, GraphError, Threading
+from harness.graph.operator import IN_FORCE
 from harness.models import (
     Coroutine,
     Dedicated,

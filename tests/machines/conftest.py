@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.machine import MACHINES
-from harness.software import SOFTWARE
+from harness.machines.machine import MACHINES
+from harness.machines.software import SOFTWARE
 
 
 def bent(values: dict, changes: Mapping[str, object]) -> dict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import UserError
-from harness.machine import load_machine, machine_names
+from harness.machines.machine import load_machine, machine_names
 
 
 def leaf(value: object = 5, **more: object) -> dict:
@@ -203,5 +203,5 @@ def test_an_unknown_name_is_told_with_those_that_are_known(name):
 
 def test_a_file_among_the_machines_must_have_the_name_that_it_tells(machine_file, monkeypatch):
     path = machine_file()
-    monkeypatch.setattr("harness.machine.MACHINES", path.parent)
+    monkeypatch.setattr("harness.machines.machine.MACHINES", path.parent)
     assert told("mine") == f"{path}: name: must be the file's, 'mine', not 'template'"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.checked_yaml import SCHEMAS
 from harness.cli import main
-from harness.machine import MACHINES, load_machine
+from harness.files.checked_yaml import SCHEMAS
+from harness.machines.machine import MACHINES, load_machine
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/machines.md").read_text(encoding="utf-8")

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.checked_yaml import SCHEMAS
-from harness.constants import TAGS, unit_and_meaning
 from harness.errors import UserError
-from harness.machine import MACHINES, load_machine, machine_names
+from harness.files.checked_yaml import SCHEMAS
+from harness.machines.constants import TAGS, unit_and_meaning
+from harness.machines.machine import MACHINES, load_machine, machine_names
 
 DESCRIBED = ("cstream", "power8", "xeon")
 """Machines that nobody here has; `local` is measured, and whatever it measures is so."""

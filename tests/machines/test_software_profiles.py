@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from harness.constants import unit_and_meaning
 from harness.engine import open_engine
 from harness.errors import UserError
-from harness.machine import load_machine
+from harness.machines.constants import unit_and_meaning
+from harness.machines.machine import load_machine
+from harness.machines.software import load_software, software_names
 from harness.models import Dynamic
 from harness.place import find_place
-from harness.software import load_software, software_names
 from topologies import build
 
 BAD = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cpu import Reading
 from harness.errors import UserError
+from harness.host.cpu import Reading
 from harness.measurement.observe import STALL_S
 from harness.measurement.records import validate_record
 from harness.measurement.run import RunSpec, run_once

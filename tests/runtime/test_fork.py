@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.constants import ROOT
+from harness.machines.constants import ROOT
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -17,7 +17,7 @@ from examples.building import shared_library
 from harness.engine import Totals, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, GraphError, Threading
-from harness.graph_file import load_graph
+from harness.graph.file import load_graph
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 
 pytestmark = pytest.mark.timeout(60)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.constants import ROOT
 from harness.graph import Graph
+from harness.machines.constants import ROOT
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import chain, run_to_end
 

@@ -16,9 +16,9 @@ import pytest
 
 from examples.building import shared_library
 from examples.cython_function import cython_module
-from harness.checked_yaml import read_checked
 from harness.engine import Totals, open_engine
 from harness.errors import UserError
+from harness.files.checked_yaml import read_checked
 from harness.graph import Graph
 from harness.models import Coroutine
 from harness.native_function import PolicyFunction

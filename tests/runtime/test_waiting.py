@@ -106,16 +106,37 @@ def test_what_a_filter_rarely_passes_on_does_not_wait_for_more(model: Model) -> 
 
 @pytest.mark.parametrize("order", [("near", "far"), ("far", "near")])
 def test_a_queued_sibling_does_not_wait_for_a_called_one(order: tuple[str, str]) -> None:
+    arrived, missed, met = set(), [], threading.Condition()
+
+    def near(sequence: int, value: float) -> float:
+        with met:
+            arrived.add(sequence)
+            met.notify_all()
+        return value
+
+    def far(sequence: int, value: float) -> float:
+        # it is called, so it holds the thread that executes `head`
+        with met:
+            if not met.wait_for(lambda: sequence in arrived, timeout=0.0 if missed else 20.0):
+                missed.append(sequence)
+        return value
+
     graph = Graph("siblings", 8)
     head = graph.work("head", 1)
-    graph.connect(graph.source("source", rate=10), head)
-    operators = {"near": graph.work("near", 1), "far": graph.work("far", busy_us=50_000)}
+    graph.connect(graph.source("source"), head)
+    operators = {function.__name__: graph.python(function.__name__, function, preserves=True) for function in (near, far)}
     for name in order:
         graph.connect(head, operators[name])
         graph.connect(operators[name], graph.sink(f"{name} sink"))
-    # with its tuples called, `far` holds the thread that executes `head` for half of the time
-    seen = progress(graph, Dynamic(2), "near sink", 4, 0.5, off=(PortId("far", 0), PortId("far sink", 0)))
-    assert min(seen) >= 3
+    engine = open_engine(graph, Dynamic(2), tuples=200)
+    engine.set_queued((PortId("far", 0), PortId("far sink", 0)), False)
+    engine.start()
+    for _ in range(400):
+        if engine.finished():
+            break
+        engine.sample(0.1)
+    totals = engine.stop(drain=True, timeout_s=5.0)
+    assert totals.correct and not missed and len(arrived) == 200
 
 
 def test_a_thread_that_runs_in_the_stead_of_a_held_one_keeps_running() -> None:

@@ -12,7 +12,7 @@ import time
 import psutil
 import pytest
 
-from harness.constants import ROOT
+from harness.machines.constants import ROOT
 from harness.saso.side_by_side import THREADS, processes
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(60)]

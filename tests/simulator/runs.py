@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.engine import Engine, Totals, open_engine
 from harness.graph import Graph
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
 from harness.models import Model, pool_of
 
 PLACES = [

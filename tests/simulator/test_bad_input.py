@@ -10,10 +10,11 @@ from harness.simulator.engine import SimulatorEngine
 
 from harness.engine import Engine, open_engine
 from harness.errors import RunFailed, UserError
-from harness.graph import IN_FORCE, Graph, PortId, Threading
-from harness.machine import load_machine
+from harness.graph import Graph, PortId, Threading
+from harness.graph.operator import IN_FORCE
+from harness.machines.machine import load_machine
+from harness.machines.software import load_software
 from harness.models import Dedicated, Dynamic, Manual
-from harness.software import load_software
 from tests.runtime.shapes import GRAPHS, native, pipeline, split_and_join
 from tests.simulator.runs import simulated
 

@@ -11,7 +11,7 @@ import pytest
 from harness.simulator.probes import Bench
 from harness.simulator.queueing import simulate
 
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline, split_and_join
 from tests.simulator.runs import ENOUGH, simulated

@@ -6,7 +6,7 @@ import pytest
 
 from harness.engine import open_engine
 from harness.errors import UserError
-from harness.graph import MAX_PAYLOAD, MAX_QUEUE_CAPACITY
+from harness.graph.values import MAX_PAYLOAD, MAX_QUEUE_CAPACITY
 from harness.models import Dedicated, Dynamic, Model
 from harness.runtime.layout import layout_of
 from tests.runtime.shapes import pipeline, split_and_join

@@ -9,7 +9,7 @@ import pytest
 
 from harness.engine import Totals
 from harness.graph import Graph
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, MODELS, pipeline, split_and_join
 from tests.runtime.test_invariants import ARRIVING, BALANCES

@@ -8,7 +8,7 @@ import pytest
 from harness.simulator.costs import interpolated
 from harness.simulator.probes import Bench, copied, load, loads, rmw, take, turns
 
-from harness.machine import Machine, load_machine, machine_names
+from harness.machines.machine import Machine, load_machine, machine_names
 
 MACHINES = machine_names()
 MILLISECOND = 1e6  # ns

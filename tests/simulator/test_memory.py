@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import topologies
-from harness.machine import MACHINES
+from harness.machines.machine import MACHINES
 from harness.models import Dedicated, Dynamic
 from tests.runtime.shapes import pipeline
 from tests.simulator.runs import simulated

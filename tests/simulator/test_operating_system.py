@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from harness.simulator.probes import Bench
 
-from harness.machine import Machine, load_machine
+from harness.machines.machine import Machine, load_machine
 
 MICROSECOND, MILLISECOND, SECOND = 1e3, 1e6, 1e9  # ns
 

@@ -9,7 +9,7 @@ import topologies
 from harness.engine import open_engine
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
 from harness.measurement import profiling
 from harness.measurement.run import RunSpec, run_once
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.engine import Totals
 from harness.graph import Graph
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
 from harness.policy import policies
 from tests.runtime.shapes import scheduled_ports

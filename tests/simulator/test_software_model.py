@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.graph import Graph
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
+from harness.machines.software import load_software
 from harness.models import Dedicated, Dynamic, Manual, Model
-from harness.software import load_software
 from tests.runtime.shapes import diamond, pipeline
 from tests.simulator.runs import simulated
 from topologies import build

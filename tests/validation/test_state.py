@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli.validate import PATIENCE_S
 from harness.errors import RunFailed
-from harness.machine import load_machine
+from harness.machines.machine import load_machine
 from harness.validation import state
 from harness.validation.state import TRIES, UNSEEN_S, State, constants_beside, fits
 from tests.validation.made_runs import HOST, PIPELINE, made_in, measured

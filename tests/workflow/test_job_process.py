@@ -11,7 +11,7 @@ from harness.config import ROOT
 
 JOB = """
 import os, sys, time
-from harness.parent import end_with
+from harness.host.parent import end_with
 from harness.rules.job import GONE
 end_with(int(sys.argv[1]), GONE)
 print("watching", flush=True)

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import UserError
+from harness.files.given import read_given
+from harness.files.whole import write_whole
 from harness.gate.history.row import SCHEMA, SCHEMA_VERSION, entry_of
 from harness.gate.verdict import Comparison
-from harness.given_file import read_given
 from harness.measurement.lock import say_on_stderr
-from harness.whole_file import write_whole
 
 
 def add(comparison: Comparison, folder: Path) -> Path | None:

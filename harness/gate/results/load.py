@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
+from harness.files.given import read_given
 from harness.gate.errors import UnusableResults
-from harness.given_file import read_given
 
 GZIP = b"\x1f\x8b"
 MOST = 1 << 30  # bytes, unpacked: a few kilobytes could else fill the memory

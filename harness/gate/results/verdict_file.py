@@ -13,15 +13,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from harness import __version__
-from harness.checked_yaml import SCHEMAS, dotted
 from harness.errors import UserError
+from harness.files.checked_yaml import SCHEMAS, dotted
+from harness.files.whole import write_whole
 from harness.gate.cell import Cell, Metric
 from harness.gate.errors import UnusableResults
 from harness.gate.geometric_mean import GeometricMean, geometric_mean
 from harness.gate.results.load import load_json
 from harness.gate.results.pytest_format import pytest_document
 from harness.gate.verdict import CellResult, Comparison, Decision, Side, Verdict, exit_code
-from harness.whole_file import write_whole
 
 SCHEMA_VERSION = 1
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunFailed, UserError
+from harness.files.given import read_given
 from harness.gate.notes import disturbances
-from harness.given_file import read_given
 
 VERSION = 1
 SAMPLES = "samples.jsonl"

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from harness.constants import ROOT
 from harness.errors import RunFailed
+from harness.files.whole import write_whole
+from harness.machines.constants import ROOT
 from harness.saso.placement.oracle import Best
-from harness.whole_file import write_whole
 
 FOLDER = ROOT / "build" / "oracles"
 CODE = ("saso/placement/graphs.py", "saso/placement/oracle.py", "saso/placement/regions.pyx", "saso/placement/surface.py")
-CODE += ("saso/placement/world.py", "elasticity/layout.py", "models.py", "machine.py", "software.py", "constants.py")
-CODE += ("graph.py", "graph_order.py")
+CODE += ("saso/placement/world.py", "elasticity/layout.py", "models.py", "machines/machine.py")
+CODE += ("machines/software.py", "machines/constants.py", "graph/graph.py", "graph/operator.py", "graph/order.py")
 
 
 def best_known(question: object, ask: Callable[[], Best]) -> Best:

@@ -18,7 +18,8 @@ from statistics import fmean, stdev
 from harness.elasticity import Decides
 from harness.engine import Engine, Sample
 from harness.graph import Graph
-from harness.machine import Machine, load_machine
+from harness.machines.machine import Machine, load_machine
+from harness.machines.software import load_software
 from harness.measurement.control import Controller
 from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel
 from harness.saso.bench import Row, as_row, check_name
@@ -31,7 +32,6 @@ from harness.saso.report import QUIET
 from harness.saso.scenario import STILL, Configuration
 from harness.saso.score import Score, climbed, settled_at
 from harness.simulator.engine import SimulatorEngine
-from harness.software import load_software
 
 PERIODS = 80
 PERIOD_S = 0.002  # virtual, at least; as the elastic runs of the simulator have it

@@ -33,9 +33,11 @@ from typing import Any
 
 from harness.elasticity import layout_of
 from harness.errors import UserError
-from harness.graph import MAX_THREADS, Graph
-from harness.graph_file import dump_graph, load_graph_file
-from harness.machine import load_machine
+from harness.graph import Graph
+from harness.graph.file import dump_graph, load_graph_file
+from harness.graph.values import MAX_THREADS
+from harness.machines.machine import load_machine
+from harness.machines.software import load_software
 from harness.models import Dynamic
 from harness.saso.checks import mapping, number, shown, whole
 from harness.saso.expression import Expression
@@ -43,7 +45,6 @@ from harness.saso.placement.own import NAMES, Own
 from harness.saso.placement.scenario import PERIODS, Phase, Scenario
 from harness.saso.placement.world import World
 from harness.saso.threads.user_curves import MAX_PERIODS, MAX_SCENARIOS
-from harness.software import load_software
 from topologies import build
 
 MAX_PLACES = 10_000

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.machine import Machine, load_machine
+from harness.machines.machine import Machine, load_machine
+from harness.machines.software import Software, load_software
 from harness.models import COPY_FLOP, scheduled_capacity, threaded_capacity
-from harness.software import Software, load_software
 
 Array = npt.NDArray[np.float64]
 

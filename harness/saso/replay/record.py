@@ -19,12 +19,13 @@ import topologies
 from harness.elasticity import Bounds, Decides, Layout, Reading, layout_of
 from harness.elasticity.multilevel.regions import BATCH
 from harness.errors import UserError
-from harness.graph import MAX_QUEUE_CAPACITY, MAX_THREADS, PortId
-from harness.machine import load_machine
+from harness.graph import PortId
+from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_THREADS
+from harness.machines.machine import load_machine
+from harness.machines.software import load_software
 from harness.models import Coroutine, Dynamic, make_model
 from harness.saso.replay import values as checked
 from harness.saso.replay.decisions import Trace, pipeline_of
-from harness.software import load_software
 
 LISTED = ("useful_s", "tuples", "full", "replicas")
 READ = (*LISTED, "utilisation", "target", "latency_s")

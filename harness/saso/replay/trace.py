@@ -28,7 +28,8 @@ from typing import Any
 
 from harness.elasticity import Bounds, Decides, Layout, Reading
 from harness.errors import UserError
-from harness.graph import MAX_PAYLOAD, MAX_THREADS, PortId
+from harness.graph import PortId
+from harness.graph.values import MAX_PAYLOAD, MAX_THREADS
 from harness.saso.replay import values as checked
 from harness.saso.replay.decisions import Trace, pipeline_of
 from harness.saso.replay.record import trace_of_record

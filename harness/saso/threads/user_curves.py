@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from harness.elasticity import Bounds
 from harness.errors import UserError
-from harness.graph import MAX_THREADS
+from harness.graph.values import MAX_THREADS
 from harness.saso.checks import mapping, number, shown, whole
 from harness.saso.expression import Expression
 from harness.saso.threads.scenario import PERIODS, Curve, Event, Scenario

@@ -160,7 +160,7 @@ inline Task<> Simulation::deliver_now(Worker& w, Route& route, Tuple* first, Cou
 inline Task<> Simulation::deliver_to_all(Worker& w, Route& route, Tuple* first, Count count) {
   Count called = 0;
   for (Target& target : route.targets) {
-    target.early = target.port != nullptr && !(target.port->mode & NOW_CALLED);
+    target.early = target.port != nullptr && target.port->mode == QUEUED;
     if (target.early) {
       co_await send(w, target, first, 1, count, route.scratch.data());
     } else {

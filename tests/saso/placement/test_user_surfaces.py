@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from harness.errors import UserError
-from harness.graph_file import dump_graph
+from harness.graph.file import dump_graph
 from harness.saso.bench import row_of
 from harness.saso.placement.scenario import Phase
 from harness.saso.placement.user_surfaces import KEYS, parse_surfaces

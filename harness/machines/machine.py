@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.checked_yaml import wrong
-from harness.constants import ROOT, Profile, above_0, find_profile, profile_names, read_profile
 from harness.errors import UserError
+from harness.files.checked_yaml import wrong
+from harness.machines.constants import ROOT, Profile, above_0, find_profile, profile_names, read_profile
 
 MACHINES = ROOT / "config" / "machines"
 

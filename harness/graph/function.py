@@ -18,10 +18,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from harness.checked_yaml import did_you_mean
 from harness.errors import UserError
-from harness.given_file import read_given
-from harness.graph import Graph
+from harness.files.checked_yaml import did_you_mean
+from harness.files.given import read_given
+from harness.graph.graph import Graph
 
 Value = int | float | str
 

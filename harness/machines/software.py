@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.constants import ROOT, Profile, find_profile, profile_names, read_profile
 from harness.errors import UserError
+from harness.machines.constants import ROOT, Profile, find_profile, profile_names, read_profile
 
 SOFTWARE = ROOT / "config" / "software"
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness import cpu, models
-from harness.cgroup import quota_use
-from harness.cpu import Reading, others_share, system_share, usable_cpus
+from harness import models
+from harness.host import cpu
+from harness.host.cgroup import quota_use
+from harness.host.cpu import Reading, others_share, system_share, usable_cpus
 
 HZ = os.sysconf("SC_CLK_TCK")
 

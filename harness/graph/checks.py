@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from harness.graph import PortId, Stream
-from harness.graph_balance import outer_port
-from harness.graph_order import cycle_of, describe_cycle, number
+from harness.graph.balance import outer_port
+from harness.graph.operator import PortId, Stream
+from harness.graph.order import cycle_of, describe_cycle, number
 
 if TYPE_CHECKING:
-    from harness.graph import Graph
+    from harness.graph.graph import Graph
 
 MAX_MERGE_PROBLEMS = 100
 """Where a merge is wrong, its whole neighbourhood must be walked; so the search ends after so many."""
@@ -50,7 +50,7 @@ def problems_of(graph: Graph) -> Iterator[str]:
     if "merge" in kinds:
         yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
     if "barrier" in kinds:
-        from harness.graph_barriers import barrier_problems
+        from harness.graph.barriers import barrier_problems
 
         yield from barrier_problems(graph)
 

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.given_file import read_given
-from harness.graph import BALANCING, Graph, GraphError, Operator, PortId
-from harness.graph_balance import SETTINGS, outer_port
-from harness.graph_function import Value, graph_of_function
-from harness.graph_reader import GraphReader
-from harness.graph_text import read_text
+from harness.files.given import read_given
+from harness.graph.balance import SETTINGS, outer_port
+from harness.graph.function import Value, graph_of_function
+from harness.graph.graph import Graph
+from harness.graph.operator import BALANCING, Operator, PortId
+from harness.graph.reader import GraphReader
+from harness.graph.text import read_text
+from harness.graph.values import GraphError
 
 WORD = re.compile(r"(?P<path>.*\.(yaml|yml|json|py))|(?P<python>.*\.py):(?P<function>[^:]*)", re.DOTALL)
 MAX_NAME = 100  # characters of a graph's name: records' files are named after it

@@ -3,7 +3,7 @@
   Constant  one number: `{value: 7.3, tag: measured, range: [5.5, 8.5], source: "..."}`, a leaf of the file
   Profile   a file of them, by dotted path (`atomic.fence`), beside plain values (`topology.sockets`)
 
-`harness.machine` and `harness.software` say what each kind of profile holds.
+`harness.machines.machine` and `harness.machines.software` say what each kind of profile holds.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from harness.checked_yaml import SCHEMAS, Place, did_you_mean, dotted, read_checked, wrong
 from harness.errors import UserError
+from harness.files.checked_yaml import SCHEMAS, Place, did_you_mean, dotted, read_checked, wrong
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 TAGS = ("measured", "adjacent", "estimate")
 """Where a value is from: measured on that hardware (the same micro-architecture), on an adjacent one, or reasoned."""

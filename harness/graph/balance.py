@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.graph import MAX_QUEUE_CAPACITY, MAX_THREADS, Graph, GraphError, Operator, PortId, _number, _shown, _whole
+from harness.graph.graph import Graph
+from harness.graph.operator import Operator, PortId
+from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_THREADS, GraphError, real, shown, whole
 
 MAX_PERIOD_S = 86_400.0  # a day
 
@@ -39,14 +41,14 @@ def elastic_load_balance(
     _check_buffers(of, outputs, buffer_size)
     for parameter, value in (("rapid_scaling", rapid_scaling), ("elastic", elastic)):
         if not isinstance(value, bool):
-            raise GraphError(f"{parameter} {of} must be True or False, not {_shown(value)}")
+            raise GraphError(f"{parameter} {of} must be True or False, not {shown(value)}")
     number = isinstance(measure_period, int | float) and not isinstance(measure_period, bool)
     if not number or not 0 < measure_period <= MAX_PERIOD_S:
         rule = f"more than 0 and at most {MAX_PERIOD_S:g} seconds"
-        raise GraphError(f"measure_period {of} must be {rule}, not {_shown(measure_period)}")
+        raise GraphError(f"measure_period {of} must be {rule}, not {shown(measure_period)}")
     if initial_active_ports is None:
         initial_active_ports = 1 if elastic else outputs
-    _whole(f"initial_active_ports {of}", initial_active_ports, 1, outputs, "output ports")
+    whole(f"initial_active_ports {of}", initial_active_ports, 1, outputs, "output ports")
     return Operator(
         name,
         "elastic_load_balance",
@@ -55,8 +57,8 @@ def elastic_load_balance(
         buffer_size=buffer_size,
         initial_active_ports=initial_active_ports,
         elastic=elastic,
-        congestion_tolerance=_number(f"congestion_tolerance {of}", congestion_tolerance, 0.0, 1.0, "of the buffers"),
-        throughput_tolerance=_number(f"throughput_tolerance {of}", throughput_tolerance, 0.0, 1.0, "of the throughput"),
+        congestion_tolerance=real(f"congestion_tolerance {of}", congestion_tolerance, 0.0, 1.0, "of the buffers"),
+        throughput_tolerance=real(f"throughput_tolerance {of}", throughput_tolerance, 0.0, 1.0, "of the throughput"),
         measure_period=float(measure_period),
         rapid_scaling=rapid_scaling,
     )
@@ -70,5 +72,5 @@ def outer_port(graph: Graph, port: PortId) -> PortId:
 
 def _check_buffers(of: str, outputs: object, buffer_size: object) -> None:
     """Each output port has a thread, so that there are no more of them than a pool may have."""
-    _whole(f"outputs {of}", outputs, 1, MAX_THREADS, "ports")
-    _whole(f"buffer_size {of}", buffer_size, 1, MAX_QUEUE_CAPACITY, "tuples")
+    whole(f"outputs {of}", outputs, 1, MAX_THREADS, "ports")
+    whole(f"buffer_size {of}", buffer_size, 1, MAX_QUEUE_CAPACITY, "tuples")

@@ -1,212 +1,41 @@
-"""Operator graphs: what to run, and what its author wants of threads; how many there are is a run's to say.
-
-A `Graph` holds operators and the streams between their ports. An output port may feed several input ports (*fan-out*: each gets
-every tuple) and an input port may be fed by several output ports (*fan-in*: their tuples interleave, each stream stays FIFO).
-Kinds of operator:
-
-  source   makes tuples: as fast as it is allowed to, at a rate, or in bursts of rates; a window punctuation after every so
-           many; no input port, a thread of its own (P17 §2.3)
-  work     `cost` dependent floating-point multiplies a tuple (P17 §5), or bursts of costs, or busy for a time (C-Stream's busy
-           operator, §5.1); passes on a share of the tuples, chosen by a hash of its own; more than one output port: those go
-           round-robin
-  filter   passes on a share of the tuples, chosen by a hash of their sequence numbers
-  split    sends each tuple to the next of its output ports, or by its key; runs on the thread that submits to it, as the
-           splitter of SPL's @parallel does (P17 §2.1), so no model puts a queue before it
-  merge    restores the order in which the split upstream of it saw the tuples (C-Stream §4.2)
-  barrier  takes a tuple from each of its inputs and sends one on (C-Stream §2.3, Listing 2)
-  threaded_split        puts each tuple into the next of its buffers that has room; each output port has a buffer, and a thread
-           that submits what is in it
-  elastic_load_balance  the same with as many active ports as a control law finds best
-  buffer   what is before an output port of the two above
-  python   a Python callable, `function(sequence, value) -> value`, or None to drop the tuple
-  native   a compiled function (`harness.native_function`)
-  loop     a function, compiled or async, that runs from the first tuple to the last and waits for what it needs (C-Stream
-           §2.3); it may be typed
-  typed    a function on tuples with attributes (`harness.schema`) that sends none, one or many for each; sources and sinks may
-           be typed, too, and in a graph where one operator is all are
-  sink     counts, checks and stamps the latency of what arrives
-  control  the control port of another operator: absorbs what arrives, and so may close a cycle
-
-An author's wishes: a *threaded port* has a queue and a thread of its own under every model (P17 §2.2); an operator added while
-a `Threading` annotation was in force is executed as that says (`harness.annotations`). `harness.models` resolves both.
-
-`Graph.check()` reports everything that is wrong, and where.
-"""
+"""A graph of operators: how it is built, port by port, and what it says of itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from inspect import iscoroutinefunction
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from harness.errors import UserError
-from harness.graph_flow import Flow, flow_of
-from harness.graph_order import Numbered, cycle_of, describe_cycle, number
+from harness.graph.flow import Flow, flow_of
+from harness.graph.operator import BALANCING, IN_FORCE, SCOPE, Operator, PortId, Stream
+from harness.graph.order import Numbered, cycle_of, describe_cycle, number
+from harness.graph.values import (
+    DEFAULT_THREADED_CAPACITY,
+    MAX_BARRIER,
+    MAX_BURST_S,
+    MAX_BUSY_US,
+    MAX_COST,
+    MAX_KEYS,
+    MAX_OPERATORS,
+    MAX_PAYLOAD,
+    MAX_PORTS,
+    MAX_QUEUE_CAPACITY,
+    MAX_RATE,
+    MAX_TUPLES,
+    MIN_BURST_S,
+    MIN_RATE,
+    GraphError,
+    pairs,
+    promise,
+    real,
+    shown,
+    whole,
+)
 
 if TYPE_CHECKING:
     from harness.schema import Schema
-    from harness.typed import Typed
-
-USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
-DROPPING = (
-    frozenset(("filter", "merge", "barrier", "typed", "loop")) | USERS
-)  # kinds that may send on fewer tuples than they get, or later
-BALANCING = frozenset(("threaded_split", "elastic_load_balance"))  # kinds that send a tuple to whichever buffer has room
-KINDS = (
-    *("source", "work", "filter", "split", "merge", "barrier", *sorted(BALANCING)),
-    *("buffer", "python", "native", "typed", "loop", "sink", "control"),
-)
-MAX_OPERATORS = 10**6  # of a graph; about 1 GB of Python objects
-MAX_COST = 10**9  # FLOP a tuple: about a second on a slow core
-MAX_BUSY_US = 1e6  # µs a tuple: a second
-MAX_PAYLOAD = 64 * 2**20  # bytes a tuple
-MAX_PORTS = 10**6  # of one operator
-MAX_BARRIER = 1024  # inputs of a barrier, which keeps some tuples of each
-MAX_TUPLES = 10**15  # that a burst or a window may span
-MAX_BURSTS = 1000  # in the cycle of a work operator or source
-MIN_RATE, MAX_RATE = 1e-6, 1e9  # tuples/s; the slowest sends one in twelve days
-MIN_BURST_S, MAX_BURST_S = 1e-3, 1e6  # seconds of a burst of rate
-MAX_KEYS = 10**9
-MAX_THREADS = 1024  # scheduler threads
-MAX_REPLICAS = 64  # of one operator
-MAX_QUEUE_CAPACITY = 2**20  # tuples
-DEFAULT_THREADED_CAPACITY = 1000  # tuples, as the queues of IBM Streams 4.2
-
-
-class GraphError(UserError):
-    """A graph that cannot run. The message names the operator or port and the rule."""
-
-
-class PortId(NamedTuple):
-    """A port by its operator's name and its index; whether input or output port follows from where it stands."""
-
-    operator: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"{self.operator}[{self.port}]"
-
-    def __rshift__(self, target: Operator) -> Operator:
-        """Connect this output port to an operator's input port 0; see `Operator.__rshift__`. Raises GraphError."""
-        if not isinstance(target, Operator):
-            raise GraphError(f"{self} >> {_shown(target)}: of two ports, no operator tells the graph; write graph.chain(...)")
-        return target.owner().chain(self, target)
-
-
-class Stream(NamedTuple):
-    """An ordered FIFO from an output port to an input port."""
-
-    source: PortId
-    target: PortId
-
-
-@dataclass(frozen=True)
-class Threading:
-    """An author's wish for the operators of a composite (SPL's @threading). Raises GraphError for what cannot be wished.
-
-    `threads`: scheduler threads that the pool should have at least; `elastic`: whether their number may change. Both are of the
-    model dynamic only; None: not said.
-    """
-
-    model: str
-    threads: int | None = None
-    elastic: bool | None = None
-
-    def __post_init__(self) -> None:
-        models = ("manual", "dedicated", "dynamic")
-        if self.model == "automatic":
-            raise GraphError("threading: model 'automatic' is none of ours: name manual, dedicated or dynamic")
-        if self.model not in models:
-            raise GraphError(f"threading: model must be one of {', '.join(models)}, not {self.model!r}")
-        for option, value in (("threads", self.threads), ("elastic", self.elastic)):
-            if value is not None and self.model != "dynamic":
-                raise GraphError(f"threading: {option} applies to the model dynamic only, not to {self.model}")
-        if self.threads is not None:
-            _whole("threading: threads", self.threads, 1, MAX_THREADS, "threads")
-        if self.elastic is not None and not isinstance(self.elastic, bool):
-            raise GraphError(f"threading: elastic must be True or False, not {self.elastic!r}")
-
-
-IN_FORCE: ContextVar[Threading | None] = ContextVar("threading annotation in force", default=None)
-"""The annotation that operators get when they are added. `harness.annotations` sets it."""
-
-SCOPE: ContextVar[str] = ContextVar("prefix of names", default="")
-"""What stands before the names of operators when they are added: in the replicas of a region, the region and a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """One operator. `inputs` and `outputs` count ports; fields that a kind does not have keep their defaults."""
-
-    name: str
-    kind: str
-    inputs: int
-    outputs: int
-    cost: int = 0  # work: FLOP a tuple
-    function: Callable[..., object] | None = None  # python: (sequence, value) -> value or None; loop: a co-routine of a context
-    preserves: bool = True  # passes on every tuple, its value unchanged; the run's oracle relies on it, and so checks it
-    busy_us: float = 0.0  # work: busy time a tuple [µs], instead of cost
-    costs: tuple[tuple[int, int], ...] = ()  # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
-    rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
-    rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
-    window: int = 0  # source: a window punctuation after every so many tuples; 0: none
-    selectivity: float = 1.0  # filter, work, barrier: share of tuples passed on
-    keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin. Others: by key
-    native: object | None = None  # native, loop: a harness.native_function.NativeFunction
-    reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
-    stateless: bool = False  # python, native: what it does with a tuple depends on that tuple alone, so it may have replicas
-    controls: str = ""  # control: the operator whose control port this is
-    buffers: str = ""  # buffer: the operator before whose output port it is
-    buffer_size: int = 0  # threaded_split, elastic_load_balance: tuples that each buffer holds
-    initial_active_ports: int = 0  # threaded_split, elastic_load_balance: output ports that get tuples at the start
-    elastic: bool = False  # elastic_load_balance: whether a law changes their number
-    congestion_tolerance: float = 0.5  # elastic_load_balance: mean fill of the active buffers above which there is congestion
-    throughput_tolerance: float = 0.05  # elastic_load_balance: throughputs that differ by a smaller share are the same
-    measure_period: float = 5.0  # elastic_load_balance: seconds between two decisions
-    rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
-    threading: Threading | None = None  # annotation in force where the operator was added
-    typed: Typed | None = None  # typed, and sources and sinks that are typed
-    graph: Graph | None = field(default=None, compare=False, repr=False)  # that it was added to
-
-    @property
-    def counts_emitted(self) -> bool:
-        """Whether what it sends on is counted apart, for it may be fewer tuples than it has got, or more."""
-        return self.kind in DROPPING or self.selectivity < 1.0
-
-    @property
-    def is_sink(self) -> bool:
-        """Whether what it gets has arrived: a sink, or a loop without output ports."""
-        return self.kind == "sink" or (self.kind == "loop" and self.outputs == 0)
-
-    @property
-    def users(self) -> bool:
-        """Whether a user's own function is called in it, which may take for ever."""
-        return self.kind in USERS or self.kind == "loop" or self.typed is not None
-
-    def input(self, port: int) -> PortId:
-        """The id of input port `port`."""
-        return PortId(self.name, port)
-
-    def output(self, port: int) -> PortId:
-        """The id of output port `port`."""
-        return PortId(self.name, port)
-
-    def owner(self) -> Graph:
-        """The graph that it was added to. Raises GraphError if there is none."""
-        if self.graph is None:
-            raise GraphError(f"operator {self.name!r} is in no graph")
-        return self.graph
-
-    def __rshift__(self, target: Operator | PortId) -> Operator:
-        """Connect output port 0 to an input port, as in C-Stream's Listing 1 (§2.2): `source >> filter >> barrier.input(1)`.
-
-        An operator stands for its port 0. Returns the operator that is fed, so that chains go on. Raises GraphError if a port
-        does not exist.
-        """
-        return self.owner().chain(self, target)
 
 
 class Graph:
@@ -216,7 +45,7 @@ class Graph:
     """
 
     def __init__(self, name: str, payload: int = 128) -> None:
-        _whole("payload", payload, 0, MAX_PAYLOAD, "bytes")
+        whole("payload", payload, 0, MAX_PAYLOAD, "bytes")
         self.name = name
         self.payload = payload
         self.operators: dict[str, Operator] = {}
@@ -248,21 +77,19 @@ class Graph:
         if rate is not None and rates:
             raise GraphError(f"source {name!r}: rate and rates exclude each other")
         if rate is not None:
-            rate = _number(f"rate {of}", rate, MIN_RATE, MAX_RATE, "tuples/s")
+            rate = real(f"rate {of}", rate, MIN_RATE, MAX_RATE, "tuples/s")
         bursts = tuple(
             (
-                _number(f"rates[{place}] {of}: length", seconds, MIN_BURST_S, MAX_BURST_S, "seconds"),
+                real(f"rates[{place}] {of}: length", seconds, MIN_BURST_S, MAX_BURST_S, "seconds"),
                 tuples_per_s
                 if tuples_per_s is None
-                else _number(
-                    f"rates[{place}] {of}", tuples_per_s, MIN_RATE, MAX_RATE, "tuples/s, or 0 for silence", or_zero=True
-                ),
+                else real(f"rates[{place}] {of}", tuples_per_s, MIN_RATE, MAX_RATE, "tuples/s, or 0 for silence", or_zero=True),
             )
-            for place, (seconds, tuples_per_s) in _pairs(f"rates {of}", rates, "(seconds, tuples/s)")
+            for place, (seconds, tuples_per_s) in pairs(f"rates {of}", rates, "(seconds, tuples/s)")
         )
         if bursts and all(tuples_per_s == 0 for _, tuples_per_s in bursts):
             raise GraphError(f"rates {of} must send something, not be silence alone")
-        _whole(f"window {of}", window, 0, MAX_TUPLES, "tuples")
+        whole(f"window {of}", window, 0, MAX_TUPLES, "tuples")
         return self._add(Operator(name, "source", 0, 1, rate=rate, rates=bursts, window=window))
 
     def work(
@@ -285,29 +112,29 @@ class Graph:
         for each key: they work on one tuple of a key at a time, in the order in which these came (`python`).
         """
         of = f"of operator {name!r}"
-        _whole(f"cost {of}", cost, 0, MAX_COST, "FLOP")
-        busy_us = _number(f"busy_us {of}", busy_us, 0.0, MAX_BUSY_US, "µs")
-        bursts = tuple(_pairs(f"costs {of}", costs, "(tuples, FLOP)"))
+        whole(f"cost {of}", cost, 0, MAX_COST, "FLOP")
+        busy_us = real(f"busy_us {of}", busy_us, 0.0, MAX_BUSY_US, "µs")
+        bursts = tuple(pairs(f"costs {of}", costs, "(tuples, FLOP)"))
         for place, (tuples, flop) in bursts:
-            _whole(f"costs[{place}] {of}: length", tuples, 1, MAX_TUPLES, "tuples")
-            _whole(f"costs[{place}] {of}", flop, 0, MAX_COST, "FLOP")
+            whole(f"costs[{place}] {of}: length", tuples, 1, MAX_TUPLES, "tuples")
+            whole(f"costs[{place}] {of}", flop, 0, MAX_COST, "FLOP")
         given = [word for word, value in (("cost", cost), ("busy_us", busy_us), ("costs", bursts)) if value]
         if len(given) > 1:
             raise GraphError(f"operator {name!r}: {' and '.join(given)} exclude each other")
         costs = tuple((tuples, flop) for _, (tuples, flop) in bursts)
-        selectivity = _number(f"selectivity {of}", selectivity, 0.0, 1.0, "of the tuples")
-        _whole(f"keys {of}", keys, 0, MAX_KEYS, "keys")
+        selectivity = real(f"selectivity {of}", selectivity, 0.0, 1.0, "of the tuples")
+        whole(f"keys {of}", keys, 0, MAX_KEYS, "keys")
         told = {"busy_us": busy_us, "costs": costs, "selectivity": selectivity, "keys": keys}
         return self._add(Operator(name, "work", inputs, outputs, cost, preserves=selectivity == 1.0, **told))
 
     def filter(self, name: str, selectivity: float) -> Operator:
         """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of their sequence numbers."""
-        selectivity = _number(f"selectivity of filter {name!r}", selectivity, 0.0, 1.0, "of the tuples")
+        selectivity = real(f"selectivity of filter {name!r}", selectivity, 0.0, 1.0, "of the tuples")
         return self._add(Operator(name, "filter", 1, 1, preserves=selectivity == 1.0, selectivity=selectivity))
 
     def split(self, name: str, outputs: int, keys: int = 0) -> Operator:
         """Add a splitter with `outputs` output ports: round-robin, or by a tuple's key if there are `keys` of them."""
-        _whole(f"keys of split {name!r}", keys, 0, MAX_KEYS, "keys")
+        whole(f"keys of split {name!r}", keys, 0, MAX_KEYS, "keys")
         return self._add(Operator(name, "split", 1, outputs, keys=keys))
 
     def merge(self, name: str) -> Operator:
@@ -320,7 +147,7 @@ class Graph:
         So input 0 may not get further ahead of the others than queues hold, nor they of it. It ends when an input has ended and
         has no tuples left; what the other inputs bring from then on is taken and goes no further. Window punctuation ends here.
         """
-        _whole(f"inputs of barrier {name!r}", inputs, 2, MAX_BARRIER, "ports")
+        whole(f"inputs of barrier {name!r}", inputs, 2, MAX_BARRIER, "ports")
         return self._add(Operator(name, "barrier", inputs, 1, preserves=False, selectivity=1.0 / inputs))
 
     def threaded_split(self, name: str, outputs: int, buffer_size: int) -> Operator:
@@ -329,7 +156,7 @@ class Graph:
         A tuple goes into the next buffer in turn that is not full; each holds `buffer_size` tuples. Where all are full, whoever
         submits waits. The buffers are operators of their own named `NAME.1` and so on.
         """
-        from harness.graph_balance import threaded_split
+        from harness.graph.balance import threaded_split
 
         return self._balance(threaded_split(name, outputs, buffer_size))
 
@@ -350,7 +177,7 @@ class Graph:
         Every `measure_period` seconds it looks at the throughput and at how full the active buffers are (ElasticLoadBalance).
         The threads of the other ports sleep. It begins with `initial_active_ports`; None: with 1 if `elastic`, else with all.
         """
-        from harness.graph_balance import elastic_load_balance
+        from harness.graph.balance import elastic_load_balance
 
         settings = (congestion_tolerance, throughput_tolerance, measure_period, rapid_scaling, elastic, initial_active_ports)
         return self._balance(elastic_load_balance(name, outputs, buffer_size, *settings))
@@ -378,7 +205,7 @@ class Graph:
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
-        _promise(name, stateless, keys)
+        promise(name, stateless, keys)
         return self._add(
             Operator(
                 name,
@@ -415,7 +242,7 @@ class Graph:
             native = NativeFunction.of(function, state)
         except GraphError as problem:
             raise GraphError(f"operator {name!r}: {problem}") from None
-        _promise(name, stateless, keys)
+        promise(name, stateless, keys)
         return self._add(
             Operator(
                 name,
@@ -535,7 +362,7 @@ class Graph:
         typed = typed_of(name, kind == "source", inputs, outputs, function, finish, state)
         if cost is None:
             cost = COMPILED_FLOP if typed.compiled else PYTHON_FLOP
-        _whole(f"cost of operator {name!r}", cost, 0, MAX_COST, "FLOP")
+        whole(f"cost of operator {name!r}", cost, 0, MAX_COST, "FLOP")
         return self._add(Operator(name, kind, len(inputs), len(outputs), cost, preserves=False, typed=typed))
 
     def sink(self, name: str, inputs: int = 1) -> Operator:
@@ -566,7 +393,7 @@ class Graph:
         This is what developers place by hand (P17 §2.2). An operator stands for its input port 0.
         """
         port = self.input_port(port)
-        _whole(f"capacity of threaded port {port}", capacity, 1, MAX_QUEUE_CAPACITY, "tuples")
+        whole(f"capacity of threaded port {port}", capacity, 1, MAX_QUEUE_CAPACITY, "tuples")
         if port in self.threaded:
             raise GraphError(f"input port {port} is threaded twice")
         self.threaded[port] = capacity
@@ -658,10 +485,10 @@ class Graph:
         if operator.name in self.operators:
             raise GraphError(f"graph {self.name!r}: two operators are named {operator.name!r}")
         if operator.kind != "source":
-            _whole(f"inputs of operator {operator.name!r}", operator.inputs, 1, MAX_PORTS, "ports")
+            whole(f"inputs of operator {operator.name!r}", operator.inputs, 1, MAX_PORTS, "ports")
         if operator.kind not in ("sink", "control"):
             least = 0 if operator.kind == "loop" else 1
-            _whole(f"outputs of operator {operator.name!r}", operator.outputs, least, MAX_PORTS, "ports")
+            whole(f"outputs of operator {operator.name!r}", operator.outputs, least, MAX_PORTS, "ports")
         if len(self.operators) >= MAX_OPERATORS:
             raise GraphError(f"graph {self.name!r}: must have at most {MAX_OPERATORS} operators")
         object.__setattr__(operator, "graph", self)  # it is frozen from now on
@@ -728,56 +555,15 @@ class Graph:
 
     def check(self) -> None:
         """Raise GraphError listing the rules that the graph breaks, with the operator or port that breaks each."""
-        from harness.graph_checks import problems_of
+        from harness.graph.checks import problems_of
 
         problems = problems_of(self)
-        shown = list(islice(problems, 8))
-        if shown:
+        first = list(islice(problems, 8))
+        if first:
             more = sum(1 for _ in problems)
-            raise GraphError(f"graph {self.name!r}: " + "; ".join(shown + [f"and {more} more"] * bool(more)))
-
-
-# -- values -------------------------------------------------------------------------------------------------------------------
-
-
-def _whole(what: str, value: object, low: int, high: int, unit: str) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise GraphError(f"{what} must be a whole number from {low} to {high} {unit}, not {_shown(value)}")
-
-
-def _number(what: str, value: object, low: float, high: float, unit: str, or_zero: bool = False) -> float:
-    """The number as a float. Raises GraphError if it is none or out of range (as what is not a number is)."""
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and (low <= value <= high or (or_zero and value == 0))
-    if not fits:
-        raise GraphError(f"{what} must be from {low:g} to {high:g} {unit}, not {_shown(value)}")
-    return float(value)
-
-
-def _promise(name: str, stateless: object, keys: object) -> None:
-    """Raises GraphError if the operator keeps nothing and keeps something by key."""
-    _whole(f"keys of operator {name!r}", keys, 0, MAX_KEYS, "keys")
-    if stateless and keys:
-        raise GraphError(f"operator {name!r}: stateless and keys exclude each other")
-
-
-def _pairs(what: str, bursts: object, pair: str) -> Iterator[tuple[int, tuple[object, object]]]:
-    """The bursts, numbered."""
-    if not isinstance(bursts, list | tuple) or len(bursts) > MAX_BURSTS:
-        raise GraphError(f"{what} must be a list of at most {MAX_BURSTS} pairs {pair}, not {_shown(bursts)}")
-    for place, burst in enumerate(bursts):
-        if not isinstance(burst, list | tuple) or len(burst) != 2:
-            raise GraphError(f"{what} must be pairs {pair}, not {_shown(burst)}")
-        yield place, tuple(burst)
-
-
-def _shown(value: object) -> str:
-    """A value in an error message: one line, not endless."""
-    if isinstance(value, int) and value.bit_length() > 256:
-        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write very long ones
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
+            raise GraphError(f"graph {self.name!r}: " + "; ".join(first + [f"and {more} more"] * bool(more)))
 
 
 def _named(value: object) -> str:
     """An operator by its name, anything else as it is."""
-    return repr(value.name) if isinstance(value, Operator) else _shown(value)
+    return repr(value.name) if isinstance(value, Operator) else shown(value)

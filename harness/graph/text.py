@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.given_file import load_strict_json, read_given_text
+from harness.files.given import load_strict_json, read_given_text
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 32  # of values inside values

@@ -12,8 +12,8 @@ import topologies
 from harness.cli import main
 from harness.engine import open_engine
 from harness.errors import UserError
+from harness.host.thread_room import MOST_THREADS, check_threads, threads_of
 from harness.models import Dedicated, Dynamic, Manual, make_model
-from harness.thread_room import MOST_THREADS, check_threads, threads_of
 
 FILES = {
     "proc/loadavg": "1.00 2.00 3.00 5/1000 12345",

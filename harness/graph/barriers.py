@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from harness.graph import Graph, Operator
+    from harness.graph.graph import Graph
+    from harness.graph.operator import Operator
 
 MAX_ORIGINS = 1000
 """Of a sum; what is beyond is an origin of its own."""

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.annotations import Outlets, check_region, in_force, replicate
-from harness.checked_yaml import Place, did_you_mean, dotted
 from harness.errors import UserError
-from harness.graph import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_PORTS, Graph, Operator, PortId, Threading
-from harness.graph_balance import SETTINGS
-from harness.graph_function import load_attribute
-from harness.graph_text import Text
+from harness.files.checked_yaml import Place, did_you_mean, dotted
+from harness.graph.balance import SETTINGS
+from harness.graph.function import load_attribute
+from harness.graph.graph import Graph
+from harness.graph.operator import Operator, PortId, Threading
+from harness.graph.text import Text
+from harness.graph.values import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_PORTS
 
 KEYS: dict[str, tuple[str, ...]] = {
     "source": ("rate", "rates", "window"),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.cgroup import ROOT, quota_cpus, quota_use, read_text, throttled_us
+from harness.host.cgroup import ROOT, quota_cpus, quota_use, read_text, throttled_us
 
 SHORTEST_S = 0.1
 """Ten ticks: the shortest time between two readings that says something [s]."""

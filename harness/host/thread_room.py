@@ -11,9 +11,9 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.cgroup import ROOT, pids_room, read_text
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.host.cgroup import ROOT, pids_room, read_text
 from harness.models import Coroutine, Model, Queue, pool_of, port_queues
 
 MOST_THREADS = 16_384

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from harness.graph import Graph, Operator
-    from harness.graph_order import Numbered
+    from harness.graph.graph import Graph
+    from harness.graph.operator import Operator
+    from harness.graph.order import Numbered
 
 HOPS = frozenset(("work", "filter", "merge", "barrier", "python", "native", "typed", "loop"))
 """Kinds of operator that count as a hop: those that do something with a tuple."""

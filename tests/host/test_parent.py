@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from harness.constants import ROOT
-from harness.parent import ending_with_us
+from harness.host.parent import ending_with_us
+from harness.machines.constants import ROOT
 
 STARTER = """
 import subprocess, sys, time
-from harness.parent import ending_with_us
+from harness.host.parent import ending_with_us
 subprocess.Popen(ending_with_us(["sh", "-c", "kill -STOP $$; sleep 50"]))  # stopped: it could not end itself
 print("started", flush=True)
 time.sleep(50)

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
-from harness.given_file import read_given_text
+from harness.files.given import read_given_text
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-SCHEMAS = Path(__file__).resolve().parents[1] / "config" / "schemas"
+SCHEMAS = Path(__file__).resolve().parents[2] / "config" / "schemas"
 
 MAX_DEPTH = 100  # of lists and mappings in one another
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from harness.graph import Graph
+    from harness.graph.graph import Graph
 
 
 class Numbered(NamedTuple):

@@ -1,0 +1,153 @@
+"""What a graph consists of: operators, their ports, the streams between them, and what an author wishes of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from harness.graph.values import MAX_THREADS, GraphError, shown, whole
+
+if TYPE_CHECKING:
+    from harness.graph.graph import Graph
+    from harness.typed import Typed
+
+USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
+DROPPING = (
+    frozenset(("filter", "merge", "barrier", "typed", "loop")) | USERS
+)  # kinds that may send on fewer tuples than they get, or later
+BALANCING = frozenset(("threaded_split", "elastic_load_balance"))  # kinds that send a tuple to whichever buffer has room
+KINDS = (
+    *("source", "work", "filter", "split", "merge", "barrier", *sorted(BALANCING)),
+    *("buffer", "python", "native", "typed", "loop", "sink", "control"),
+)
+
+
+class PortId(NamedTuple):
+    """A port by its operator's name and its index; whether input or output port follows from where it stands."""
+
+    operator: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.operator}[{self.port}]"
+
+    def __rshift__(self, target: Operator) -> Operator:
+        """Connect this output port to an operator's input port 0; see `Operator.__rshift__`. Raises GraphError."""
+        if not isinstance(target, Operator):
+            raise GraphError(f"{self} >> {shown(target)}: of two ports, no operator tells the graph; write graph.chain(...)")
+        return target.owner().chain(self, target)
+
+
+class Stream(NamedTuple):
+    """An ordered FIFO from an output port to an input port."""
+
+    source: PortId
+    target: PortId
+
+
+@dataclass(frozen=True)
+class Threading:
+    """An author's wish for the operators of a composite (SPL's @threading). Raises GraphError for what cannot be wished.
+
+    `threads`: scheduler threads that the pool should have at least; `elastic`: whether their number may change. Both are of the
+    model dynamic only; None: not said.
+    """
+
+    model: str
+    threads: int | None = None
+    elastic: bool | None = None
+
+    def __post_init__(self) -> None:
+        models = ("manual", "dedicated", "dynamic")
+        if self.model == "automatic":
+            raise GraphError("threading: model 'automatic' is none of ours: name manual, dedicated or dynamic")
+        if self.model not in models:
+            raise GraphError(f"threading: model must be one of {', '.join(models)}, not {self.model!r}")
+        for option, value in (("threads", self.threads), ("elastic", self.elastic)):
+            if value is not None and self.model != "dynamic":
+                raise GraphError(f"threading: {option} applies to the model dynamic only, not to {self.model}")
+        if self.threads is not None:
+            whole("threading: threads", self.threads, 1, MAX_THREADS, "threads")
+        if self.elastic is not None and not isinstance(self.elastic, bool):
+            raise GraphError(f"threading: elastic must be True or False, not {self.elastic!r}")
+
+
+IN_FORCE: ContextVar[Threading | None] = ContextVar("threading annotation in force", default=None)
+"""The annotation that operators get when they are added. `harness.annotations` sets it."""
+
+SCOPE: ContextVar[str] = ContextVar("prefix of names", default="")
+"""What stands before the names of operators when they are added: in the replicas of a region, the region and a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator. `inputs` and `outputs` count ports; fields that a kind does not have keep their defaults."""
+
+    name: str
+    kind: str
+    inputs: int
+    outputs: int
+    cost: int = 0  # work: FLOP a tuple
+    function: Callable[..., object] | None = None  # python: (sequence, value) -> value or None; loop: a co-routine of a context
+    preserves: bool = True  # passes on every tuple, its value unchanged; the run's oracle relies on it, and so checks it
+    busy_us: float = 0.0  # work: busy time a tuple [µs], instead of cost
+    costs: tuple[tuple[int, int], ...] = ()  # work: bursts (tuples, FLOP) by sequence number, cyclic, instead of cost
+    rate: float | None = None  # source: tuples/s whatever happens downstream; None: as fast as it is allowed to
+    rates: tuple[tuple[float, float | None], ...] = ()  # source: bursts (s, tuples/s; None: full speed; 0: silence), cyclic
+    window: int = 0  # source: a window punctuation after every so many tuples; 0: none
+    selectivity: float = 1.0  # filter, work, barrier: share of tuples passed on
+    keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin. Others: by key
+    native: object | None = None  # native, loop: a harness.native_function.NativeFunction
+    reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
+    stateless: bool = False  # python, native: what it does with a tuple depends on that tuple alone, so it may have replicas
+    controls: str = ""  # control: the operator whose control port this is
+    buffers: str = ""  # buffer: the operator before whose output port it is
+    buffer_size: int = 0  # threaded_split, elastic_load_balance: tuples that each buffer holds
+    initial_active_ports: int = 0  # threaded_split, elastic_load_balance: output ports that get tuples at the start
+    elastic: bool = False  # elastic_load_balance: whether a law changes their number
+    congestion_tolerance: float = 0.5  # elastic_load_balance: mean fill of the active buffers above which there is congestion
+    throughput_tolerance: float = 0.05  # elastic_load_balance: throughputs that differ by a smaller share are the same
+    measure_period: float = 5.0  # elastic_load_balance: seconds between two decisions
+    rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
+    threading: Threading | None = None  # annotation in force where the operator was added
+    typed: Typed | None = None  # typed, and sources and sinks that are typed
+    graph: Graph | None = field(default=None, compare=False, repr=False)  # that it was added to
+
+    @property
+    def counts_emitted(self) -> bool:
+        """Whether what it sends on is counted apart, for it may be fewer tuples than it has got, or more."""
+        return self.kind in DROPPING or self.selectivity < 1.0
+
+    @property
+    def is_sink(self) -> bool:
+        """Whether what it gets has arrived: a sink, or a loop without output ports."""
+        return self.kind == "sink" or (self.kind == "loop" and self.outputs == 0)
+
+    @property
+    def users(self) -> bool:
+        """Whether a user's own function is called in it, which may take for ever."""
+        return self.kind in USERS or self.kind == "loop" or self.typed is not None
+
+    def input(self, port: int) -> PortId:
+        """The id of input port `port`."""
+        return PortId(self.name, port)
+
+    def output(self, port: int) -> PortId:
+        """The id of output port `port`."""
+        return PortId(self.name, port)
+
+    def owner(self) -> Graph:
+        """The graph that it was added to. Raises GraphError if there is none."""
+        if self.graph is None:
+            raise GraphError(f"operator {self.name!r} is in no graph")
+        return self.graph
+
+    def __rshift__(self, target: Operator | PortId) -> Operator:
+        """Connect output port 0 to an input port, as in C-Stream's Listing 1 (§2.2): `source >> filter >> barrier.input(1)`.
+
+        An operator stands for its port 0. Returns the operator that is fed, so that chains go on. Raises GraphError if a port
+        does not exist.
+        """
+        return self.owner().chain(self, target)
