@@ -423,6 +423,7 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
     cdef cppclass Incoming:
         uint64_t next
         uint64_t seed
+        size_t stride
         uint32_t port
 
     cdef cppclass Outgoing:
@@ -430,7 +431,7 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
         uint64_t sent
         uint64_t seed
         size_t stride
-        uint32_t words
+        uint32_t most
         uint32_t filled
 
     cdef cppclass TypedState:
@@ -445,12 +446,10 @@ cdef extern from "typed.hpp" namespace "millrace" nogil:
         SourceState* source
         Histogram* latency
         Incoming* incoming
-        uint32_t* words
         Outgoing* outgoing
         uint32_t outputs
         bool begun
         uint32_t batches
-        size_t* strides
         int64_t born_ns
         uint64_t violations
         uint64_t damaged

@@ -7,7 +7,9 @@ from harness.runtime.native cimport BarrierState, Operator
 
 cdef class States:
     cdef size_t stride
-    cdef list blocks             # (address, size) of memory from the system
+    cdef list regions            # (address, size) of memory from the system
+    cdef char* free              # of the last one, what is not in a block
+    cdef size_t left             # bytes of it
     cdef list made               # (kind, address)
     cdef readonly list calls     # PythonCall objects, kept alive
     cdef list natives            # NativeFunction objects, kept alive

@@ -5,6 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.native cimport (
+    CACHE_LINE,
     BalanceState,
     BarrierInput,
     BarrierState,
@@ -34,23 +35,39 @@ from harness.graph.operator import BALANCING
 from harness.runtime.layout import chosen_by, ends_of, paces_of
 
 
+cdef enum:
+    REGION = 1 << 20  # bytes that the system is asked for at least; what is not touched takes no memory
+
+
 @cython.no_gc_clear
 cdef class States:
     """The states of a run's operators; slots are `stride` bytes."""
 
     def __cinit__(self, size_t stride):
         self.stride = stride
-        self.blocks = []
+        self.regions = []
         self.made = []
         self.calls = []
         self.natives = []
 
     cdef char* block(self, size_t size) except NULL:
-        """Zeroed memory that lives as long as this."""
-        cdef char* memory = reserve_memory(max(size, 1))
-        if memory == NULL:
-            raise RunFailed(f"the system refuses {size} bytes of memory")
-        self.blocks.append((<size_t> memory, max(size, 1)))
+        """Zeroed memory in cache lines of its own, that lives as long as this.
+
+        One block lies behind the other. Each at the beginning of a page would be in the few sets of a cache that hold beginnings of pages.
+        """
+        cdef size_t lines = (max(size, 1) + CACHE_LINE - 1) // CACHE_LINE * CACHE_LINE
+        cdef size_t region
+        cdef char* memory
+        if lines > self.left:
+            region = max(lines, <size_t> REGION)
+            memory = reserve_memory(region)
+            if memory == NULL:
+                raise RunFailed(f"the system refuses {region} bytes of memory")
+            self.regions.append((<size_t> memory, region))
+            self.free, self.left = memory, region
+        memory = self.free
+        self.free += lines
+        self.left -= lines
         return memory
 
     cdef int give(self, Operator* op, object operator, object limit, object paths, bint changed, size_t slots, size_t marks) except -1:
@@ -190,5 +207,5 @@ cdef class States:
                 delete_array[LoopState](<LoopState*> <size_t> address)
             elif kind == "native":
                 delete_array[NativeState](<NativeState*> <size_t> address)
-        for address, size in self.blocks or ():
+        for address, size in self.regions or ():
             give_back_memory(<char*> <size_t> address, size)

@@ -65,7 +65,7 @@ cdef enum:
 cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """A function, called once a tuple. What a Python callable sends for one goes on before the next call, which may take long."""
     cdef TypedState* state = op.typed
-    cdef size_t stride = state.strides[state.incoming[first.path].port]
+    cdef size_t stride = state.incoming[first.path].stride
     cdef uint32_t i
     cdef int32_t answer
     cdef bint in_python = state.python != NULL
@@ -127,12 +127,12 @@ cdef void send(millrace_context* context, uint32_t output) noexcept nogil:
     cdef SourceState* source = state.source
     cdef uint32_t most
     if source == NULL:
-        if enter(state, output, state.born_ns, most_at_once(state.outgoing[output].stride)):
+        if enter(state, output, state.born_ns, state.outgoing[output].most):
             deliver_port(state, output)
             hand_over(state.worker)
         return
     source.sent += 1
-    most = min(source.batch.load(memory_order_relaxed), most_at_once(state.outgoing[output].stride))
+    most = min(source.batch.load(memory_order_relaxed), state.outgoing[output].most)
     if enter(state, output, now_ns() if state.outgoing[output].filled == 0 else 0, most):
         deliver_port(state, output)
         state.batches += 1
@@ -406,13 +406,8 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
     state.incoming = <Incoming*> states.block(len(ways) * sizeof(Incoming))
     for i, (source, output, port) in enumerate(ways):
         state.incoming[i].seed = port_seed(source, output)
+        state.incoming[i].stride = layout.strides[source][output]
         state.incoming[i].port = port
-    state.words = <uint32_t*> states.block(len(given.takes) * sizeof(uint32_t))
-    state.strides = <size_t*> states.block(len(given.takes) * sizeof(size_t))
-    for source, output, port in ways:
-        i = port
-        state.words[i] = given.takes[i].size // 8
-        state.strides[i] = layout.strides[source][output]
     state.outputs = op.outputs
     state.outgoing = <Outgoing*> states.block(op.outputs * sizeof(Outgoing))
     state.context.room = <char**> states.block(op.outputs * sizeof(char*))
@@ -420,8 +415,8 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
     for i in range(op.outputs):
         out = &state.outgoing[i]
         out.stride = layout.strides[op.index][i]
-        out.words = given.gives[i].size // 8
+        out.most = most_at_once(out.stride)
         out.seed = port_seed(op.index, i)
-        out.slots = <Tuple*> states.block(most_at_once(out.stride) * out.stride)
+        out.slots = <Tuple*> states.block(out.most * out.stride)
         rewind(state, i)
     return 0

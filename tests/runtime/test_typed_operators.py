@@ -155,6 +155,33 @@ def test_the_oracle_finds_a_tuple_that_was_changed_on_its_way(library, model):
     assert not totals.correct and not totals.checksum_ok
 
 
+@pytest.fixture(scope="module")
+def seals():
+    library = ctypes.CDLL(str(shared_library("tests/runtime/seal.cpp", "-std=c++20")))
+    for name in ("bytes_changed", "bits_changed_in_two_words", "places_changed", "header_changed"):
+        getattr(library, name).restype = ctypes.c_uint64
+    return library
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 5])
+@pytest.mark.parametrize("content", ["noise", "letters", "numbers"])
+def test_a_seal_tells_whatever_changes(seals, lines, content):
+    stride = 64 * lines
+    size = stride - 32  # of content, behind the header
+    given = {
+        "noise": random.Random(7).randbytes(size),
+        "letters": bytes(random.Random(7).choices(b"abcdefghijklmnopqrstuvwxyz", k=size)),
+        "numbers": np.arange(size // 8, dtype="u8").tobytes(),
+    }[content]
+    buffer, stride = ctypes.create_string_buffer(given, size), ctypes.c_size_t(stride)
+    assert seals.bytes_changed(buffer, stride) == 0
+    assert seals.bits_changed_in_two_words(buffer, stride) == 0
+    assert seals.places_changed(buffer, stride, ctypes.c_size_t(8)) == 0
+    assert seals.places_changed(buffer, stride, ctypes.c_size_t(32)) == 0
+    assert seals.header_changed(buffer, stride) == 0
+    assert buffer.raw == given
+
+
 def numba_scatter():
     import numba
 
