@@ -70,7 +70,7 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
 
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
     fill_record(record, spec, seen, graph, latency_bounds_ns())
-    if graph.counts is not None and not seen.totals.stuck:
+    if graph.counts is not None and not spec.simulated and not seen.totals.stuck:
         record["application"] = graph.counts()
     if not spec.simulated:
         return record | {"host": host.describe(seen.disturbance, calibrate=True)}

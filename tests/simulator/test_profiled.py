@@ -129,6 +129,7 @@ def test_a_profile_is_taken_once_and_stands_in_the_record(quick, monkeypatch):
     spec = RunSpec(topology="login-failures", parameters={"records": 2000}, model="manual", machine="xeon", duration_s=0.002)
     record = run_once(spec)
     assert record["correct"] and record["simulation"]["profiled"]["tuple_ns"] > 10
+    assert record["application"] is None  # it computes nothing
     monkeypatch.setattr(profiling, "profile", lambda graph: pytest.fail("it was taken again"))
     by_hand = replace(spec, parameters={"records": 2000, "placement": "hand"})
     again = run_once(by_hand)
