@@ -59,6 +59,7 @@ class Reading:
     full: Sequence[float] = ()  # share of the period for which each input port's queue was full, 0 .. 1 (C-Stream §4.2.1)
     replicas: Sequence[int] = ()  # that each operator had
     target: float | None = None  # tuples/s that the sources were to send, all together; None: as many as they can
+    done: float | None = None  # tuples/s of the sources that were through: by what arrived at the sinks, if that tells
     latency_s: float | None = None  # mean age of the tuples that reached the sinks [s]
 
     def __post_init__(self) -> None:
@@ -72,7 +73,7 @@ class Reading:
             share = getattr(self, name)
             if share is not None and not 0.0 <= share <= 1.0 + 1e-9:
                 raise UserError(f"{name} must be from 0 to 1, not {share!r}")
-        for name, unit in (("target", "tuples/s"), ("latency_s", "seconds")):
+        for name, unit in (("target", "tuples/s"), ("done", "tuples/s"), ("latency_s", "seconds")):
             number = getattr(self, name)
             if number is not None and not (math.isfinite(number) and number >= 0.0):
                 raise UserError(f"{name} must be a number of {unit} from 0, not {number!r}")
@@ -173,6 +174,7 @@ class Law(ABC):
     summary: ClassVar[str]  # one line for listings, with the source
     decides: ClassVar[Decides] = Decides.THREADS
     NEEDS: ClassVar[frozenset[str]] = frozenset()  # fields of `Reading` without which it can do nothing; "layout": the graph
+    USES: ClassVar[frozenset[str]] = frozenset()  # fields that it goes by besides, where all sources are paced
     SETTINGS: ClassVar[tuple[Setting, ...]] = ()
 
     def __init__(

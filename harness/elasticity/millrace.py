@@ -24,6 +24,9 @@ No real curve need be one of the family. So before it settles it looks once more
 highest, if throughput rose on the way to it; and between two of them that are beside the best, if the lines from both sides
 meet `GAP` higher than what was measured. It does not settle beside a gap towards which throughput rises.
 
+Where all sources are paced, it looks for the fewest threads that keep up, within a bound on latency if one is set (`pace`).
+Only where no level is likely to be enough does it look for the most that threads can do, as without a pace.
+
 PRICE, HORIZON and the other numbers below, and the odds in `scaling` and `belief`, were chosen on those kinds of the SASO
 bench's curves that do not only score, with other noise than it is run with; FEW, BOLD and GAP with the same.
 """
@@ -32,12 +35,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from harness.elasticity.belief import Belief
 from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
 from harness.elasticity.law import Decision, Law, Reading, Setting
+from harness.elasticity.pace import Pace
 from harness.elasticity.scaling import Vector, family
 
 PRICE = 0.016  # of a doubling of the level, as a share of throughput
@@ -56,6 +61,8 @@ LEARNS = 9  # settled periods that still count as measurements; from then on onl
 SAME_SHAPE = 0.5  # odds that a curve keeps its shape when the load changes
 DISTINCT = 4.0  # standard deviations that are more than noise
 RECALLS = 16  # loads
+WIDE = 1.5  # times: a gap between measured levels that it looks into before it is content with less than a target
+SAME_TARGET = 0.01  # of a target: differences that make no other one
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 
 
@@ -79,10 +86,12 @@ class Millrace(Law):
 
     name = "millrace"
     summary = "Bayesian search over a family of scaling curves, with memory: our own"
+    USES = frozenset(("target", "done", "utilisation", "latency_s"))
     SETTINGS = (
         Setting("tolerance", 0.002, 0.0001, 0.5, "of throughput", "expected gain for which it looks at another level"),
         Setting("change", 0.15, 0.01, 10.0, "of throughput", "least difference that counts as another load"),
         Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
+        Setting("bound", 0.0, 0.0, 1e6, "s", "mean latency that tuples of paced sources shall not exceed; 0: any"),
     )
 
     def begin(self) -> None:
@@ -91,6 +100,7 @@ class Millrace(Law):
         self._levels = np.array(self._family.levels)
         self._allowed = (self._levels >= self.bounds.minimum) | (self._levels == self._nearest(self.bounds.minimum))
         self._loads: list[Load] = []
+        self._pace: Pace | None = None
         self._begin(Belief(self._family, self._family.prior))
 
     def cpu_limit(self) -> CpuLimit:
@@ -106,19 +116,35 @@ class Millrace(Law):
 
     def _step(self, level: int, reading: Reading) -> tuple[int, str, str]:
         """Level, reason, state; levels are those of the family."""
-        if reading.throughput <= 0.0:
+        if reading.throughput <= 0.0 or (reading.target is not None and reading.done == 0.0):
             return level, "no tuples: says nothing → stay", "idle"
         if reading.others_cpu is not None and crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu):
             return self._make_room(level, reading.others_cpu)
-        value = math.log(reading.throughput)
+        self._see_pace(reading)
+        value = math.log(reading.throughput if self._pace is None else self._pace.can_do(level, reading))
         if self._settled == level:
             doubt = self._watch(level, value)
             if doubt is not None:
                 return doubt
-            if self._still > LEARNS:
-                return level, "as expected → stay", "settled"
-        self._belief.add(level, value)
+        learnt = self._settled == level and self._still > LEARNS
+        if learnt and self._pace is None:
+            return level, "as expected → stay", "settled"
+        if not learnt:
+            self._belief.add(level, value)
         return self._choose(level)
+
+    def _see_pace(self, reading: Reading) -> None:
+        """What the sources are to send. Another target does not change what threads can do; to have none does."""
+        paced = bool(reading.target and reading.done) and reading.utilisation is not None
+        before = self._pace.target if self._pace is not None else None
+        if not paced and before is None:
+            return
+        if paced and before is not None and abs(reading.target - before) <= SAME_TARGET * before:
+            return
+        if paced != (before is not None):
+            self._begin(Belief(self._family, self._family.prior))
+        self._settled = None
+        self._pace = Pace(float(self.set["bound"]), reading.target) if paced else None
 
     def _make_room(self, level: int, others_cpu: float) -> tuple[int, str, str]:
         """While others have the CPUs it does not stay at a look, but at the best known level that is no higher."""
@@ -144,6 +170,9 @@ class Millrace(Law):
 
     def _choose(self, level: int) -> tuple[int, str, str]:
         """Look at another level, or settle on the best of those that it has been at."""
+        enough = None if self._pace is None else self._pace.choose(self._belief, self._levels, self._allowed)
+        if enough is not None:
+            return self._keep_pace(level, int(self._levels[enough]))
         odds = self._belief.odds
         utility = self._belief.values - PRICE * np.log2(self._levels)[:, None]  # level x curve
         expected = utility @ odds
@@ -159,9 +188,12 @@ class Millrace(Law):
             bold = int(np.argmax(np.where(self._levels <= REACH * best_level, worth, -np.inf)))
             look = bold if worth[bold] > BOLD else look
         between = self._gap(best_level, max(GAP, threshold)) if worth[look] <= threshold else None
+        untried = self._untried(self._pace.target) if worth[look] <= threshold and self._pace is not None else None
         if between is not None:
             target, hope = between
             why, state = f"may bring {hope:.1%} over {best_level}, if throughput goes on as it rose", "searching"
+        elif untried is not None:
+            target, why, state = untried, "is untried, and no level is known to be enough", "searching"
         elif worth[look] > threshold:
             target, why, state = int(self._levels[look]), f"may bring {gain[look]:.1%} over {best_level}", "searching"
         else:
@@ -174,6 +206,19 @@ class Millrace(Law):
         self._settled = None
         self._looks += 1
         return target, f"{target} {why} → {'up' if target > level else 'down' if target < level else 'once more'}", state
+
+    def _keep_pace(self, level: int, enough: int) -> tuple[int, str, str]:
+        """Where there are probably enough threads, and as few as can be."""
+        self._belief.focus = enough
+        catches_up = self._pace is not None and self._pace.catches_up
+        why = f"{enough} threads are likely to {'catch up' if catches_up else 'be enough'}"
+        if enough == level:
+            self._settle(level)
+            return level, f"{why} → stay", "learning" if catches_up else "settled"
+        if enough > level and not self.cpu.acceptable():
+            return level, f"{why}, but the CPU limit refuses → stay", "refused"
+        self._settled = None
+        return enough, f"{why} → {'up' if enough > level else 'down'}", "climbing" if enough > level else "descending"
 
     def _gap(self, best: int, least: float) -> tuple[int, float] | None:
         """A level that was not measured, beside the best one, which two lines promise to bring more than `least`; and how much.
@@ -190,6 +235,18 @@ class Millrace(Law):
             found.append(self._above(seen))
         hopes = [each for each in found if each is not None and each[1] > least]
         return max(hopes, key=lambda each: each[1], default=None)
+
+    def _untried(self, least: float) -> int | None:
+        """A level in the widest gap between those that were measured, or above them, that may bring `least`.
+
+        It may unless each of its threads had to bring more than any thread has brought.
+        """
+        seen, top = sorted(self._belief.measured), int(self._levels[-1])
+        each = max(math.exp(measured.mean) / level for level, measured in self._belief.measured.items())
+        gaps = [(high / low, self._nearest(round(math.sqrt(low * high)))) for low, high in pairwise(seen)]
+        gaps.append((top / seen[-1], self._nearest(min(REACH * seen[-1], top))))
+        wide = [(width, middle) for width, middle in gaps if width > WIDE and middle not in seen and middle * each >= least]
+        return max(wide)[1] if wide else None
 
     def _above(self, seen: list[int]) -> tuple[int, float] | None:
         """Twice the highest measured level, if throughput rose on the way to it by more than noise; what that promises."""
@@ -259,6 +316,8 @@ class Millrace(Law):
         self._loads = [load for load in self._loads if load.belief is not shape][1 - RECALLS :]
         known = [load for load in self._loads if load.explains(level, sum(values) / len(values))]
         self._loads.append(Load(shape, level, self._expected, self._deviation))
+        if self._pace is not None:
+            known, self._pace = [], Pace(float(self.set["bound"]), self._pace.target)
         if known and not self._recalled:  # a load taken for a known one that it is not must not lead from one to the next
             return self._recall(level, known[-1])
         odds = SAME_SHAPE * shape.odds_of_all() + (1.0 - SAME_SHAPE) * self._family.prior

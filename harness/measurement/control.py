@@ -37,8 +37,8 @@ RESTARTED = "load changed"
 UNSETTLED = frozenset(("learning", "searching", "noise", "waiting", RESTARTED))
 """States of a law that stays and may go elsewhere with the next period."""
 
-RECORDED = ("utilisation", "useful_s", "tuples", "full", "replicas", "target", "latency_s")
-"""Fields of a reading that a record keeps for a law that needs them, so that a replay reads what the law has read."""
+RECORDED = ("utilisation", "useful_s", "tuples", "full", "replicas", "target", "done", "latency_s")
+"""Fields of a reading that a record keeps for a law that goes by them, so that a replay reads what the law has read."""
 
 SETTLED_PERIODS = 8
 """Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
@@ -83,7 +83,7 @@ class Controller:
         self._graph = graph
         law = pool_law(graph, model, cpus, engine.queue_capacity, engine.batch)
         self.period_s = period_s
-        self.pool = None if law is None else Loop(law, period_s)
+        self.pool = None if law is None else Loop(law, period_s, graph.flow().copies if is_paced(graph) else None)
         self.balancers = {
             operator.name: Loop(balancer_law(operator), operator.measure_period)
             for operator in graph.operators.values()
@@ -212,9 +212,11 @@ class Controller:
 class Loop:
     """A law with its level, and what was seen since its last step."""
 
-    def __init__(self, law: Law, period_s: float) -> None:
+    def __init__(self, law: Law, period_s: float, copies: int | None = None) -> None:
+        """`copies` as in `graph_flow.Flow`."""
         self.law = law
         self.period_s = period_s
+        self._copies = copies
         self.level = law.bounds.start
         self.queued: frozenset[int] = frozenset()  # places, of a law that has any
         self.kept = 0  # periods in a row that have changed neither, but for those that say nothing
@@ -228,7 +230,7 @@ class Loop:
         self.elapsed_s = 0.0
         self._tuples = 0
         self.whole_s = 0.0  # its length, be it that the law was thinking in it
-        self._submitted = self._at_sinks = 0
+        self._sent = self._submitted = self._at_sinks = 0
         self._sums: dict[str, list[float]] = {}  # over the period, of what a sample has for each operator or port
         self._latencies: list[int] = []
         self._shares: dict[str, float | None] = {}
@@ -245,6 +247,7 @@ class Loop:
     def count(self, sample: Sample) -> None:
         """Add what a whole sample counted, be it that the law was thinking in it."""
         self.whole_s += sample.elapsed_s
+        self._sent += sample.source_tuples
         self._submitted += sample.submitted_tuples
         self._at_sinks += sample.sink_tuples
         full_s = [share * sample.elapsed_s for share in sample.queue_full]
@@ -270,9 +273,10 @@ class Loop:
     def step(self, time_s: float, **more: Any) -> Decision:
         """End the period: what the law decides. `more`: fields of its reading. Raises ControlFailed whatever the law raises."""
         try:
-            seen = {"queued": self.queued, "arrived": self.arrived, **self._shares, **self._counted(), **more}
+            goes_by = self.law.NEEDS if more.get("target") is None else self.law.NEEDS | self.law.USES
+            seen = {"queued": self.queued, "arrived": self.arrived, **self._shares, **self._counted(goes_by), **more}
             decision = self.law.step(Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen))
-            self.read = {name: seen[name] for name in RECORDED if name in self.law.NEEDS and name in seen}
+            self.read = {name: seen[name] for name in RECORDED if name in goes_by and name in seen}
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
                 raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")
@@ -291,14 +295,15 @@ class Loop:
         self.level, self.queued, self._replicas, self.state = decision.threads, queued, replicas, decision.state
         return decision
 
-    def _counted(self) -> dict[str, Any]:
-        """What the law needs of operators, ports and sinks; nobody else's step has to look through it."""
-        needed = self.law.NEEDS
+    def _counted(self, needed: frozenset[str]) -> dict[str, Any]:
+        """What a law needs of operators, ports and sinks; nobody else's step has to look through it."""
         counted: dict[str, Any] = {name: tuple(sums) for name, sums in self._sums.items() if name in needed and sums}
         if "full" in counted:
             counted["full"] = tuple(min(1.0, full_s / self.whole_s) for full_s in counted["full"])
         if "latency_s" in needed:
             counted["latency_s"] = mean_latency_s(self._latencies)
+        if "done" in needed:
+            counted["done"] = (self._at_sinks / self._copies if self._copies else self._sent) / self.whole_s
         return counted
 
     def _places(self, queued: frozenset[int]) -> frozenset[int]:
@@ -340,6 +345,11 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
         low = bound
     middles += [float(low)] * (len(counts) - len(middles))  # beyond the last bound
     return sum(count * middle for count, middle in zip(counts, middles, strict=False)) / total / 1e9
+
+
+def is_paced(graph: Graph) -> bool:
+    """Whether each source has a rate, at times at least."""
+    return all(source.rates or source.rate is not None for source in graph.operators.values() if source.kind == "source")
 
 
 def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:

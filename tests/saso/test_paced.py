@@ -82,6 +82,16 @@ def test_a_law_for_targets_goes_to_the_level_at_once_and_is_scored_by_it():
     assert row_of("fixed", PLAIN).accuracy < 0.05
 
 
+def test_each_law_that_has_a_setting_for_the_bound_is_told_it():
+    told = {name: PLAIN.contestant(name)[0].set.get("bound") for name in LAWS[Decides.THREADS]}
+    assert {name for name, bound in told.items() if bound == PLAIN.bound_s} == {"millrace", "aimd"}
+
+
+def test_ours_meets_rate_and_bound_with_the_fewest_threads_and_goes_back_with_the_target():
+    row = row_of("millrace", replace(PLAIN, targets=(5500.0, 2500.0, 5500.0), periods=120))
+    assert row.accuracy > 0.99 and row.threads <= 4 / 3 and row.regret < 0.06, "one thread more than needed at most"
+
+
 def test_all_laws_of_threads_take_part():
     assert contestants("paced") == list(LAWS[Decides.THREADS])
 

@@ -28,7 +28,7 @@ from harness.saso.replay import values as checked
 from harness.saso.replay.decisions import Trace, pipeline_of
 
 LISTED = ("useful_s", "tuples", "full", "replicas")
-READ = (*LISTED, "utilisation", "target", "latency_s")
+READ = (*LISTED, "utilisation", "target", "done", "latency_s")
 
 Costs = tuple[float, ...]
 

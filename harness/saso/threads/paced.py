@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from harness.elasticity import Bounds, Decides, Layout, Link, Reading
+from harness.elasticity import Bounds, Decides, Law, Layout, Link, Reading, law_class, make_law
 from harness.saso import scenario as any_scenario
 from harness.saso.scenario import QUIET_CPU, Configuration, Least, Observe, cut, noise_of
 from harness.saso.threads.curves import HELD_OUT, kind_of, library, new_shapes
@@ -102,6 +102,12 @@ class Paced(any_scenario.Scenario):
         top = max(rates)
         return Least(top, next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)))
 
+    def contestant(self, name: str) -> tuple[Law, Configuration]:
+        """As of any scenario. A law that has a setting for the bound on latency is told the bound."""
+        told = any(setting.name == "bound" for setting in law_class(name).SETTINGS)
+        law = make_law(name, self.bounds, settings={"bound": self.bound_s} if told else None, layout=self.layout)
+        return law, Configuration(law.bounds.start)
+
     def observer(self) -> Observe:
         """All that an engine would count. Noise is of what the threads can do."""
         noise, waiting = noise_of(self), 0.0
@@ -127,6 +133,7 @@ class Paced(any_scenario.Scenario):
                 tuples=(rate * PERIOD_S, rate * PERIOD_S),
                 full=(1.0 if waiting >= WAITS * target else 0.0,),
                 target=target,
+                done=rate,
                 latency_s=steady + 0.5 * (before + waiting) / able if able > 0.0 else None,
             )
 
