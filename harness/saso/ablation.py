@@ -118,7 +118,11 @@ RULES: dict[str, list[Rule]] = {
     ],
 }
 
-RULES["paced"] = RULES["threads"]
+RULES["paced"] = [
+    *_numbers("pace", ("SLACK", 0.0), ("CATCH_UP", ALWAYS), ("PERIODS", 1), ("MORE", 1.0)),
+    *_numbers("millrace", ("WIDE", ALWAYS)),
+    *RULES["threads"],
+]
 
 
 @dataclass(frozen=True)
