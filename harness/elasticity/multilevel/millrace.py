@@ -2,7 +2,7 @@
 
 What it knows before it tries. The graph and the costs of its operators say which placements divide the work well (`cuts`),
 and what each can bring at most (`regions`, `physics`); what they do not say, such as what a queue costs beside the work, is a
-few thousand hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
+thousand hypotheses with odds, which each period's throughput changes, beside an error of the formula that measurements
 correct (`evidence`). Of the configurations (`options`) it goes to the one most worth a look (`outlook`). When no look promises
 `tolerance` it goes to the best one that it has been at.
 A look that hurts is taken back at once: the next configuration is the best one, or one that is expected to be better. Where
@@ -48,7 +48,7 @@ LEARNS = 9  # settled periods that still count as measurements
 RESTS, GROWS = 24, 2.0  # settled periods after which it looks again, and the factor by which they grow each time
 LOOKS = 3  # that it takes then, at most
 HOPELESS = math.log(2.0)  # of throughput below the mean: what queues that drain may explain; a guess, not tuned
-HYPOTHESES = 4000
+HYPOTHESES = 1024  # a power of two
 SAME_MACHINE = 0.5  # share of the hypotheses that are kept when the load changes
 UNTOLD = 12.0  # logarithm of a ratio beyond which nobody wants to read it exactly
 MOVED = 0.03  # share of the work that must be elsewhere for the graph to be divided anew

@@ -23,12 +23,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import ndtri
+from scipy.stats.qmc import Sobol
 
 from harness.elasticity.multilevel.regions import Vector
 
 COLUMNS = ("hop", "sync", "footprint", "push", "single", "entry", "waiting", "serial", "knee", "tail", "sharp")
 """Of a hypothesis; `push` is f, and `single` whether the runtime moves tuples and not batches."""
 
+DRAWN = 10  # numbers that a hypothesis is drawn by
 SIDES = (0.2, 0.4, 0.6, 0.8)  # f
 ENTRIES = (0.015, 60.0)  # e, at least and at most
 HOP_NS, HOP_NS_BYTE = 22.0, 0.06  # median time of a hop: a push and a pop, and bytes copied
@@ -62,25 +65,37 @@ def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, wo
     `work_s`: time of all work for a tuple of each source. `batch`: tuples that the runtime moves at once, 0 if nobody knows.
     """
 
+    uniform = iter(_even(generator, count, DRAWN).T)
+
     def about(median: float, spread: float) -> Vector:
-        return median * np.exp(spread * generator.standard_normal(count))
+        return median * np.exp(spread * ndtri(next(uniform)))
 
     hop_s = about(1e-9 * (HOP_NS + HOP_NS_BYTE * payload), HOP_SPREAD)
-    anywhere = np.exp(generator.uniform(0.0, math.log(2.0 * cpus), count))
-    where = generator.choice([1.0, 0.5, 0.0], count, p=[0.5, 0.25, 0.25])  # of the CPUs
-    hop, sync, footprint = hop_s / work_s, about(0.06, 1.3), 0.15 * np.abs(generator.standard_normal(count))
-    side = generator.integers(len(SIDES) if batch == 1 else 0, len(SIDES) if batch > 1 else 2 * len(SIDES), count)
+    knee = next(uniform)  # of the CPUs: all in half of the hypotheses, half of them in a quarter, anywhere in the last quarter
+    anywhere = (2.0 * cpus) ** (4.0 * np.clip(knee - 0.75, 0.0, 0.25))
+    knee = np.where(knee < 0.5, float(cpus), np.where(knee < 0.75, 0.5 * cpus, anywhere))
+    kinds = len(SIDES) if batch else 2 * len(SIDES)
+    side = np.minimum(kinds - 1, (kinds * next(uniform)).astype(int)) + (len(SIDES) if batch == 1 else 0)
     columns = {
-        "hop": hop,
-        "sync": sync,
-        "footprint": footprint,
+        "hop": hop_s / work_s,
+        "sync": about(0.06, 1.3),
+        "footprint": 0.15 * np.abs(ndtri(next(uniform))),
         "push": np.take(SIDES, side % len(SIDES)),
         "single": side >= len(SIDES),
         "entry": np.clip(about(1e-9 * ENTRY_NS, ENTRY_SPREAD) / hop_s, *ENTRIES),
         "waiting": about(WAITING, WAITING_SPREAD),
         "serial": about(0.003, 1.5),
-        "knee": np.maximum(1.0, np.where(where > 0.0, where * cpus, anywhere)),
-        "tail": 0.25 + 0.5 * generator.standard_normal(count),
+        "knee": np.maximum(1.0, knee),
+        "tail": 0.25 + 0.5 * ndtri(next(uniform)),
         "sharp": np.maximum(2.0, about(7.0, 0.6)),
     }
     return np.stack([columns[name] for name in COLUMNS], axis=1).astype(float)
+
+
+def _even(generator: np.random.Generator, count: int, columns: int) -> Vector:
+    """Points that fill the unit cube evenly, a row each; `count` is a power of two.
+
+    A Sobol sequence, scrambled: of as many random points some would lie close together (Owen, J. Complexity 14(4), 1998).
+    """
+    points = Sobol(columns, rng=generator).random(count)
+    return np.clip(points, 1e-9, 1.0 - 1e-9)

@@ -223,14 +223,17 @@ def scenarios() -> Iterator[Scenario]:
 
 
 def held_out() -> Iterator[Scenario]:
-    """Graphs of kinds that only score, in all worlds, with noise up to 5 %; the load of a third of them changes."""
+    """Graphs of kinds that only score, in all worlds, with noise up to 5 %; the load of a third of them changes and comes back."""
     for number in range(DRAWS * len(WORLDS) * len(HELD_OUT)):
         seed = FIRST_HELD_OUT + number
         draw = random.Random(seed)
         kind, world = list(HELD_OUT)[number % len(HELD_OUT)], WORLDS[number // len(HELD_OUT) % len(WORLDS)]
         drawn = number // (len(HELD_OUT) * len(WORLDS))
         noise = NOISES[drawn % 3]
-        event, phases = _phases(draw, DRAWS * number) if drawn >= 4 else ("", (Phase(0),))
+        event, phases = "", (Phase(0),)
+        if drawn >= 4:  # in turn another change for each kind
+            event, phases = _phases(draw, DRAWS * (number + number // len(HELD_OUT)))
+            phases = (*phases[:2], Phase(2 * PERIODS))
         scenario = Scenario(
             name="",
             shape=Shape(kind, (("number", draw.choice(HELD_OUT[kind])),)),

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from harness.elasticity import Bounds, Reading
+from harness.elasticity.multilevel import millrace
 from harness.elasticity.multilevel.balance import SETTLES, Balance, believed, undecided
 from harness.elasticity.multilevel.millrace import DRAINS, WAITS
 from tests.elasticity.multilevel.pipelines import make_law
@@ -113,5 +114,9 @@ def searched(told: bool) -> float:
     return rates[-1]
 
 
-def test_few_queues_are_found_though_they_look_bad_while_many_drain():
-    assert searched(told=True) > 1.03 * searched(told=False)
+def test_few_queues_are_found_though_they_look_bad_while_many_drain(monkeypatch):
+    ends = []
+    for seed in (1, 2):  # of its hypotheses
+        monkeypatch.setattr(millrace, "SEED", seed)
+        ends.append((searched(told=True), searched(told=False)))
+    assert sum(told for told, _ in ends) > 1.1 * sum(untold for _, untold in ends)

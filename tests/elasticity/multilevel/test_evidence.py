@@ -97,7 +97,7 @@ def test_the_odds_are_those_of_the_whole_covariance_whatever_the_height_is():
 
 @pytest.mark.parametrize(("batch", "single"), [(32, {0.0}), (1, {1.0}), (0, {0.0, 1.0})])
 def test_who_knows_how_many_tuples_a_runtime_moves_at_once_has_no_hypotheses_of_others(batch, single) -> None:
-    drawn = draw(np.random.default_rng(7), 300, 2, 128, 1e-3, batch)
+    drawn = draw(np.random.default_rng(7), 256, 2, 128, 1e-3, batch)
     assert set(drawn[:, COLUMNS.index("single")].tolist()) == single
 
 
@@ -111,7 +111,7 @@ def test_no_more_queues_can_better_two_even_halves_that_have_a_cpu_each() -> Non
     placements = [frozenset(), frozenset({50}), frozenset({25, 50, 75}), frozenset(range(100))]
     limits = Limits(graph.flow, shares / shares.sum())
     numbers = np.array([limits.add(queued) for queued in placements])
-    machine = draw(np.random.default_rng(7), 300, 2, 128, 1e-3)
+    machine = draw(np.random.default_rng(7), 256, 2, 128, 1e-3)
     for name, value in {"hop": 0.0, "entry": 0.0, "knee": 2.0, "tail": np.abs(machine[:, COLUMNS.index("tail")])}.items():
         machine[:, COLUMNS.index(name)] = value
     none, halves, quarters, all_ = limits.log_throughput(numbers, np.array([1, 1, 1, 2]), machine)
