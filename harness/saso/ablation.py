@@ -44,14 +44,6 @@ def _no_placements(*_: object, **__: object) -> list[object]:
     return []
 
 
-def _no(*_: object, **__: object) -> bool:
-    return False
-
-
-def _as_is(seen: object, looks: object) -> tuple[object, object]:
-    return seen, looks
-
-
 def _numbers(room: str, *rules: tuple[str, object]) -> list[Rule]:
     return [Rule(name.rsplit(".", 1)[-1], ((f"{room}.{name}", value),)) for name, value in rules]
 
@@ -80,35 +72,21 @@ RULES: dict[str, list[Rule]] = {
         *_numbers(
             "multilevel.millrace",
             ("TIRES", ALWAYS),
-            ("HOLDS", 1.0),
             ("TWICE", NEVER),
-            ("REFINES", 0),
             ("LEARNS", 0),
-            ("RESTS", NEVER),
-            ("HOPELESS", ALWAYS),
-            ("SAME_MACHINE", 0.0),
             ("MOVED", ALWAYS),
             ("DRAINS", 0),
             ("PROFILED", 0),
-            ("LONG", ALWAYS),
-            ("ANEW", NEVER),
             ("FILLS", 0.0),
         ),
         Rule("a look at queues everywhere", (("multilevel.millrace.Millrace._untried_everywhere", _nothing),)),
-        Rule("loads that are known", (("multilevel.millrace.remember", _no_placements),)),
-        Rule("known loads are taken back", (("multilevel.millrace.Millrace._take_back", _nothing),)),
         Rule("the work that has moved", (("multilevel.work_shares.MOVED_SHARE", ALWAYS),)),
-        Rule("looks fade", (("multilevel.work_shares._faded", _as_is),)),
-        *_numbers("multilevel.work_shares", ("RAREST", NEVER), ("LEAST_WORTH", 0.0), ("CALL_FLOP", 0.0)),
+        *_numbers("multilevel.work_shares", ("LEAST_WORTH", 0.0)),
         *_numbers("multilevel.evidence", ("SURGE", 0.0), ("UNEVEN", (0.0, 0.0)), ("BACKLOG", 0.0), ("SURE", 0.0)),
         *_numbers("multilevel.evidence", ("MISFITS", {1.0: 1.0}), ("TRUST", 1.0)),
-        *_numbers("multilevel.outlook", ("PRICE", 0.0), ("QUEUE_PRICE", 0.0), ("SLOW_PRICE", 0.0), ("HORIZON", ALWAYS)),
+        *_numbers("multilevel.outlook", ("PRICE", 0.0), ("SLOW_PRICE", 0.0), ("HORIZON", ALWAYS)),
         *_numbers("multilevel.outlook", ("HURTS", ALWAYS), ("REACH", NEVER)),
-        *_numbers("multilevel.options", ("DEAR", ALWAYS), ("BESIDE", ())),
         Rule("placements around the best one", (("multilevel.options.neighbours", _no_placements),)),
-        *_numbers("multilevel.cuts", ("SLACKS", (1.0,)), ("PARTS", 1)),
-        Rule("the heaviest operators alone", (("multilevel.cuts._heaviest", _no_placements),)),
-        Rule("a part of the branches", (("multilevel.cuts._branches", _no_placements),)),
         Rule("queues where branches meet", (("multilevel.cuts._meetings", _no_placements),)),
         *_numbers("multilevel.physics", ("WAITING_SPREAD", 0.0), ("ENTRY_SPREAD", 0.0)),
     ],

@@ -10,7 +10,6 @@ none and a lock.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -18,11 +17,8 @@ import numpy as np
 from harness.elasticity.multilevel.regions import Flow, Vector
 
 BOUNDS = 160  # on the work of a region that are tried, from that of the heaviest operator to all of it
-SLACKS = (1.0, 1.02, 1.06, 1.15)  # above an equal division of the work
-PARTS = 16  # equal divisions into 2 to as many are tried exactly
 COUNTS = 1.22  # of the numbers of queues so found, those that are at least so many times apart are kept
 FEW = 8  # but all up to here
-GROUPS = 6  # kinds of branches
 
 
 class Dominators:
@@ -69,7 +65,7 @@ def placements(tree: Dominators, shares: Sequence[float], hop: float = 0.0) -> l
     """
     every = frozenset(place for links in tree.flow.incoming for link in links if (place := link.place) is not None)
     found = dict.fromkeys([frozenset[int](), every])
-    for cut in [[], *_divisions(tree, shares, hop), *_heaviest(tree, shares), *_branches(tree)]:
+    for cut in [[], *_divisions(tree, shares, hop)]:
         queued = frozenset[int]().union(*(tree.places[index] for index in cut))
         found.setdefault(queued)
         met = queued.union(*_meetings(tree, queued))
@@ -81,8 +77,7 @@ def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterato
     """For a choice of numbers of cuts the operators to be cut off."""
     total = sum(shares)
     heaviest = max(max(shares), 1e-4 * total)
-    equal = [total * slack / parts for parts in range(2, PARTS + 1) for slack in SLACKS]
-    bounds = np.array(sorted([*np.geomspace(heaviest, total, BOUNDS), *equal]))
+    bounds = np.geomspace(heaviest, total, BOUNDS)
     cuts = _cut(tree, shares, hop, bounds)
     counts = cuts.sum(axis=0)
     last = 0
@@ -91,28 +86,6 @@ def _divisions(tree: Dominators, shares: Sequence[float], hop: float) -> Iterato
         if tightest and counts[column] > 0 and (counts[column] <= FEW or counts[column] >= COUNTS * last or column == 0):
             last = int(counts[column])
             yield list(np.flatnonzero(cuts[:, column]))
-
-
-def _heaviest(tree: Dominators, shares: Sequence[float]) -> Iterator[list[int]]:
-    """The operators with the most work, one more each time, alone: with a queue before them and behind them."""
-    order = sorted(tree.order, key=lambda index: -shares[index])[:FEW]
-    for count in (1, 2, 3, 4, 6, 8):
-        cut = [*order[:count], *(child for index in order[:count] for child in tree.children[index])]
-        yield order[:count]
-        yield cut
-
-
-def _branches(tree: Dominators) -> Iterator[list[int]]:
-    """A part of the branches that get about as many tuples each: few hops, for what can be executed beside the rest."""
-    tuples = tree.flow.layout.tuples
-    groups: dict[int, list[int]] = {}
-    for index in tree.order:
-        above = tree.parent[index]
-        if above >= 0 and tree.places[index] and 0.0 < tuples[index] < 0.75 * tuples[above]:
-            groups.setdefault(round(2.0 * math.log2(tuples[index])), []).append(index)
-    for group in sorted(groups.values(), key=len, reverse=True)[:GROUPS]:
-        for count in sorted({1, *(math.ceil(len(group) * part) for part in (0.25, 0.5, 0.75, 1.0))}):
-            yield group[:count]
 
 
 def _cut(tree: Dominators, shares: Sequence[float], hop: float, bounds: Vector) -> np.ndarray:

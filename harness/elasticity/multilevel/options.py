@@ -19,8 +19,6 @@ from harness.elasticity.multilevel.regions import Flow, Vector
 
 DENSE = 8  # levels up to here are all looked at; above it those that are so many times apart
 STEP = 1.2
-BESIDE = (0.85, 0.92, 1.08, 1.15)  # levels around the best one that are looked at
-DEAR = 0.03  # of the work of an operator: from there on a hop changes where queues should stand
 NEAR = 10  # placements of a kind that are looked at around the best one
 WORK = 4_000  # operators that placements around the best one may have in sum: what a step has time for
 
@@ -34,11 +32,8 @@ class Placements:
         self.places = len(layout.ports)
 
     def suggested(self, shares: Vector, hop: float) -> list[frozenset[int]]:
-        """Those that divide the work well, if a hop over a queue takes so much of the time that all work takes."""
-        found = dict.fromkeys(placements(self.tree, shares))
-        if hop * self.places > DEAR:
-            found |= dict.fromkeys(placements(self.tree, shares, hop))
-        return list(found)
+        """Those that divide the work well, if hops cost nothing and if each takes so much of the time that all work takes."""
+        return list(dict.fromkeys([*placements(self.tree, shares), *placements(self.tree, shares, hop)]))
 
 
 class Options:
@@ -116,7 +111,7 @@ class Options:
         level, queued, turn = self.level[row], self.queued(row), self._turns.get(row, 0)
         self._turns[row], first = turn + 1, len(self.level)
         if turn == 0:
-            self._add(queued, {level - 2, level - 1, level + 1, level + 2, *(round(level * factor) for factor in BESIDE)})
+            self._add(queued, {level - 2, level - 1, level + 1, level + 2})
         most = max(2, min(NEAR, WORK // (4 * len(self.shares))))
         for other in neighbours(self._graph.tree, self.shares, queued, most, turn):
             self._add(other, {level, level + (len(other) > len(queued)) - (len(other) < len(queued))})

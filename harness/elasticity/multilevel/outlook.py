@@ -1,6 +1,6 @@
 """What each configuration promises over the best one that was measured: the expected improvement, less what a look there costs.
 
-With U(x) = log throughput(x) - PRICE log2 level - (QUEUE_PRICE + SLOW_PRICE held) log2 (1 + queues), `held` being the share of
+With U(x) = log throughput(x) - PRICE log2 level - SLOW_PRICE held log2 (1 + queues), `held` being the share of
 a period that what a queue holds takes to go through, a look at x is worth
 
   gain - loss / HORIZON = E[max(0, U(x) - U(best))] - E[max(0, U(best) - U(x))] / HORIZON
@@ -20,13 +20,12 @@ from harness.elasticity.multilevel.options import Options
 from harness.elasticity.multilevel.regions import Vector
 
 PRICE = 0.025  # of a doubling of the level, as a share of throughput
-QUEUE_PRICE = 0.001  # of a doubling of the queues
-SLOW_PRICE = 0.015  # of the same where queues take a period to fill, which lends throughput
+SLOW_PRICE = 0.015  # of a doubling of the queues where they take a period to fill, which lends throughput
 HORIZON = 50.0  # periods over which a look has to pay
 REACH = 2  # times the best level: how far up it looks
 HURTS = 0.03  # of throughput below the best: a look that is taken back
 ASKED = 80  # configurations that are kept of those around the best ones, those that promise the most
-SPOKESMEN = 64  # hypotheses that speak for all of them
+SPOKESMEN = 32  # hypotheses that speak for all of them
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Survey:
 
     def __init__(self, options: Options, evidence: Evidence, hypotheses: Vector, held: float) -> None:
         self._options = options
-        self._queue_price = QUEUE_PRICE + SLOW_PRICE * held
+        self._queue_price = SLOW_PRICE * held
         self._rows = np.array([options.row(place) for place in evidence.places])
         self.fit = evidence.weigh(options.measured(self._rows, hypotheses), options.alike(self._rows, self._rows))
         self._likely, self._odds = _spokesmen(self.fit.odds)

@@ -20,8 +20,6 @@ After the roofline's idea that the tightest of a few bounds explains throughput 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats.qmc import Sobol
@@ -38,25 +36,7 @@ HOP_NS, HOP_NS_BYTE = 22.0, 0.06  # median time of a hop: a push and a pop, and 
 HOP_SPREAD = 1.3  # standard deviation of its logarithm
 ENTRY_NS, ENTRY_SPREAD = 15.0, 0.9  # the same of a lock that nobody else has
 WAITING, WAITING_SPREAD = 1.0, 1.2  # l: an atomic operation that two contend for takes several times as long
-JITTER = {"hop": 0.15, "sync": 0.2, "entry": 0.2, "waiting": 0.2, "serial": 0.2, "knee": 0.1, "sharp": 0.15}  # of the logarithm
-HOP, KNEE, TAIL, SHARP = (COLUMNS.index(name) for name in ("hop", "knee", "tail", "sharp"))
-
-
-def slower(hypotheses: Vector, factor: float) -> Vector:
-    """The same where all work takes `factor` times as long and hops do not."""
-    found = hypotheses.copy()
-    found[:, HOP] /= factor
-    return found
-
-
-def jittered(hypotheses: Vector, generator: np.random.Generator) -> Vector:
-    """Each a little beside itself, so that copies of one are not all the same."""
-    spread = np.array([JITTER.get(name, 0.0) for name in COLUMNS])
-    found = hypotheses * np.exp(spread * generator.standard_normal(hypotheses.shape))
-    found[:, TAIL] += 0.1 * generator.standard_normal(len(found))
-    found[:, KNEE] = np.maximum(1.0, found[:, KNEE])
-    found[:, SHARP] = np.maximum(1.5, found[:, SHARP])
-    return found
+HOP = COLUMNS.index("hop")
 
 
 def draw(generator: np.random.Generator, count: int, cpus: int, payload: int, work_s: float, batch: int = 0) -> Vector:

@@ -25,9 +25,6 @@ from harness.elasticity.multilevel.regions import Vector
 LOOKS_A_SECOND = (
     100.0  # at each thread that count, as in IBM Streams. The runtime makes ten times as many, in windows that overlap
 )
-CALL_FLOP = 12.0  # work of an operator besides the declared one: a call, counters
-MOST_LOOKS = 4000.0  # older ones fade
-RAREST = 4.0  # looks at the rarest operator that was seen, at most
 LEAST_WORTH, MOST_WORTH = 5.0, 1e5  # K
 MOVED = 6.0  # times as far from what was seen before as chance explains, and
 MOVED_SHARE = 0.15  # so much of the work elsewhere: it has moved
@@ -38,7 +35,7 @@ class WorkShares:
     """`shares`: what is believed now, their sum 1. `looks`: that it rests on."""
 
     def __init__(self, layout: Layout) -> None:
-        declared = np.array(layout.tuples) * (np.array(layout.flop) + CALL_FLOP)
+        declared = np.array(layout.tuples) * np.array(layout.flop)
         if declared.sum() <= 0.0:
             declared = np.ones(len(declared))
         self._declared: Vector = declared / declared.sum()
@@ -74,10 +71,10 @@ class WorkShares:
             elif self._doubt:
                 return False
         weight = looks * pure**2
-        self._seen, self.looks = _faded(self._seen + weight * seen, self.looks + weight)
+        self._seen, self.looks = self._seen + weight * seen, self.looks + weight
         if place is not None:
             before, of = self._at.pop(place, (np.zeros(len(seen)), 0.0))
-            self._at[place] = _faded(before + looks * seen, of + looks)
+            self._at[place] = before + looks * seen, of + looks
             if len(self._at) > PLACES:
                 del self._at[next(iter(self._at))]
         self._weigh()
@@ -88,8 +85,7 @@ class WorkShares:
 
         Two samples of the same shares tell: their difference is what chance makes of so many looks.
         """
-        least = 1.0 / float(seen[seen > 0.0].min())
-        looks = min(max(least, at_most), RAREST * least, MOST_LOOKS)
+        looks = max(1.0 / float(seen[seen > 0.0].min()), at_most)
         if self._last is not None and (apart := _apart(seen, 0.5 * (seen + self._last), 2.0)) > 0.0:
             looks = min(looks, max(1.0 / apart, 1.0))
         return looks
@@ -100,12 +96,6 @@ class WorkShares:
         worth = MOST_WORTH if beyond <= 1.0 else (looks - beyond) / (beyond - 1.0)
         self._worth = min(max(worth, LEAST_WORTH), MOST_WORTH)
         self.shares = (self._worth * self._declared + self._seen) / (self._worth + looks)
-
-
-def _faded(seen: Vector, looks: float) -> tuple[Vector, float]:
-    """A sum of shares and the looks that it is of; where they are too many, older ones count less."""
-    fade = min(1.0, MOST_LOOKS / looks)
-    return fade * seen, fade * looks
 
 
 def elsewhere(seen: Vector, expected: Vector) -> float:

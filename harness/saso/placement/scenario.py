@@ -223,7 +223,7 @@ def scenarios() -> Iterator[Scenario]:
 
 
 def held_out() -> Iterator[Scenario]:
-    """Graphs of kinds that only score, in all worlds, with noise up to 5 %; the load of a third of them changes and comes back."""
+    """Graphs of kinds that only score, in all worlds, with noise up to 5 %; the load of a third changes and comes back."""
     for number in range(DRAWS * len(WORLDS) * len(HELD_OUT)):
         seed = FIRST_HELD_OUT + number
         draw = random.Random(seed)

@@ -20,8 +20,6 @@ from tests.elasticity.multilevel.pipelines import make_law
 from tests.elasticity.multilevel.surface import Surface, drive, surface_of
 from topologies import build
 
-pytestmark = pytest.mark.usefixtures("without_looks_at_rest")
-
 
 def pipeline(operators=40, cost: int | str = 1000, cpus=2, payload=128, **constants) -> Surface:
     return surface_of(build("pipeline", {"operators": operators, "cost": cost, "payload": payload}, 1)[0], cpus, **constants)
@@ -166,35 +164,6 @@ def test_queues_everywhere_that_hurt_are_looked_at_once_in_a_search():
         decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
         queued, threads = decision.queued, decision.threads
     assert seen.count(every) == 1
-
-
-def looks_everywhere(brings, periods=60):
-    """Levels of the looks at queues everywhere on 176 CPUs, and the last step's placement and level.
-
-    A few queues bring more with each of up to 40 threads, more than 50 queues hardly anything; all of them `brings` (threads).
-    """
-    surface = pipeline(operators=101, cpus=176)
-    law, queued, threads, levels = law_of(surface), frozenset(), 1, []
-    every = frozenset(range(len(surface.layout.ports)))
-    for second in range(1, periods + 1):
-        few = min(len(queued) + 1, threads, 40) / 40 if len(queued) <= 50 else 0.2
-        rate = 1e6 * (brings(threads) if queued == every else few)
-        levels += [threads] if queued == every else []
-        decision = law.step(Reading(float(second), 1.0, threads, rate, costs=surface.shares(), queued=queued))
-        queued, threads = decision.queued, decision.threads
-    return levels, queued == every, threads
-
-
-def test_many_threads_are_tried_with_queues_everywhere_where_a_few_queues_need_many():
-    levels, everywhere, threads = looks_everywhere(lambda threads: 2.0 if threads >= 100 else 0.3)
-    assert everywhere and threads >= 100
-    assert min(levels) < 20, "a few were tried as well"
-
-
-def test_many_threads_with_queues_everywhere_that_hurt_are_tried_once():
-    levels, everywhere, _ = looks_everywhere(lambda threads: 0.3)
-    assert [level > 20 for level in levels].count(True) == 1
-    assert not everywhere
 
 
 def test_queues_everywhere_are_looked_at_where_sources_keep_all_cpus_busy_with_waiting_for_each_other():

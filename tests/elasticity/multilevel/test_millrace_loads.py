@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import replace
 from itertools import pairwise
@@ -13,11 +12,9 @@ import pytest
 from harness.elasticity import Reading
 from harness.elasticity.multilevel.millrace import PROFILED
 from harness.elasticity.multilevel.work_shares import WorkShares
-from tests.elasticity.drive import Cpu
 from tests.elasticity.multilevel.surface import drive
 from tests.elasticity.multilevel.test_millrace import law_of, pipeline
 
-pytestmark = pytest.mark.usefixtures("without_looks_at_rest")
 PERIODS = 30  # enough to settle
 
 
@@ -123,111 +120,6 @@ def test_work_that_moves_within_the_graph_is_followed():
     stuck = other.throughput(steps[PERIODS - 1].queued, steps[PERIODS - 1].threads)
     assert steps[-1].throughput > 1.3 * stuck
     assert any("the work has moved" in step.decision.reason for step in steps[PERIODS : PERIODS + 4])
-
-
-def test_a_load_that_it_knows_needs_no_search():
-    surface = pipeline(cpus=4)
-    other = replace(surface, flop_s=1e-11, call_s=1e-10)  # hops take most of the time
-    phases = [surface, other, surface]
-    steps = drive(law_of(surface), lambda period: phases[period // 35], 105)
-    first, back = steps[34], steps[75]
-    assert (first.queued, first.threads) == (back.queued, back.threads)
-    assert any("load as before" in step.decision.reason for step in steps[70:73])
-
-
-def test_loads_that_come_and_go_are_known_each_time():
-    surface = pipeline(cpus=4)
-    loads = [surface, replace(surface, flop_s=1e-11, call_s=1e-10)]
-    law = law_of(surface)
-    steps = drive(law, lambda period: loads[period // 35 % 2], 8 * 35)
-    for begin in range(2 * 35, 8 * 35, 35):
-        before, back = steps[begin - 36], steps[begin + 4]
-        assert any("load as before" in step.decision.reason for step in steps[begin : begin + 3])
-        assert (back.queued, back.threads) == (before.queued, before.threads)
-    assert len(law._loads) == 2
-
-
-def test_a_load_that_it_knows_is_gone_on_with_from_what_was_learnt_under_it():
-    surface = pipeline(cpus=4)
-    loads = [surface, replace(surface, flop_s=1e-11, call_s=1e-10)]
-    law = law_of(surface)
-    steps = drive(law, surface, 35)
-    learnt = law._evidence, law._hypotheses, law._looks, law._work_s
-    steps += drive(law, loads[1], 35, steps)
-    assert law._evidence is not learnt[0] and law._hypotheses is not learnt[1]
-    steps += drive(law, surface, 5, steps)
-    assert (law._evidence, law._hypotheses, law._looks, law._work_s) == learnt
-
-
-def test_work_that_has_moved_is_no_load_as_before_because_throughput_is():
-    surface = pipeline(cpus=4)
-    law = law_of(surface)
-    steps = drive(law, lambda period: slower(surface, 3.0) if period < PERIODS else surface, 2 * PERIODS)
-    place, rate = (steps[-1].queued, steps[-1].threads), steps[-1].throughput
-    law._loads = [replace(load, place=place, expected=math.log(rate)) for load in law._loads]
-    assert law._loads
-    other, second = elsewhere(surface).shares(), float(len(steps))
-    reasons = []
-    for period in range(1, 5):
-        decision = law.step(Reading(second + period, 1.0, place[1], rate, costs=other, queued=place[0]))
-        reasons.append(decision.reason)
-        if (decision.queued, decision.threads) != place:
-            break
-    assert any("the work has moved" in reason for reason in reasons)
-    assert not any("load as before" in reason for reason in reasons)
-
-
-def test_a_load_that_was_taken_for_a_known_one_is_left_again_if_that_hurts():
-    surface = pipeline(cpus=4)
-    other = replace(surface, flop_s=1e-13, call_s=1e-12)  # no queue pays
-    law = law_of(surface)
-    steps = drive(law, lambda period: surface if period < 30 else other, 65)
-    while "load as before" not in steps[-1].decision.reason:
-        steps += drive(law, surface, 1, steps)
-        assert len(steps) < 70
-    left = steps[-1].queued, steps[-1].threads
-    third = slower(surface, 4.5)
-    steps += drive(law, third, 2, steps)
-    assert (steps[-2].queued, steps[-2].threads) == (steps[29].queued, steps[29].threads) != left
-    assert (steps[-1].queued, steps[-1].threads) == left
-    assert steps[-2].decision.reason.startswith("not that load, and ")
-    steps += drive(law, third, 2 * PERIODS, steps)
-    assert steps[-1].throughput >= 0.93 * max(step.throughput for step in steps[-2 * PERIODS :])
-
-
-@pytest.mark.parametrize(("drains", "stays"), [(1, True), (3, True), (4, False)])
-def test_a_load_that_it_knows_is_not_judged_while_queues_that_are_gone_drain(drains, stays):
-    surface = pipeline(cpus=4)
-    other = replace(surface, flop_s=1e-13, call_s=1e-12)  # no queue pays
-    law = law_of(surface)
-    steps = drive(law, lambda period: other if 35 <= period < 70 else surface, 80)
-    known = steps[69].queued, steps[69].threads
-    assert not known[0] and steps[-1].queued
-    while "load as before" not in steps[-1].decision.reason:
-        steps += drive(law, other, 1, steps)
-        assert len(steps) < 85
-    places = []
-    for second in range(len(steps) + 1, len(steps) + 8):
-        part = 0.001 if len(places) < drains else 1.0
-        decision = law.step(Reading(float(second), 1.0, known[1], part * other.throughput(*known), queued=known[0]))
-        places.append((decision.queued, decision.threads))
-    assert (set(places) == {known}) is stays
-
-
-def test_refused_a_known_load_is_asked_for_until_it_is_granted():
-    cpu = Cpu()
-    surface = pipeline(cpus=4)
-    other = replace(surface, flop_s=1e-13, call_s=1e-12)  # no queue pays
-    law = law_of(surface, cpu=cpu)
-    steps = drive(law, lambda period: surface if period < 35 else other, 70)
-    assert steps[34].queued and not steps[-1].queued
-    cpu.granted, cpu.requests = False, 0
-    steps += drive(law, surface, 8, steps)
-    assert not any(step.decision.queued for step in steps[-8:])
-    assert 5 <= cpu.requests <= 8
-    cpu.granted = True
-    steps += drive(law, surface, 3, steps)
-    assert steps[-1].queued == steps[34].queued
 
 
 def test_a_profile_is_of_a_placement_once_that_has_stood_for_as_long_as_the_profiler_looks_back(monkeypatch):
