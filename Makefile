@@ -148,11 +148,10 @@ build/stress/%.ok: build/stress/%
 	@touch $@
 
 # The thread sanitizer has to be alone; the other two go together. Without any the CPU's own reordering shows best: what is instrumented
-# leaves the store buffer time to empty. With all optimisations and names of variables GCC takes three times as long to instrument for the
-# address sanitizer.
+# leaves the store buffer time to empty. With -Og GCC takes half of the time to instrument, and what it makes runs no slower.
 SANITIZERS_none :=
-SANITIZERS_thread := -fsanitize=thread -fno-omit-frame-pointer
-SANITIZERS_address := -fsanitize=address,undefined -fno-omit-frame-pointer -O1 -g1
+SANITIZERS_thread := -fsanitize=thread -fno-omit-frame-pointer -Og -g1
+SANITIZERS_address := -fsanitize=address,undefined -fno-omit-frame-pointer -Og -g1
 
 define STRESS_RULE
 build/stress/$(1)/%: tests/native/%.cpp tests/native/stress.hpp $(wildcard harness/runtime/native/*.hpp harness/calibration/native/*.hpp)

@@ -38,7 +38,8 @@ UNSETTLED = frozenset(("learning", "searching", "noise", "waiting", RESTARTED))
 """States of a law that stays and may go elsewhere with the next period."""
 
 RECORDED = ("utilisation", "useful_s", "tuples", "full", "replicas", "target", "done", "latency_s")
-"""Fields of a reading that a record keeps for a law that goes by them, so that a replay reads what the law has read."""
+"""Fields of a reading that a record keeps for a law that goes by them, so that a replay reads what the law has read. Besides, it keeps
+the shares of CPUs of a period of several samples, as each sample has its own alone."""
 
 SETTLED_PERIODS = 8
 """Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
@@ -234,15 +235,18 @@ class Loop:
         self._sums: dict[str, list[float]] = {}  # over the period, of what a sample has for each operator or port
         self._latencies: list[int] = []
         self._shares: dict[str, float | None] = {}
+        self._last_shares: Mapping[str, float | None] = {}  # of the last stretch alone, as its sample has them
 
     def collect(self, elapsed_s: float, tuples: int, shares: Mapping[str, float | None]) -> None:
         """Add a stretch of time: its length, the tuples submitted in it, and shares, of which the period has the mean."""
         before_s, self.elapsed_s = self.elapsed_s, self.elapsed_s + elapsed_s
         self._tuples += tuples
+        self._last_shares = shares
         for name, share in shares.items():
             mean = self._shares.get(name, 0.0)
             known = share is not None and mean is not None and self.elapsed_s > 0.0
-            self._shares[name] = (mean * before_s + share * elapsed_s) / self.elapsed_s if known else None
+            mixed = (mean * before_s + share * elapsed_s) / self.elapsed_s if known else None
+            self._shares[name] = mixed if before_s > 0.0 else share
 
     def count(self, sample: Sample) -> None:
         """Add what a whole sample counted, be it that the law was thinking in it."""
@@ -276,7 +280,8 @@ class Loop:
             goes_by = self.law.NEEDS if more.get("target") is None else self.law.NEEDS | self.law.USES
             seen = {"queued": self.queued, "arrived": self.arrived, **self._shares, **self._counted(goes_by), **more}
             decision = self.law.step(Reading(time_s, self.elapsed_s, self.level, self.throughput, **seen))
-            self.read = {name: seen[name] for name in RECORDED if name in goes_by and name in seen}
+            means = {name: mean for name, mean in self._shares.items() if mean != self._last_shares[name]}
+            self.read = means | {name: seen[name] for name in RECORDED if name in goes_by and name in seen}
             bounds = self.law.bounds
             if not bounds.minimum <= decision.threads <= bounds.maximum:
                 raise UserError(f"level must be from {bounds.minimum} to {bounds.maximum}, not {decision.threads!r}")

@@ -445,3 +445,16 @@ def test_a_step_keeps_what_its_law_needs(graph, moment, script, runtime):
     made[0].NEEDS = frozenset(("latency_s", "target", "layout"))
     step = controller.see(moment(0.25, latency_counts=(0, 4, 0, 0)))
     assert step.read == {"latency_s": pytest.approx(55e-9), "target": None}
+
+
+def test_a_step_keeps_the_shares_of_a_period_of_several_samples(graph, moment, script):
+    """Each sample has those of its own stretch alone, so a replay could not tell what the law was told."""
+    made = script([1, 1])
+    controller = Controller(Doors(), graph, ELASTIC, 1.0)
+    controller.sample_s = 0.5
+    shares = [(0.1, 0.5), (0.5, 0.5), (0.25, None), (0.25, None)]
+    samples = [moment(n, elapsed_s=0.5, others_cpu=o, system_cpu=s) for n, (o, s) in enumerate(shares, start=1)]
+    steps = [controller.see(each) for each in samples]
+    assert steps[1].read == {"others_cpu": pytest.approx(0.3)}
+    assert made[0].readings[0].others_cpu == steps[1].read["others_cpu"]
+    assert steps[3].read == {}

@@ -25,6 +25,7 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <pthread.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -140,6 +141,9 @@ class Fibre {
     forget();
     stack_ = stack;
     bytes_ = bytes;
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(stack, bytes);  // a body that was here before has never returned, and left its red zones
+#endif
 #if defined(__x86_64__)
     constexpr size_t saved = 9, entry = 6, first = 3, second = 2;  // r15, r14, r13, r12, rbx, rbp, where to go on; two words that stay 0
 #else

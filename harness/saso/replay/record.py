@@ -28,7 +28,8 @@ from harness.saso.replay import values as checked
 from harness.saso.replay.decisions import Trace, pipeline_of
 
 LISTED = ("useful_s", "tuples", "full", "replicas")
-READ = (*LISTED, "utilisation", "target", "done", "latency_s")
+SHARES = ("system_cpu", "others_cpu", "utilisation")
+READ = (*LISTED, *SHARES, "target", "done", "latency_s")
 
 Costs = tuple[float, ...]
 
@@ -84,7 +85,7 @@ def _reading(place: str, sample: Mapping[str, Any], level: int, costs: Sequence[
     time_s = checked.number(f"{place}.time_s", sample.get("time_s"))
     length = "elapsed_s" if sample.get("law_elapsed_s") is None else "law_elapsed_s"
     elapsed_s = checked.number(f"{place}.{length}", sample.get(length))
-    shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in ("system_cpu", "others_cpu", "utilisation")}
+    shares = {name: checked.share(f"{place}.{name}", sample.get(name)) for name in SHARES}
     arrived = checked.ratio(f"{place}.law_arrived", sample.get("law_arrived"))
     seen = shares | _read(place, sample)
     try:
