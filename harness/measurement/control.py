@@ -38,8 +38,8 @@ UNSETTLED = frozenset(("learning", "searching", "noise", "waiting", RESTARTED))
 """States of a law that stays and may go elsewhere with the next period."""
 
 RECORDED = ("utilisation", "useful_s", "tuples", "full", "replicas", "target", "done", "latency_s")
-"""Fields of a reading that a record keeps for a law that goes by them, so that a replay reads what the law has read. Besides, it
-keeps the shares of CPUs of a period of several samples, as each sample has its own alone."""
+"""Fields of a reading that a record keeps for a law that goes by them, so that a replay reads what the law has read. Besides,
+it keeps the shares of CPUs of a period of several samples, as each sample has its own alone."""
 
 SETTLED_PERIODS = 8
 """Periods for which a law must have kept its level to count as settled (a guess: longer than a look up and down takes)."""
