@@ -191,6 +191,7 @@ def _add_bench_options(parser: argparse.ArgumentParser, again: bool = False) -> 
     add("--paced", False, action="store_true", help="a paced source and a bound on latency, with the fewest threads")
     add("--jobs", None, type=whole(1, MAX_JOBS), metavar="N", help="processes (default: one for each CPU allowed)")
     add("--every", 1, type=whole(1, MAX_EVERY), metavar="N", help="one in N scenarios of the library (default: all)")
+    add("--held-out", False, action="store_true", help="only scenarios of kinds on which no number of our laws was chosen")
     add("--report", metavar="PATH", help="write the table to PATH (Markdown)")
     add("--table", metavar="PATH", help="write a row a law and scenario to PATH (Parquet), for the figure")
     add(
@@ -220,6 +221,10 @@ def bench(args: argparse.Namespace) -> int:
     for name in laws:
         check_name(name, bench)
     chosen = library(bench, args.every) if args.scenarios is None else _own(args, bench)
+    if args.held_out:
+        if args.scenarios is not None:
+            raise UserError("--held-out is for the library, not for --scenarios")
+        chosen = [scenario for scenario in chosen if scenario.held_out]
     _check_outputs(args)
     options: dict[str, Any] = {}
     if args.simulator is not None:

@@ -63,6 +63,12 @@ def test_every_takes_each_nth_scenario_of_the_library(capsys):
     assert [row["seed"] for row in results(capsys)] == [1, 401, 801, 1201]
 
 
+def test_held_out_takes_only_scenarios_that_score(capsys):
+    assert main(["laws", "bench", "--law", "fixed", "--every", "100", "--held-out", "--json", "-"]) == 0
+    rows = results(capsys)
+    assert rows and all(row["held_out"] for row in rows)
+
+
 def test_without_a_law_all_are_run_and_one_named_twice_once(curves, capsys):
     assert main(["laws", "bench", "--scenarios", curves, "--json", "-"]) == 0
     assert pairs(results(capsys)) == [(law, name) for name in ("sink", "listed") for law in contestants()]

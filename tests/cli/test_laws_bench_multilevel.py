@@ -89,6 +89,7 @@ def test_json_can_go_to_stdout_alone(capsys, surfaces):
             ("--multilevel", "--every", "2", "--scenarios", "SURFACES"),
             "--every is for the library, not for --scenarios, of which all are taken: 2",
         ),
+        (("--multilevel", "--held-out", "--scenarios", "SURFACES"), "--held-out is for the library, not for --scenarios"),
     ],
 )
 def test_mistakes_are_told(capsys, surfaces, words, told):
