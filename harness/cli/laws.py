@@ -18,7 +18,7 @@ from harness.files.given import load_strict_json, read_given, text_of
 from harness.files.whole import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from harness.saso.bench import Row
     from harness.saso.scenario import Scenario
@@ -74,7 +74,9 @@ Scenarios of your own are a list, in YAML or JSON:
     periods: 100
     seed: 7
     events:              # kinds: scale, burst, cpu (factor), curve (throughput), idle
-      - {kind: scale, at: 50, factor: 0.5}"""
+      - {kind: scale, at: 50, factor: 0.5}
+With --paced they also have the rate of the source, `target`, and the `bound` on latency in seconds; with --multilevel and with
+--replicas they are graphs. docs/laws-bench.md has all keys."""
 
 REPLAY_DESCRIPTION = """\
 Feed a recorded trace to a law and print what it decides after each sample. The throughputs are those of the trace, whatever
@@ -319,13 +321,9 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
     """A user's own scenarios, from a file."""
     import yaml
 
-    from harness.saso.placement.user_surfaces import parse_surfaces
-    from harness.saso.threads.user_curves import parse_scenarios
+    from harness.saso.bench import own
 
-    parsers: dict[str, Callable[[object], Sequence[Scenario]]] = {"threads": parse_scenarios, "queues": parse_surfaces}
     path = args.scenarios
-    if bench not in parsers:
-        raise UserError(f"--scenarios is not for --{bench}, which has the library only: {path[:MAX_PATH]!r}")
     if args.every != 1:
         raise UserError(f"--every is for the library, not for --scenarios, of which all are taken: {args.every}")
     text = _text_of(path)
@@ -334,7 +332,7 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
     except (yaml.YAMLError, ValueError, UserError) as error:
         raise UserError(f"--scenarios {path[:MAX_PATH]}: must be YAML or JSON: {' '.join(str(error).split())[:200]}") from None
     try:
-        return list(parsers[bench](document))
+        return own(bench, document)
     except UserError as error:
         raise UserError(f"--scenarios {path[:MAX_PATH]}: {error}") from None
 

@@ -10,7 +10,7 @@
   bench        all laws on all scenarios; `side_by_side`: the processes that they run in
   report       the tables that decide; `goals`: how far our law that places queues meets its own
   replay       a recorded trace, open loop
-  expression, checks   what may stand in users' scenarios
+  documents    what users' scenarios share on all benches; `expression` and `checks`: what may stand in them
 
 Nothing here runs a graph: throughputs are computed, so that every law meets the same ones and the best configuration is known.
 """

@@ -21,6 +21,14 @@ LIBRARIES = {
 }
 """Where the scenarios are: of laws of threads, of the same with a paced source, of laws of queues, and of replicas."""
 
+READERS = {
+    "threads": "threads.user_curves.parse_scenarios",
+    "paced": "threads.user_curves.parse_paced",
+    "queues": "placement.user_surfaces.parse_surfaces",
+    "replicas": "replication.user_graphs.parse_graphs",
+}
+"""What reads a user's scenarios of each."""
+
 SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
 """What a curve can show besides throughput."""
 
@@ -28,6 +36,13 @@ SHOWN = frozenset(("utilisation", "congestion", "latency_s"))
 def library(bench: str, every: int = 1) -> list[Scenario]:
     """One in so many scenarios of one of `LIBRARIES`."""
     return importlib.import_module(f"harness.saso.{LIBRARIES[bench]}").some_of(every)
+
+
+def own(bench: str, document: object) -> list[Scenario]:
+    """A user's own scenarios, of a document read from YAML or JSON. Raises UserError naming the place, rule and value."""
+    module, _, reader = READERS[bench].rpartition(".")
+    found: list[Scenario] = getattr(importlib.import_module(f"harness.saso.{module}"), reader)(document)
+    return found
 
 
 def contestants(bench: str = "threads") -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from harness.elasticity import DEFAULT_LAW
 from harness.saso.bench import Row
 from harness.saso.goals import NEAR, goals
+from harness.saso.scenario import OWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,7 +220,8 @@ period on. Threads, queues: mean after settling, over the oracle's.""",
 
 
 def _of_graphs(name: str, rows: Rows) -> str:
-    return f"**{name}** ({_count(rows)} scenarios: {', '.join(dict.fromkeys(row.kind for row in rows))})"
+    count, kinds = _count(rows), ", ".join(dict.fromkeys(row.kind for row in rows if row.kind != OWN))
+    return f"**{name}** ({count} scenario{'s' if count > 1 else ''}{f': {kinds}' if kinds else ''})"
 
 
 def _against(rows: Rows) -> list[str]:
@@ -240,7 +242,8 @@ def _against(rows: Rows) -> list[str]:
 REPLICAS = Report(
     groups={
         "graphs that only score": lambda row: row.held_out,
-        "graphs that our law's numbers were chosen on": lambda row: not row.held_out,
+        "graphs that our law's numbers were chosen on": lambda row: not row.held_out and row.kind != OWN,
+        "your graphs": lambda row: row.kind == OWN,
     },
     columns={
         "accurate": _share(lambda row: row.accuracy >= ACCURATE),
@@ -264,7 +267,11 @@ lost against the oracle, from the first period on.""",
 )
 
 PACED = Report(
-    groups={"curves that only score": lambda row: row.held_out, "the other curves": lambda row: not row.held_out},
+    groups={
+        "curves that only score": lambda row: row.held_out,
+        "the other curves": lambda row: not row.held_out and row.kind != OWN,
+        "your curves": lambda row: row.kind == OWN,
+    },
     columns={
         "met": _share(lambda row: row.accuracy >= MET),
         "accuracy": _share(lambda row: row.accuracy),

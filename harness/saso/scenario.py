@@ -21,6 +21,7 @@ from harness.elasticity import Bounds, Decides, Decision, Law, Layout, Reading, 
 STILL = 10  # periods without a change after which a law has settled
 SHORTEST = 2 * STILL  # of a stretch that is scored, in periods
 PERSISTENCE = 0.95  # of drifting noise: what is left of a deviation a period later
+OWN = "own"  # the kind of a user's scenario, on benches whose reports name kinds
 QUIET_CPU, CROWDED_CPU = 0.5, 1.0  # what the CPU limit sees; how busy a law itself makes the CPUs is not what the bench asks
 
 

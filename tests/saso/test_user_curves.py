@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elasticity import Bounds
+from harness.saso.documents import MAX_SCENARIOS
 from harness.saso.threads.scenario import PERIODS, Event
-from harness.saso.threads.user_curves import KEYS, MAX_SCENARIOS, parse_scenarios
+from harness.saso.threads.user_curves import KEYS, parse_scenarios
 from tests.saso.user_documents import HUGE, one, parses_or_is_refused, refusal
 
 # -- what may be said --------------------------------------------------------------------------------------------------------

@@ -34,18 +34,17 @@ from typing import Any
 from harness.elasticity import layout_of
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.graph.file import dump_graph, load_graph_file
+from harness.graph.file import dump_graph
 from harness.graph.values import MAX_THREADS
 from harness.machines.machine import load_machine
 from harness.machines.software import load_software
 from harness.models import Dynamic
 from harness.saso.checks import mapping, number, shown, whole
+from harness.saso.documents import MAX_PERIODS, graph_of, name_of, phases_of, scenarios_of
 from harness.saso.expression import Expression
 from harness.saso.placement.own import NAMES, Own
 from harness.saso.placement.scenario import PERIODS, Phase, Scenario
 from harness.saso.placement.world import World
-from harness.saso.threads.user_curves import MAX_PERIODS, MAX_SCENARIOS
-from topologies import build
 
 MAX_PLACES = 10_000
 KEYS = ("name", "topology", "graph", "parameters", "machine", "software", "constants", "cpus", "smt")
@@ -56,25 +55,15 @@ MOST_OTHERS = 0.95  # share of the CPUs
 
 def parse_surfaces(document: object) -> list[Scenario]:
     """The scenarios of a document read from YAML or JSON. Raises UserError naming the place, the rule and the value."""
-    if not isinstance(document, list) or not 1 <= len(document) <= MAX_SCENARIOS:
-        raise UserError(f"surfaces must be a list of 1 to {MAX_SCENARIOS} scenarios, not {shown(document)}")
-    found: dict[str, Scenario] = {}
-    for place, entry in enumerate(document):
-        scenario = _scenario(f"[{place}]", entry, place)
-        if scenario.name in found:
-            raise UserError(f"[{place}].name must not be there twice: {shown(scenario.name)}")
-        found[scenario.name] = scenario
-    return list(found.values())
+    return scenarios_of(document, "surfaces", _scenario)
 
 
 def _scenario(at: str, entry: object, place: int) -> Scenario:
     entry = mapping(at, entry, KEYS, required=())
-    name = entry.get("name", f"surface-{place + 1}")
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise UserError(f"{at}.name must be text on one line, not {shown(name)}")
+    name = name_of(at, entry, f"surface-{place + 1}")
     seed = whole(f"{at}.seed", entry.get("seed"), 0, 2**63 - 1, default=0)
     periods = whole(f"{at}.periods", entry.get("periods"), 1, MAX_PERIODS, default=PERIODS)
-    graph, world = _graph(at, entry, seed), _world(at, entry)
+    graph, world = graph_of(at, entry, seed), _world(at, entry)
     formula, table, queues = _throughput(at, entry)
     profiles = load_machine(world.machine).digest, load_software(world.software).digest
     content = json.dumps([_content(graph, world), entry, profiles], sort_keys=True, default=str)
@@ -95,24 +84,6 @@ def _scenario(at: str, entry: object, place: int) -> Scenario:
         if formula is not None and not scenario.best(phase.at).throughput > 0.0:
             raise UserError(f"{at}.throughput must be more than 0 somewhere, not {shown(formula)}")
     return scenario
-
-
-def _graph(at: str, entry: Mapping[str, Any], seed: int) -> Graph:
-    named = [key for key in ("topology", "graph") if entry.get(key) is not None]
-    if len(named) != 1 or not isinstance(entry[named[0]], str):
-        raise UserError(f"{at} must have either topology or graph, a name or file, not {shown(sorted(entry))}")
-    parameters = entry.get("parameters") or {}
-    if not isinstance(parameters, dict) or not all(isinstance(each, str) for each in parameters):
-        raise UserError(f"{at}.parameters must be a mapping of names, not {shown(parameters)}")
-    try:
-        if named == ["topology"]:
-            graph, _ = build(entry["topology"], parameters, seed)
-        else:
-            graph = load_graph_file(entry["graph"], parameters, seed).graph
-        graph.check()
-    except UserError as error:
-        raise UserError(f"{at}: {error}") from None
-    return graph
 
 
 def _world(at: str, entry: Mapping[str, Any]) -> World:
@@ -157,17 +128,8 @@ def _throughput(at: str, entry: Mapping[str, Any]) -> tuple[str | None, tuple[tu
 
 
 def _phases(at: str, given: object, periods: int) -> tuple[Phase, ...]:
-    if given is None:
-        return (Phase(0),)
-    if not isinstance(given, list):
-        raise UserError(f"{at} must be a list, not {shown(given)}")
     phases = [Phase(0)]
-    for place, entry in enumerate(given):
-        where = f"{at}[{place}]"
-        entry = mapping(where, entry, PHASE_KEYS, required=("at",))
-        begin = whole(f"{where}.at", entry["at"], 1, periods - 1, default=None)
-        if begin <= phases[-1].at:
-            raise UserError(f"{where}.at must be behind period {phases[-1].at}, where the phase before begins, not {begin}")
+    for where, entry, begin in phases_of(at, given, PHASE_KEYS, periods):
         scale = number(f"{where}.scale", entry.get("scale", 1.0), 1e-3, 1e3, "of the costs")
         others = number(f"{where}.others", entry.get("others", 0.0), 0.0, MOST_OTHERS, "of the CPUs")
         phases.append(Phase(begin, scale=scale, others=others))

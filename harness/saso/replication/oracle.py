@@ -51,13 +51,14 @@ def least_for(world: World, maximum: int, rate: float) -> Least:
 def _line(world: World, threads: int, maximum: int) -> list[tuple[float, int]]:
     """Rates and replicas of all operators."""
     one = np.ones(world.layout.operators)
+    most = min(maximum, world.layout.most_replicas)
     work = world.work(threads, one)
     low = world.capacity(threads, one)
     high = threads / float(work.sum())
     rates = [low, *np.geomspace(low, max(low, 1.05 * high), STEPS)]
     found: dict[tuple[float, ...], float] = {}
     for rate in rates:
-        counts = replicas_for(world, threads, rate, maximum)
+        counts = replicas_for(world, threads, rate, most)
         key = tuple(counts)
         if key not in found:
             found[key] = world.rate(threads, counts)

@@ -38,7 +38,7 @@ NEW = ("staircase-1", "staircase-2", "staircase-3", "teeth-4", "teeth-8", "teeth
 
 @dataclass(frozen=True)
 class Paced(any_scenario.Scenario):
-    """`targets` [tuples/s]: one a phase of `PERIODS` / their number periods. `bound_s`: on mean latency."""
+    """`targets` [tuples/s]: one a phase of `PERIODS` / their number periods. `bound_s`: on mean latency, inf: any will do."""
 
     bench: ClassVar[str] = "paced"
     decides: ClassVar[Decides] = Decides.THREADS
@@ -64,7 +64,8 @@ class Paced(any_scenario.Scenario):
 
     def segments(self) -> list[tuple[int, int]]:
         """One a target."""
-        return cut({round(phase * self.periods / len(self.targets)) for phase in range(len(self.targets))}, self.periods)
+        count = len(self.targets)
+        return cut({-(-phase * self.periods // count) for phase in range(count)}, self.periods)  # rounded up, as in `target`
 
     def target(self, period: int) -> float:
         """Of a period [tuples/s]."""
@@ -103,8 +104,8 @@ class Paced(any_scenario.Scenario):
         return Least(top, next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)))
 
     def contestant(self, name: str) -> tuple[Law, Configuration]:
-        """As of any scenario. A law that has a setting for the bound on latency is told the bound."""
-        told = any(setting.name == "bound" for setting in law_class(name).SETTINGS)
+        """As of any scenario. A law that has a setting for the bound on latency is told the bound, if there is one."""
+        told = self.bound_s < math.inf and any(setting.name == "bound" for setting in law_class(name).SETTINGS)
         law = make_law(name, self.bounds, settings={"bound": self.bound_s} if told else None, layout=self.layout)
         return law, Configuration(law.bounds.start)
 

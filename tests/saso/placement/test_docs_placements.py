@@ -12,7 +12,7 @@ from harness.saso.placement.user_surfaces import KEYS, PHASE_KEYS, parse_surface
 from harness.saso.report import QUEUES
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/laws-bench.md").read_text(encoding="utf-8")
-PART = PAGE.partition("## The bench of laws that place queues")[2]
+PART = PAGE.partition("## The bench of laws that place queues")[2].partition("\n## ")[0]
 
 
 def test_the_example_of_surfaces_has_every_key_and_can_be_read():

@@ -148,7 +148,6 @@ def test_the_command_runs_it(capsys):
     ("words", "told"),
     [
         (["--multilevel"], "--multilevel and --replicas are two benches"),
-        (["--scenarios", "mine.yaml"], "--scenarios is not for --replicas"),
         (["--law", "pldi17"], "does not choose replicas"),
     ],
 )
