@@ -40,7 +40,7 @@ def best_known(question: object, ask: Callable[[], Best]) -> Best:
 
 def followed_from() -> list[Path]:
     """The code and the profiles that answers follow from."""
-    topologies = sorted((ROOT / "topologies").glob("*.py"))
+    topologies = sorted((ROOT / "topologies").glob("*.py")) + sorted((ROOT / "harness" / "applications").glob("*.py"))
     profiles = sorted((ROOT / "config").glob("machines/*.yaml")) + sorted((ROOT / "config").glob("software/*.yaml"))
     return [*(ROOT / "harness" / each for each in CODE), *topologies, *profiles]
 

@@ -39,6 +39,11 @@ def test_other_code_is_another_question(monkeypatch):
         best_known("question", never)
 
 
+def test_answers_follow_from_the_graphs_of_topologies_and_applications():
+    read = {file.relative_to(known.ROOT).as_posix() for file in known.followed_from()}
+    assert {"topologies/pipeline.py", "harness/applications/login_failures.py", "harness/graph/graph.py"} <= read
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"throughput": "x", "threads": 1, "queued": []}'])
 def test_a_file_that_is_no_answer_is_written_anew(folder, text):
     best_known("question", lambda: ANSWER)
