@@ -91,7 +91,7 @@ RULES: dict[str, list[Rule]] = {
         *_numbers("multilevel.physics", ("WAITING_SPREAD", 0.0), ("ENTRY_SPREAD", 0.0)),
     ],
     "replicas": [
-        *_numbers("replication.millrace", ("FAIR", 1.0), ("SHORT", ALWAYS), ("AS_BUSY", 0.0), ("GROWN", ALWAYS)),
+        *_numbers("replication.millrace", ("FAIR", 1.0), ("SHORT", ALWAYS), ("GROWN", ALWAYS)),
         *_numbers("replication.millrace", ("SERIAL", ALWAYS), ("BAND", (1.0, 1.0, 1.0))),
     ],
 }

@@ -40,7 +40,6 @@ BAND = (0.99, 1.0, 1.04)  # of the goal: what can do less is raised, to the seco
 FAIR = 0.985  # of what the most replicas of an operator can do: the rest would take too many, where they hinder each other
 SHORT = 0.03  # of the goal: a rate so far below it asks for more
 BRINGS = 0.01  # of the rate that one more must bring to be kept
-AS_BUSY = 0.03  # of the time: what is so near the busiest counts as it
 GROWN = 1.2  # times the work that makes fewer threads worth a look
 HALVINGS = 16  # of the range in which the goal lies: to 0.002 %
 SERIAL = 0.05  # growth of an operator's work with its replicas that counts as noise
@@ -244,8 +243,8 @@ class Millrace(Law):
         busiest = max(float(loads.max()), together)
         if float(loads[~self._may].max(initial=0.0)) >= 1.0 - SHORT:
             return None
-        more = self._may & (loads >= busiest - AS_BUSY) & (replicas < self._most)
-        threads = self._cut(level + (together >= busiest - AS_BUSY))
+        more = self._may & (loads >= busiest) & (replicas < self._most)
+        threads = self._cut(level + (together >= busiest))
         if threads == level and not more.any():
             return None
         self._trial = ("more", self._rate, float(self._work.sum()), level, replicas.copy())
