@@ -122,7 +122,8 @@ def test_queues_ask_for_large_pages_unless_they_are_very_many(operators: int, as
     engine = open_engine(pipeline(operators), Dynamic(1, queue_capacity=1024))
     asked = asking_bytes() - before
     del engine
-    assert (asked >= operators * 1024 * 128) if asks else (asked < 2**20)
+    queues = operators * 1024 * 128
+    assert asked >= queues if asks else asked < queues / 100, "operators' own memory may ask, too"
 
 
 def asking_bytes() -> int:
