@@ -122,8 +122,8 @@ def test_queues_ask_for_large_pages_unless_they_are_very_many(operators: int, as
     engine = open_engine(pipeline(operators), Dynamic(1, queue_capacity=1024))
     asked = asking_bytes() - before
     del engine
-    queues = operators * 1024 * 128
-    assert asked >= queues if asks else asked < queues / 100, "operators' own memory may ask, too"
+    # operators' own memory asks too, in regions of a MiB
+    assert (asked >= operators * 1024 * 128) if asks else (asked < 2 * 2**20)
 
 
 def asking_bytes() -> int:
