@@ -1,0 +1,22 @@
+"""A graph that joins what other graphs have one of: annotations, a threaded port, a barrier, a filter, bursts, a control port."""
+
+from harness.annotations import in_force
+from harness.graph import Graph, Threading
+
+
+def graph() -> Graph:
+    """Return the graph."""
+    built = Graph("seeded", payload=256)
+    source = built.source("source", window=500)
+    left, right = built.work("left", costs=[(100, 50), (50, 2000)]), built.work("right", cost=300)
+    join = built.barrier("join")
+    with in_force(Threading("dedicated")):
+        thin = built.filter("thin", 0.5)
+    with in_force(Threading("manual")):
+        last = built.work("last", cost=80)
+    built.connect(source, left)
+    built.connect(source, right)
+    built.chain(left, join.input(0), thin, last, built.sink("sink"))
+    built.connect(right, join.input(1))
+    built.threaded_port(right, 64)
+    return built

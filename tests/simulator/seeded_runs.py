@@ -1,0 +1,83 @@
+"""Simulated runs whose records are kept, so that a change of the code that moves a number is seen.
+
+    python -m tests.simulator.seeded_runs --write    keep the records of today's code
+
+`seeded_records.json` has a digest and a few readable numbers of each run. Write it anew only with a
+commit whose message says why the numbers move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+KEPT = Path(__file__).with_name("seeded_records.json")
+GRAPH = "tests/simulator/seeded_graph.py"
+ROOT = Path(__file__).parents[2]
+
+VOLATILE = ("run_id", "asked", "host", "commit", "started_at")
+"""Fields of a record that depend on the host, the time or the tree, not on the run."""
+
+READABLE = ("tuples_sent", "tuples_received", "sink_tuples_per_s", "order_violations", "correct")
+
+_SMALL_MIX = "mix --set width=3 --set depth=4"
+_SHORT = "--duration 0.002"
+_CSTREAM = "--machine cstream --duration 0.05"
+
+RUNS: dict[str, str] = {
+    "manual": f"pipeline --set operators=8 --model manual --machine xeon {_SHORT}",
+    "manual, several sources": f"reverse-tree --model manual {_CSTREAM}",
+    "dedicated": f"{_SMALL_MIX} --model dedicated --machine power8 {_SHORT}",
+    "dedicated, large tuples": f"pipeline --set operators=5 --set payload=4096 --model dedicated --machine xeon {_SHORT}",
+    "dynamic": f"{_SMALL_MIX} --model dynamic --threads 8 --machine xeon {_SHORT}",
+    "dynamic, one thread": f"pipeline --set operators=20 --set cost=1 --model dynamic --threads 1 --machine xeon {_SHORT}",
+    "dynamic, shared sink": f"data-parallel --set width=30 --set cost=1000 --model dynamic --threads 16 --machine power8 {_SHORT}",
+    "dynamic, some queues": f"bushy --set depth=3 --model dynamic --threads 6 --queued 40% --machine xeon {_SHORT}",
+    "dynamic, bounded": f"{_SMALL_MIX} --model dynamic --threads 4 --queue-capacity 8 --tuples 3000 --machine xeon",
+    "dynamic, P17's software": f"{_SMALL_MIX} --model dynamic --threads 8 --software p17-printed --machine power8 {_SHORT}",
+    "dynamic, elastic": f"pipeline --set operators=30 --model dynamic --elastic --max-threads 12 --machine xeon {_SHORT}",
+    "dynamic, P17's law": f"{_SMALL_MIX} --model dynamic --elastic --law pldi17 --max-threads 16 --machine xeon {_SHORT}",
+    "dynamic, split and merge": f"replicated --model dynamic --threads 4 {_CSTREAM}",
+    "dynamic, a phase change": f"phase-change --model dynamic --threads 6 --machine xeon {_SHORT}",
+    "load balance": f"load-balance --set workers=6 --set load=bursty-cost --set cycle=1000 --model manual --machine xeon {_SHORT}",
+    "multilevel": f"pipeline --set operators=20 --set cost=1000 --model multilevel --max-threads 8 --machine xeon {_SHORT}",
+    "multilevel, M19's law": f"{_SMALL_MIX} --model multilevel --law middleware19 --max-threads 8 --machine xeon {_SHORT}",
+    "coroutine": f"chain --set operators=6 --model coroutine --threads 4 {_CSTREAM}",
+    "coroutine, a policy": f"tree --model coroutine --threads 3 --policy max_queue_length --quantum 5 {_CSTREAM}",
+    "coroutine, replicas": f"chain --set operators=3 --model coroutine --threads 4 --replicas 3 {_CSTREAM}",
+    "coroutine, elastic": f"chain --set operators=2 --model coroutine --elastic --max-threads 4 {_CSTREAM}",
+    "mixed by annotations": f"{GRAPH} --model dynamic --threads 4 --machine xeon {_SHORT}",
+}
+
+
+def record_of(words: str) -> dict[str, Any]:
+    """Return the record of one run. Raises AssertionError, with what was printed, if the command fails."""
+    command = [sys.executable, "-m", "harness", "run", *words.split(), "--seed", "7", "--json", "-"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def kept_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the digest of a record without its volatile fields, and its readable numbers."""
+    stable = {name: value for name, value in record.items() if name not in VOLATILE}
+    stable["simulation"] = {name: value for name, value in stable["simulation"].items() if name != "wall_s"}
+    digest = hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
+    return {"digest": digest, **{name: record[name] for name in READABLE}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", required=True, help="replace seeded_records.json")
+    parser.parse_args()
+    kept = {name: kept_of(record_of(words)) for name, words in RUNS.items()}
+    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
