@@ -4,7 +4,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 BIN := .venv/bin
-RUNTIME := $(wildcard $(foreach room,runtime simulator calibration saso/placement elasticity/multilevel gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
+RUNTIME := $(wildcard $(foreach room,runtime simulator calibration bench/queues elasticity/queues gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
 ARGS ?=
@@ -86,15 +86,15 @@ bench: build
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/simulator harness/calibration harness/saso/placement harness/elasticity/multilevel harness/gate harness/operators harness/applications
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/simulator harness/calibration harness/bench/queues harness/elasticity/queues harness/gate harness/operators harness/applications
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
-	@$(BIN)/snakefmt --check Snakefile harness/rules
+	@$(BIN)/snakefmt --check Snakefile harness/workflow
 	@! grep -nE '://|^--' requirements.lock
 
 format: .venv/.installed
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 	@$(BIN)/clang-format -i $$(git ls-files '*.hpp' '*.cpp')
-	@$(BIN)/snakefmt Snakefile harness/rules
+	@$(BIN)/snakefmt Snakefile harness/workflow
 
 lock: .venv/.installed
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
@@ -102,7 +102,7 @@ lock: .venv/.installed
 
 clean:
 	rm -rf .venv build .snakemake .millrace results/raw results/tables results/logs
-	rm -f harness/runtime/*.so harness/simulator/*.so harness/calibration/*.so harness/saso/placement/*.so harness/elasticity/multilevel/*.so harness/gate/*.so harness/operators/*.so harness/applications/*.so
+	rm -f harness/runtime/*.so harness/simulator/*.so harness/calibration/*.so harness/bench/queues/*.so harness/elasticity/queues/*.so harness/gate/*.so harness/operators/*.so harness/applications/*.so
 
 # -- what the commands above stand on --------------------------------------------------------------------------------------------
 

@@ -1,12 +1,12 @@
 # From experiments to figures.  Settings: config/config.yaml (quick) or --configfile config/paper.yaml.
 #
-#   measure     harness/rules/measure.smk      one job = one block: a cell, all its arms and repeats -> results/raw/*/*.jsonl
+#   measure     harness/workflow/measure.smk      one job = one block: a cell, all its arms and repeats -> results/raw/*/*.jsonl
 #   simulate    the same file                  the same on a simulated machine
-#   aggregate   harness/rules/aggregate.smk    the records of an experiment -> results/tables/*/*.parquet (Spark)
-#   bench_laws  harness/rules/bench.smk        the control laws on the SASO bench -> results/tables/saso/saso.parquet
+#   aggregate   harness/workflow/aggregate.smk    the records of an experiment -> results/tables/*/*.parquet (Spark)
+#   bench_laws  harness/workflow/bench.smk        the control laws on the SASO bench -> results/tables/saso/saso.parquet
 #   bench_placements  the same file             the laws that place queues -> results/tables/saso_placement/*.parquet
-#   figure      harness/rules/figures.smk      tables -> figures/*.png, *.svg
-#   claims      harness/rules/claims.smk       tables -> figures/claims.md, .html: what of the papers holds
+#   figure      harness/workflow/figures.smk      tables -> figures/*.png, *.svg
+#   claims      harness/workflow/claims.smk       tables -> figures/claims.md, .html: what of the papers holds
 #
 # snakemake -c2                              all figures
 # snakemake -c2 figures/pldi17_fig9.png      one figure; only its experiment is measured
@@ -17,10 +17,10 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 
-include: "harness/rules/common.smk"
+include: "harness/workflow/common.smk"
 
 
-report: "harness/rules/captions/workflow.rst"
+report: "harness/workflow/captions/workflow.rst"
 
 
 rule all:
@@ -29,8 +29,8 @@ rule all:
         CLAIMS,
 
 
-include: "harness/rules/measure.smk"
-include: "harness/rules/aggregate.smk"
-include: "harness/rules/bench.smk"
-include: "harness/rules/figures.smk"
-include: "harness/rules/claims.smk"
+include: "harness/workflow/measure.smk"
+include: "harness/workflow/aggregate.smk"
+include: "harness/workflow/bench.smk"
+include: "harness/workflow/figures.smk"
+include: "harness/workflow/claims.smk"

@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
 RUNTIME = Path("harness/runtime")
-OTHERS = ("simulator", "calibration", "saso/placement", "elasticity/multilevel", "gate", "operators", "applications")
+OTHERS = ("simulator", "calibration", "bench/queues", "elasticity/queues", "gate", "operators", "applications")
 ROOMS = (RUNTIME, *(Path("harness") / room for room in OTHERS))
 sanitizer = os.environ.get("MILLRACE_SANITIZE", "")
 # -march=native: the runtime is built on the machine that measures. -ffp-contract=off: a multiply stays a multiply.

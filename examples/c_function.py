@@ -8,7 +8,7 @@ from functools import cache
 from examples.building import HERE, shared_library
 from examples.pipeline import GateState, show
 from harness.graph import Graph, Operator
-from harness.native_function import PROTOTYPE
+from harness.graph.functions.compiled import PROTOTYPE
 
 
 @cache

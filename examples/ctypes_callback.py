@@ -6,7 +6,7 @@ import ctypes
 
 from examples.pipeline import GateState, show
 from harness.graph import Graph, Operator
-from harness.native_function import PROTOTYPE
+from harness.graph.functions.compiled import PROTOTYPE
 
 
 def add_gate(graph: Graph, name: str, threshold: float) -> tuple[Operator, GateState]:

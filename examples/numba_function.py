@@ -7,7 +7,7 @@ import numpy as np
 
 from examples.pipeline import show
 from harness.graph import Graph, Operator
-from harness.native_function import NUMBA_SIGNATURE
+from harness.graph.functions.compiled import NUMBA_SIGNATURE
 
 STATE = np.dtype([("threshold", np.float64), ("seen", np.uint64), ("kept", np.uint64)], align=True)
 

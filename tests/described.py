@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-import harness.place
+import harness.machines.place
 from harness.errors import UserError
 from harness.machines.machine import split_cpus
-from harness.place import Place
+from harness.machines.place import Place
 
 CPUS = {"local": 2, "xeon": 176, "power8": 184}
 SWEEP = {"atomic.fence": (4.0, 9.0), "os.wake_us": (1.0, 5.0)}
@@ -21,7 +21,7 @@ SOFTWARE = ("millrace", "streams-4.2")
 
 @dataclass(frozen=True)
 class Described:
-    """What `harness.place` asks of a machine's profile."""
+    """What `harness.machines.place` asks of a machine's profile."""
 
     name: str
     cpus: int
@@ -42,7 +42,7 @@ class Described:
 
 @dataclass(frozen=True)
 class DescribedCosts:
-    """What `harness.place` asks of a software's profile: all constants are the machine's."""
+    """What `harness.machines.place` asks of a software's profile: all constants are the machine's."""
 
     name: str
     digest: str = "ba9876543210"
@@ -65,7 +65,7 @@ def describe(monkeypatch: pytest.MonkeyPatch, digest: str = "0123456789ab") -> N
             raise UserError(f"software {place.software!r} is unknown")
         return DescribedCosts(place.software)
 
-    monkeypatch.setattr(harness.place, "machines", lambda: list(CPUS))
+    monkeypatch.setattr(harness.machines.place, "machines", lambda: list(CPUS))
 
     def described(place: Place) -> Described:
         name, cpus = split_cpus(place.machine)

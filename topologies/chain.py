@@ -10,8 +10,8 @@ calls under every model: whoever executes the source is busy for that time, and 
 
 from __future__ import annotations
 
-from harness.annotations import in_force
 from harness.graph import Graph, Threading
+from harness.graph.annotations import in_force
 from harness.graph.values import MAX_BUSY_US, MAX_OPERATORS
 from topologies import PAYLOAD, Parameter, Topology
 from topologies.costs import BUSY

@@ -16,8 +16,8 @@ from harness.applications import login
 from harness.applications.given_input import read_input
 from harness.errors import UserError
 from harness.graph import Graph, Operator
+from harness.graph.schema import Schema
 from harness.operators.compiled import Compiled, collect, kept
-from harness.schema import Schema
 
 SECOND = 10**9  # ns
 

@@ -21,9 +21,9 @@ from harness.applications import packets
 from harness.applications.given_input import read_input
 from harness.errors import UserError
 from harness.graph import Graph, Operator
+from harness.graph.schema import Schema
 from harness.operators import plain
 from harness.operators.compiled import Compiled, collect, kept
-from harness.schema import Schema
 
 CHANNELS, LANES = 16, 12
 ANALYSES = ("made-up names", "tunnels", "volumes")

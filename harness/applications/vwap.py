@@ -14,8 +14,8 @@ from harness.applications import vwap_operators
 from harness.applications.given_input import read_input
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.graph.schema import Schema
 from harness.operators.compiled import collect, kept
-from harness.schema import Schema
 
 CHANNELS = 8
 

@@ -20,8 +20,8 @@ from harness.connectors import EventSource, StandardInput, WebSocketSink
 from harness.connectors.received import Received
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.graph.schema import Schema
 from harness.operators.compiled import collect, kept
-from harness.schema import Schema
 
 SECOND = 10**9  # ns
 TOKENISERS, COUNTERS = 5, 10  # M19 Figure 2

@@ -19,7 +19,7 @@ import psutil
 
 from harness.calibration import futexes, hardware
 from harness.calibration.topology import OTHER_SOCKET, SAME_CORE, Caches, Host
-from harness.host.cgroup import ROOT, read_text
+from harness.machines.host.cgroup import ROOT, read_text
 from harness.machines.machine import WORKING_SET_KIB
 
 STRIDES = (192, 4160)

@@ -32,7 +32,7 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.submit cimport deliver, execute, pass_mark
 
 from harness.models import pool_of
-from harness.runtime.layout import layout_of
+from harness.models.layout import layout_of
 
 TRIES = 3
 

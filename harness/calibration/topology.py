@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from harness.host.cgroup import ROOT, read_text
-from harness.host.cpu import allowed_cpu_numbers
+from harness.machines.host.cgroup import ROOT, read_text
+from harness.machines.host.cpu import allowed_cpu_numbers
 
 SAME_CORE, SAME_CHIP, SAME_MODULE, OTHER_SOCKET = "same_core", "same_chip", "same_module", "other_socket"
 

@@ -94,7 +94,7 @@ def _alone(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
 
 def _with_others(args: argparse.Namespace, settings: dict[str, str]) -> Summary:
     """Take the tables if they were made ahead; else make them, and those of other experiments ahead."""
-    from harness.config import load_config
+    from harness.experiments.config import load_config
     from harness.spark import ahead
     from harness.spark.aggregate import Summary, aggregate
     from harness.spark.session import for_records, open_session
@@ -120,7 +120,7 @@ def spark_settings(config: str | None, assignments: list[str], master: str | Non
     """`spark.*` settings of the configuration file, then of the command line. Raises UserError for what is not KEY=VALUE."""
     settings: dict[str, str] = {}
     if config is not None:
-        from harness.config import load_config
+        from harness.experiments.config import load_config
 
         settings.update({key: str(value) for key, value in load_config(config).spark.items()})
     for assignment in assignments:

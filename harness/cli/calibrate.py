@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from harness.calibration.probes import Setting
     from harness.calibration.rounds import measure
     from harness.calibration.topology import Host
-    from harness.host.cpu import Reading, others_share
+    from harness.machines.host.cpu import Reading, others_share
     from harness.machines.machine import load_machine
     from harness.machines.software import load_software
 

@@ -57,7 +57,7 @@ class Countdown:
         print(f"millrace {self._command}: {text}", file=sys.stderr, flush=True)
 
     def _head(self) -> str:
-        from harness.config import clock
+        from harness.experiments.config import clock
 
         past_s = self._estimated_s - self._left_s
         stretch = (time.monotonic() - self._started_s) / past_s if past_s > 0 else 1.0  # by how wrong the estimate was so far

@@ -11,7 +11,7 @@ from harness.cli.output import say
 from harness.errors import RunFailed, UserError
 
 if TYPE_CHECKING:
-    from harness.config import Config
+    from harness.experiments.config import Config
 
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the workflow; 1 if a job failed. Raises UserError for bad input, RunFailed if another workflow is running here."""
-    from harness.config import ROOT, load_config
+    from harness.experiments.config import ROOT, load_config
 
     config = load_config(args.config)
     for line in config.left_out:
@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", "--", *wanted])
 
-    from harness.models import allowed_cpus
-    from harness.rules.lock import hold_lock
-    from harness.rules.progress import NAME, Progress, register
+    from harness.machines.host.cpu import allowed_cpus
+    from harness.workflow.lock import hold_lock
+    from harness.workflow.progress import NAME, Progress, register
 
     hold_lock()
     progress = Progress(config, allowed_cpus() if args.cores == "all" else int(args.cores))

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from harness.cli.countdown import QUIET_S
 from harness.cli.output import tell
-from harness.config import clock
+from harness.experiments.config import clock
 from harness.gate.verdict import Verdict
 
 

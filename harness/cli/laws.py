@@ -20,8 +20,8 @@ from harness.files.whole import write_whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.saso.bench import Row
-    from harness.saso.scenario import Scenario
+    from harness.bench.bench import Row
+    from harness.bench.scenario import Scenario
 
 SUMMARY = "compare control laws on the SASO bench, replay a trace, list them"
 
@@ -216,7 +216,7 @@ def run(args: argparse.Namespace) -> int:
 
 def bench(args: argparse.Namespace) -> int:
     """Drive the laws through the scenarios; print and write what came of it."""
-    from harness.saso.bench import check_name, contestants, library, run_bench
+    from harness.bench.bench import check_name, contestants, library, run_bench
 
     bench = _bench_of(args)
     laws = list(dict.fromkeys(args.law or contestants(bench)))
@@ -230,7 +230,7 @@ def bench(args: argparse.Namespace) -> int:
     _check_outputs(args)
     options: dict[str, Any] = {}
     if args.simulator is not None:
-        from harness.saso.placement.simulated import rows_of
+        from harness.bench.queues.simulated import rows_of
 
         chosen, options = _on_the_simulator(args, bench, chosen), {"rows_of": rows_of}
     with _countdown(len(laws) * len(chosen)) as line:
@@ -240,7 +240,7 @@ def bench(args: argparse.Namespace) -> int:
 
 def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario]) -> list[Scenario]:
     """As many of the scenarios as asked for that fit it."""
-    from harness.saso.placement.simulated import FIT, simulable
+    from harness.bench.queues.simulated import FIT, simulable
 
     if bench != "queues":
         raise UserError(f"--simulator is for --multilevel only, not {str(args.simulator)!r}")
@@ -257,7 +257,7 @@ def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario
 
 def ablate(args: argparse.Namespace) -> int:
     """Print and write what each rule is worth."""
-    from harness.saso.ablation import RULES, ablate, held_out, summary
+    from harness.bench.ablation import RULES, ablate, held_out, summary
 
     bench = _bench_of(args, "ablate_")
     rules = {rule.name: rule for rule in RULES[bench]}
@@ -299,7 +299,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _tell(args: argparse.Namespace, rows: Sequence[Row]) -> int:
     """Print and write what came of a bench."""
-    from harness.saso.report import as_document, as_frame, summary
+    from harness.bench.report import as_document, as_frame, summary
 
     if args.table is not None:
         buffer = io.BytesIO()  # the writer of Parquet would remove what it cannot write to, a device too
@@ -321,7 +321,7 @@ def _own(args: argparse.Namespace, bench: str) -> list[Scenario]:
     """A user's own scenarios, from a file."""
     import yaml
 
-    from harness.saso.bench import own
+    from harness.bench.bench import own
 
     path = args.scenarios
     if args.every != 1:
@@ -374,8 +374,8 @@ def law_as_text(law: type[Law], default: bool) -> str:
 
 def replay_trace(args: argparse.Namespace) -> int:
     """Print what a law decides on a trace, or write it as JSON."""
+    from harness.bench.replay import answer, parse_trace, replay, told
     from harness.cli.settings import parse_settings
-    from harness.saso.replay import answer, parse_trace, replay, told
 
     law, path = args.replay_law, args.replay_json
     settings = parse_settings(args.set)

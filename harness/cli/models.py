@@ -8,19 +8,10 @@ from dataclasses import fields
 from typing import NamedTuple
 
 from harness.cli.output import say
-from harness.graph.values import MAX_REPLICAS
-from harness.host.cpu import usable_cpus
-from harness.models import (
-    DEFAULT_LAW,
-    DEFAULT_POLICY,
-    DEFAULT_QUEUE_CAPACITY,
-    MAX_QUEUE_CAPACITY,
-    MAX_THREADS,
-    MODELS,
-    QUANTUM_MS,
-    allowed_cpus,
-)
-from harness.policy import policies
+from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
+from harness.machines.host.cpu import allowed_cpus, usable_cpus
+from harness.models import DEFAULT_LAW, DEFAULT_POLICY, DEFAULT_QUEUE_CAPACITY, MODELS, QUANTUM_MS
+from harness.models.policy import policies
 
 SUMMARY = "list the threading models with their options"
 

@@ -76,7 +76,7 @@ def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from harness.config import BENCHES
+    from harness.experiments.config import BENCHES
 
     path = folder / f"{name}.parquet"
     if not is_table(path):

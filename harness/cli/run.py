@@ -15,11 +15,12 @@ from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.elasticity import LAWS, Decides
+from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
-from harness.graph.values import MAX_REPLICAS
-from harness.host.cpu import SHORTEST_S
-from harness.host.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
+from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
+from harness.machines.host.cpu import SHORTEST_S
+from harness.machines.place import Place, find_place
 from harness.measurement.control import BALANCER, check_law, pool_law
 from harness.measurement.spec import (
     DURATION_S,
@@ -36,8 +37,6 @@ from harness.measurement.subject import build_subject, find_subject
 from harness.models import (
     DEFAULT_LAW,
     DEFAULT_POLICY,
-    MAX_QUEUE_CAPACITY,
-    MAX_THREADS,
     MODELS,
     QUANTUM_MS,
     Chosen,
@@ -50,8 +49,7 @@ from harness.models import (
     pool_of,
     with_level,
 )
-from harness.place import Place, find_place
-from harness.replicas import begins_with
+from harness.models.replicas import begins_with
 from topologies import TOPOLOGIES
 
 SUMMARY = "run one topology or graph file under one threading model and report it"

@@ -10,8 +10,9 @@ import topologies
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.graph.file import is_graph_file, load_graph_file
-from harness.models import MAX_QUEUE_CAPACITY, MAX_THREADS, MODELS, Model, make_model
+from harness.graph.files.file import is_graph_file, load_graph_file
+from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_THREADS
+from harness.models import MODELS, Model, make_model
 
 SUMMARY = "draw a topology or graph file with its queues and threads under a model"
 

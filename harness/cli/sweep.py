@@ -15,13 +15,13 @@ from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.sweep_progress import SweepProgress
 from harness.engine import LOCAL
 from harness.errors import UserError
+from harness.experiments.up_to_date import is_measured
 from harness.files.whole import check_folder
-from harness.place import Place, find_place
-from harness.up_to_date import is_measured
+from harness.machines.place import Place, find_place
 
 if TYPE_CHECKING:
-    from harness.config import Config
-    from harness.experiment import Block
+    from harness.experiments.config import Config
+    from harness.experiments.experiment import Block
 
 SUMMARY = "measure an experiment, or one block of it"
 DESCRIPTION = """\
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, or list with --dry-run. Raises UserError for bad input, RunFailed if records cannot be written."""
-    from harness.config import load_config
+    from harness.experiments.config import load_config
 
     place = _place(args)
     config = load_config(args.config, place, args.over is not None)
@@ -119,7 +119,7 @@ def _file(config: Config, block: Block, args: argparse.Namespace) -> Path:
 
 def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
     """One line a block, then the sums of what is still to be measured."""
-    from harness.config import clock
+    from harness.experiments.config import clock
 
     due = [block for block, path in plan if fresh or not is_measured(block, path)]
     for block, _ in plan:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.experiment import Block
+    from harness.experiments.experiment import Block
 
 
 class SweepProgress:
@@ -57,7 +57,7 @@ class SweepProgress:
 
     def _remaining(self) -> str:
         """The estimate of what is left, stretched by how wrong it was so far."""
-        from harness.config import clock
+        from harness.experiments.config import clock
 
         past = self._estimated_s - self._left_s
         stretch = (time.monotonic() - self._started) / past if past > 0 else 1.0

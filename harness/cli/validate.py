@@ -12,7 +12,7 @@ from harness.cli.countdown import Countdown
 from harness.cli.output import say
 from harness.errors import RunFailed, UserError
 from harness.files.whole import write_whole
-from harness.place import LOCAL, find_place
+from harness.machines.place import LOCAL, find_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

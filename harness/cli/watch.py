@@ -175,7 +175,7 @@ def _record(path: str, number: int | None) -> dict[str, Any]:
 def _graph(record: Mapping[str, Any], word: str | None) -> Graph:
     """The graph of a record: of its topology, or of the file that `word` names. Raises UserError if that is another one."""
     import topologies
-    from harness.graph.file import is_graph_file, load_graph_file
+    from harness.graph.files.file import is_graph_file, load_graph_file
 
     name = record["topology"]
     if word is not None and is_graph_file(word):

@@ -13,7 +13,7 @@ from harness.connectors.json_text import to_json
 from harness.connectors.received import LONGEST_WAIT_S, Lines, Received, Values, in_words
 from harness.errors import RunFailed
 from harness.files.given import open_at_once
-from harness.schema import Schema
+from harness.graph.schema import Schema
 
 PIECE = 2**16  # bytes read at a time
 

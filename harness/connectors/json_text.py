@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from harness.schema import Schema
+from harness.graph.schema import Schema
 
 
 def to_json(schema: Schema, values: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.connectors.json_text import from_json
 from harness.errors import RunFailed
-from harness.schema import Schema
+from harness.graph.schema import Schema
 
 MOST_WAITING = 1024  # tuples
 LONGEST_WAIT_S = 0.1  # for room

@@ -10,7 +10,7 @@ from harness.connectors.json_text import to_json
 from harness.connectors.published import Published
 from harness.connectors.received import Lines, Received, Values, in_words
 from harness.errors import RunFailed
-from harness.schema import Schema
+from harness.graph.schema import Schema
 
 CONNECT_S = 5.0
 PIECE = 2**16  # bytes read at a time

@@ -14,7 +14,7 @@ from harness.connectors.json_text import to_json
 from harness.connectors.published import Published
 from harness.connectors.received import MOST_RECORD, Received, Values, in_words
 from harness.errors import RunFailed, UserError
-from harness.schema import Schema
+from harness.graph.schema import Schema
 
 CONNECT_S = 5.0
 ENDING_S = 1.0  # that the other end has to say goodbye

@@ -14,10 +14,10 @@
   gradient2, aimd       Netflix's limits of concurrency
   ds2, flink            threads for a target rate
   millrace              our own, the default of elastic
-  multilevel            laws that also place queues
-  replication           laws that also choose replicas
+  queues                laws that also place queues
+  replicas              laws that also choose replicas
 
-Which law is best is for `harness.saso` to say.
+Which law is best is for `harness.bench` to say.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ LAWS: Mapping[Decides, tuple[str, ...]] = {
 """The laws by what they decide about; the first of each is the default."""
 
 _ROOMS = {
-    Decides.THREADS: "harness.elasticity",
-    Decides.QUEUES: "harness.elasticity.multilevel",
-    Decides.REPLICAS: "harness.elasticity.replication",
+    Decides.THREADS: "harness.elasticity.threads",
+    Decides.QUEUES: "harness.elasticity.queues",
+    Decides.REPLICAS: "harness.elasticity.replicas",
 }
 BY_MODEL: Mapping[str, tuple[Decides, ...]] = {
     "multilevel": (Decides.QUEUES,),

@@ -4,7 +4,7 @@ A law decides about a configuration: the number of threads, which input ports ha
 has. Every law decides about threads; what else it decides about, `Law.decides` says.
 
 A law has no clock, no thread and no file: time is what its readings say. So it can be driven by an engine, by a curve
-(`harness.saso`) or by a recorded trace, and never knows which.
+(`harness.bench`) or by a recorded trace, and never knows which.
 
 Words. *Level*: how many threads are allowed to run. *Period*: what passes between two steps, at one level. *Request to climb*:
 a law that wants a higher level asks its `CpuLimit` first (P17 §4.2.3).

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.graph import Graph, Operator, PortId
 from harness.graph.values import MAX_REPLICAS
 from harness.models import DEFAULT_QUEUE_CAPACITY, Model, Queue, port_queues
-from harness.replicas import replicable
+from harness.models.replicas import replicable
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from typing import Any
 
 from harness.engine import LOCAL
 from harness.errors import UserError
+from harness.machines.place import Place, find_place
 from harness.measurement.control import check_law, pool_law
 from harness.measurement.spec import PERIOD_S, VIRTUAL_DURATION_S, RunSpec, arm_name, cell_slug, virtual_period_s
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import Chosen, Coroutine, Dynamic, Multilevel, begins_queued
-from harness.place import Place, find_place
-from harness.replicas import begins_with
+from harness.models.replicas import begins_with
 
 PAIR = "{pair}"
 """Stands for the number of the pair, from 0: both sides of a pair have the same."""

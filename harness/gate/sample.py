@@ -22,8 +22,8 @@ from harness.gate.results.pytest_format import host_of
 from harness.gate.runs import PAIR
 from harness.gate.session import Ended, run_session
 from harness.gate.tree import Tree
-from harness.host.cgroup import quota_cpus
-from harness.host.cpu import allowed_cpu_numbers
+from harness.machines.host.cgroup import quota_cpus
+from harness.machines.host.cpu import allowed_cpu_numbers
 from harness.measurement.host import cpu_model, governor
 
 PYTHON, ANSWER = "{python}", "{answer}"

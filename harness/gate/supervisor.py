@@ -27,8 +27,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from harness.host.descendants import LONGEST_S, adopt_orphans, descendants, end_descendants
-from harness.host.parent import end_with
+from harness.machines.host.descendants import LONGEST_S, adopt_orphans, descendants, end_descendants
+from harness.machines.host.parent import end_with
 
 HEADER, OUTPUTS = 8, 3
 

@@ -19,16 +19,16 @@ Kinds of operator:
   elastic_load_balance  the same with as many active ports as a control law finds best
   buffer   what is before an output port of the two above
   python   a Python callable, `function(sequence, value) -> value`, or None to drop the tuple
-  native   a compiled function (`harness.native_function`)
+  native   a compiled function (`harness.graph.functions.compiled`)
   loop     a function, compiled or async, that runs from the first tuple to the last and waits for what it needs (C-Stream
            §2.3); it may be typed
-  typed    a function on tuples with attributes (`harness.schema`) that sends none, one or many for each; sources and sinks may
+  typed    a function on tuples with attributes (`harness.graph.schema`) that sends none, one or many for each; sources and sinks may
            be typed, too, and in a graph where one operator is all are
   sink     counts, checks and stamps the latency of what arrives
   control  the control port of another operator: absorbs what arrives, and so may close a cycle
 
 An author's wishes: a *threaded port* has a queue and a thread of its own under every model (P17 §2.2); an operator added while
-a `Threading` annotation was in force is executed as that says (`harness.annotations`). `harness.models` resolves both.
+a `Threading` annotation was in force is executed as that says (`harness.graph.annotations`). `harness.models` resolves both.
 
 `Graph.check()` reports everything that is wrong, and where.
 """

@@ -74,7 +74,7 @@ def _sent(operator: Operator, inputs: list[Arriving], before_split: Arriving | N
         return [before_split]  # all that the split got, whichever way it went
     if operator.kind == "barrier" and all(each.tuples == inputs[0].tuples for each in inputs):
         return [Arriving(inputs[0].tuples, arriving.sources)]
-    from harness.conservation import chooses
+    from harness.engine.conservation import chooses
 
     if not operator.preserves or chooses(operator):
         ports = range(operator.outputs)

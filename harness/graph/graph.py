@@ -35,7 +35,7 @@ from harness.graph.values import (
 )
 
 if TYPE_CHECKING:
-    from harness.schema import Schema
+    from harness.graph.schema import Schema
 
 
 class Graph:
@@ -200,7 +200,7 @@ class Graph:
         then be executed at the same time, as an operator needs that waits on one port for what comes on another. `stateless`
         promises that what it does with a tuple depends on nothing that came before: under the coroutine model it may have
         replicas, which call the function at the same time (`Engine.set_replicas`). `keys` promises that this depends on tuples
-        of the same key alone, of so many keys (`harness.keys.key_of`): replicas call the function for one tuple of a key at a
+        of the same key alone, of so many keys (`harness.graph.keys.key_of`): replicas call the function for one tuple of a key at a
         time, in the order in which these came (C-Stream §4.2).
         """
         if not callable(function):
@@ -233,10 +233,10 @@ class Graph:
     ) -> Operator:
         """Add an operator that calls a compiled function with `state`; all promises, and `keys`, as in `python`.
 
-        What it may be given, and what it must not do, is in docs/operators.md; `harness.native_function` checks what can be
+        What it may be given, and what it must not do, is in docs/operators.md; `harness.graph.functions.compiled` checks what can be
         checked. Raises GraphError for a function or state that it cannot call.
         """
-        from harness.native_function import NativeFunction
+        from harness.graph.functions.compiled import NativeFunction
 
         try:
             native = NativeFunction.of(function, state)
@@ -275,7 +275,7 @@ class Graph:
         state: object = None,
     ) -> Operator:
         """Add an operator with a loop of its own for tuples of the schemas `takes` and `gives`, one a port; else as `loop`."""
-        from harness.typed import schemas_of
+        from harness.graph.typed import schemas_of
 
         several = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
         return self._loop(name, function, len(several[0]), len(several[1]), state, several)
@@ -289,8 +289,8 @@ class Graph:
         state: object,
         schemas: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None = None,
     ) -> Operator:
-        from harness.native_function import LoopFunction, is_compiled
-        from harness.typed import Typed
+        from harness.graph.functions.compiled import LoopFunction, is_compiled
+        from harness.graph.typed import Typed
 
         native = None
         if is_compiled(function):
@@ -356,7 +356,7 @@ class Graph:
         state: object,
         cost: int | None,
     ) -> Operator:
-        from harness.typed import COMPILED_FLOP, PYTHON_FLOP, schemas_of, typed_of
+        from harness.graph.typed import COMPILED_FLOP, PYTHON_FLOP, schemas_of, typed_of
 
         inputs, outputs = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
         typed = typed_of(name, kind == "source", inputs, outputs, function, finish, state)

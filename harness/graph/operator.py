@@ -11,7 +11,7 @@ from harness.graph.values import MAX_THREADS, GraphError, shown, whole
 
 if TYPE_CHECKING:
     from harness.graph.graph import Graph
-    from harness.typed import Typed
+    from harness.graph.typed import Typed
 
 USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
 DROPPING = (
@@ -75,7 +75,7 @@ class Threading:
 
 
 IN_FORCE: ContextVar[Threading | None] = ContextVar("threading annotation in force", default=None)
-"""The annotation that operators get when they are added. `harness.annotations` sets it."""
+"""The annotation that operators get when they are added. `harness.graph.annotations` sets it."""
 
 SCOPE: ContextVar[str] = ContextVar("prefix of names", default="")
 """What stands before the names of operators when they are added: in the replicas of a region, the region and a number."""
@@ -99,7 +99,7 @@ class Operator:
     window: int = 0  # source: a window punctuation after every so many tuples; 0: none
     selectivity: float = 1.0  # filter, work, barrier: share of tuples passed on
     keys: int = 0  # split: distinct keys, all tuples of one go to the same output port; 0: round-robin. Others: by key
-    native: object | None = None  # native, loop: a harness.native_function.NativeFunction
+    native: object | None = None  # native, loop: a harness.graph.functions.compiled.NativeFunction
     reentrant: bool = False  # python, native: locks its own state, so its input ports may be executed at the same time
     stateless: bool = False  # python, native: what it does with a tuple depends on that tuple alone, so it may have replicas
     controls: str = ""  # control: the operator whose control port this is

@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from harness.engine import Sample, Totals
+from harness.engine.oracle import explain
 from harness.graph import Graph
 from harness.graph.flow import Flow
 from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
-from harness.measurement.oracle import explain
 from harness.measurement.spec import RunSpec, arm_name, cell_slug
 from harness.models import DEFAULT_POLICY, QUANTUM_MS, Coroutine
 

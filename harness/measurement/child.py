@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from harness.errors import UserError
-from harness.host.parent import end_with
+from harness.machines.host.parent import end_with
 
 
 def main(words: Sequence[str]) -> int:

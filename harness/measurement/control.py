@@ -19,7 +19,7 @@ from harness.elasticity.law import NO_LAYOUT
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
-from harness.host.cpu import SHORTEST_S, usable_cpus
+from harness.machines.host.cpu import SHORTEST_S, usable_cpus
 from harness.models import DEFAULT_LAW, Model, Pool, pool_of
 
 BALANCER = "elastic_load_balance"

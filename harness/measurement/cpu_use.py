@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.host.cpu import SHORTEST_S, Reading
+from harness.machines.host.cpu import SHORTEST_S, Reading
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.host.cgroup import ROOT, quota_cpus, read_text
-from harness.host.cpu import allowed_cpu_numbers
+from harness.machines.host.cgroup import ROOT, quota_cpus, read_text
+from harness.machines.host.cpu import allowed_cpu_numbers
 from harness.measurement.cpu_use import Disturbance
 
 MAX_STEAL = 0.02  # share of CPU time; the limits here are guesses, not tuned

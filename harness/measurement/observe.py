@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from harness.engine import Engine, Sample, Totals
-from harness.host.cpu import SHORTEST_S, Reading, allowed_cpu_numbers
+from harness.machines.host.cpu import SHORTEST_S, Reading, allowed_cpu_numbers
 from harness.measurement.adapt import adapt, watch
 from harness.measurement.control import ControlFailed, Controller
 from harness.measurement.cpu_use import Disturbance

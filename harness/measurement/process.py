@@ -1,7 +1,7 @@
 """A run in a fresh process, so that no run inherits another's heap, threads or caches.
 
 The child is `python -m harness.measurement.child --parent PID FD INPUT`: spec as JSON on stdin, record as one line of JSON on
-stdout. PID is our process: the child ends with it (`harness.host.parent`). FD is its end of a pipe: it writes its phases there.
+stdout. PID is our process: the child ends with it (`harness.machines.host.parent`). FD is its end of a pipe: it writes its phases there.
 INPUT is our standard input, which becomes the child's when it has read the spec; -1: we have none. It is in a session of its
 own: Ctrl-C reaches us alone, and we kill it.
 """
@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from harness.host.descendants import end_descendants
+from harness.machines.host.descendants import end_descendants
 from harness.measurement.spec import RunSpec
 
 CHILD = (sys.executable, "-P", "-m", "harness.measurement.child")  # -P: not whatever is called harness where the user is

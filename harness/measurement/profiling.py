@@ -1,4 +1,4 @@
-"""Looks what typed operators cost and send (`harness.profiled`): once for each build on this machine, kept in a file."""
+"""Looks what typed operators cost and send (`harness.engine.profiled`): once for each build on this machine, kept in a file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.engine import Sample
+from harness.engine.profiled import Profiled
 from harness.errors import RunFailed
 from harness.files.whole import write_whole
 from harness.graph import Graph
 from harness.measurement.host import cpu_model
 from harness.measurement.lock import measuring_lock
 from harness.models import Manual
-from harness.profiled import Profiled
 
 SETTLE_S = 0.5  # of the run that nobody looks at: windows fill
 LOOKS, LOOK_S = 5, 1.0  # rounds in which it is looked at, 1,000 times a second

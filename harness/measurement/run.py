@@ -9,6 +9,7 @@ from typing import Any
 import harness.engine
 from harness.elasticity import decides_of, law_class
 from harness.errors import RunFailed
+from harness.machines.place import find_place
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, enter_simulation, fill_record, passed
 from harness.measurement.control import Controller
@@ -19,7 +20,6 @@ from harness.measurement.profiling import profile_of
 from harness.measurement.spec import RunSpec, arm_name, level_of
 from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Multilevel, with_level
-from harness.place import find_place
 
 PROFILE_PERIODS = 4
 """Of its law that a profile looks back at most: where it is longer, a law that sees throughput change sees old costs beside it

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from harness.engine import DEFAULT_SOFTWARE, LOCAL
-from harness.host.cpu import SHORTEST_S
+from harness.machines.host.cpu import SHORTEST_S
+from harness.machines.place import find_place
 from harness.models import DEFAULT_LAW, DEFAULT_POLICY, QUANTUM_MS, Coroutine, Dynamic, Model, Multilevel, make_model
-from harness.place import find_place
-from harness.policy import find_policy
+from harness.models.policy import find_policy
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
 

@@ -32,7 +32,7 @@ class Subject:
 
 def find_subject(word: str, given: Mapping[str, Value], seed: int) -> Subject:
     """What a word means. Raises UserError for a topology, file or parameter that is not there, or a graph that cannot run."""
-    from harness.graph.file import is_graph_file, load_graph_file
+    from harness.graph.files.file import is_graph_file, load_graph_file
 
     if not is_graph_file(word):
         values = topologies.find(word).values(given)
@@ -48,7 +48,7 @@ def build_subject(spec: RunSpec) -> tuple[Graph, dict[str, Value]]:
     """The graph of a run, and all its parameters. Raises UserError if it cannot be made, or its file has changed since."""
     if not spec.graph_file:
         return topologies.build(spec.topology, spec.parameters, spec.seed)
-    from harness.graph.file import load_graph_file  # not for those without a file: a measuring process must start fast
+    from harness.graph.files.file import load_graph_file  # not for those without a file: a measuring process must start fast
 
     loaded = load_graph_file(spec.graph_file, spec.parameters, spec.seed)
     if spec.digest and loaded.digest != spec.digest:

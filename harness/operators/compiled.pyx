@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
-from harness.native_function import ProcessFunction, StepFunction
+from harness.graph.functions.compiled import ProcessFunction, StepFunction
 
 
 cdef extern from "operator.hpp" namespace "millrace::operators" nogil:

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from harness.graph.schema import Schema
 from harness.operators.windows import From, Value, Window
-from harness.schema import Schema
 
 Tuple = Mapping[str, Any]
 

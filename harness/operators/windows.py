@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness.c_signature import ADD, COMBINE, RESULT, Interface
 from harness.graph import Graph, GraphError, Operator
-from harness.native_function import NativeFunction
+from harness.graph.functions.c_signature import ADD, COMBINE, RESULT, Interface
+from harness.graph.functions.compiled import NativeFunction
+from harness.graph.schema import Attribute, Schema
 from harness.operators import windowed
-from harness.schema import Attribute, Schema
 
 MOST_WINDOW = 2**60
 """Of a window: tuples, or nanoseconds (36 years)."""
@@ -136,7 +136,7 @@ class Fold:
     """An aggregate of one's own: three compiled functions, as millrace.h has them, and the bytes of their state.
 
     `add(state, tuple, count)`, `combine(state, later)` (None: for windows that tumble only), `result(state, window, out)`:
-    each is a numba cfunc (`harness.c_signature.ADD.numba` and so on), a ctypes function, or a capsule of a Cython module.
+    each is a numba cfunc (`harness.graph.functions.c_signature.ADD.numba` and so on), a ctypes function, or a capsule of a Cython module.
     Raises GraphError for a function of another signature.
     """
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import psutil
 
-from harness.conservation import of_tuples
 from harness.engine import Sample, Totals
+from harness.engine.conservation import of_tuples
 from harness.errors import RunFailed
 from harness.graph import Graph
-from harness.host.cpu import Reading, allowed_cpu_numbers, others_share, system_share
+from harness.machines.host.cpu import Reading, allowed_cpu_numbers, others_share, system_share
 from harness.measurement.cpu_use import Disturbance
 from harness.models import DEFAULT_QUEUE_CAPACITY
 from harness.peers.counts import Counts, Ending

@@ -17,10 +17,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.conservation import Stream
+from harness.engine.conservation import Stream
 from harness.errors import UserError
 from harness.graph import Graph, Operator
-from harness.runtime.analysis import paths_of
+from harness.models.analysis import paths_of
 
 
 @dataclass(frozen=True)

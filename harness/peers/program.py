@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunFailed
-from harness.host.descendants import adopt_orphans, descendants, end_descendants
-from harness.host.parent import ending_with_us
+from harness.machines.host.descendants import adopt_orphans, descendants, end_descendants
+from harness.machines.host.parent import ending_with_us
 
 START_S = 45.0  # until it is ready; a local Storm cluster takes 10 s on an idle machine
 ANSWER_S = 30.0  # to a sample: it only reads counters, but on a host full of busy threads even that has taken more than 10 s

@@ -22,9 +22,9 @@ from matplotlib.textpath import TextPath
 from harness.graph import Graph, Operator, PortId
 from harness.graph.operator import BALANCING
 from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
+from harness.models.replicas import replicable
 from harness.plots import style
 from harness.plots.graph_layout import Link, Node, arrange
-from harness.replicas import replicable
 
 TITLE, NAME, SMALL = 12.0, 9.0, 7.5  # points
 BOX_HEIGHT, ROW = 0.38, 0.49

@@ -19,7 +19,7 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.plan cimport Plan
 
-from harness.conservation import chooses, of_tuples, of_windows
+from harness.engine.conservation import chooses, of_tuples, of_windows
 from harness.engine import Totals
 
 

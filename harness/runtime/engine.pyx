@@ -43,14 +43,14 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
 from harness.runtime.submit cimport end_run
 
-from harness.host.cpu import Reading, others_share, system_share
+from harness.machines.host.cpu import Reading, others_share, system_share
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
 from harness.graph.operator import BALANCING
 from harness.models import pool_of
 from harness.runtime.account import account_of
-from harness.runtime.layout import layout_of
+from harness.models.layout import layout_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
 

@@ -45,8 +45,9 @@ from harness.runtime.typed cimport make_typed, typed_source_body
 
 from harness.errors import RunFailed, UserError
 from harness.graph.operator import BALANCING
-from harness.models import Queue, allowed_cpus
-from harness.runtime.layout import slots_of
+from harness.models import Queue
+from harness.machines.host.cpu import allowed_cpus
+from harness.models.layout import slots_of
 
 ctypedef Target* TargetPointer
 

@@ -32,7 +32,7 @@ from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
 from harness.graph.operator import BALANCING
-from harness.runtime.layout import chosen_by, ends_of, paces_of
+from harness.models.layout import chosen_by, ends_of, paces_of
 
 
 cdef enum:
@@ -138,7 +138,7 @@ cdef class States:
         return state
 
     cdef BarrierState* barrier(self, Operator* op, place, bint changed) except NULL:
-        """Of a barrier, a harness.runtime.layout.BarrierPlace; `changed` as in give()."""
+        """Of a barrier, a harness.models.layout.BarrierPlace; `changed` as in give()."""
         cdef BarrierState* state = <BarrierState*> self.block(sizeof(BarrierState))
         cdef BarrierInput* input_
         cdef size_t stride = self.stride

@@ -54,7 +54,7 @@ from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
 from harness.runtime.users cimport on_own_stack, text_of
 
 from harness.errors import RunFailed
-from harness.runtime.layout import incoming_of
+from harness.models.layout import incoming_of
 
 
 cdef enum:

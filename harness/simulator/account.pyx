@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 from harness.runtime.native cimport fingerprint
 from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, Worker
 
-from harness.conservation import ENDS, chooses, of_tuples, of_windows
+from harness.engine.conservation import ENDS, chooses, of_tuples, of_windows
 from harness.engine import Totals
 
 

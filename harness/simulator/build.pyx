@@ -1,5 +1,5 @@
 # build.pyx - from a layout to a simulation of it: operators, ports and workers in virtual time. Both engines execute one layout
-# (harness/runtime/layout.py); what it has proved and chosen is taken over as it is.
+# (harness/models/layout.py); what it has proved and chosen is taken over as it is.
 #
 # Locks and queues of threads get futexes by chance, in the order in which they are made: that order is part of what a seed stands for.
 
@@ -33,7 +33,7 @@ from harness.simulator.native cimport (
 
 from harness.graph.operator import BALANCING
 from harness.models import Queue
-from harness.runtime.layout import chosen_by, ends_of, paces_of, slots_of
+from harness.models.layout import chosen_by, ends_of, paces_of, slots_of
 from harness.runtime.protocol import POLICIES
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
@@ -42,7 +42,7 @@ KINDS |= dict.fromkeys(BALANCING, BALANCE)
 
 
 cdef void build(Simulation* core, object layout, object limit, object profiled) except *:
-    """Make all that runs. `limit` bounds the tuples of each source (None: no bound); `profiled`: a harness.profiled.Profiled that is as
+    """Make all that runs. `limit` bounds the tuples of each source (None: no bound); `profiled`: a harness.engine.profiled.Profiled that is as
     fast as the machine, where streams are typed.
     """
     cdef uint32_t i

@@ -42,8 +42,8 @@ from harness.graph import PortId
 from harness.graph.operator import BALANCING
 from harness.graph.values import MAX_THREADS
 from harness.models import Coroutine, pool_of
-from harness.policy import find_policy
-from harness.runtime.layout import layout_of
+from harness.models.policy import find_policy
+from harness.models.layout import layout_of
 from harness.simulator.levels import levels_of
 
 MAX_EVENTS = 20_000_000_000
@@ -103,7 +103,7 @@ cdef class SimulatorEngine:
         Of how long wake-ups take, and in which order ports are on the list when a run begins.
     events : int
         The run fails after so many: turns of threads, and batches that operators execute.
-    profiled : harness.profiled.Profiled or None
+    profiled : harness.engine.profiled.Profiled or None
         What typed operators cost and send.
     """
 

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.config import Config
+from harness.experiments.config import Config
 from harness.files.lock import take_lock
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from typing import Any
 
 from harness.errors import RunFailed, UserError
 from harness.files.given import read_given
+from harness.machines.place import LOCAL
 from harness.measurement.lock import measuring_lock
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import read_records, record_line, write_records
 from harness.measurement.spec import RunSpec
-from harness.place import LOCAL
 from harness.validation.cases import EXPERIMENT, Case
 from harness.validation.state import State
 

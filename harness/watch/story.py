@@ -8,10 +8,10 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.machines.place import find_place
 from harness.measurement.spec import RunSpec, arm_name
 from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
-from harness.place import find_place
 
 RATES = ("source_tuples_per_s", "submitted_tuples_per_s", "sink_tuples_per_s")
 """Of a sample: 0 where no tuple has moved."""

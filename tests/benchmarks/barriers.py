@@ -21,9 +21,9 @@ from examples.building import HERE, shared_library
 from examples.cython_function import cython_module
 from harness.engine import open_engine
 from harness.graph import Graph, Operator
+from harness.graph.functions.compiled import PROTOTYPE
 from harness.measurement.host import cpu_model
 from harness.models import Coroutine, Dynamic
-from harness.native_function import PROTOTYPE
 
 TUPLES = 300_000  # of each source
 LONGEST_S = 120

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from harness.engine import open_engine
 from harness.graph import Graph
+from harness.graph.functions.compiled import NativeFunction
 from harness.models import Coroutine
-from harness.native_function import NativeFunction
 
 RECORDER = """
 #include <stdint.h>

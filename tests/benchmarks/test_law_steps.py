@@ -10,10 +10,10 @@ import time
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from harness.bench.queues.graphs import Shape
+from harness.bench.queues.scenario import Scenario
+from harness.bench.queues.world import World
 from harness.elasticity import LAWS, Decides
-from harness.saso.placement.graphs import Shape
-from harness.saso.placement.scenario import Scenario
-from harness.saso.placement.world import World
 
 OPERATORS, CPUS, PERIODS = 400, 16, 60
 

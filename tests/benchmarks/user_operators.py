@@ -21,9 +21,9 @@ from examples.building import shared_library
 from examples.cython_function import cython_module
 from harness.engine import open_engine
 from harness.graph import Graph, Operator
+from harness.graph.functions.compiled import NUMBA_SIGNATURE, PROTOTYPE
 from harness.measurement.host import cpu_model
 from harness.models import Manual
-from harness.native_function import NUMBA_SIGNATURE, PROTOTYPE
 
 SOURCES = Path(__file__).parent / "user_operators_code"
 OPERATORS = 10

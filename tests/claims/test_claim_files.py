@@ -13,8 +13,8 @@ from harness.claims.claim import PAPERS, chosen, experiments, papers, read_paper
 from harness.claims.evaluate import Verdict, evaluate
 from harness.claims.predicates import PREDICATES
 from harness.claims.quantities import QUANTITIES
-from harness.config import ROOT, load_config
 from harness.errors import UserError
+from harness.experiments.config import ROOT, load_config
 from harness.files.checked_yaml import SCHEMAS
 from tests.claims.made import LOCAL, arm, periods, tables, throughput
 

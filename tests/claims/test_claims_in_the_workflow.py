@@ -7,7 +7,7 @@ import re
 import pytest
 
 from harness.cli import figures
-from harness.config import load_config
+from harness.experiments.config import load_config
 from tests.workflow.conftest import call, sweep, write_profile
 
 FIG10 = {"pldi17_fig10": [sweep("mix", width=2, depth=2, cost=[1, 100])]}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.config import load_config
 from harness.errors import UserError
+from harness.experiments.config import load_config
 from harness.measurement import block, control
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record

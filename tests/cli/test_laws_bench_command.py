@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.bench import side_by_side
+from harness.bench.bench import contestants
 from harness.cli import main
-from harness.saso import side_by_side
-from harness.saso.bench import contestants
 
 ROOT = Path(__file__).resolve().parents[2]
 MINE = """\

@@ -7,10 +7,10 @@ import json
 import pandas as pd
 import pytest
 
+from harness.bench import side_by_side
+from harness.bench.bench import Row
+from harness.bench.queues import simulated
 from harness.cli import main
-from harness.saso import side_by_side
-from harness.saso.bench import Row
-from harness.saso.placement import simulated
 
 MINE = """\
 - name: formula

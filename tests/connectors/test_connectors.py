@@ -29,8 +29,8 @@ from harness.connectors.received import Lines
 from harness.engine import open_engine
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
+from harness.graph.schema import Schema
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
-from harness.schema import Schema
 
 PAIR = Schema("pair", {"number": "uint32", "text": "string[20]", "raw": "bytes[2]"})
 MODELS = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import yaml
 
+from harness.bench.expression import FUNCTIONS
+from harness.bench.threads.user_curves import EVENTS, KEYS, parse_scenarios
 from harness.cli import main
 from harness.elasticity import LAWS, Bounds, law_class, make_law
 from harness.elasticity.law import Law
-from harness.saso.expression import FUNCTIONS
-from harness.saso.threads.user_curves import EVENTS, KEYS, parse_scenarios
 from tests.elasticity.drive import Cpu, closed_loop, peak_at, reading
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -60,7 +60,7 @@ def test_the_example_of_curves_and_its_table_have_every_key_and_event():
 
 
 def test_the_page_tells_of_every_column_of_the_bench():
-    from harness.saso.report import THREADS
+    from harness.bench.report import THREADS
 
     described = BENCH.partition("## The SASO bench")[2]
     assert all(heading in described for heading in THREADS.columns)

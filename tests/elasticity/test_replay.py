@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.bench.replay import answer, parse_trace, replay
 from harness.elasticity import Bounds
 from harness.errors import UserError
-from harness.saso.replay import answer, parse_trace, replay
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_traces.json").read_text(encoding="utf-8"))
 

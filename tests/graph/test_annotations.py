@@ -6,8 +6,8 @@ import functools
 
 import pytest
 
-from harness.annotations import MAX_WIDTH, parallel, threading
 from harness.graph import Graph, GraphError, PortId, Threading
+from harness.graph.annotations import MAX_WIDTH, parallel, threading
 from harness.models import Manual, Queue, port_queues
 
 DYNAMIC, MANUAL = Threading("dynamic", 2), Threading("manual")

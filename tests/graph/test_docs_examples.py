@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.graph import PortId
-from harness.graph.file import load_graph
+from harness.graph.files.file import load_graph
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/graphs.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```(python|yaml|json)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

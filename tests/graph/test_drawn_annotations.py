@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.annotations import threading
 from harness.graph import Graph
+from harness.graph.annotations import threading
 from harness.models import Dedicated, Dynamic, Manual
 from harness.plots.graph_drawing import figure, node_text, threads_of
 from harness.plots.graph_layout import Node
@@ -59,7 +59,7 @@ def test_each_operator_has_the_threads_that_its_annotation_gives_it():
     ids=lambda model: getattr(model, "name", ""),
 )
 def test_the_heading_counts_what_annotations_add(monkeypatch, model, told):
-    monkeypatch.setattr("harness.models.allowed_cpus", lambda: 5)
+    monkeypatch.setattr("harness.machines.host.cpu.allowed_cpus", lambda: 5)
     drawn = [text.get_text() for text in figure(annotated(), model).axes[0].texts]
     assert told in drawn
     assert "queue before an input port; tuples it holds: up to 1,000 or 50" in drawn

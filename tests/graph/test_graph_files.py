@@ -12,14 +12,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.annotations import MAX_WIDTH
 from harness.errors import UserError
 from harness.graph import Graph, GraphError, PortId, Threading
-from harness.graph import reader as graph_reader
-from harness.graph import text as graph_text
 from harness.graph import values as graph_values
-from harness.graph.file import MAX_NAME, dump_graph, is_graph_file, load_graph, load_graph_file
-from harness.graph.function import load_file
+from harness.graph.annotations import MAX_WIDTH
+from harness.graph.files import reader as graph_reader
+from harness.graph.files import text as graph_text
+from harness.graph.files.file import MAX_NAME, dump_graph, is_graph_file, load_graph, load_graph_file
+from harness.graph.files.function import load_file
 from harness.graph.operator import IN_FORCE
 from tests.graph.test_random_graphs import CALM
 

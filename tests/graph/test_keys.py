@@ -7,7 +7,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from harness.keys import key_of
+from harness.graph.keys import key_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SEQUENCES = (0, 1, 2, 99, 2**32, 2**63 + 5, 2**64 - 1)

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from harness.annotations import parallel, threading
 from harness.errors import UserError
 from harness.graph import Graph, GraphError, PortId, Stream, Threading
-from harness.graph.file import dump_graph, load_graph
+from harness.graph.annotations import parallel, threading
+from harness.graph.files.file import dump_graph, load_graph
 from harness.models import Dedicated, Dynamic, Manual, PortQueue, Queue, port_queues
 from harness.plots.graph_drawing import node_text, threads_of
 from harness.plots.graph_layout import Node

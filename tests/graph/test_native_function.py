@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.graph import Graph, GraphError
-from harness.native_function import C_SIGNATURE, NUMBA_SIGNATURE, PROTOTYPE, NativeFunction
+from harness.graph.functions.compiled import C_SIGNATURE, NUMBA_SIGNATURE, PROTOTYPE, NativeFunction
 
 FORMS = {
     "the wanted one": C_SIGNATURE,

@@ -59,7 +59,7 @@ def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
 
         of = staticmethod(lambda function, state: ("native", function, state))
 
-    monkeypatch.setitem(sys.modules, "harness.native_function", SimpleNamespace(NativeFunction=NativeFunction))
+    monkeypatch.setitem(sys.modules, "harness.graph.functions.compiled", SimpleNamespace(NativeFunction=NativeFunction))
     operator = Graph("g").native("n", 5, inputs=2, reentrant=True, state=7)
     assert operator == Operator("n", "native", 2, 1, preserves=False, native=("native", 5, 7), reentrant=True)
     assert Graph("g").native("n", 5, preserves=True).preserves

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UserError
 from harness.graph import Graph, GraphError
-from harness.schema import Schema
+from harness.graph.schema import Schema
 
 NUMBERS = {
     "int8": st.integers(-(2**7), 2**7 - 1),

@@ -8,9 +8,9 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.machines.constants import unit_and_meaning
 from harness.machines.machine import load_machine
+from harness.machines.place import find_place
 from harness.machines.software import load_software, software_names
 from harness.models import Dynamic
-from harness.place import find_place
 from topologies import build
 
 BAD = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UserError
 from harness.machines.machine import for_people, load_machine, split_cpus
-from harness.place import Place, find_place
+from harness.machines.place import Place, find_place
 
 XEON, POWER8 = load_machine("xeon"), load_machine("power8")
 

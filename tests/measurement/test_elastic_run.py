@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.annotations import in_force
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Threading
+from harness.graph.annotations import in_force
 from harness.measurement.control import Controller
 from harness.measurement.observe import observe
 from harness.measurement.process import failed_record
@@ -56,7 +56,7 @@ def test_it_adapts_until_the_level_has_stayed_for_eight_periods_and_is_then_meas
 
 
 def test_a_law_may_climb_to_the_cpus_that_a_quota_leaves(begin, script, monkeypatch):
-    monkeypatch.setattr("harness.models.usable_cpus", lambda: 3)
+    monkeypatch.setattr("harness.machines.host.cpu.usable_cpus", lambda: 3)
     script()
     begin()
     assert run_once(spec(maximum=None))["elastic"]["maximum"] == 3

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from harness.host import cpu
-from harness.host.cgroup import quota_cpus, throttled_us
-from harness.host.cpu import Reading, allowed_cpu_numbers
+from harness.machines.host import cpu
+from harness.machines.host.cgroup import quota_cpus, throttled_us
+from harness.machines.host.cpu import Reading, allowed_cpu_numbers
 from harness.measurement.cpu_use import Disturbance
 from harness.measurement.host import cpu_model, describe, fitness_warnings, governor, huge_pages
 

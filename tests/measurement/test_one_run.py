@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.errors import UserError
-from harness.host.cpu import Reading
+from harness.machines.host.cpu import Reading
 from harness.measurement.observe import STALL_S
 from harness.measurement.records import validate_record
 from harness.measurement.run import RunSpec, run_once

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from harness.bench.replay import parse_trace, replay
 from harness.measurement.run import RunSpec, measure
-from harness.saso.replay import parse_trace, replay
 
 GRAPH = """
 from harness.graph import Graph

@@ -8,6 +8,7 @@ from typing import ClassVar
 import pytest
 
 from harness import elasticity
+from harness.bench.replay import parse_trace, replay
 from harness.elasticity import Decides, Decision, Law, Reading
 from harness.elasticity.cpu_limit import LeaveToOthers
 from harness.errors import UserError
@@ -15,7 +16,6 @@ from harness.measurement.control import check_law, decides_under, pool_law
 from harness.measurement.records import record_line
 from harness.measurement.run import RunSpec, measure
 from harness.models import Coroutine, Dynamic
-from harness.saso.replay import parse_trace, replay
 from topologies import build
 
 LENGTH = 4  # of the chain, source and sink included

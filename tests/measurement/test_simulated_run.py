@@ -216,8 +216,8 @@ def test_windows_may_be_as_long_as_so_many_events_take(simulate):
 
 @pytest.mark.parametrize("law", ["gradient2", "hill_climbing", "ds2"])
 def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_did(law):
+    from harness.bench.replay import parse_trace, replay
     from harness.measurement.records import record_line, validate_record
-    from harness.saso.replay import parse_trace, replay
 
     made = RunSpec(
         "pipeline",

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from examples.building import shared_library
 from examples.cython_function import cython_module
-from harness.c_signature import ADD, COMBINE, RESULT
 from harness.engine import open_engine
 from harness.graph import Graph, GraphError
+from harness.graph.functions.c_signature import ADD, COMBINE, RESULT
+from harness.graph.schema import Schema
 from harness.models import Coroutine, Dynamic, Manual
 from harness.operators import plain
 from harness.operators.windows import (
@@ -34,7 +35,6 @@ from harness.operators.windows import (
     top_k,
     total,
 )
-from harness.schema import Schema
 
 EVENT = Schema(
     "event",

@@ -103,7 +103,7 @@ def test_latency_stands_against_throughput_with_the_number_of_threads():
 
 
 def test_every_policy_has_a_look_of_its_own():
-    from harness.policy import policies
+    from harness.models.policy import policies
 
     assert set(style.POLICIES) == set(policies())
     assert len({(look.color, look.marker) for look in style.POLICIES.values()}) == len(style.POLICIES)

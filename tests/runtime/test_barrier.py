@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.conservation import of_tuples
 from harness.engine import open_engine
+from harness.engine.conservation import of_tuples
 from harness.graph import Graph
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import run_to_end

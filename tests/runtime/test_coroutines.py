@@ -15,7 +15,7 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph, Threading
 from harness.models import Coroutine, pool_of
-from harness.policy import policies
+from harness.models.policy import policies
 from tests.runtime.shapes import GRAPHS, annotate, chain, pipeline, run_to_end
 
 ROOT = Path(__file__).parents[2]
@@ -148,8 +148,8 @@ import ctypes, sys
 from harness.engine import open_engine
 from harness.graph import Graph
 from harness.models import Coroutine
-from harness.native_function import ProcessFunction, StepFunction
-from harness.schema import Schema
+from harness.graph.functions.compiled import ProcessFunction, StepFunction
+from harness.graph.schema import Schema
 library = ctypes.CDLL(sys.argv[1])
 number = Schema("number", {"n": "uint64"})
 graph = Graph("deep")
@@ -186,8 +186,8 @@ def test_a_stack_that_overflows_is_told_by_the_operators_name(tmp_path: Path) ->
 
 
 def test_a_compiled_operator_behind_which_python_is_must_not_send_from_a_coroutines_stack() -> None:
-    from harness.native_function import ProcessFunction
-    from harness.schema import Schema
+    from harness.graph.functions.compiled import ProcessFunction
+    from harness.graph.schema import Schema
 
     number = Schema("number", {"n": "uint64"})
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)

@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from harness import elasticity
-from harness.annotations import in_force
 from harness.elasticity.cpu_limit import Answers
 from harness.elasticity.law import Bounds, Decision, Law, Reading
 from harness.engine import open_engine
 from harness.graph import Graph, Threading
+from harness.graph.annotations import in_force
 from harness.measurement.control import Controller
 from harness.measurement.records import validate_record
 from harness.measurement.run import RunSpec, run_once

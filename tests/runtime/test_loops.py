@@ -17,7 +17,7 @@ from examples.building import shared_library
 from harness.engine import Totals, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, GraphError, Threading
-from harness.graph.file import load_graph
+from harness.graph.files.file import load_graph
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 
 pytestmark = pytest.mark.timeout(60)
@@ -672,7 +672,7 @@ def test_the_simulator_refuses_a_loop():
 
 @pytest.mark.parametrize("wish", (Threading("manual"), Threading("dedicated")), ids=lambda wish: wish.model)
 def test_an_annotation_cannot_make_a_loop_something_else(wish):
-    from harness.annotations import in_force
+    from harness.graph.annotations import in_force
 
     with in_force(wish):
         graph = loop_graph(raises)

@@ -18,8 +18,8 @@ from examples import c_function, ctypes_callback, cython_function, numba_functio
 from examples.pipeline import AddGate
 from harness.engine import Engine, Totals, open_engine
 from harness.graph import Graph, Operator
+from harness.graph.functions.compiled import NUMBA_SIGNATURE, PROTOTYPE
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model
-from harness.native_function import NUMBA_SIGNATURE, PROTOTYPE
 from tests.benchmarks import barriers, user_operators
 
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,7 @@ from harness.runtime.native cimport Port, Tuple, Worker
 from harness.runtime.plan cimport Plan
 
 from harness.models import pool_of
-from harness.runtime.layout import layout_of
+from harness.models.layout import layout_of
 
 
 def slow_after_a_drain(graph, model, bint before, int batch):

@@ -20,9 +20,9 @@ from harness.engine import Totals, open_engine
 from harness.errors import UserError
 from harness.files.checked_yaml import read_checked
 from harness.graph import Graph
+from harness.graph.functions.compiled import PolicyFunction
 from harness.models import Coroutine
-from harness.native_function import PolicyFunction
-from harness.policy import SCORE_PROTOTYPE, find_policy
+from harness.models.policy import SCORE_PROTOTYPE, find_policy
 from topologies import build
 
 pytestmark = pytest.mark.timeout(60)

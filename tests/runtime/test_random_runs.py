@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from harness.annotations import in_force
 from harness.engine import open_engine
 from harness.graph import Graph, Operator, PortId, Threading
+from harness.graph.annotations import in_force
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
-from harness.policy import policies
+from harness.models.policy import policies
 from tests.runtime.shapes import chain, native, scheduled_ports
 
 BUILT_IN = ("work", "spread", "join", "split", "keys", "filter", "bursts", "ordered", "shared", "balance", "barrier")

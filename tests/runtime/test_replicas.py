@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from harness.engine import Engine, open_engine
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.keys import key_of
+from harness.graph.keys import key_of
 from harness.models import Coroutine, Dynamic, Manual, Model
-from harness.policy import policies
+from harness.models.policy import policies
 from tests.runtime.shapes import native, split_and_join
 from tests.runtime.test_random_runs import BUILT_IN, CAPACITIES, graphs
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from harness.policy import policies
+from harness.models.policy import policies
 from tests.runtime.scheduler import PICK, STUCK, Graph, Operator, Reference, library, shipped
 
 RATES = st.sampled_from([0.0, 1e5, 3e6])

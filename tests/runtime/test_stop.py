@@ -13,8 +13,8 @@ import pytest
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.graph.functions.compiled import PROTOTYPE
 from harness.models import Dedicated, Dynamic, Manual, Model
-from harness.native_function import PROTOTYPE
 from tests.runtime.shapes import MODELS, chain, pipeline, run_to_end
 
 THREE: list[Model] = [Manual(), Dedicated(), Dynamic(2)]

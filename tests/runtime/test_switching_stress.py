@@ -12,8 +12,8 @@ import pytest
 
 from harness.engine import Engine, open_engine
 from harness.graph import Graph, PortId
+from harness.graph.functions.compiled import NUMBA_SIGNATURE
 from harness.models import Dynamic
-from harness.native_function import NUMBA_SIGNATURE
 from tests.runtime.shapes import chain, control_cycle, diamond, pipeline, run_to_end, scheduled_ports, split_and_join, windows
 from topologies import build
 

@@ -12,8 +12,8 @@ from examples.building import shared_library
 from harness.engine import Totals, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, GraphError
+from harness.graph.schema import Schema
 from harness.models import Coroutine, Dynamic
-from harness.schema import Schema
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -224,7 +224,7 @@ def test_what_a_typed_loop_cannot_have_is_told():
         GraphError, match=r"^operator 'loop': a typed loop cannot have a control port, whose tuples have no schema$"
     ):
         graph.control(loop)
-    with pytest.raises(GraphError, match=r"takes of operator 'other' must be harness.schema.Schema, not 'number'"):
+    with pytest.raises(GraphError, match=r"takes of operator 'other' must be harness.graph.schema.Schema, not 'number'"):
         graph.typed_loop("other", join, ["number"], NUMBER)
     with pytest.raises(GraphError, match=r"operator 'other': function must be an async function or compiled, not <function"):
         graph.typed_loop("other", lambda ctx: None, NUMBER, NUMBER)

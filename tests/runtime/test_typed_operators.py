@@ -8,14 +8,14 @@ import pytest
 
 from examples.building import shared_library
 from examples.cython_function import cython_module
-from harness.c_signature import PROCESS, STEP
 from harness.engine import open_engine
 from harness.graph import Graph
+from harness.graph.functions.c_signature import PROCESS, STEP
+from harness.graph.functions.compiled import ProcessFunction, StepFunction
+from harness.graph.schema import Schema
+from harness.graph.typed import numba_room_and_send
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
-from harness.native_function import ProcessFunction, StepFunction
-from harness.runtime.layout import layout_of
-from harness.schema import Schema
-from harness.typed import numba_room_and_send
+from harness.models.layout import layout_of
 
 NUMBER = Schema("number", {"n": "uint64"})
 PAIR = Schema("pair", {"n": "uint64", "copy": "uint32", "text": "bytes[92]"})
@@ -258,7 +258,7 @@ def test_operators_in_other_languages_do_the_same(library, language, tmp_path, m
 
 
 def test_signatures_that_are_shown_are_those_that_are_accepted():
-    from harness.c_signature import mismatch
+    from harness.graph.functions.c_signature import mismatch
 
     assert mismatch(PROCESS.c, PROCESS) is None and mismatch(STEP.c, STEP) is None
     assert mismatch(STEP.c, PROCESS) == "takes 2 argument(s), not 4"

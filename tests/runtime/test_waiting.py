@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from harness.annotations import parallel
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph, PortId
+from harness.graph.annotations import parallel
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline
 

@@ -1,7 +1,7 @@
 """A graph that joins what other graphs have one of: annotations, a threaded port, a barrier, a filter, bursts, a control port."""
 
-from harness.annotations import in_force
 from harness.graph import Graph, Threading
+from harness.graph.annotations import in_force
 
 
 def graph() -> Graph:

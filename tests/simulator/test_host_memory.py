@@ -8,7 +8,7 @@ from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph.values import MAX_PAYLOAD, MAX_QUEUE_CAPACITY
 from harness.models import Dedicated, Dynamic, Model
-from harness.runtime.layout import layout_of
+from harness.models.layout import layout_of
 from tests.runtime.shapes import pipeline, split_and_join
 from tests.simulator.runs import run_to_end, simulated
 

@@ -7,14 +7,14 @@ import pytest
 
 import topologies
 from harness.engine import open_engine
+from harness.engine.profiled import Profiled
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
+from harness.graph.schema import Schema
 from harness.machines.machine import load_machine
 from harness.measurement import profiling
 from harness.measurement.run import RunSpec, run_once
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
-from harness.profiled import Profiled
-from harness.schema import Schema
 
 ITEM = Schema("item", {"number": "uint64"})
 WIDE = Schema("wide", {"text": "string[1000]"})

@@ -11,7 +11,7 @@ from harness.engine import Totals
 from harness.graph import Graph
 from harness.machines.machine import load_machine
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
-from harness.policy import policies
+from harness.models.policy import policies
 from tests.runtime.shapes import scheduled_ports
 from tests.runtime.test_random_runs import BUILT_IN, graphs
 from tests.simulator.runs import ENOUGH, PLACES, has_cpus, simulated

@@ -12,7 +12,7 @@ from harness.engine import Engine, Sample, Totals
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.models import Coroutine, Dynamic
-from harness.policy import policies
+from harness.models.policy import policies
 from tests.runtime.shapes import split_and_join
 from tests.runtime.test_random_runs import BUILT_IN, CAPACITIES, graphs
 from tests.runtime.test_replicas import line, replicable

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from harness.cli import main
-from harness.config import load_config
+from harness.experiments.config import load_config
 from harness.spark import ahead
 from tests.workflow.conftest import sweep, write_profile
 

@@ -14,7 +14,8 @@ from harness.cli import topologies as topologies_command
 from harness.cli.models import OPTION_OF, OPTIONS
 from harness.cli.settings import add_settings_argument, parse_settings
 from harness.errors import UserError
-from harness.models import MODELS, allowed_cpus
+from harness.machines.host.cpu import allowed_cpus
+from harness.models import MODELS
 
 
 def test_every_topology_is_listed_with_its_parameters(capsys):

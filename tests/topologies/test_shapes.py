@@ -9,7 +9,7 @@ import pytest
 import topologies
 from harness.graph import Graph
 from harness.models import Coroutine, Queue, port_queues
-from harness.replicas import replicable
+from harness.models.replicas import replicable
 
 SIZES = [
     # topology, parameters, operators by kind, streams, hops

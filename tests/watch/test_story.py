@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import topologies
-from harness.annotations import threading
 from harness.errors import UserError
 from harness.graph import Graph
+from harness.graph.annotations import threading
 from harness.measurement.run import RunSpec
 from harness.watch.story import Story, story_of_record, story_of_spec
 from tests.watch.stories import chain, record, sample

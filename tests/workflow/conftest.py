@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.config import ROOT
+from harness.experiments.config import ROOT
 from harness.measurement.spec import RunSpec
 
 MANUAL_AND_DYNAMIC = [{"model": "manual"}, {"model": "dynamic", "threads": [1, 2]}]

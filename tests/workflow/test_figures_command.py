@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.cli import figures, main
-from harness.config import load_config
+from harness.experiments.config import load_config
 from tests.workflow.conftest import sweep, write_profile
 
 CELL = "pipeline,operators=3,cost=1,payload=128"

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.config import ROOT
+from harness.experiments.config import ROOT
 
 JOB = """
 import os, sys, time
-from harness.host.parent import end_with
-from harness.rules.job import GONE
+from harness.machines.host.parent import end_with
+from harness.workflow.job import GONE
 end_with(int(sys.argv[1]), GONE)
 print("watching", flush=True)
 time.sleep(50)
@@ -38,7 +38,7 @@ def test_it_ends_when_the_workflow_is_killed():
 
 
 def test_it_runs_the_command_while_the_workflow_lives():
-    words = [sys.executable, "-m", "harness.rules.job", str(os.getpid()), "sweep", "--config", "none.yaml"]
+    words = [sys.executable, "-m", "harness.workflow.job", str(os.getpid()), "sweep", "--config", "none.yaml"]
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert done.returncode == 2
     assert done.stderr == f"millrace sweep: none.yaml: cannot be read: No such file or directory in {Path.cwd()}\n"

@@ -7,8 +7,8 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from harness.config import ROOT, load_config
-from harness.rules.progress import Progress
+from harness.experiments.config import ROOT, load_config
+from harness.workflow.progress import Progress
 from tests.workflow.conftest import sweep, write_profile
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.config import load_config
-from harness.rules.stale import retire_stale_records
+from harness.experiments.config import load_config
+from harness.workflow.stale import retire_stale_records
 from tests.workflow.conftest import sweep, write_profile
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from harness.config import ROOT, load_config
+from harness.experiments.config import ROOT, load_config
 from tests.workflow.conftest import call, start, sweep, write_profile
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(300)]
@@ -333,7 +333,7 @@ def test_a_bench_is_drawn_beside_the_experiments_and_measures_nothing(tmp_path):
 
 
 def test_the_workflow_is_formatted():
-    sources = [str(ROOT / "Snakefile"), *map(str, (ROOT / "harness/rules").glob("*.smk"))]
+    sources = [str(ROOT / "Snakefile"), *map(str, (ROOT / "harness/workflow").glob("*.smk"))]
     done = subprocess.run(
         [Path(sys.executable).with_name("snakefmt"), "--check", *sources], cwd=ROOT, capture_output=True, text=True
     )

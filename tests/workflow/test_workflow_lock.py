@@ -9,12 +9,12 @@ import sys
 
 import pytest
 
-from harness.config import ROOT
 from harness.errors import RunFailed
-from harness.rules import lock
+from harness.experiments.config import ROOT
+from harness.workflow import lock
 
 HOLDER = """
-from harness.rules.lock import hold_lock
+from harness.workflow.lock import hold_lock
 hold_lock()
 print("held", flush=True)
 input()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from harness.config import clock
+from harness.experiments.config import clock
 from harness.gate.geometric_mean import geometric_mean
 from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
 from harness.gate.sequential import FEWEST

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import RunFailed
-from harness.host.parent import end_with
+from harness.machines.host.parent import end_with
 
 ON_S = OFF_S = 5.0
 LOOK_S = 0.02  # between two looks whether to end

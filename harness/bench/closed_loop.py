@@ -1,0 +1,40 @@
+"""Drives a law through a scenario: its decision is the configuration of the next period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.bench.scenario import Configuration, Scenario
+from harness.elasticity import Decision, Law
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What happened: one entry a period; configurations are those at which it passed."""
+
+    configurations: list[Configuration] = field(default_factory=list)
+    throughputs: list[float] = field(default_factory=list)  # as measured, with noise [tuples/s]
+    decisions: list[Decision] = field(default_factory=list)
+
+    @property
+    def levels(self) -> list[int]:
+        """Threads."""
+        return [each.threads for each in self.configurations]
+
+
+def run(law: Law, scenario: Scenario, begin: Configuration | None = None) -> Trace:
+    """One run from the first period to the last. `begin`: the first configuration; None: the law's first level alone."""
+    configuration, observe, trace = begin or Configuration(law.bounds.start), scenario.observer(), Trace()
+    for period in range(scenario.periods):
+        reading = observe(period, configuration)
+        trace.configurations.append(configuration)
+        trace.throughputs.append(reading.throughput)
+        trace.decisions.append(law.step(reading))
+        configuration = configuration.after(trace.decisions[-1])
+    return trace
+
+
+def trace_of(name: str, scenario: Scenario) -> Trace:
+    """A contestant's run. Raises UserError for an unknown name."""
+    law, begin = scenario.contestant(name)
+    return run(law, scenario, begin)

@@ -1,0 +1,109 @@
+"""Arithmetic in users' documents: of named variables, with comparisons, `a if condition else b`, and the functions below.
+
+Nothing else is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from harness.bench.checks import shown
+from harness.errors import UserError
+
+MAX_EXPRESSION = 500  # characters
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "sqrt": math.sqrt,
+    "log": math.log,
+    "log2": math.log2,
+    "exp": math.exp,
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: lambda base, power: float(base) ** float(power),  # floats: a power of whole numbers could fill the memory
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+
+
+class Expression:
+    """A text as a function of its variables. Raises UserError naming `at`, the rule and the text."""
+
+    def __init__(self, at: str, text: str, names: tuple[str, ...] = ("n",)) -> None:
+        self._at, self._names = at, names
+        if len(text) > MAX_EXPRESSION:
+            raise UserError(f"{at} must have at most {MAX_EXPRESSION} characters, not {len(text)}")
+        known = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        try:
+            with warnings.catch_warnings():  # what Python would only warn of, as in 1if, is refused
+                warnings.simplefilter("error")
+                self._body = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise UserError(f"{at} must be an expression of {known}, not {shown(text)}") from None
+        for node in ast.walk(self._body):
+            if not self._allows(node):
+                what = getattr(node, "id", type(node).__name__)
+                words = f"{', '.join(names)}, numbers, arithmetic, comparisons, if-else and {', '.join(FUNCTIONS)}"
+                raise UserError(f"{at} may hold {words} only, not {what!r}")
+
+    def __call__(self, **variables: float) -> float:
+        """Its value. Raises UserError where it has none."""
+        try:
+            return float(_value(self._body, variables))
+        except (ArithmeticError, ValueError, TypeError, RecursionError) as error:
+            first = self._names[0]
+            where = (
+                f"level {variables[first]}"
+                if len(self._names) == 1
+                else ", ".join(f"{name}={variables[name]:g}" for name in self._names)
+            )
+            raise UserError(f"{self._at} has no value at {where}: {error}") from None
+
+    def _allows(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, (int, float)) and not isinstance(node.value, bool) and abs(node.value) < 1e300
+        if isinstance(node, ast.Name):
+            return node.id in self._names or node.id in FUNCTIONS
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords and bool(node.args)
+        if isinstance(node, ast.Compare):
+            return len(node.ops) == 1
+        return isinstance(node, (ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Load)) or type(node) in OPERATORS
+
+
+def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return variables[node.id] if node.id in variables else FUNCTIONS[node.id]
+    if isinstance(node, ast.BinOp):
+        return OPERATORS[type(node.op)](_value(node.left, variables), _value(node.right, variables))
+    if isinstance(node, ast.UnaryOp):
+        return OPERATORS[type(node.op)](_value(node.operand, variables))
+    if isinstance(node, ast.Compare):
+        return OPERATORS[type(node.ops[0])](_value(node.left, variables), _value(node.comparators[0], variables))
+    if isinstance(node, ast.IfExp):
+        return _value(node.body if _value(node.test, variables) else node.orelse, variables)
+    assert isinstance(node, ast.Call)
+    return _value(node.func, variables)(*(_value(argument, variables) for argument in node.args))

@@ -1,0 +1,301 @@
+"""A scenario: a graph in a world, with noise, phases and bounds; and the library of them.
+
+A phase lasts from a period to the next phase. It changes what the operators cost (`costs`, another distribution; `scale`, all
+of them by a factor: load up or down), or how many CPUs others have (`others`). The layout, which is what a law knows, stays.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from harness.bench import scenario as any_scenario
+from harness.bench.queues.contestants import contestant
+from harness.bench.queues.graphs import COSTS, HELD_OUT, OF_HELD_OUT, Shape, graph_of
+from harness.bench.queues.known import best_known
+from harness.bench.queues.oracle import Best, best_of
+from harness.bench.queues.own import CountSurface, Own
+from harness.bench.queues.surface import Surface
+from harness.bench.queues.world import World
+from harness.bench.scenario import CROWDED_CPU, QUIET_CPU, Configuration, Observe, cut, noise_of
+from harness.elasticity import Bounds, Decides, Law, Layout, Reading, layout_of
+from harness.models import Dynamic
+
+NOWHERE = Shape("own")
+PERIOD_S = 5.0  # M19 §3.1.1: the adaptation period
+LOOKS = 100  # of the profiler at a thread, a second: IBM Streams' (its PEImpl.cpp); M19 names no rate
+# Throughput more or less in the period after all queues were switched: up while new ones fill, down while old ones are emptied
+# (M19 Figure 6). The law `millrace` expects a surge of this form and size (`queues/evidence.py`); what it makes of others
+# stands in docs/laws-bench.md.
+SURGE = 0.15
+PERIODS = 150  # of a phase: IBM Streams needs 100 to settle on 100 operators and 64 CPUs
+NOISES = (0.0, 0.02, 0.05, 0.10)
+CROWDED = 0.35  # share of the CPUs that others have to take for the CPU limit to say no
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What changes with the period `at`, as against the scenario's own costs."""
+
+    at: int
+    costs: str = ""  # "": the scenario's
+    scale: float = 1.0  # of all operators' FLOP
+    others: float = 0.0  # share of the CPUs that other processes have
+
+
+@dataclass(frozen=True)
+class Scenario(any_scenario.Scenario):
+    """A graph in a world."""
+
+    bench: ClassVar[str] = "queues"
+    decides: ClassVar[Decides] = Decides.QUEUES
+
+    name: str
+    shape: Shape = NOWHERE
+    costs: str = ""
+    payload: int = 0
+    world: World = field(default_factory=World)
+    noise: float = 0.0
+    phases: Sequence[Phase] = (Phase(0),)
+    periods: int = PERIODS
+    seed: int = 0
+    graph_seed: int = 0
+    event: str = ""
+    drift: float = 0.0
+    held_out: bool = False
+    own: Own | None = None  # a user's truth, in place of the library's shape, costs and payload
+
+    @property
+    def bounds(self) -> Bounds:
+        """Thread levels that a law may choose."""
+        return Bounds(1, self.world.cpus, 1)
+
+    @property
+    def layout(self) -> Layout:
+        """What a law knows of the graph."""
+        if self.own is not None:
+            return self.own.layout
+        known = _layout(self.shape, self.costs, self.payload, self.graph_seed, self.world)
+        return replace(known, flop=[0.0] * known.operators) if self.shape.topology == "application" else known
+
+    def phase(self, period: int) -> Phase:
+        """The phase that a period belongs to."""
+        return [each for each in self.phases if each.at <= period][-1]
+
+    def surface(self, period: int) -> Surface | CountSurface:
+        """The truth of a period."""
+        return _surface(self._ground, self.phase(period))
+
+    def best(self, period: int) -> Best:
+        """What an oracle would choose for that phase."""
+        return _best(self._ground, self.phase(period))
+
+    def crowded(self, period: int) -> bool:
+        """Whether others have so many of the CPUs that the CPU limit says no to who wants to climb."""
+        return self.phase(period).others > CROWDED
+
+    def segments(self) -> list[tuple[int, int]]:
+        """One a phase."""
+        return cut({phase.at for phase in self.phases}, self.periods)
+
+    @property
+    def kind(self) -> str:
+        """The topology."""
+        return self.shape.topology
+
+    def throughput(self, period: int, configuration: Configuration) -> float:
+        """Tuples submitted, over all operators."""
+        surface = self.surface(period)
+        return (
+            surface.dedicated() if configuration.dedicated else surface.throughput(configuration.queued, configuration.threads)
+        )
+
+    def contestant(self, name: str) -> tuple[Law, Configuration]:
+        """A law, or what it must beat. Raises UserError for a name that is none of theirs."""
+        return contestant(name, self)
+
+    def facts(self) -> dict[str, Any]:
+        """Of graph and machine."""
+        return {"costs": self.costs, "payload": self.layout.payload, "software": self.world.software}
+
+    def observer(self) -> Observe:
+        """Throughput, and what the profiler sees of the operators' costs: a multinomial sample of the true shares."""
+        noise, draw = noise_of(self), random.Random(self.seed)
+        looks = np.random.default_rng(self.seed)
+        before: list[frozenset[int]] = []
+
+        def observe(period: int, configuration: Configuration) -> Reading:
+            surface, queued, level = self.surface(period), configuration.queued, configuration.threads
+            last = before.pop() if before else queued
+            before.append(queued)
+            switched = SURGE * (len(queued - last) - len(last - queued)) / max(1, surface.places)
+            true = self.throughput(period, configuration)
+            seen = true * next(noise) * (1.0 + switched * draw.uniform(0.5, 1.5))
+            threads = len(surface.layout.sources) + (level if queued else 0)
+            return Reading(
+                time_s=(period + 1) * PERIOD_S,
+                elapsed_s=PERIOD_S,
+                threads=level,
+                throughput=max(0.0, seen),
+                system_cpu=CROWDED_CPU if self.crowded(period) else QUIET_CPU,
+                others_cpu=self.phase(period).others,
+                utilisation=surface.busy(queued, level),
+                costs=_looked(surface.shares(), min(threads, self.world.cpus), looks),
+                queued=queued,
+            )
+
+        return observe
+
+    @property
+    def _ground(self) -> Ground | Own:
+        return self.own or (self.shape, self.costs, self.payload, self.graph_seed, self.world)
+
+
+def _looked(shares: np.ndarray, threads: int, looks: np.random.Generator) -> tuple[float, ...]:
+    """The shares as the profiler sees them in a period."""
+    seen = looks.multinomial(round(LOOKS * PERIOD_S * threads), shares)
+    return tuple((seen / seen.sum()).tolist())
+
+
+Ground = tuple[Shape, str, int, int, World]
+
+
+@functools.lru_cache(maxsize=8)
+def _layout(shape: Shape, costs: str, payload: int, seed: int, world: World) -> Layout:
+    model = Dynamic(threads=1, queued="none")
+    return layout_of(graph_of(shape, costs, payload, seed), model, world.cpus, batch=world.batch)
+
+
+@functools.lru_cache(maxsize=16)
+def _surface(ground: Ground | Own, phase: Phase) -> Surface | CountSurface:
+    if isinstance(ground, Own):
+        return ground.surface(phase)
+    shape, costs, payload, seed, world = ground
+    layout = _layout(shape, costs, payload, seed, world)
+    flop = _layout(shape, phase.costs or costs, payload, seed, world).flop
+    return Surface(layout, world, seed, [phase.scale * each for each in flop], phase.others)
+
+
+@functools.lru_cache(maxsize=64)
+def _best(ground: Ground | Own, phase: Phase) -> Best:
+    world, seed = (ground.world, ground.seed) if isinstance(ground, Own) else (ground[4], ground[3])
+    surface, bounds = _surface(ground, phase), Bounds(1, world.cpus, 1)
+    if isinstance(surface, CountSurface):
+        return surface.best(bounds)
+    return best_known((ground, replace(phase, at=0)), lambda: best_of(surface, bounds, seed))
+
+
+# -- the library -------------------------------------------------------------------------------------------------------------
+
+SHAPES: dict[str, tuple[Shape, ...]] = {
+    "pipeline": tuple(Shape("pipeline", (("operators", count),)) for count in (10, 30, 100, 100, 300, 1000)),
+    "data-parallel": tuple(Shape("data-parallel", (("width", width),)) for width in (8, 30, 100, 300)),
+    "mix": tuple(Shape("mix", (("width", wide), ("depth", deep))) for wide, deep in ((4, 5), (10, 10), (10, 50), (30, 10))),
+    "bushy": tuple(Shape("bushy", (("width", wide), ("depth", deep))) for wide, deep in ((2, 4), (3, 4), (2, 6))),
+    "random": tuple(Shape("random", (("operators", count),)) for count in (8, 20, 60, 150)),
+}
+WORLDS = (
+    World("local", "millrace", 2),
+    World("local", "millrace", 4),
+    World("xeon", "millrace", 8),
+    World("xeon", "millrace", 16, 2),
+    World("xeon", "millrace", 88),
+)
+PAYLOADS = (1, 128, 1024, 16384)
+DRAWS = 6  # scenarios a shape and world
+FIRST_HELD_OUT = 5001  # seed of a graph
+BY_STREAMS = 3  # every so many runs on the runtime of IBM Streams: its queues cost more
+
+
+def scenarios() -> Iterator[Scenario]:
+    """The library: for each shape and world some draws of size, costs and payload with each noise; and phases for a choice."""
+    seed = 0
+    for base in _bases():
+        for noise in NOISES if base.event == "" else (0.0, 0.02, 0.05):
+            seed += 1
+            yield replace(base, name=f"{base.name}, noise {noise:.0%}", noise=noise, seed=seed)
+    yield from held_out()
+
+
+def held_out() -> Iterator[Scenario]:
+    """Graphs of kinds that only score, in all worlds, with noise up to 5 %; the load of a third changes and comes back."""
+    for number in range(DRAWS * len(WORLDS) * len(HELD_OUT)):
+        seed = FIRST_HELD_OUT + number
+        draw = random.Random(seed)
+        kind, world = list(HELD_OUT)[number % len(HELD_OUT)], WORLDS[number // len(HELD_OUT) % len(WORLDS)]
+        drawn = number // (len(HELD_OUT) * len(WORLDS))
+        noise = NOISES[drawn % 3]
+        event, phases = "", (Phase(0),)
+        if drawn >= 4:  # in turn another change for each kind
+            event, phases = _phases(draw, DRAWS * (number + number // len(HELD_OUT)))
+            phases = (*phases[:2], Phase(2 * PERIODS))
+        scenario = Scenario(
+            name="",
+            shape=Shape(kind, (("number", draw.choice(HELD_OUT[kind])),)),
+            costs="hot" if kind == "hot" else draw.choice(list(OF_HELD_OUT)),
+            payload=draw.choice(PAYLOADS),
+            world=replace(world, software="streams-4.2" if number % BY_STREAMS == 0 else world.software),
+            noise=noise,
+            phases=phases,
+            periods=len(phases) * PERIODS,
+            event=event,
+            seed=seed,
+            graph_seed=seed,
+            held_out=True,
+        )
+        yield replace(scenario, name=f"{_title(scenario)}, noise {noise:.0%}")
+
+
+def some_of(every: int) -> list[Scenario]:
+    """One of so many of the library, in its order: drawn, as every N-th would be of one world or one noise."""
+    library = [each for each in scenarios() if not each.held_out]
+    chosen = random.Random(every).sample(library, -(-len(library) // every))
+    return [*sorted(chosen, key=lambda each: each.seed), *list(held_out())[every - 1 :: every]]
+
+
+def _bases() -> Iterator[Scenario]:
+    number = 0
+    for shapes in SHAPES.values():
+        for world in WORLDS:
+            for drawn in range(DRAWS):
+                number += 1
+                draw = random.Random(number)
+                software = "streams-4.2" if number % BY_STREAMS == 0 else world.software
+                base = Scenario(
+                    name="",
+                    shape=draw.choice(shapes),
+                    costs=draw.choice(list(COSTS)),
+                    payload=draw.choice(PAYLOADS),
+                    world=replace(world, software=software),
+                    graph_seed=number,
+                )
+                yield replace(base, name=_title(base))
+                if drawn == 0:
+                    event, phases = _phases(draw, number)
+                    changing = replace(base, phases=phases, periods=len(phases) * PERIODS, event=event)
+                    yield replace(changing, name=_title(changing))
+
+
+def _phases(draw: random.Random, number: int) -> tuple[str, tuple[Phase, ...]]:
+    """One of the kinds of change, in turn."""
+    events = {
+        "costs": (Phase(0), Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=draw.choice((0.3, 3.0)))),
+        "load up": (Phase(0), Phase(PERIODS, scale=10.0)),
+        "load down": (Phase(0), Phase(PERIODS, scale=0.1)),
+        "CPUs taken": (Phase(0), Phase(PERIODS, others=0.5), Phase(2 * PERIODS)),
+        "costs and back": (Phase(0), Phase(PERIODS, costs=draw.choice(list(COSTS)), scale=5.0), Phase(2 * PERIODS)),
+    }
+    event = list(events)[number // DRAWS % len(events)]
+    return event, events[event]
+
+
+def _title(scenario: Scenario) -> str:
+    world = scenario.world
+    where = f"{world.cpus} CPUs ({world.machine}, {world.software})"
+    parts = [f"{scenario.shape.name} #{scenario.graph_seed}", scenario.costs, f"{scenario.payload} B", where]
+    return ", ".join([*parts, scenario.event] if scenario.event else parts)

@@ -1,0 +1,202 @@
+"""Some scenarios on the simulator in place of surfaces: whether what the bench says of laws holds where nothing is a formula.
+
+There is no oracle: the best is the contestant that brings the most, and `hand-placed` what is best by the surface.
+
+Throughputs are those of periods, and vary without any noise put on them: a source fills queues for a while and waits for a
+while. So each scenario is looked at first with queues that stay where they are, and its period is the shortest in which these
+vary by no more than `QUIET`. Where none of those tried is long enough, the row says how noisy the scenario is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import fmean, stdev
+
+from harness.bench.bench import Row, as_row, check_name
+from harness.bench.closed_loop import Trace
+from harness.bench.queues.contestants import least_threads
+from harness.bench.queues.graphs import graph_of
+from harness.bench.queues.scenario import Scenario
+from harness.bench.queues.world import World
+from harness.bench.report import QUIET
+from harness.bench.scenario import STILL, Configuration
+from harness.bench.score import Score, climbed, settled_at
+from harness.elasticity import Decides
+from harness.engine import Engine, Sample
+from harness.graph import Graph
+from harness.machines.machine import Machine, load_machine
+from harness.machines.software import load_software
+from harness.measurement.control import Controller
+from harness.models import Dedicated, Dynamic, Manual, Model, Multilevel
+from harness.simulator.engine import SimulatorEngine
+
+PERIODS = 80
+PERIOD_S = 0.002  # virtual, at least; as the elastic runs of the simulator have it
+TUPLES = 8000  # of a source in a period at least, by the surface: what queues hold is to be a small part of it
+LONGER = (1, 2, 4, 8, 16)  # times that: lengths of a period that are tried
+FILLING, WINDOWS = 32, 16  # of the shortest periods, before it is looked; and of the periods tried, which are looked at
+QUEUE = 100  # tuples of a queue of IBM Streams: a thread takes as many at a turn, and a period is to have many turns
+MAX_OPERATORS, MAX_CPUS = 150, 16  # of graphs and worlds that are simulated in seconds
+FIT = f"without noise and phases, with at most {MAX_OPERATORS} operators and {MAX_CPUS} CPUs"
+
+
+@dataclass(frozen=True)
+class Period:
+    """`length_s`: of virtual time [s]. `noise`: relative standard deviation of throughput from one to the next, at most."""
+
+    length_s: float
+    noise: float
+
+
+def simulable(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
+    """`count` of them, evenly spread, that are `FIT`; all such if they are fewer."""
+    fit = [
+        each
+        for each in scenarios
+        if each.own is None and not each.event and each.noise == 0.0 and each.world.cpus <= MAX_CPUS
+        if each.layout.operators <= MAX_OPERATORS
+    ]  # fmt: skip
+    count = min(count, len(fit))
+    return [fit[len(fit) * number // count] for number in range(count)]
+
+
+def rows_of(laws: Sequence[str], scenario: Scenario, periods: int = PERIODS) -> list[Row]:
+    """All on one scenario, and what the best of them brings."""
+    period = period_of(scenario)
+    runs = {law: run(law, scenario, periods, period) for law in laws}
+    last = {law: fmean(each.throughputs[-STILL:]) for law, each in runs.items()}
+    best = max(last, key=lambda law: last[law])
+    return [_row(law, scenario, each, runs[best], last[best], period.noise) for law, each in runs.items()]
+
+
+def period_of(scenario: Scenario) -> Period:
+    """The shortest of `LONGER` in which throughput is steady: with the best queues, and all of them at few and many threads."""
+    best, every = scenario.best(0), frozenset(range(len(scenario.layout.ports)))
+    cpus = scenario.world.cpus
+    shortest = max(PERIOD_S, TUPLES * scenario.surface(0).submitted / best.throughput)
+    longer, noise = LONGER[0], 0.0
+    for queued, level in ((best.queued, best.threads), (every, max(1, round(math.sqrt(cpus)))), (every, cpus)):
+        engine = _engine(scenario, Dynamic(threads=level, queued="none"))
+        engine.start()
+        try:
+            _place(engine, scenario, queued)
+            engine.sample(FILLING * shortest)
+            longer, varies = _steady(engine, shortest, longer)
+            noise = max(noise, varies)
+        finally:
+            engine.stop(drain=False, timeout_s=1.0)
+    return Period(longer * shortest, noise)
+
+
+def _steady(engine: Engine, shortest: float, least: int) -> tuple[int, float]:
+    """The first of `LONGER`, from `least` on, in which throughput varies little, or the last one; and how much it varies."""
+    rates: list[float] = []
+    varies = math.inf
+    for times in LONGER[LONGER.index(least) :]:
+        while len(rates) < WINDOWS * times:
+            rates.append(_rate(engine.sample(shortest)))
+        varies = _varies(rates, times)
+        if varies <= QUIET:
+            return times, varies
+    return LONGER[-1], varies
+
+
+def _varies(rates: Sequence[float], times: int) -> float:
+    """Relative standard deviation of the means of so many rates each; the greatest that it can be where nothing has passed."""
+    means = [fmean(rates[first : first + times]) for first in range(0, len(rates) - times + 1, times)]
+    return stdev(means) / fmean(means) if any(means) else math.sqrt(len(means))
+
+
+def run(name: str, scenario: Scenario, periods: int = PERIODS, period: Period | None = None) -> Trace:
+    """One of them on the simulator; `period` as `period_of` found it. Raises UserError for an unknown name."""
+    check_name(name, Decides.QUEUES)
+    cpus = scenario.world.cpus
+    best = scenario.best(0) if name == "hand-placed" else None
+    models: dict[str, Model] = {
+        "manual": Manual(),
+        "dedicated": Dedicated(),
+        "dynamic": Dynamic(elastic=True, minimum=1, maximum=cpus),
+    }
+    model = models.get(name) or Multilevel(law=name, minimum=least_threads(name, cpus), maximum=cpus)
+    if best is not None:
+        model = Dynamic(threads=best.threads, queued="none")
+    engine = _engine(scenario, model)
+    period_s = (period or period_of(scenario)).length_s
+    controller = Controller(engine, _graph(scenario), model, period_s, period_s, cpus)
+    engine.start()
+    try:
+        if best is not None:
+            _place(engine, scenario, best.queued)
+        return _passed(engine, controller, scenario, period_s, periods, name == "dedicated")
+    finally:
+        engine.stop(drain=False, timeout_s=1.0)
+
+
+def _graph(scenario: Scenario) -> Graph:
+    return graph_of(scenario.shape, scenario.costs, scenario.payload, scenario.graph_seed)
+
+
+def _engine(scenario: Scenario, model: Model) -> SimulatorEngine:
+    machine, software = machine_of(scenario.world), load_software(scenario.world.software)
+    if software["how.queue_capacity"] and not isinstance(model, Manual):
+        model = replace(model, queue_capacity=QUEUE)
+    return SimulatorEngine(_graph(scenario), model, machine, software, profile=True, seed=scenario.graph_seed)
+
+
+def _place(engine: Engine, scenario: Scenario, queued: frozenset[int]) -> None:
+    """Queues where they stand and stay."""
+    engine.set_queued([scenario.layout.ports[place] for place in sorted(queued)], True)
+
+
+def machine_of(world: World) -> Machine:
+    """The world's machine with as many cores as the world has, in one socket."""
+    machine = load_machine(world.machine)
+    cores = max(world.cores, machine.cores_per_chip)
+    size = {"sockets": 1, "chips_per_socket": 1, "cores_per_chip": cores, "disabled_cores": cores - world.cores}
+    return replace(machine, **size, smt=world.smt)
+
+
+def _passed(
+    engine: Engine, controller: Controller, scenario: Scenario, period_s: float, periods: int, dedicated: bool
+) -> Trace:
+    place_of = {port: place for place, port in enumerate(scenario.layout.ports)}
+    done = Trace()
+    for _ in range(periods):
+        sample = engine.sample(period_s)
+        queued = frozenset(place_of.values() if dedicated else (place_of[port] for port in engine.queued()))
+        done.configurations.append(Configuration(max(1, sample.threads_requested), queued, dedicated=dedicated))
+        done.throughputs.append(_rate(sample))
+        if controller.controls:
+            controller.see(sample)
+    return done
+
+
+def _rate(sample: Sample) -> float:
+    """[tuples/s submitted]"""
+    return sample.submitted_tuples / sample.elapsed_s
+
+
+def _row(law: str, scenario: Scenario, done: Trace, best: Trace, top: float, noise: float) -> Row:
+    where = done.configurations
+    settled, last = settled_at(where), best.configurations[-1]
+    after = where[settled if settled < len(where) else -STILL :]
+    accuracy, threads = fmean(done.throughputs[-STILL:]) / top, fmean(each.used for each in after)
+    numbers = Score(
+        best_throughput=top,
+        best_threads=last.used,
+        best_parts=last.parts,
+        settled_threads=threads,
+        settled_parts=fmean(each.parts for each in after),
+        accuracy=accuracy,
+        settling=float(settled),
+        overshoot=climbed([each.used for each in where]) / last.used,
+        parts_overshoot=climbed([each.parts for each in where]) / max(1, last.parts),
+        changes=50.0 * sum(one != other for one, other in pairwise(after)) / len(after),
+        regret=1.0 - fmean(done.throughputs) / top,
+        phases=((accuracy, threads),),
+        rates=(accuracy * top,),
+    )
+    return as_row(law, scenario, done, numbers, event="", noise=noise, periods=len(where), simulated=True)

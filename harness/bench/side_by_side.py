@@ -1,0 +1,88 @@
+"""The processes that a bench runs its scenarios in, side by side."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import InvalidStateError, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import active_children
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import TypeVar
+
+from harness.machines.host.cpu import allowed_cpus
+from harness.machines.host.parent import end_with
+
+Scenario = TypeVar("Scenario")
+Row = TypeVar("Row")
+THREADS = "OPENBLAS_NUM_THREADS"
+CHUNK = 4  # scenarios
+
+
+class _Uninterrupted(SpawnContext):
+    """Starts processes that Ctrl-C does not reach, from their first instruction on: they inherit that it is blocked."""
+
+    class Process(SpawnProcess):
+        def start(self) -> None:
+            """See `multiprocessing.Process`."""
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                super().start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _unless_cancelled(hook: Callable[[threading.ExceptHookArgs], object], args: threading.ExceptHookArgs) -> None:
+    """Says nothing of calls that were cancelled before their processes were killed: the pool's own thread fails over them."""
+    if args.exc_type is not InvalidStateError:
+        hook(args)
+
+
+@contextmanager
+def processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """`count` fresh ones, whose numpy starts no threads: they have all CPUs already, and OpenBLAS's spin while they wait.
+
+    They end with this process, whatever ends it; so the thread that submits the first call must be the one that waits here.
+    They are killed if an exception, such as that of Ctrl-C, leaves the block.
+    """
+    others, hook = set(active_children()), threading.excepthook
+    before = os.environ.get(THREADS)
+    os.environ[THREADS] = "1"
+    try:
+        with ProcessPoolExecutor(count, _Uninterrupted(), end_with, (os.getpid(),)) as pool:
+            try:
+                yield pool
+            except BaseException:
+                threading.excepthook = partial(_unless_cancelled, hook)
+                for child in set(active_children()) - others:
+                    child.kill()
+                pool.shutdown()  # while its thread may fail in silence
+                raise
+    finally:
+        threading.excepthook = hook
+        if before is None:
+            del os.environ[THREADS]
+        else:
+            os.environ[THREADS] = before
+
+
+def each_of(
+    rows_of: Callable[[Sequence[str], Scenario], list[Row]],
+    laws: Sequence[str],
+    scenarios: Sequence[Scenario],
+    jobs: int | None,
+) -> Iterator[list[Row]]:
+    """What `rows_of` says of the laws in each scenario, in their order: the same whatever the number of processes.
+
+    `jobs`: processes at most, None: one for each CPU allowed. A process takes `CHUNK` scenarios at once, since neighbours may
+    differ by noise alone and have the same oracle.
+    """
+    workers = min(jobs or allowed_cpus(), -(-len(scenarios) // CHUNK))
+    if workers <= 1:
+        yield from (rows_of(laws, scenario) for scenario in scenarios)
+        return
+    with processes(workers) as pool:
+        yield from pool.map(rows_of, [laws] * len(scenarios), scenarios, chunksize=CHUNK)

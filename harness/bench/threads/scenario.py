@@ -1,0 +1,257 @@
+"""Scenarios of laws that choose threads: a throughput curve with noise, events and bounds; and the library of them.
+
+Events change what a period shows, from the period `at` on, for `length` periods (or to the end):
+
+  scale   throughput of all levels times `factor`: tuples become cheaper or dearer, the best level stays
+  curve   another curve: a phase of the application with a best level of its own
+  burst   one period's throughput times `factor`: something shorter than a period
+  idle    no tuples
+  cpu     other processes take the CPUs: throughput times `factor`, and the CPU limit says no to who wants to climb
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from harness.bench import scenario as any_scenario
+from harness.bench.scenario import CROWDED_CPU, QUIET_CPU, Configuration, Least, Observe, cut, noise_of
+from harness.bench.threads.curves import (
+    HELD_OUT,
+    kind_of,
+    library,
+    new_shapes,
+    peak,
+    plateau,
+    rising,
+    sampled,
+    sharing,
+    smt,
+    usl,
+    wide_library,
+)
+from harness.elasticity import Bounds, Decides, Reading
+
+Curve = tuple[float, ...]
+
+PERIOD_S = 1.0
+PERIODS = 100
+PHASE = 0.6  # throughput of one thread in another phase: one that changed nothing at the level in use could not be seen
+EVENT_AT = 50  # the period in which the load changes; twice in scenarios that go back
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens. `length` in periods, None: to the end."""
+
+    kind: str
+    at: int
+    length: int | None = None
+    factor: float = 1.0
+    curve: Curve = ()
+
+    def covers(self, period: int) -> bool:
+        """Whether it is on in a period."""
+        return self.at <= period and (self.length is None or period < self.at + self.length)
+
+
+@dataclass(frozen=True)
+class Scenario(any_scenario.Scenario):
+    """A curve: its point at a level is what a period at that level brings."""
+
+    bench: ClassVar[str] = "threads"
+    decides: ClassVar[Decides] = Decides.THREADS
+
+    name: str
+    curve: Curve
+    bounds: Bounds
+    noise: float = 0.0
+    drift: float = 0.0
+    events: Sequence[Event] = ()
+    periods: int = PERIODS
+    seed: int = 0
+    shape: str = ""  # name of the curve
+    event: str = ""  # name of what happens
+    heavy: bool = False  # whether noise has heavy tails (Student's t with 2 degrees of freedom); drift never has
+    delay: int = 0  # periods until a level shows
+    held_out: bool = False  # whether no number of our laws was chosen on curves of its kind
+    starved: bool = True  # threads beyond the best level idle; else they are busy contending (what `utilisation` sees)
+
+    def true(self, period: int, level: int, bursts: bool = True) -> float:
+        """Throughput without noise [tuples/s]; bursts are shorter than a period, so nobody can have a level for them."""
+        curve, factor = self.curve, 1.0
+        for event in self.events:
+            if not event.covers(period) or (event.kind == "burst" and not bursts):
+                continue
+            if event.kind == "curve":
+                curve = event.curve
+            elif event.kind == "idle":
+                return 0.0
+            else:
+                factor *= event.factor
+        return factor * curve[min(level, len(curve)) - 1]
+
+    @property
+    def kind(self) -> str:
+        """What its curve is one of; of a curve of a user's own, its name."""
+        return kind_of(self.shape) if self.shape else self.name
+
+    def crowded(self, period: int) -> bool:
+        """Whether others have the CPUs."""
+        return any(event.kind == "cpu" and event.covers(period) for event in self.events)
+
+    def segments(self) -> list[tuple[int, int]]:
+        """Stretches between which the load changes for longer than a period."""
+        lasting = [event for event in self.events if event.kind != "burst"]
+        ends = {self.periods if event.length is None else event.at + event.length for event in lasting}
+        return cut({event.at for event in lasting} | ends, self.periods)
+
+    def throughput(self, period: int, configuration: Configuration) -> float:
+        """Without noise and bursts [tuples/s]."""
+        return self.true(period, configuration.threads, bursts=False)
+
+    def best(self, period: int) -> Least:
+        """The lowest level that brings the most."""
+        levels = range(self.bounds.minimum, self.bounds.maximum + 1)
+        rates = [self.true(period, level, bursts=False) for level in levels]
+        top = max(rates)
+        return Least(top, next(level for level, rate in zip(levels, rates, strict=True) if rate >= top * (1.0 - 1e-9)))
+
+    def stakes(self) -> list[tuple[int, int, float]]:
+        """All stretches, by the tuples that could pass."""
+        return [(begin, end, self.best(begin).throughput * (end - begin)) for begin, end in self.segments()]
+
+    def observer(self) -> Observe:
+        """What a curve can show."""
+        noise, levels = noise_of(self), [self.bounds.start] * self.delay
+
+        def observe(period: int, configuration: Configuration) -> Reading:
+            level, crowded = configuration.threads, self.crowded(period)
+            levels.append(level)
+            true = self.true(period, levels[-1 - self.delay])
+            return Reading(
+                time_s=(period + 1) * PERIOD_S,
+                elapsed_s=PERIOD_S,
+                threads=level,
+                throughput=true * next(noise),
+                system_cpu=CROWDED_CPU if crowded else QUIET_CPU,
+                others_cpu=CROWDED_CPU - 0.1 if crowded else 0.0,
+                utilisation=self._utilisation(period, level, true),
+                congestion=1.0 if true > 0 else 0.0,
+                latency_s=level / true if true > 0 else None,  # Little's law: each thread holds one tuple
+            )
+
+        return observe
+
+    def _utilisation(self, period: int, level: int, true: float) -> float:
+        """Share of their time that threads execute operators: what one alone could do, over what each of them did."""
+        alone = self.true(period, 1)
+        if alone <= 0.0:
+            return 0.0
+        return min(1.0, true / (level * alone)) if self.starved else 1.0
+
+
+BASES = {"peak": peak(18, 0.5), "plateau": plateau(22), "usl": usl(0.03, 0.0012), "rising": rising(0.8)}
+"""What noise with heavy tails, and effects that show late, are tried with."""
+
+NOISES = ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.10, 0.0), (0.0, 0.02), (0.0, 0.05), (0.0, 0.10))
+
+
+def scenarios() -> Iterator[Scenario]:
+    """The library: every curve with every noise; bounds and events with a choice of curves."""
+    for number, scenario in enumerate(_all(), start=1):
+        yield replace(scenario, seed=number)
+
+
+def some_of(every: int) -> list[Scenario]:
+    """One in so many of the library."""
+    return list(scenarios())[::every]
+
+
+def _all() -> Iterator[Scenario]:
+    curves = library(64)
+    wide = wide_library(256)
+    for noise, drift in NOISES:
+        for name, curve in curves.items():
+            yield _plain(name, curve, Bounds(1, 64, 1), noise, drift)
+        for name, curve in wide.items():
+            yield _plain(name, curve, Bounds(1, 256, 1), noise, drift)
+    yield from _bounds(curves)
+    yield from _events()
+    yield from _sharing()
+    yield from _new()
+
+
+def _plain(name: str, curve: Curve, bounds: Bounds, noise: float, drift: float = 0.0) -> Scenario:
+    return Scenario(_title(name, noise, drift, bounds), curve, bounds, noise, drift, shape=name)
+
+
+def _title(name: str, noise: float, drift: float, bounds: Bounds, event: str = "") -> str:
+    parts = [name, f"drift {drift:.0%}" if drift else f"noise {noise:.0%}"]
+    if event:
+        parts.append(event)
+    return ", ".join([*parts, f"levels {bounds.minimum}-{bounds.maximum} from {bounds.start}"])
+
+
+def _bounds(curves: dict[str, Curve]) -> Iterator[Scenario]:
+    chosen = ["rising", "flat", "falling", "peak-6", "peak-13", "peak-24", "peak-37", "plateau-5", "plateau-20", "usl-late"]
+    bounds = [Bounds(1, 64, 64), Bounds(1, 64, 16), Bounds(5, 64, 5), Bounds(3, 48, 24), Bounds(1, 7, 1), Bounds(2, 3, 2)]
+    for noise in (0.0, 0.02, 0.05):
+        for name in chosen:
+            for bound in bounds:
+                yield _plain(name, curves[name], bound, noise)
+    for noise in (0.0, 0.02, 0.05):
+        for name, shape in (("rising", rising()), ("peak-700", peak(700, 1.0)), ("plateau-90", plateau(90))):
+            yield _plain(name, sampled(shape, 1024), Bounds(1, 1024, 1), noise)
+
+
+def _events() -> Iterator[Scenario]:
+    levels, bounds = 64, Bounds(1, 64, 1)
+    pairs = {
+        "peak-12 to peak-40": (peak(12, 0.5), peak(40, 0.5)),
+        "peak-40 to plateau-6": (peak(40, 0.5), plateau(6)),
+        "usl to flat": (usl(0.02, 0.0005), lambda n: 1.0),
+        "flat to rising": (lambda n: 1.0, rising()),
+        "plateau-20 to smt": (plateau(20), smt(32, 2, 0.3)),
+    }
+    for noise, drift in ((0.0, 0.0), (0.02, 0.0), (0.05, 0.0), (0.0, 0.05), (0.10, 0.0)):
+        for name, (before, after) in pairs.items():
+            first = sampled(before, levels)
+            second = tuple(PHASE * rate for rate in sampled(after, levels))
+            events = {
+                "load up": [Event("scale", EVENT_AT, factor=1.6)],
+                "load down": [Event("scale", EVENT_AT, factor=0.5)],
+                "phase": [Event("curve", EVENT_AT, curve=second)],
+                "phase and back": [Event("curve", EVENT_AT, EVENT_AT, curve=second)],
+                "burst": [Event("burst", EVENT_AT, 1, factor=0.4), Event("burst", EVENT_AT + 20, 1, factor=2.0)],
+                "idle": [Event("idle", EVENT_AT, 20)],
+                "crowded": [Event("cpu", EVENT_AT, 20, factor=0.5)],
+                "crowded start": [Event("cpu", 0, 20, factor=0.5)],
+            }
+            for event, list_ in events.items():
+                periods = 3 * EVENT_AT if event == "phase and back" else 2 * EVENT_AT
+                title = _title(name, noise, drift, bounds, event)
+                yield Scenario(title, first, bounds, noise, drift, tuple(list_), periods, shape=name, event=event)
+
+
+def _sharing() -> Iterator[Scenario]:
+    """Behind all others, whose seeds are their places."""
+    for noise, drift in NOISES:
+        for share in (0.5, 0.6):
+            for levels in (64, 256):
+                curve = sampled(sharing(share), levels)
+                yield _plain(f"sharing-{share}", curve, Bounds(1, levels, 1), noise, drift)
+
+
+def _new() -> Iterator[Scenario]:
+    """Shapes that our law was not made for, noise with heavy tails, effects that show two periods late. Behind all others."""
+    bounds = Bounds(1, 64, 1)
+    for noise, drift in NOISES:
+        for name, curve in new_shapes(64).items():
+            yield replace(_plain(name, curve, bounds, noise, drift), held_out=kind_of(name) in HELD_OUT)
+        for name, shape in BASES.items():
+            curve = sampled(shape, 64)
+            if noise:
+                yield replace(_plain(f"heavy-{name}", curve, bounds, noise), heavy=True, held_out=True)
+            yield replace(_plain(f"delayed-{name}", curve, bounds, noise, drift), delay=2, held_out=True)

@@ -1,0 +1,161 @@
+"""M19's law: queues where they bring something, threads as long as they do, in turn (M19 Figure 7).
+
+The thread level is the primary adjustment: where it changes, the queues are searched anew for it (`middleware19_search`),
+unless one of two optimisations says that it is not worth it (§3.3). T is the throughput of a period, N its level. At first no
+operator has a queue, N is the lowest level, and the first period is the baseline of a search up. Then, each period:
+
+  a search is under way      a step of it. If it is over: with a change, the record is [N, N]; without, the record's range takes
+                             in N. From the next period on the thread law steps again
+  N is new, from N'          satisfied:  T / T' - 1 > satisfaction · (N / N' - 1)          no search
+                             history:    N within the record's range                       no search
+                                         N above it                                        a search up, T its baseline
+                                         N below it                                        a search down, T its baseline
+  otherwise, or no search    a step of the thread law; if it says that the load has changed: no queue, no record, and the first
+                             period that tells of that state (below) is the baseline of a search up
+
+What M19 leaves open, and what is done here:
+
+  * The thread law is P17's, with the steps and the idea of a change in load of the system that M19 measured (`streams`): up by
+    doubling to the maximum, down by bisection, which gives the levels that §3.3 names, 8, 16, 32, 64, 96, 80; and 20 % in six
+    periods in a row, for at P17's 5 % a search would begin anew at any noise. Its fault at the maximum is mended.
+  * What the thread law knew: a search that changes something makes its T the level's first; one up has all higher levels looked
+    at again, or it would not climb any more.
+  * Satisfaction is asked with the new level's own first period, and only if the level grew.
+  * M19's periods of 5 s are longer than queues take to drain. Where they are not, costs that are read right after all queues
+    were dropped are those of the tuples that the queues still hold, groups made of them hold few operators, and the search ends
+    with those (`Drain`).
+  * Without `history` each change of the level makes a search: up if it grew, down if it fell.
+  * A search down keeps only what brings more than SENS, as the same algorithm in reverse does.
+
+Source: Ni, Schneider, Pavuluri, Kaus and Wu, Middleware 2019, §3.2 and §3.3, Figures 5 to 7.
+"""
+
+from __future__ import annotations
+
+import random
+
+from harness.elasticity.cpu_limit import CpuLimit, LastPeriod
+from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
+from harness.elasticity.queues.drain import Drain
+from harness.elasticity.queues.groups import places, places_of_operators
+from harness.elasticity.queues.middleware19_search import Search
+from harness.elasticity.threads.streams import Streams
+
+
+class Middleware19(Law):
+    """M19 §3."""
+
+    name = "middleware19"
+    summary = "queues by groups of cost with binary search, threads by P17's law, in turn (M19 §3)"
+    decides = Decides.QUEUES
+    NEEDS = frozenset(("layout", "costs"))
+    SETTINGS = (
+        Setting("sensitivity", 0.05, 0.0, 1.0, "", "SENS: differences up to this share are none"),
+        Setting("history", True, 0, 1, "", "no search at levels between two that had the same queues"),
+        Setting("satisfied", True, 0, 1, "", "no search where threads alone brought enough"),
+        Setting("satisfaction", 0.6, 0.0, 1.0, "", "enough: this share of what they would bring in proportion"),
+        Setting("cpu_limit", 0.8, 0.0, 1.0, "", "no climb while the CPUs are busier than this share", above_low=True),
+        Setting("seed", 0, 0, 999_999, "", "which operators of a group are tried first"),
+    )
+
+    def begin(self) -> None:
+        """It begins without queues."""
+        self._places = places_of_operators(self.layout)
+        self._threads = Streams(self.bounds, self.cpu)
+        self._threads.sensitivity = self.set["sensitivity"]
+        self._threads.untrust(self.bounds.start)  # or a maximum of up to twice the start would count as known to bring nothing
+        self._dice = random.Random(self.set["seed"])
+        self._level = self.bounds.start
+        self._on: set[int] = set()  # operators with queues, outside a search
+        self._search: Search | None = None
+        self._due = True  # a search up begins with the next period that tells of the state without queues
+        self._drain = Drain(self.layout)
+        self._record: tuple[int, int] | None = None  # lowest and highest level that the queues are known to suit
+        self._came_from: tuple[int, float] | None = (
+            None  # level and throughput [tuples/s] before the present level's first period
+        )
+
+    def cpu_limit(self) -> CpuLimit:
+        """By the last period, as P17."""
+        return LastPeriod(self.set["cpu_limit"])
+
+    def decide(self, reading: Reading) -> Decision:
+        """`adapt` of Figure 7."""
+        came_from, self._came_from = self._came_from, None
+        if self._search is not None:
+            self._search.step(reading.throughput)
+            return self._searched(self._search)
+        if self._due:
+            if not self._drain.is_over(reading):
+                return self._now("queues that were dropped still drain, or costs tell of before", "waiting")
+            self._due = False
+            return self._begin(True, reading, "no queue yet")
+        if came_from is None:
+            return self._step_threads(reading)
+        direction, why = self._direction(*came_from, reading.throughput)
+        if direction == 0:
+            return self._step_threads(reading, f"{why}; ")
+        return self._begin(direction > 0, reading, why)
+
+    # -- queues --------------------------------------------------------------------------------------------------------------
+
+    def _direction(self, level: int, throughput: float, now: float) -> tuple[int, str]:
+        """1: a search up; -1: down; 0: none. And why."""
+        here = self._level
+        expected = 1.0 + self.set["satisfaction"] * (here / level - 1.0)
+        if self.set["satisfied"] and here > level and now > throughput * expected:
+            return 0, f"{here} threads alone bring enough"
+        if not self.set["history"] or self._record is None:
+            return (1 if here > level else -1), f"{here} threads after {level}"
+        lowest, highest = self._record
+        if lowest <= here <= highest:
+            return 0, f"queues suit {lowest} to {highest} threads"
+        return (1, f"more than {highest} threads") if here > highest else (-1, f"less than {lowest} threads")
+
+    def _begin(self, up: bool, reading: Reading, why: str) -> Decision:
+        operators = self._places.keys() - self._on if up else self._on
+        search = Search(operators, reading.costs, up, reading.throughput, self.set["sensitivity"], self._dice)
+        if not search.over:
+            return self._searched(search, f"{why}: ")
+        self._learn(changed=False)
+        return self._step_threads(reading, f"{why}, {search.reason}; ")
+
+    def _searched(self, search: Search, why: str = "") -> Decision:
+        """What follows from the present state of a search."""
+        reason = f"{why}{search.reason}"
+        if not search.over:
+            self._search = search
+            return self._now(reason, "placing" if search.up else "removing", search.switched)
+        self._search = None
+        self._on ^= search.switched
+        self._learn(search.changed)
+        if search.changed:
+            self._threads.rebase(search.throughput)
+            if search.up:
+                self._threads.untrust_above()
+        return self._now(f"{reason} → {'queues for' if search.changed else 'no change at'} {self._level} threads", "placed")
+
+    def _learn(self, changed: bool) -> None:
+        if changed or self._record is None:
+            self._record = (self._level, self._level)
+        else:
+            self._record = (min(self._record[0], self._level), max(self._record[1], self._level))
+
+    # -- threads -------------------------------------------------------------------------------------------------------------
+
+    def _step_threads(self, reading: Reading, why: str = "") -> Decision:
+        decision = self._threads.decide(reading)
+        if decision.state == "load changed":
+            self._drain.begin(places(self._places, self._on))
+            self._on, self._record, self._due = set(), None, True
+            return self._now(f"{why}{decision.reason}, queues anew", decision.state)
+        if decision.threads != self._level:
+            self._came_from = self._level, reading.throughput
+            self._level = decision.threads
+        return self._now(f"{why}{decision.reason}", decision.state)
+
+    def _now(self, reason: str, state: str, switched: set[int] | frozenset[int] = frozenset()) -> Decision:
+        return Decision(self._level, reason, state, places(self._places, self._on ^ switched))
+
+
+LAW = Middleware19

@@ -1,0 +1,308 @@
+"""Our own law of threads and replicas: it computes both at once from true rates, then checks what they bring.
+
+Once a period it knows each operator's work w_i (`rates`): the threads that it needs for each tuple/s of the sources. Then
+
+  goal       the highest rate that anything allows: the target with `headroom`; an operator that may have no replicas, 1 / w_i;
+             one that may, at the most replicas, `able_i(most)`; all threads, maximum / sum of w
+  replicas   of each operator the fewest with able_i(r) at least the goal
+  threads    the fewest with n / sum of w at least the goal
+
+able_i(r) = r / (w_i (1 + s_i (r - 1))) is what r replicas can do. The share s_i that replicas can only do one after the other
+follows from how an operator's work has grown since it had fewer (Amdahl 1967). So all goes to its place in one step, up or
+down, where C-Stream adds one a period and replicas never go. Rates are true only as far as a configuration changes nothing
+else, so the law then does three things, each only where a measurement asks for it:
+
+  *Again.* Work at the new place is measured, and the plan made anew. What it has is kept while it is right within `BAND`.
+  *More.* Where the rate stays below the goal, something is narrow that useful time does not show. What is busiest gets one
+  more. If that brings nothing it goes again, and the law is content.
+  *Fewer.* Where work has grown with the threads, they may wait for cores or memory. It tries as few as there would be work for
+  had it not grown, then the half-way; it keeps them if they bring as much.
+
+Settled, it watches work and rate. Two periods that differ from what was expected by `change` are another load.
+
+The numbers in capitals were chosen on the chosen-on half of the bench of replicas (`harness.bench.replicas`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.elasticity.cpu_limit import CpuLimit, LeaveToOthers, crowded
+from harness.elasticity.law import Decides, Decision, Law, Reading, Setting
+from harness.elasticity.replicas.rates import Flow, Rates, Vector, replicas_of
+
+Counts = NDArray[np.int64]
+
+BAND = (0.99, 1.0, 1.04)  # of the goal: what can do less is raised, to the second; what can do more than the third is cut
+FAIR = 0.985  # of what the most replicas of an operator can do: the rest would take too many, where they hinder each other
+SHORT = 0.03  # of the goal: a rate so far below it asks for more
+BRINGS = 0.01  # of the rate that one more must bring to be kept
+GROWN = 1.2  # times the work that makes fewer threads worth a look
+HALVINGS = 16  # of the range in which the goal lies: to 0.002 %
+SERIAL = 0.05  # growth of an operator's work with its replicas that counts as noise
+TELLS = 0.01  # of all work: what cheaper operators take longer, as a source whose lines move between cores, tells of no others
+DISTINCT = 4.0  # standard deviations that are more than noise
+
+
+class Millrace(Law):
+    """Threads and replicas together, by true rates."""
+
+    name = "millrace"
+    summary = "threads and replicas computed together from true rates (tuples over useful time), then checked: our own"
+    decides = Decides.REPLICAS
+    NEEDS = frozenset(("layout", "useful_s", "tuples", "replicas", "target"))
+    SETTINGS = (
+        Setting(
+            "headroom", 0.03, 0.0, 10.0, "", "share by which threads and replicas can do more than the target of paced sources"
+        ),
+        Setting("change", 0.15, 0.01, 10.0, "", "least share by which work or rate must differ to be another load"),
+        Setting("cpu_limit", 0.8, 0.0, 1.0, "of the CPUs", "use above which it does not climb while others need them too"),
+    )
+
+    def begin(self) -> None:
+        """Nothing is known."""
+        self._may = np.zeros(self.layout.operators, dtype=bool)
+        self._may[list(self.layout.replicable)] = True
+        self._most = min(self.bounds.maximum, self.layout.most_replicas)  # replicas of an operator: more threads there are not
+        self._serial: Vector = np.zeros(self.layout.operators)
+        self._forget()
+
+    def cpu_limit(self) -> CpuLimit:
+        """Only others' use counts."""
+        return LeaveToOthers(float(self.set["cpu_limit"]))
+
+    def _forget(self) -> None:
+        """Another load: what was measured says nothing any more; how replicas hinder each other stays."""
+        self._flow = Flow(self.layout)
+        self._place: tuple[int, tuple[int, ...]] | None = None  # where the means are from
+        self._first: tuple[int, Counts, Vector] | None = None  # threads, replicas and work when the load was new
+        self._more_threads = 0  # than useful time asks for
+        self._more: Counts = np.zeros(self.layout.operators, dtype=np.int64)
+        self._ceiling = self.bounds.maximum  # more threads bring nothing
+        self._trial: tuple[str, float, float, int, Counts] | None = None  # what is tried; rate, work, threads, replicas before
+        self._content = False  # there is nothing to try
+        self._in_vain = False  # one more of what is busiest has brought nothing
+        self._looks: list[int] = []  # levels below the present one that were tried
+        self._odd = 0  # periods in a row that were not as expected
+        self._target: float | None = None
+        self._brought: dict[tuple[int, tuple[int, ...]], float] = {}  # mean rate by place
+
+    # -- a period ------------------------------------------------------------------------------------------------------------
+
+    def decide(self, reading: Reading) -> Decision:
+        """One step."""
+        level, replicas = self.bounds.clamp(reading.threads), replicas_of(reading, self.layout)
+        if crowded(float(self.set["cpu_limit"]), reading.system_cpu, reading.others_cpu) and reading.others_cpu is not None:
+            return self._stay(level, replicas, f"others have {reading.others_cpu:.0%} of the CPUs: says nothing", "crowded")
+        rates = self._flow.see(reading)
+        if rates is None or rates.rate == 0.0:
+            return self._stay(level, replicas, "no tuples everywhere yet: says nothing", "idle")
+        if self._is_odd(rates, level, replicas, reading):
+            self._odd += 1
+            if self._odd < 2:
+                return self._stay(level, replicas, "a burst, or another load?", "noise")
+            self._forget()
+            rates = self._flow.see(reading) or rates
+        self._odd = 0
+        self._see(rates, level, replicas)
+        if _differ(reading.target, self._target):
+            self._brought, self._content, self._in_vain, self._target = {}, False, False, reading.target
+        self._brought[level, tuple(replicas.tolist())] = self._rate
+        if self._trial is not None:
+            ended = self._end_of_trial(level, replicas, reading.target)
+            if ended is not None:
+                return ended
+        return self._choose(level, replicas, reading.target)
+
+    def _is_odd(self, rates: Rates, level: int, replicas: Counts, reading: Reading) -> bool:
+        """Whether work, or the rate of sources that are not paced, is not as it was at this place."""
+        if not self._content or self._place != (level, tuple(replicas.tolist())) or self._periods < 2:
+            return False
+        total = float(self._work.sum())
+        moved = float(np.abs(rates.work - self._work).sum()) / total
+        off = abs(math.log(rates.rate / self._rate))
+        least = max(math.log1p(float(self.set["change"])), DISTINCT * self._deviation)
+        return moved > math.expm1(least) or (reading.target is None and off > least)
+
+    def _see(self, rates: Rates, level: int, replicas: Counts) -> None:
+        """Means of what has been measured at this place."""
+        place = (level, tuple(replicas.tolist()))
+        if place != self._place:
+            self._place, self._periods, self._deviation = place, 0, 0.0
+            self._rate, self._work = rates.rate, rates.work
+        self._periods += 1
+        share = 1.0 / min(self._periods, 30)
+        self._deviation = math.sqrt((1.0 - share) * self._deviation**2 + share * math.log(rates.rate / self._rate) ** 2)
+        self._rate += share * (rates.rate - self._rate)
+        self._work = self._work + share * (rates.work - self._work)
+        if self._first is None:
+            self._first = (level, replicas.copy(), self._work / (1.0 + self._serial * (replicas - 1)))
+        self._learn_serial(replicas)
+
+    def _learn_serial(self, replicas: Counts) -> None:
+        """How work has grown with replicas, beside what has grown with the threads: that of operators with one replica."""
+        _, _, alone = self._first  # type: ignore[misc]
+        many = self._may & (replicas > 1) & (alone > 0.0)
+        if many.any():
+            grown = self._work[many] / (alone[many] * self._growth(replicas)) - 1.0
+            self._serial[many] = np.where(grown > SERIAL, np.minimum(grown / (replicas[many] - 1), 1.0), 0.0)
+
+    def _growth(self, replicas: Counts) -> float:
+        """Work now over work when the load was new, of operators with one replica; 1 where they are too cheap to tell."""
+        _, _, alone = self._first  # type: ignore[misc]
+        single = replicas == 1
+        before = float(alone[single].sum())
+        return float(self._work[single].sum()) / before if before >= TELLS * float(alone.sum()) else 1.0
+
+    # -- the plan ------------------------------------------------------------------------------------------------------------
+
+    def _choose(self, level: int, replicas: Counts, target: float | None) -> Decision:
+        """To the plan, or what is to be tried where the plan is done."""
+        goal = self._goal(replicas, target)
+        threads, wanted = self._plan(goal, level, replicas)
+        known = self._brought.get((threads, tuple(wanted.tolist())), math.inf)
+        if (threads != level or (wanted != replicas).any()) and known > self._rate * (1.0 - BRINGS):
+            self._content = False
+            why = f"{goal:.6g} tuples/s need {threads} threads and {int(wanted.sum())} replicas"
+            return self._go(level, replicas, threads, wanted, why)
+        short = 1.0 - self._rate / min(goal, goal if target is None else target)
+        if short > max(SHORT, 2.0 * self._deviation / math.sqrt(self._periods)):
+            tried = self._try_more(level, replicas, short)
+            if tried is not None:
+                return tried
+        fewer = self._fewer(level, replicas)
+        if fewer is not None:
+            self._trial = ("fewer", self._rate, float(self._work.sum()), level, replicas.copy())
+            return self._go(level, replicas, fewer, replicas, f"work has grown: {fewer} threads may bring as much", "searching")
+        self._content = True
+        return self._stay(level, replicas, f"{self._rate:.6g} of {goal:.6g} tuples/s", "settled")
+
+    def _base(self, replicas: Counts) -> Vector:
+        """Work of each operator with one replica, at the present threads."""
+        return self._work / (1.0 + self._serial * (replicas - 1))
+
+    def _goal(self, replicas: Counts, target: float | None) -> float:
+        """The highest rate of the sources together that anything allows."""
+        goal = 1.0 / float((self._base(replicas) / np.where(self._may, self._able(), 1.0)).max())
+        goal = self._rate_of_threads(goal, replicas)
+        return goal if target is None else min(goal, target * (1.0 + float(self.set["headroom"])))
+
+    def _rate_of_threads(self, goal: float, replicas: Counts) -> float:
+        """The rate up to the goal that the most threads can do, with as many replicas as it needs: by bisection."""
+        low, high = 0.0, goal
+        for _ in range(HALVINGS):
+            if self._threads_for(high, replicas) <= self._ceiling:
+                return high
+            middle = (low + high) / 2.0
+            if self._threads_for(middle, replicas) <= self._ceiling:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _threads_for(self, rate: float, replicas: Counts) -> float:
+        base = self._base(replicas)
+        counts = np.where(self._may, self._fewest(base, rate), 1)
+        return rate * float((base * (1.0 + self._serial * (counts - 1))).sum())
+
+    def _plan(self, goal: float, level: int, replicas: Counts) -> tuple[int, Counts]:
+        """The fewest that reach the goal; what there is where that is right within `BAND`."""
+        base = self._base(replicas)
+        least, wanted, most = (np.where(self._may, self._fewest(base, share * goal), 1) + self._more for share in BAND)
+        chosen = np.where((least <= replicas) & (replicas <= most), replicas, wanted)
+        chosen = np.where(self._may, np.clip(chosen, 1, self._most), replicas)
+        work = float((base * (1.0 + self._serial * (chosen - 1))).sum())
+        low, fair, high = (self._cut(math.ceil(share * goal * work - 1e-9) + self._more_threads) for share in BAND)
+        return (level if low <= level <= high else fair), chosen
+
+    def _able(self) -> Vector:
+        """What the most replicas of each operator can do, over what one can."""
+        most = self._most
+        return most / (1.0 + self._serial * (most - 1))
+
+    def _fewest(self, base: Vector, goal: float) -> Counts:
+        """Replicas with able_i(r) >= goal: r >= goal w (1 + s (r - 1)). What none can do is not asked for."""
+        need = np.minimum(goal * base, FAIR * self._able())
+        count = np.ceil(need * (1.0 - self._serial) / (1.0 - need * self._serial) - 1e-9)
+        return np.clip(count, 1, self._most).astype(np.int64)
+
+    def _cut(self, threads: int) -> int:
+        return self.bounds.clamp(min(threads, self._ceiling))
+
+    # -- what is tried -------------------------------------------------------------------------------------------------------
+
+    def _try_more(self, level: int, replicas: Counts, short: float) -> Decision | None:
+        """One more of what is busiest; None if an operator without replicas has all the time there is, or nothing is left."""
+        if self._content or self._in_vain:
+            return None
+        loads = self._rate * self._work / replicas
+        together = self._rate * float(self._work.sum()) / level
+        busiest = max(float(loads.max()), together)
+        if float(loads[~self._may].max(initial=0.0)) >= 1.0 - SHORT:
+            return None
+        more = self._may & (loads >= busiest) & (replicas < self._most)
+        threads = self._cut(level + (together >= busiest))
+        if threads == level and not more.any():
+            return None
+        self._trial = ("more", self._rate, float(self._work.sum()), level, replicas.copy())
+        self._more_threads += threads - level
+        self._more = self._more + more
+        why = f"{short:.1%} less than useful time allows: more of what is busiest"
+        return self._go(level, replicas, threads, replicas + more, why, "searching")
+
+    def _fewer(self, level: int, replicas: Counts) -> int | None:
+        """A lower level that may bring as much."""
+        first, _, _ = self._first  # type: ignore[misc]
+        growth = self._growth(replicas)
+        if self._content or growth < GROWN or level <= first or len(self._looks) >= 2:
+            return None
+        lowest = max([self.bounds.minimum, *(look + 1 for look in self._looks if look < level)])
+        fewer = round(level / growth) if not self._looks else math.ceil((self._looks[-1] + level) / 2)
+        return fewer if lowest <= fewer < level else None
+
+    def _end_of_trial(self, level: int, replicas: Counts, target: float | None) -> Decision | None:
+        """What a trial has brought; None: it is kept, and the plan goes on from here."""
+        what, before, work, threads, counts = self._trial  # type: ignore[misc]
+        self._trial = None
+        gained = self._rate / before - 1.0
+        if what == "fewer":
+            if target is not None:  # a paced rate is the same: what the threads could do has to tell
+                gained = level * work / (threads * float(self._work.sum())) - 1.0
+            if gained >= -2.0 * BRINGS:
+                self._ceiling, self._looks = level, []
+                return None
+            self._looks.append(level)
+            return self._go(level, replicas, threads, counts, f"{level} threads bring {-gained:.1%} less", "searching")
+        if gained >= BRINGS:
+            return None
+        self._more_threads -= level - threads
+        self._more = self._more - (replicas - counts)
+        self._in_vain = True
+        return self._go(level, replicas, threads, counts, f"one more has brought {gained:+.1%}")
+
+    # -- decisions -----------------------------------------------------------------------------------------------------------
+
+    def _go(self, level: int, replicas: Counts, threads: int, wanted: Counts, why: str, state: str = "") -> Decision:
+        """To a place; more threads only if the CPU limit grants them."""
+        if threads > level and not self.cpu.acceptable():
+            self._trial = None
+            return self._stay(level, replicas, f"{why}, but the CPU limit refuses", "refused")
+        grows = threads > level or (threads == level and int(wanted.sum()) > int(replicas.sum()))
+        state = state or ("climbing" if grows else "descending")
+        return Decision(threads, f"{why} → there", state, replicas=tuple(wanted.tolist()))
+
+    def _stay(self, level: int, replicas: Counts, why: str, state: str) -> Decision:
+        return Decision(level, f"{why} → stay", state, replicas=tuple(replicas.tolist()))
+
+
+def _differ(target: float | None, before: float | None) -> bool:
+    """Whether sources are to send something else now."""
+    if target is None or before is None:
+        return target is not before
+    return abs(target - before) > BRINGS * before
+
+
+LAW = Millrace

@@ -1,0 +1,1 @@
+"""Laws that choose the number of threads, one a file."""

@@ -1,0 +1,28 @@
+"""The one interface to both engines: real threads (`harness.runtime`) and virtual ones (`harness.simulator`).
+
+engine        what an engine can do: Engine
+sample        what it reports: Sample, Totals, Balance
+open          the engine for a graph, a model and a machine
+conservation  whether every operator got what was sent to it
+oracle        what was wrong with a run, in one line
+thread_room   how many threads a run may make on this host
+profiled      costs of typed operators, from a run that was profiled
+"""
+
+from harness.engine.engine import Engine, check_process
+from harness.engine.open import PROFILE_WINDOW_S, open_engine
+from harness.engine.sample import Balance, Sample, Totals
+from harness.machines.names import DEFAULT_SOFTWARE, LOCAL, machines
+
+__all__ = [
+    "DEFAULT_SOFTWARE",
+    "LOCAL",
+    "PROFILE_WINDOW_S",
+    "Balance",
+    "Engine",
+    "Sample",
+    "Totals",
+    "check_process",
+    "machines",
+    "open_engine",
+]

@@ -1,0 +1,78 @@
+"""An engine's readings: the sample of one period, and the totals of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One period of an `elastic_load_balance` operator."""
+
+    active: int  # output ports that get tuples
+    ports: int  # output ports
+    submitted: int  # tuples submitted on its output ports, by the threads of its buffers
+    congestion: float  # fill of the active ports' buffers at the period's end, 0 .. 1: the mean; 1 if the sender waits for room
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One period's reading. Counts are of this period alone; per-operator and per-port entries follow the graph's order."""
+
+    time_s: float  # since start, at the period's end
+    elapsed_s: float  # the period's true length
+    source_tuples: int  # sent by the sources
+    sink_tuples: int  # arrived at the sinks
+    submitted_tuples: int  # submitted on all output ports of all operators: what P17's and M19's laws feed on
+    processed: Sequence[int]  # tuples through each operator (a source's own count for sources)
+    queue_fill: Sequence[float]  # tuples queued at each input port over its capacity, at the period's end; 0 without a queue
+    write_blocked: Sequence[float]  # share of pushes to each input port that found its queue full or its producer side taken
+    threads_active: int  # scheduler threads that are not suspended
+    threads_requested: int  # scheduler threads asked for
+    threads_unsuspendable: int  # told to suspend a period ago and still not asleep (P17 §4.2.3)
+    queued_ports: int  # input ports that are to have a queue: where one comes or goes, the next tuple sent there switches it
+    cpu_s: float  # CPU time of this process [s]
+    system_cpu: (
+        float  # busy share, 0 .. 1, by all processes: of the CPUs that this one may use, or of its cgroup's quota, if more
+    )
+    context_switches: int  # of this process, voluntary and not
+    latency_counts: Sequence[int] = field(repr=False)  # sink latency histogram; bucket bounds by `latency_bounds_ns()`
+    operator_cost: Sequence[float] = ()  # each operator's share of the work, 0 .. 1, as the profiler saw it; empty without one
+    others_cpu: float = 0.0  # as `system_cpu`, of other processes alone
+    utilisation: float | None = None  # share of their time that active scheduler threads executed operators; None without any
+    balancers: Mapping[str, Balance] = field(default_factory=dict)  # elastic_load_balance operators by name
+    useful_s: Sequence[
+        float
+    ] = ()  # time that threads spent executing each operator, all its replicas together [s]; empty: not measured
+    queue_full: Sequence[
+        float
+    ] = ()  # share of the period for which each input port's queue was full, 0 .. 1; empty: not measured
+    replicas: Sequence[int] = ()  # of each operator, at the period's end; empty: under this model operators have none
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a whole run did, and whether it was right."""
+
+    sent: int  # tuples by the sources
+    received: int  # tuples at the sinks
+    in_flight: int  # left in queues or given up by blocked producers when the run was cut short; 0 after a drain, or if stuck
+    processed: Sequence[int]  # tuples through each operator, in the graph's order
+    drained: bool  # every port saw its final punctuation
+    order_violations: int  # tuples that a sink saw after a later one of the same path (ORDER)
+    order_checked: bool  # False if somewhere there are too many paths, or no order on them
+    checksum_ok: bool  # every tuple unharmed, and exactly those sent (ONCE)
+    conservation: Sequence[str] = field(default_factory=tuple)  # operators that got too many or too few tuples, or lost some
+    latency_counts: Sequence[int] = field(default_factory=tuple, repr=False)  # sink latency histogram
+    latency_max_ns: int = 0  # the longest at a sink
+    stuck: Sequence[str] = field(default_factory=tuple)  # threads that did not stop in time, with the operator that holds them
+    error: str | None = None  # the exception of an operator that raised
+    scheduling: dict[str, int] = field(default_factory=dict)  # drains, waits, pushes, queue switches and so on: sums
+
+    @property
+    def correct(self) -> bool:
+        """No tuple lost, doubled, reordered or harmed, and no thread or operator failed."""
+        return (
+            self.order_violations == 0 and self.checksum_ok and not self.conservation and not self.stuck and self.error is None
+        )

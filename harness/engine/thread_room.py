@@ -1,0 +1,92 @@
+"""How many threads a run may make: what this host has room for, and a limit of our own that a user may lift.
+
+A host with so many threads that they wait for each other does little else, and hardly lets anybody end them. So a graph that
+asks for more than it should have is refused before the first one is made, as one is whose queues do not fit in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.graph import Graph
+from harness.machines.host.cgroup import ROOT, pids_room, read_text
+from harness.models import Coroutine, Model, Queue, pool_of, port_queues
+
+MOST_THREADS = 16_384
+"""Threads of a run, unless its user allows for more (a choice: ten thousand start within seconds on two CPUs)."""
+
+MOST_ALLOWED = 1_000_000
+"""What a user may allow for, at most: as many as a graph may have operators."""
+
+MAPPINGS = 2  # of memory, that a thread takes: its stack, and the page before it that catches what overflows it
+
+THREAD_BYTES = 40 * 1024
+"""Memory that a thread takes before it does anything: a kernel stack of 16 KiB, what the kernel keeps of it, and the first
+pages of its own stack (an estimate)."""
+
+
+def threads_of(graph: Graph, model: Model) -> int:
+    """Threads that a run begins with: of sources and of threaded ports, and of the pool."""
+    sources = sum(operator.kind == "source" for operator in graph.operators.values()) if model.name != Coroutine.name else 0
+    threaded = sum(queue.kind is Queue.THREADED for queue in port_queues(graph, model))
+    return sources + threaded + pool_of(graph, model).threads
+
+
+def check_threads(graph: Graph, model: Model, allowed: int | None = None, root: Path = ROOT) -> None:
+    """Raise UserError for a graph that needs more threads under a model than are `allowed` (None: MOST_THREADS), or than this
+    host has room for.
+    """
+    wanted = threads_of(graph, model)
+    needs = f"graph {graph.name!r} needs {wanted:,} threads under model {model.name}"
+    most = MOST_THREADS if allowed is None else allowed
+    if wanted > most:
+        raise UserError(
+            f"{needs}; at most {most:,} are allowed (--allow-threads {wanted}, or allow_threads in a profile, lifts that)"
+        )
+    for room, why in _rooms(root):
+        if wanted > room:
+            raise UserError(f"{needs}; this host has room for {max(room, 0):,} more: {why}")
+
+
+def _rooms(root: Path) -> Iterator[tuple[int, str]]:
+    """How many more threads each limit of the host leaves room for, and what it is."""
+    running = _number((read_text(root / "proc/loadavg") or "").split("/")[-1].split(" ")[0])  # running/all
+    for name in ("threads-max", "pid_max"):
+        limit = _number(read_text(root / "proc/sys/kernel" / name))
+        if limit is not None:
+            yield limit - (running or 0), f"kernel.{name} is {limit:,}"
+    limit = _number(read_text(root / "proc/sys/vm/max_map_count"))
+    if limit is not None:
+        used = len((read_text(root / "proc/self/maps") or "").splitlines())
+        yield (limit - used) // MAPPINGS, f"vm.max_map_count is {limit:,}, and a thread takes {MAPPINGS} mappings of memory"
+    room = pids_room(root)
+    if room is not None:
+        yield room, "pids.max of its cgroup"
+    limit = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if limit != resource.RLIM_INFINITY and os.geteuid() != 0:  # which does not hold for root
+        yield limit - _threads_of_user(root), f"ulimit -u is {limit:,}"
+    import psutil
+
+    available = psutil.virtual_memory().available
+    yield (
+        available // THREAD_BYTES,
+        f"{available >> 20:,} MiB of memory are available, and a thread takes {THREAD_BYTES >> 10} KiB",
+    )
+
+
+def _threads_of_user(root: Path) -> int:
+    """Threads of all processes of this user."""
+    threads, user = 0, str(os.getuid())
+    for status in root.glob("proc/[0-9]*/status"):
+        told = dict(line.split(":", 1) for line in (read_text(status) or "").splitlines() if ":" in line)
+        if told.get("Uid", "").split()[:1] == [user]:
+            threads += _number(told.get("Threads", "").strip()) or 0
+    return threads
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None

@@ -1,0 +1,154 @@
+"""The config of the workflow: a profile (config/config.yaml) and the experiments that it names (config/experiments/*.yaml).
+
+Files are checked on load: against their JSON Schema (`checked_yaml`), then for what a schema cannot say: does the machine
+exist, the topology, has it that parameter, is the value in its range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from harness.engine import LOCAL, machines
+from harness.errors import UserError
+from harness.experiments.experiment import Block, Experiment
+from harness.experiments.file import REAL_LEAST, measuring, read_experiment
+from harness.files.checked_yaml import did_you_mean, read_checked, wrong
+from harness.machines.place import Place
+
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT_CONFIG = Path("config/config.yaml")
+
+BENCHES = ("saso", "saso_placement")
+"""Figures that are computed and not measured: control laws compared (`millrace laws bench`, and with `--multilevel`)."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """One profile. Folders are relative to the working directory."""
+
+    path: Path
+    profile: str
+    machine: str
+    experiments: Sequence[Experiment]
+    benches: Sequence[str]
+    bench_every: Mapping[str, int]  # of the scenarios of a bench one in so many
+    repeats: int
+    duration_s: float
+    warmup: float | str
+    seed: int
+    queue_capacity: int | None
+    allow_threads: int | None
+    period_s: float
+    results: str
+    figures: str
+    spark: Mapping[str, str]
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks of all experiments."""
+        for experiment in self.experiments:
+            yield from experiment.blocks()
+
+    def experiment(self, name: str) -> Experiment:
+        """The experiment with that name. Raises UserError if the profile does not have it."""
+        for experiment in self.experiments:
+            if experiment.name == name:
+                return experiment
+        names = [experiment.name for experiment in self.experiments]
+        raise UserError(
+            f"{self.path}: no experiment is named {name!r}{did_you_mean(name, names)}; experiments are: {', '.join(names)}"
+        )
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """A line for each peer that an experiment names and that is not built here."""
+        return [f"{experiment.name}: left out: {why}" for experiment in self.experiments for why in experiment.left_out]
+
+    @property
+    def drawn(self) -> Sequence[str]:
+        """The names of all figures, as they are made."""
+        return (*(experiment.name for experiment in self.experiments), *self.benches)
+
+    # Where the workflow puts things. The rules, `sweep` and `figures` all ask here.
+
+    def records(self, experiment: str, stem: str) -> str:
+        """The file with a block's records, `Block.stem`."""
+        return f"{self.results}/raw/{experiment}/{stem}.jsonl"
+
+    def tables(self, figure: str) -> str:
+        """The folder with the tables of a figure: its experiment's, or its bench's."""
+        return f"{self.results}/tables/{figure}"
+
+    def bench(self, name: str) -> str:
+        """The table that a bench writes."""
+        return f"{self.tables(name)}/{name}.parquet"
+
+    @property
+    def report(self) -> str:
+        """The page with all figures and captions, unless it is asked for elsewhere."""
+        return f"{self.results}/report.html"
+
+    def figure(self, name: str, kind: str) -> str:
+        """The file of a figure; `kind` is png or svg."""
+        return f"{self.figures}/{name}.{kind}"
+
+
+def load_config(path: str | Path, place: Place | None = None, sensitivity: bool = False) -> Config:
+    """The profile in a YAML file, with the experiments that it names, beside it in `experiments/`; with `place` and
+    `sensitivity` as in `read_experiment`.
+
+    Raises UserError, in one line, for a file that cannot be read or breaks a rule.
+    """
+    path = Path(path)
+    values = read_checked(path, "config")
+    machine = values.get("machine", LOCAL)
+    if machine != LOCAL and machine not in (known := machines()):
+        raise wrong(path, ("machine",), f"must be one of {', '.join(known)}", machine, known)
+    for key, least in REAL_LEAST.items() if machine == LOCAL else ():
+        if values.get(key, least) < least:
+            raise wrong(path, (key,), f"must be {least:g} or more", values[key])
+    for key in ("results", "figures"):
+        folder = PurePosixPath(values.get(key, key))
+        if ".." in folder.parts or not folder.parts:
+            raise wrong(path, (key,), "must be a folder below the working directory", values[key])
+        values[key] = str(folder)  # ./results is results
+    profile = values["profile"]
+    benches = values.get("benches", [])
+    for index, name in enumerate(benches):
+        if name not in BENCHES:
+            raise wrong(path, ("benches", index), f"must be one of {', '.join(BENCHES)}", name, BENCHES)
+    experiments = []
+    for index, name in enumerate(values["experiments"]):
+        file = path.parent / "experiments" / f"{name}.yaml"
+        if not file.is_file():
+            known = [each.stem for each in sorted(file.parent.glob("*.yaml"))]
+            raise UserError(
+                f"{path}: experiments[{index}]: must name a file in {file.parent}, not {name!r}{did_you_mean(name, known)}"
+            )
+        experiments.append(read_experiment(file, values, place, sensitivity))
+    return Config(
+        path=path,
+        profile=profile,
+        experiments=tuple(experiments),
+        benches=benches,
+        bench_every=dict.fromkeys(BENCHES, 1) | values.get("bench_every", {}),
+        results=values["results"],
+        figures=values["figures"],
+        spark={"spark.master": "local[*]"} | {key: _spark_text(value) for key, value in values.get("spark", {}).items()},
+        machine=machine,
+        **measuring(values),
+    )
+
+
+def clock(seconds: float) -> str:
+    """A stretch of time for people: `45 s`, `6 min 20 s`, `2 h 05 min`."""
+    whole = max(0, round(seconds))
+    minutes, rest = divmod(whole, 60)
+    if minutes == 0:
+        return f"{rest} s"
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def _spark_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,250 @@
+"""What one figure is made of: cells x arms, on one machine or several.
+
+Experiment  one figure's measurements in the profile's size
+Block       one cell on one machine with all arms and all repeats: what one job of the workflow measures
+Cell, Arm   a topology with its parameters; a threading model
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
+from harness.machines.place import Place
+from harness.measurement.spec import PERIOD_S, RunSpec
+from harness.models import MODELS
+
+RUN_OVERHEAD_S = 0.7
+"""Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
+
+PEER_OVERHEAD_S = 3.0
+"""The same of a run of a peer: virtual machines start, and compile. For estimates only."""
+
+ADAPTATION_ESTIMATE = 20
+"""Periods that an elastic run takes to settle, about. For estimates only."""
+
+SIMULATION_OVERHEAD_S = 0.15
+"""The same of a simulated run, which needs no process of its own."""
+
+EVENTS_A_SECOND = 1.2e7
+"""Events that a simulation handles in a second, about. For estimates only."""
+
+VIRTUAL_SECOND_S = 8.0
+"""Seconds that a simulated one takes, about, with `VIRTUAL_CPUS` busy. For estimates only."""
+
+VIRTUAL_CPUS = 176
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One threading model of a comparison; `threads` are scheduler threads, None for models without them.
+
+    Those of an elastic arm are where its law begins, None for the least; `minimum` and `maximum` are its levels, `law` "" the
+    default one.
+    """
+
+    name: str
+    model: str
+    threads: int | None
+    elastic: bool = False
+    law: str = ""
+    minimum: int | None = None
+    maximum: int | None = None
+    law_settings: Mapping[str, object] = field(default_factory=dict)
+    queued: str = ""  # which scheduled ports have queues, as `models.Chosen` has it; "": as the model says
+    policy: str = ""  # of co-routines, "": the default one
+    quantum_ms: float | None = None  # likewise
+    replicas: int | None = None  # likewise
+    duration_s: float | None = None  # of its measured window, None: as long as the block's
+    peer: str = ""  # NAME VERSION of another runtime, whose name is then `model`
+
+    @property
+    def has_queues(self) -> bool:
+        """Whether the model has queues of a capacity to choose."""
+        return bool(self.peer) or "queue_capacity" in {option.name for option in fields(MODELS[self.model])}
+
+    @property
+    def settings(self) -> str:
+        """All that makes the arm what it is: a name that was given to it says nothing of it."""
+        window = "" if self.duration_s is None else f" for {self.duration_s:g} s"
+        threads = "" if self.threads is None else f" {self.threads}"
+        levels = f" {self.law} within {self.minimum} .. {self.maximum}" if self.elastic else ""
+        terms = "".join(f" {name}={value}" for name, value in sorted(self.law_settings.items()))
+        where = f" queued {self.queued}" if self.queued else ""
+        where += f" policy {self.policy}" if self.policy else ""
+        where += f" quantum {self.quantum_ms:g} ms" if self.quantum_ms else ""
+        where += f" replicas {self.replicas}" if self.replicas else ""
+        return f"{self.name}: {self.peer or self.model}{threads}{levels}{terms}{where}{window}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One topology with all its parameters; or one graph file with those given, its digest in the cell's name."""
+
+    name: str
+    topology: str
+    parameters: Mapping[str, int | str]
+    graph_file: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One cell, on one machine: all arms, all repeats; of simulated ones also every arm with each variant of the constants."""
+
+    experiment: str
+    cell: Cell
+    arms: Sequence[Arm]
+    repeats: int
+    duration_s: float
+    warmup: float | str
+    seed: int
+    queue_capacity: int | None
+    place: Place = field(default_factory=Place)
+    period_s: float = PERIOD_S
+    variants: Sequence[Mapping[str, float]] = ()
+    allow_threads: int | None = None  # of a run; as `RunSpec` has it
+    events: int | None = None  # simulated: windows of arms that are not elastic are as long as so many events take
+
+    @property
+    def stem(self) -> str:
+        """What its file is called, without the ending: the cell, on a simulated machine after the machine's name."""
+        return f"{self.place.label}~{self.cell.name}" if self.place.label else self.cell.name
+
+    @property
+    def name(self) -> str:
+        """What the block is called wherever blocks are listed: experiment, machine and cell."""
+        return f"{self.experiment}/{self.stem}"
+
+    @property
+    def runs(self) -> int:
+        """How many runs the block has."""
+        return len(self.arms) * (self.repeats + len(self.variants))
+
+    @property
+    def estimated_s(self) -> float:
+        """About how long the block takes [s]; runs that settle late take longer."""
+        return (self.repeats + len(self.variants)) * sum(self._estimated_s(arm) for arm in self.arms)
+
+    def _estimated_s(self, arm: Arm) -> float:
+        if self.place.simulated and self.events is not None and not arm.elastic:
+            return SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND  # twice as many to warm up, at most
+        adaptation_s = self._adaptation_s(arm) if arm.elastic else 0.0
+        warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
+        overhead_s = SIMULATION_OVERHEAD_S if self.place.simulated else PEER_OVERHEAD_S if arm.peer else RUN_OVERHEAD_S
+        return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
+
+    def _adaptation_s(self, arm: Arm) -> float:
+        """What a run adapts for, about: a pool of many virtual threads for half of the time that it may."""
+        about_s = ADAPTATION_ESTIMATE * self.period_s
+        return max(about_s, self._spec(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
+
+    def _seconds_a_second(self, arm: Arm) -> float:
+        """What a second of a run takes: a virtual one the longer, the more threads are busy."""
+        if not self.place.simulated:
+            return 1.0
+        return VIRTUAL_SECOND_S * max(0.05, min(1.0, (arm.threads or self.place.cpus) / VIRTUAL_CPUS))
+
+    def window_s(self, arm: Arm) -> float:
+        """Length of an arm's measured window [s]."""
+        spec = self._spec(arm)
+        return spec.elastic_window_s if arm.elastic else spec.duration_s
+
+    @property
+    def order_seed(self) -> int:
+        """Seed of the order of the runs: another in each block, so that no arm is the first one everywhere."""
+        return zlib.crc32(f"{self.seed}/{self.name}".encode())
+
+    @property
+    def settings(self) -> str:
+        """All that decides what the block's records mean, as one line: records of other settings are out of date."""
+        arms = " ".join(arm.settings for arm in self.arms)
+        period = f"; period {self.period_s:g} s" if any(arm.elastic for arm in self.arms) else ""
+        return (
+            f"{self.cell.name}; arms {arms}; repeats {self.repeats}; duration {self.duration_s:g} s; warm-up {self.warmup}; "
+            f"queue capacity {self.queue_capacity}; seed {self.seed}; machine {self.place.machine}{period}{self._simulated}"
+        )
+
+    @property
+    def _simulated(self) -> str:
+        """What else decides what a simulated block's records mean; "" for a measured one."""
+        if not self.place.simulated:
+            return ""
+        variants = " ".join(f"{path}={value:g}" for variant in self.variants for path, value in variant.items())
+        events = "" if self.events is None else f"; events {self.events}"
+        profiles = f"software {self.place.software}; profiles {' '.join(self.place.digests)}"
+        return f"{events}; simulated; {profiles}; variants {variants}"
+
+    def specs(self) -> dict[str, RunSpec]:
+        """What each arm is asked to do, by the arm's name."""
+        return {arm.name: self._spec(arm) for arm in self.arms}
+
+    def _spec(self, arm: Arm) -> RunSpec:
+        return RunSpec(
+            topology=self.cell.topology,
+            parameters=dict(self.cell.parameters),
+            model=arm.model,
+            threads=arm.threads,
+            queue_capacity=self.queue_capacity if arm.has_queues else None,
+            allow_threads=self.allow_threads,
+            machine=self.place.machine,
+            simulated=self.place.simulated,
+            software=self.place.software,
+            duration_s=arm.duration_s or self.duration_s,
+            events=None if arm.elastic or not self.place.simulated else self.events,
+            warmup=self.warmup,
+            seed=self.seed,
+            experiment=self.experiment,
+            cell=self.cell.name,
+            arm=arm.name,
+            graph_file=self.cell.graph_file,
+            digest=self.cell.digest,
+            elastic=arm.elastic,
+            law=arm.law,
+            law_settings=dict(arm.law_settings),
+            queued=arm.queued,
+            policy=arm.policy,
+            quantum_ms=arm.quantum_ms,
+            replicas=arm.replicas,
+            period_s=self.period_s,
+            minimum=arm.minimum,
+            maximum=arm.maximum,
+            peer=arm.peer,
+        )
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure's measurements. `blocks()` in the order of the file, machine by machine."""
+
+    name: str
+    title: str
+    source: str
+    path: Path
+    _blocks: Sequence[Block]
+    left_out: Sequence[str] = ()  # peers that it names and that are not built here, each with the reason
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """The different cells of all machines."""
+        return tuple({block.cell.name: block.cell for block in self._blocks}.values())
+
+    @property
+    def arms(self) -> Sequence[Arm]:
+        """The different arms of all machines."""
+        return tuple({arm.name: arm for block in self._blocks for arm in block.arms}.values())
+
+    def blocks(self) -> Sequence[Block]:
+        """One block for each cell of each machine."""
+        return self._blocks
+
+    def block(self, stem: str) -> Block:
+        """The block with that name of its file: a cell, or `MACHINE~CELL`. Raises UserError if there is none."""
+        for block in self._blocks:
+            if block.stem == stem:
+                return block
+        raise UserError(f"{self.path}: no cell is named {stem!r}{did_you_mean(stem, (each.stem for each in self._blocks))}")

@@ -1,0 +1,275 @@
+"""Experiments from their files, config/experiments/*.yaml: which cells, arms and machines a figure has in a profile's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from harness.engine import LOCAL
+from harness.errors import UserError
+from harness.experiments.experiment import Arm, Block, Cell, Experiment
+from harness.files.checked_yaml import Place as Spot
+from harness.files.checked_yaml import dotted, read_checked, wrong
+from harness.graph import Graph
+from harness.machines.host.cpu import SHORTEST_S
+from harness.machines.place import Place, find_place
+from harness.measurement.control import check_law
+from harness.measurement.spec import PERIOD_S, arm_name, level_of
+from harness.models import MODELS, Coroutine, Dynamic, Multilevel, make_model, with_level
+
+OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
+"""What a size of an experiment may say otherwise than its profile, and a machine of a size otherwise than the size."""
+
+REAL_LEAST = {"duration_s": 0.05, "period_s": SHORTEST_S}
+"""What runs on real threads must last at least [s]."""
+
+VIRTUAL_LEAST = dict.fromkeys(REAL_LEAST, 1e-6)
+"""The same of simulated ones."""
+
+
+def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None, sensitivity: bool) -> Experiment:
+    """The experiment in a file, in the size of a profile (its values). With `place` it is measured there and nowhere else; with
+    `sensitivity` all that is simulated varies its machine's constants.
+
+    Raises UserError, in one line, for a file that cannot be read or breaks a rule.
+    """
+    values, name = read_checked(path, "experiment"), profile["profile"]
+    sizes = values["sizes"]
+    if name not in sizes:
+        raise UserError(f"{path}: sizes: has no size for the profile {name!r}; sizes are: {', '.join(sizes)}")
+    size = sizes[name]
+    blocks: dict[str, Block] = {}
+    left_out: dict[str, str] = {}
+    for spot, here, entry in _places(path, ("sizes", name), size, profile, place):
+        settled = {**profile, **{key: each[key] for each in (size, entry) for key in OVERRIDES if key in each}}
+        for key, least in (VIRTUAL_LEAST if here.simulated else REAL_LEAST).items():
+            if settled.get(key, least) < least:
+                raise wrong(path, (*_said_at(spot, size, entry, key), key), f"must be {least:g} or more", settled[key])
+        shared = measuring(settled) | {
+            "events": _whole(settled.get("events")),
+            "experiment": path.stem,
+            "place": here,
+            "variants": _variants(here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))),
+        }
+        arms: dict[Spot, tuple[Arm, ...]] = {}
+        for cell, graph, (where, asked) in _cells(path, spot, size, entry, shared["seed"]):
+            if where not in arms:
+                arms[where] = tuple(_arms(path, where, asked, here, left_out))
+            block = Block(cell=cell, arms=arms[where], **shared)
+            if graph is not None:
+                _check_levels(path, spot, graph, block)
+            if block.stem in blocks:
+                raise wrong(path, spot, "must not repeat a machine", here.label or here.machine)
+            blocks[block.stem] = block
+    return Experiment(path.stem, values["title"], values["source"], path, tuple(blocks.values()), tuple(left_out.values()))
+
+
+def measuring(values: Mapping[str, Any]) -> dict[str, Any]:
+    """How a profile's runs are measured, or an experiment's on one machine."""
+    return {
+        "repeats": int(values["repeats"]),
+        "duration_s": float(values["duration_s"]),
+        "warmup": _seconds(values.get("warmup", "auto")),
+        "seed": int(values.get("seed", 1)),
+        "queue_capacity": _whole(values.get("queue_capacity")),
+        "allow_threads": _whole(values.get("allow_threads")),
+        "period_s": float(values.get("period_s", PERIOD_S)),
+    }
+
+
+def _places(
+    path: Path, where: Spot, size: Mapping[str, Any], profile: Mapping[str, Any], wanted: Place | None
+) -> Iterator[tuple[Spot, Place, Mapping[str, Any]]]:
+    """Where the cells of a size are measured: the place in the file that says so, the machine, and what is otherwise there."""
+    entries = size.get("machines")
+    named = entries is not None
+    found = []
+    for index, entry in enumerate(entries if named else [profile.get("machine", LOCAL)]):
+        spot = (*where, "machines", index) if named else where
+        values = {"machine": entry} if isinstance(entry, str) else entry
+        asked = values.get("cpus")
+        for cpus in asked if isinstance(asked, list) else [asked]:
+            try:
+                here = find_place(values["machine"], values.get("simulated", False), values.get("software", ""), _whole(cpus))
+            except UserError as error:
+                raise UserError(f"{path}: {dotted(spot)}: {error}") from error
+            found.append((spot, here, values))
+    if wanted is None:
+        yield from found
+    else:
+        yield from [each for each in found if each[1] == wanted] or [(where, wanted, {})]
+
+
+def _said_at(spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], key: str) -> Spot:
+    """Which part of the file a value comes from: the machine's entry or the size; or the entry that inherits the profile's."""
+    return spot[:2] if key in size and key not in entry else spot
+
+
+def _variants(place: Place, sensitivity: bool | int) -> Sequence[Mapping[str, float]]:
+    """Each constant of the place's sweep at either end of its range; with a number only so many of the constants."""
+    swept = list(place.sweep.items())
+    if sensitivity is not True:
+        swept = swept[: int(sensitivity)]
+    return tuple({path: end} for path, ends in swept for end in ends)
+
+
+def _cells(
+    path: Path, spot: Spot, size: Mapping[str, Any], entry: Mapping[str, Any], seed: int
+) -> Iterator[tuple[Cell, Graph | None, tuple[Spot, Sequence[Mapping[str, Any]]]]]:
+    """The cells of all sweeps, with the parameters that are otherwise on this machine; the graphs of those of files; and the
+    arms: of the sweep if it has some, else of the machine or the size, with the place in the file that says so.
+    """
+    sweeps = entry.get("sweeps", size["sweeps"])
+    where = (*(spot if "sweeps" in entry else spot[:2]), "sweeps")
+    others = entry.get("parameters", {})
+    for name in others:
+        if not any(name in sweep.get("parameters", {}) for sweep in sweeps):
+            known = {each for sweep in sweeps for each in sweep.get("parameters", {})}
+            raise wrong(path, (*spot, "parameters"), "must name parameters of the sweeps", name, known)
+    shared = (*(spot if "arms" in entry else spot[:2]), "arms"), entry.get("arms", size["arms"])
+    seen: set[str] = set()
+    for index, sweep in enumerate(sweeps):
+        given = sweep.get("parameters", {})
+        given = given | {name: value for name, value in others.items() if name in given}
+        for cell, graph in _cells_of(path, (*where, index), sweep["topology"], given, seed):
+            if cell.name in seen:
+                raise wrong(path, (*where, index), "must not repeat a cell", cell.name)
+            seen.add(cell.name)
+            yield cell, graph, ((*where, index, "arms"), sweep["arms"]) if "arms" in sweep else shared
+
+
+def _cells_of(
+    path: Path, where: Spot, topology: str, parameters: Mapping[str, Any], seed: int
+) -> Iterator[tuple[Cell, Graph | None]]:
+    from harness.measurement.subject import find_subject
+
+    swept = {key: values if isinstance(values, list) else [values] for key, values in parameters.items()}
+    try:
+        for values in product(*swept.values()):
+            subject = find_subject(topology, dict(zip(swept, values, strict=True)), seed)
+            yield Cell(subject.cell, subject.topology, subject.given, subject.file, subject.digest), subject.graph
+    except UserError as error:
+        raise UserError(f"{path}: {dotted(where)}: {error}") from error
+
+
+def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
+    """Raise UserError for an arm of a fixed level that would run with more threads: records and figures go by its level."""
+    ours = {arm: spec for arm, spec in block.specs().items() if not spec.peer}
+    for arm, spec in ours.items():
+        model = spec.made_model()
+        least = level_of(with_level(graph, model))
+        if least != level_of(model):
+            rule = f"threads of arm {arm} must be at least {least} for graph {graph.name!r}"
+            why = "its annotations ask for as many, or operators that may block, or barriers, need them"
+            raise UserError(f"{path}: {dotted(spot)}: {rule}, not {level_of(model)}: {why}")
+
+
+def _arms(
+    path: Path, where: Spot, entries: Sequence[Mapping[str, Any]], place: Place, left_out: dict[str, str]
+) -> Iterator[Arm]:
+    """The arms on one machine. Peers that are not built here are none: `left_out` says which, and why."""
+    seen: set[str] = set()
+    for index, values in enumerate(entries):
+        least = (VIRTUAL_LEAST if place.simulated else REAL_LEAST)["duration_s"]
+        if values.get("duration_s", least) < least:
+            raise wrong(path, (*where, index, "duration_s"), f"must be {least:g} or more", values["duration_s"])
+        if "peer" in values:
+            made = _peers_of(path, (*where, index), values, place, left_out)
+        else:
+            made = _arms_of(path, (*where, index), values, place)
+        for arm in made:
+            if arm.name in seen:
+                raise wrong(path, (*where, index), "must not repeat an arm", arm.name)
+            seen.add(arm.name)
+            yield arm
+
+
+def _peers_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, left_out: dict[str, str]) -> Iterator[Arm]:
+    from harness.peers import all_peers
+
+    if place.simulated:
+        raise wrong(path, (*where, "peer"), "must be measured: only our own runtime is simulated", entry["peer"])
+    for name in entry["peer"] if isinstance(entry["peer"], list) else [entry["peer"]]:
+        known = all_peers()
+        if name not in known:
+            raise wrong(path, (*where, "peer"), f"must be one of {', '.join(known)}", name, known)
+        try:
+            yield Arm(name=name, model=name, threads=None, duration_s=entry.get("duration_s"), peer=known[name].label)
+        except UserError as error:
+            left_out[name] = str(error)
+
+
+def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) -> Iterator[Arm]:
+    model = entry["model"]
+    if model not in MODELS:
+        raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
+    asked = entry.get("threads")
+    levels = [level for each in (asked if isinstance(asked, list) else [asked]) for level in _levels(each, place)]
+    chosen = entry.get("queued")
+    options = {
+        "elastic": entry.get("elastic", False),
+        "quantum_ms": entry.get("quantum_ms"),
+        "law": entry.get("law"),
+        "law_settings": entry.get("law_settings", {}),
+        "minimum": _whole(entry.get("minimum")),
+        "maximum": max(place.cpus, entry.get("minimum", 1))
+        if entry.get("maximum") == "machine"
+        else _whole(entry.get("maximum")),
+    }
+    several = [each if isinstance(each, list) else [each] for each in (chosen, entry.get("policy"), entry.get("replicas"))]
+    for threads, queued, options["policy"], replicas in product(dict.fromkeys(levels), *several):
+        options["queued"] = None if queued is None else str(queued)
+        options["replicas"] = _whole(replicas)
+        try:
+            arm = replace(_arm(model, _whole(threads), options, place), duration_s=entry.get("duration_s"))
+            arm = replace(arm, name=entry.get("name", arm.name))
+        except UserError as error:
+            spot = where if any(options.values()) else (*where, "threads")
+            raise UserError(f"{path}: {dotted(spot)}: {error}") from error
+        yield arm
+
+
+def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place) -> Arm:
+    """Raises UserError for an arm that cannot be, or not there. The machine's CPUs are the default of its threads."""
+    place.check_levels(threads, options["maximum"])
+    if model in (Dynamic.name, Multilevel.name, Coroutine.name):
+        if not (options["elastic"] or options["law"] or options["law_settings"] or model == Multilevel.name):
+            threads = threads or place.cpus
+        elif place.simulated:
+            options = options | {"maximum": options["maximum"] or place.cpus}
+    made = make_model(model, threads=threads, **options)
+    check_law(made)
+    return Arm(
+        name=arm_name(made),
+        model=model,
+        threads=getattr(made, "threads", None),
+        elastic=getattr(made, "elastic", False),
+        law=options["law"] or "",
+        minimum=options["minimum"],
+        maximum=options["maximum"],
+        law_settings=options["law_settings"],
+        queued=options["queued"] or "",
+        policy=options["policy"] or "",
+        quantum_ms=options["quantum_ms"],
+        replicas=options["replicas"],
+    )
+
+
+def _levels(threads: int | str | None, place: Place) -> list[int | None]:
+    """`machine` is 1, 2, 4, … below the number of CPUs, and that number."""
+    if threads != "machine":
+        return [threads]
+    cpus = place.cpus
+    return [2**power for power in range(cpus.bit_length()) if 2**power < cpus] + [cpus]
+
+
+def _whole(number: float | None) -> int | None:
+    """JSON Schema takes 2.0 for a whole number, rightly; the code that follows wants 2."""
+    return None if number is None else int(number)
+
+
+def _seconds(warmup: float | str) -> float | str:
+    return warmup if warmup == "auto" else float(warmup)

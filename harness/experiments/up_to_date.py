@@ -1,0 +1,38 @@
+"""Whether a file of records answers a block's question: the same runs, under the same settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness.experiments.experiment import Block
+from harness.measurement.records import read_records
+
+
+def is_measured(block: Block, path: Path) -> bool:
+    """Whether the file holds exactly the block's runs under its settings; more variants than asked for do no harm."""
+    if not path.exists():
+        return False
+    records, problems = read_records(path)
+    runs = {(record["arm"], record["repeat"]) for record in records if not _variant(record)}
+    varied = {(record["arm"], _variant(record)) for record in records if _variant(record)}
+    asked = {name: spec.asked for name, spec in block.specs().items()}
+    return (
+        not problems
+        and runs == {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
+        and varied >= {(arm.name, tuple(sorted(variant.items()))) for arm in block.arms for variant in block.variants}
+        and all(record.get("asked") == asked.get(record["arm"]) and _is_simulated_as_in(block, record) for record in records)
+    )
+
+
+def _variant(record: dict[str, Any]) -> tuple[tuple[str, float], ...]:
+    """The constants that a simulated run replaced; none of any other run."""
+    return tuple(sorted((record.get("simulation") or {}).get("constants", {}).items()))
+
+
+def _is_simulated_as_in(block: Block, record: dict[str, Any]) -> bool:
+    """Whether a simulated run had the profiles as they are now. A run that was lost never got to say which."""
+    said = record.get("simulation")
+    if said is None or record["error"] is not None:
+        return True
+    return (said["machine_digest"], said["software_digest"]) == block.place.digests

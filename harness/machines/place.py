@@ -1,0 +1,126 @@
+"""Where a run is made: on this machine's threads, or on a described machine in virtual time.
+
+A described machine has a profile in config/machines/ and is always simulated. `local` is both: this machine's real threads, or,
+if asked for, a simulation of its calibrated profile. Of a simulated machine a run may be allowed some CPUs only: `xeon:16`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+from harness.files.checked_yaml import did_you_mean
+from harness.graph.values import MAX_THREADS
+from harness.machines.host.cpu import allowed_cpus
+from harness.machines.machine import split_cpus
+from harness.machines.names import DEFAULT_SOFTWARE, LOCAL, machines
+
+if TYPE_CHECKING:
+    from harness.machines.machine import Machine
+    from harness.machines.software import Software
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine; and of a simulated one, whose software costs. `software` is "" for real threads."""
+
+    machine: str = LOCAL
+    simulated: bool = False
+    software: str = ""
+
+    @property
+    def label(self) -> str:
+        """What tells it apart in names of files, which have no colon (Hadoop takes it for the end of a protocol): "" for real
+        threads, else `xeon`, `xeon+16-cpus`, `xeon+streams-4.2`, `local+simulated`.
+        """
+        if not self.simulated:
+            return ""
+        name, cpus = split_cpus(self.machine)
+        parts = [name, *(["simulated"] if name == LOCAL else []), *([f"{cpus}-cpus"] if cpus else [])]
+        return "+".join([*parts, *([self.software] if self.software != DEFAULT_SOFTWARE else [])])
+
+    @property
+    def cpus(self) -> int:
+        """CPUs that a run can use: those that this process may use, or all of the described machine."""
+        return min(self.described().cpus, MAX_THREADS) if self.simulated else allowed_cpus()
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """Of the machine's profile and the software's: simulated results of other ones are out of date."""
+        return (self.described().digest, self.costs().digest) if self.simulated else ("", "")
+
+    @property
+    def sweep(self) -> Mapping[str, tuple[float, float]]:
+        """The constants that a sensitivity study varies, with the ends of their ranges; none of real threads.
+
+        Of machine and software in turn, what matters most first: whoever varies a few only varies some of both.
+        """
+        if not self.simulated:
+            return {}
+        both = zip_longest(self.described().sweep.items(), self.costs().sweep.items())
+        return dict(entry for entries in both for entry in entries if entry is not None)
+
+    def described(self) -> Machine:
+        """The profile of a simulated place's machine. Raises UserError for one that cannot be read."""
+        return _machine(self.machine)
+
+    def costs(self) -> Software:
+        """The profile of a simulated place's software. Raises UserError as above."""
+        return _software(self.software)
+
+    def check_levels(self, threads: int | None, maximum: int | None) -> None:
+        """Raise UserError for more scheduler threads than a simulated machine has CPUs: it is described up to these only."""
+        for name, level in (("threads", threads), ("maximum", maximum)):
+            if self.simulated and level is not None and level > self.cpus:
+                raise UserError(f"{name} must be at most {self.cpus}, the CPUs of machine {self.machine!r}, not {level}")
+
+    def check_constants(self, constants: Mapping[str, float]) -> None:
+        """Raise UserError for constants that neither machine nor software has, or cannot have so."""
+        if constants and not self.simulated:
+            raise UserError(f"constants apply to simulated machines only, not to real threads: {', '.join(constants)}")
+        if constants:
+            of_machine, of_software = self.costs().split(constants)
+            self.described().with_constants(of_machine)
+            self.costs().with_constants(of_software)
+
+
+def find_place(machine: str = LOCAL, simulated: bool = False, software: str = "", cpus: int | None = None) -> Place:
+    """The place that these words mean; `cpus`: of a simulated machine only so many, which `machine` may say itself (`xeon:16`).
+
+    Raises UserError for an unknown machine or software, for CPUs that it does not have, and for either of real threads.
+    """
+    simulated = simulated or machine != LOCAL
+    if not simulated:
+        if software:
+            raise UserError(f"software applies to simulated machines only, not to real threads: {software!r}")
+        if cpus is not None:
+            raise UserError(f"cpus applies to simulated machines only, not to real threads, which taskset restricts: {cpus}")
+        return Place()
+    name, said = split_cpus(machine)
+    known = machines()
+    if name not in known:
+        raise UserError(f"machine {machine!r} is unknown; machines are: {', '.join(known)}{did_you_mean(machine, known)}")
+    if None not in (said, cpus):
+        raise UserError(f"machine {machine!r} says already how many CPUs it has, so that cpus must not say it too: {cpus}")
+    asked = cpus if said is None else said
+    place = Place(name if asked is None else f"{name}:{asked}", True, software or DEFAULT_SOFTWARE)
+    place.costs()
+    return replace(place, machine=place.described().name)  # with all its CPUs it is the machine itself
+
+
+@lru_cache
+def _machine(name: str) -> Machine:
+    from harness.machines.machine import load_machine
+
+    return load_machine(name)
+
+
+@lru_cache
+def _software(name: str) -> Software:
+    from harness.machines.software import load_software
+
+    return load_software(name)

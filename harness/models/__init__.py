@@ -1,0 +1,65 @@
+"""The threading models, and what each gives a graph: queues, threads, replicas, and a layout that both engines execute.
+
+models       the five models with their options
+queue        the kinds of queue before an input port
+port_queues  which port gets which queue
+pool         how many scheduler threads there are
+policy       which co-routine is next
+replicas     which operators may have replicas
+layout       everything that a graph gets under a model, for the engines
+analysis     what the layout proves about the graph
+"""
+
+from harness.models.models import (
+    DEFAULT_LAW,
+    DEFAULT_POLICY,
+    MODELS,
+    QUANTUM_MS,
+    Coroutine,
+    Dedicated,
+    Dynamic,
+    Manual,
+    Model,
+    Multilevel,
+    make_model,
+)
+from harness.models.pool import Pool, least_threads, pool_of, why_least, with_level
+from harness.models.port_queues import (
+    COPY_FLOP,
+    DEFAULT_QUEUE_CAPACITY,
+    QUEUE_MEMORY,
+    begins_queued,
+    port_queues,
+    scheduled_capacity,
+    threaded_capacity,
+)
+from harness.models.queue import Chosen, PortQueue, Queue
+
+__all__ = [
+    "COPY_FLOP",
+    "DEFAULT_LAW",
+    "DEFAULT_POLICY",
+    "DEFAULT_QUEUE_CAPACITY",
+    "MODELS",
+    "QUANTUM_MS",
+    "QUEUE_MEMORY",
+    "Chosen",
+    "Coroutine",
+    "Dedicated",
+    "Dynamic",
+    "Manual",
+    "Model",
+    "Multilevel",
+    "Pool",
+    "PortQueue",
+    "Queue",
+    "begins_queued",
+    "least_threads",
+    "make_model",
+    "pool_of",
+    "port_queues",
+    "scheduled_capacity",
+    "threaded_capacity",
+    "why_least",
+    "with_level",
+]

@@ -1,0 +1,504 @@
+"""Graph + model -> a layout: which ports have queues, which locks and flags can be left out, who executes what.
+
+A layout is pure and immutable: it has no memory of queues, no thread, and asks the host nothing. Both engines execute one: the
+runtime's plan makes its memory (`plan.pyx`), the simulator gives it virtual queues and threads (`simulator/build.pyx`). What it
+proves about a graph, so that tuples need not pay for it, is in `analysis.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from harness.errors import UserError
+from harness.graph import Graph, Operator, PortId
+from harness.graph.operator import BALANCING, USERS
+from harness.graph.values import MAX_THREADS
+from harness.models import (
+    COPY_FLOP,
+    QUEUE_MEMORY,
+    Coroutine,
+    Model,
+    PortQueue,
+    Queue,
+    begins_queued,
+    least_threads,
+    port_queues,
+    scheduled_capacity,
+    threaded_capacity,
+)
+from harness.models.analysis import contexts_of, depths_of, paths_of, region_of
+from harness.models.policy import Policy, find_policy
+from harness.models.replicas import NO_COROUTINE, most_replicas, why_single
+from harness.runtime.protocol import MAX_BATCH, slot_stride
+
+USER_FLOP = {"python": 1000, "native": 100}
+"""What users' functions are taken to cost, for the size of batches: unknown (a guess)."""
+
+MERGE_AHEAD = 4096 - 8 * MAX_BATCH
+"""Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches
+for each."""
+
+LEAST_BATCHES, MOST_BATCHES = 8, 64
+"""Batches that a barrier holds of an input: one more for each operator that sends to several inputs, and may have sent to one
+already (barrier.pyx), but not more than may be at it at once."""
+
+CHANGING = USERS | {"barrier"}
+"""Kinds that may send on another value than they got."""
+
+GOLDEN = 0xD1B54A32D192ED03
+"""An odd number whose multiples spread over 64 bits: seeds of operators."""
+
+AFTER_THE_END = 8 * MAX_BATCH
+"""Slots of a merge beyond those: for what threads that were waiting still send when the run is cut short."""
+
+
+Stream = tuple[int, int, int, int]
+"""(source operator, output port, target operator, input port), by index."""
+
+
+class Way(NamedTuple):
+    """A stream, and what a tuple meets on it."""
+
+    source: int  # operator, by index; so is `target`
+    output: int  # output port of the source
+    target: int
+    port: int  # input port of the graph
+    queue: int | None  # of the layout; None: the target is called
+    path_step: int  # added to the path of a tuple that goes this way; of a typed stream, its number among those into the target
+    lazy: bool  # one thread alone sends this way, so it may put off waking the port's thread
+
+
+class QueuePlace(NamedTuple):
+    """A queue before an input port."""
+
+    port: int  # input port of the graph
+    operator: int  # whose port it is
+    kind: Queue
+    capacity: int  # tuples
+    shared: bool  # more than one thread may produce: the producer flag is needed
+    on: bool  # it begins switched on
+    streams: int  # that lead here
+    stride: int  # of a slot [bytes]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Between a split and the merge that restores its order."""
+
+    split: int  # operators, by index
+    merge: int
+    queues: tuple[int, ...]  # of the layout
+    ahead: int  # tuples that may be between the two
+    marks: int  # and window punctuations: as many as the queues between hold
+
+
+@dataclass(frozen=True)
+class BarrierPlace:
+    """What a barrier holds."""
+
+    operator: int  # by index
+    room: int  # tuples of each input
+    paths: tuple[int | None, ...]  # by input: how many lead there
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a graph gets under a model. Operators, input ports, ways and queues are named by their index."""
+
+    payload: int  # bytes
+    stride: int  # of a slot [bytes], of the largest where streams are typed
+    strides: tuple[tuple[int, ...], ...]  # of a slot, by operator and output port
+    operators: tuple[Operator, ...]
+    input_ports: tuple[PortId, ...]
+    order: tuple[int, ...]  # of operators, topological
+    ways: tuple[Way, ...]  # by source operator and output port
+    queues: tuple[QueuePlace, ...]
+    queue_of_port: tuple[int | None, ...]  # by input port
+    capacity: int  # tuples a queue, of scheduled ports if there are any; 0 if there are no queues
+    capacity_chosen: bool  # most slots are of queues whose capacity nobody has given
+    locked: tuple[bool, ...]  # by operator: more than one thread can reach it (P17 §5.2)
+    flop: tuple[int, ...]  # by operator: what a tuple costs
+    copies: tuple[int | None, ...]  # by operator: how many sinks see a tuple from here; None: it depends on the tuple
+    copies_behind: dict[int, int | None]  # by barrier: how many sinks see a tuple that it sends
+    paths: tuple[int | None, ...]  # by operator: how many lead there; None: too many, or in no order
+    changed: tuple[bool, ...]  # by operator: values may differ from what the source gave
+    regions: tuple[Region, ...]
+    barriers: tuple[BarrierPlace, ...]
+    calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
+    longest: tuple[int, ...]  # and on the longest way of any kind
+    pool_threads: int  # at the start; 0: no port is scheduled, and no operator is a co-routine
+    minimum_threads: int  # FREE
+    contexts: tuple[tuple[str, int], ...]  # by operator: which one executes it, as `analysis.contexts_of` has it
+    policy: Policy | None = None  # of co-routines; None: the model has none
+    quantum_ns: int = 0  # likewise
+    single: tuple[str, ...] = ()  # by operator: why it can have no replicas, "" if it can; empty: the model has no co-routines
+
+    @cached_property
+    def streams(self) -> list[Stream]:
+        """(source operator, output port, target operator, input port) of each way."""
+        return [(way.source, way.output, way.target, way.port) for way in self.ways]
+
+    @cached_property
+    def outgoing(self) -> list[list[list[int]]]:
+        """The ways out of each operator, by output port."""
+        outgoing: list[list[list[int]]] = [[[] for _ in range(operator.outputs)] for operator in self.operators]
+        for index, way in enumerate(self.ways):
+            outgoing[way.source][way.output].append(index)
+        return outgoing
+
+    @cached_property
+    def incoming(self) -> list[list[int]]:
+        """The ways into each operator."""
+        incoming: list[list[int]] = [[] for _ in self.operators]
+        for index, way in enumerate(self.ways):
+            incoming[way.target].append(index)
+        return incoming
+
+    @cached_property
+    def sources(self) -> list[int]:
+        """Sources with a thread of their own."""
+        if self.policy:
+            return []
+        return [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
+
+    @cached_property
+    def coroutines(self) -> list[int]:
+        """Operators that are co-routines: under the coroutine model the sources, and all behind a queue that is resumed."""
+        if not self.policy:
+            return []
+        behind = {queue.operator for queue in self.queues if queue.kind is Queue.RESUMED}
+        return [index for index, operator in enumerate(self.operators) if operator.kind == "source" or index in behind]
+
+    @cached_property
+    def replicas(self) -> dict[int, int]:
+        """Operators that may have replicas, and how many, their own co-routine included."""
+        able = [index for index, why in enumerate(self.single) if not why]
+        most = most_replicas(len(able))
+        return dict.fromkeys(able, most) if most > 1 else {}
+
+    def replicated(self, operator: object, number: object) -> int:
+        """The operator of that name, which is to have so many replicas; raises UserError if it cannot."""
+        index = self.index_of.get(operator) if isinstance(operator, str) else None
+        if index is None:
+            raise UserError(f"set_replicas: no operator is named {operator!r}")
+        why = self.single_for(index)
+        if why:
+            raise UserError(f"set_replicas: operator {operator!r} {why}")
+        most = self.replicas.get(index, 1)
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+            raise UserError(f"set_replicas: replicas of {operator!r} must be from 1 to {most}, not {number!r}")
+        return index
+
+    @cached_property
+    def index_of(self) -> dict[str, int]:
+        """Operators by name."""
+        return {operator.name: index for index, operator in enumerate(self.operators)}
+
+    def single_for(self, index: int) -> str:
+        """Why an operator can have no replicas; "" if it can."""
+        return self.single[index] if self.single else NO_COROUTINE
+
+    @cached_property
+    def threaded(self) -> list[int]:
+        """Queues with a thread of their own."""
+        return [index for index, queue in enumerate(self.queues) if queue.kind is Queue.THREADED]
+
+    @cached_property
+    def balancing(self) -> list[int]:
+        """Operators with buffers before their output ports."""
+        return [index for index, operator in enumerate(self.operators) if operator.kind in BALANCING]
+
+    @property
+    def copies_known(self) -> bool:
+        return None not in self.copies and None not in self.copies_behind.values()
+
+    @property
+    def first_scheduler(self) -> int:
+        """Threads from here on are of the pool: those of sources come first, then those of threaded ports."""
+        return len(self.sources) + len(self.threaded)
+
+    @property
+    def most_threads(self) -> int:
+        """Threads with the largest pool."""
+        return self.first_scheduler + (MAX_THREADS if self.pool_threads > 0 else 0)
+
+    @property
+    def divided(self) -> bool:
+        """Whether a scheduled port may be fed from more than one context: contexts are followed as queues come and go."""
+        return any(queue.kind is Queue.SCHEDULED and queue.shared for queue in self.queues)
+
+    def thread_name(self, index: int) -> str:
+        """What a thread is for."""
+        if index < len(self.sources):
+            return f"source {self.operators[self.sources[index]].name}"
+        if index < self.first_scheduler:
+            port = self.queues[self.threaded[index - len(self.sources)]]
+            return f"port thread of {self.operators[port.operator].name}"
+        return f"scheduler thread {index - self.first_scheduler}"
+
+
+def layout_of(graph: Graph, model: Model, pool_threads: int, flop_ns: Callable[[], float]) -> Layout:
+    """The layout of a checked graph under a model.
+
+    `pool_threads`: of the pool to begin with (`harness.models.pool_of`); `flop_ns` tells the nanoseconds of a FLOP, and is
+    asked if an operator is busy for a time. Raises UserError if no pool is large enough for the graph, or an operator is busy
+    for too long.
+    """
+    operators = list(graph.operators.values())
+    input_ports = list(graph.input_ports())
+    strides = _strides(graph, operators)
+    stride = max(max(each, default=0) for each in strides)
+    number = {name: index for index, name in enumerate(graph.operators)}
+    port_number = {port: index for index, port in enumerate(input_ports)}
+    order = list(graph.numbered().order)
+    queues = port_queues(graph, model)
+    queued = [queue.kind is not Queue.CALLED for queue in queues]
+    streams = [(number[source[0]], source[1], number[target[0]], port_number[target]) for source, target in graph.streams]
+    incoming: list[list[Stream]] = [[] for _ in operators]
+    outgoing: list[list[list[Stream]]] = [[[] for _ in range(operator.outputs)] for operator in operators]
+    for stream in streams:
+        incoming[stream[2]].append(stream)
+        outgoing[stream[0]][stream[1]].append(stream)
+    queue_of_port, capacities, capacity, chosen = _sizes(queues, input_ports, graph.threaded, operators, stride)
+    context, locked = contexts_of(order, incoming, queued, [queue.kind is Queue.RESUMED for queue in queues])
+    paths, steps, barrier_paths = paths_of(operators, order, incoming)
+    flow = graph.flow()
+    if graph.typed_graph:
+        steps = {stream: place for streams_in in incoming for place, stream in enumerate(streams_in)}
+    # What is in the context of a source, a co-routine or a threaded port is sent by it alone, and so it may put wake-ups off.
+    lazy = [
+        kind in ("source", "co-routine") or (kind == "port" and queues[which].kind is Queue.THREADED) for kind, which in context
+    ]
+    calls, longest = depths_of(order, outgoing, queued)
+    return Layout(
+        payload=graph.payload,
+        stride=stride,
+        strides=strides,
+        operators=tuple(operators),
+        input_ports=tuple(input_ports),
+        order=tuple(order),
+        ways=tuple(
+            Way(*stream, queue_of_port[stream[3]], steps.get(stream, 0), lazy[stream[0]])
+            for ports in outgoing
+            for of_port in ports
+            for stream in of_port
+        ),
+        queues=_places(queues, capacities, incoming, context, begins_queued(graph, model), input_ports, strides),
+        queue_of_port=tuple(queue_of_port),
+        capacity=capacity,
+        capacity_chosen=chosen,
+        locked=tuple(locked),
+        flop=_flop_of(operators, flop_ns),
+        copies=tuple(map(flow.copies_from.__getitem__, graph.operators)),
+        copies_behind={number[name]: copies for name, copies in flow.copies_behind.items()},
+        paths=tuple(paths),
+        changed=_changed(operators, order, incoming),
+        regions=_regions(operators, incoming, queued, queue_of_port, capacities),
+        barriers=_barriers(incoming, barrier_paths),
+        calls=tuple(calls),
+        longest=tuple(longest),
+        pool_threads=pool_threads and max(pool_threads, _least(graph, model)),
+        minimum_threads=_least(graph, model) if pool_threads else 1,
+        contexts=tuple(context),
+        policy=find_policy(model.policy) if isinstance(model, Coroutine) else None,
+        quantum_ns=round(model.quantum_ms * 1e6) if isinstance(model, Coroutine) else 0,
+        single=tuple(why_single(graph, model)),
+    )
+
+
+def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ...], ...]:
+    """Bytes of a slot by operator and output port."""
+    if not graph.typed_graph:
+        plain = slot_stride(graph.payload)
+        return tuple((plain,) * operator.outputs for operator in operators)
+    return tuple(tuple(slot_stride(schema.size) for schema in operator.typed.gives) for operator in operators)
+
+
+def _least(graph: Graph, model: Model) -> int:
+    least = least_threads(graph, model)
+    if least > MAX_THREADS:
+        blocking = [(operator.inputs, operator.name) for operator in graph.operators.values() if operator.kind in USERS]
+        inputs, name = max(blocking, default=(0, ""))
+        if inputs < MAX_THREADS:
+            rule = f"a thread for each of the {least - 1 - inputs} input ports of barriers and of what leads to them"
+            raise UserError(f"graph {graph.name!r}: a pool must have {rule}, and may have {MAX_THREADS} at most")
+        rule = f"at most {MAX_THREADS - 1} of a user's operator where ports are scheduled (it may block a thread at each)"
+        raise UserError(f"operator {name!r}: inputs must be {rule}, not {inputs}")
+    return least
+
+
+def _sizes(
+    queues: Sequence[PortQueue], ports: Sequence[PortId], by_hand: Container[PortId], operators: Sequence[Operator], stride: int
+) -> tuple[list[int | None], list[int], int, bool]:
+    """By input port: its queue, and the capacity of that; the capacity that is told; whether most slots have a chosen one.
+
+    `by_hand`: ports threaded so, whose capacity is told only if there are no other threaded ones.
+    """
+    queue_of_port: list[int | None] = []
+    count = threaded = scheduled = given = 0
+    of_scheduled = of_threaded = 0
+    for port, queue in zip(ports, queues, strict=True):
+        if queue.kind is Queue.CALLED:
+            queue_of_port.append(None)
+            continue
+        queue_of_port.append(count)
+        count += 1
+        if queue.capacity is not None:
+            given += queue.capacity
+            if queue.kind is not Queue.THREADED:
+                of_scheduled = queue.capacity
+            elif port not in by_hand or of_threaded == 0:
+                of_threaded = queue.capacity
+        elif queue.kind is not Queue.THREADED:
+            scheduled += 1
+        else:
+            threaded += 1
+    most = max(2, QUEUE_MEMORY // (max(threaded + scheduled, 1) * stride))
+    if threaded:
+        of_threaded = min(threaded_capacity(stride), most)
+    if scheduled:
+        of_scheduled = min(scheduled_capacity(scheduled, stride, all(map(_is_cheap, operators))), most)
+    capacities = [
+        0 if queue.kind is Queue.CALLED else queue.capacity or (of_threaded if queue.kind is Queue.THREADED else of_scheduled)
+        for queue in queues
+    ]
+    return queue_of_port, capacities, of_scheduled or of_threaded, threaded * of_threaded + scheduled * of_scheduled > given
+
+
+def _places(
+    queues: Sequence[PortQueue],
+    capacities: Sequence[int],
+    incoming: Sequence[Sequence[Stream]],
+    context: Sequence[tuple[str, int]],
+    on: Container[PortId],
+    ports: Sequence[PortId],
+    strides: Sequence[Sequence[int]],
+) -> tuple[QueuePlace, ...]:
+    """The queues, in the order of the ports."""
+    places = {}
+    for operator, streams in enumerate(incoming):
+        feeding: dict[int, list[int]] = {}
+        stride = {}
+        for stream in streams:
+            if queues[stream[3]].kind is not Queue.CALLED:
+                feeding.setdefault(stream[3], []).append(stream[0])
+                stride[stream[3]] = strides[stream[0]][stream[1]]
+        for port, feeders in feeding.items():
+            shared = any(context[feeder] != context[feeders[0]] for feeder in feeders)
+            kind = queues[port].kind
+            begins = kind is not Queue.SCHEDULED or ports[port] in on
+            places[port] = QueuePlace(port, operator, kind, capacities[port], shared, begins, len(feeders), stride[port])
+    return tuple(places[port] for port in sorted(places))
+
+
+def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequence[Sequence[Stream]]) -> tuple[bool, ...]:
+    """By operator: values may differ from what the source gave."""
+    changed = [False] * len(operators)
+    if not all(operator.preserves for operator in operators):
+        for index in order:
+            changes = not operators[index].preserves and operators[index].kind in CHANGING
+            changed[index] = changes or any(
+                changed[before[0]] or operators[before[0]].kind == "loop" for before in incoming[index]
+            )
+    return tuple(changed)
+
+
+def _regions(
+    operators: Sequence[Operator],
+    incoming: Sequence[Sequence[Stream]],
+    queued: Sequence[bool],
+    queue_of_port: Sequence[int | None],
+    capacities: Sequence[int],
+) -> tuple[Region, ...]:
+    """Between each merge that restores order and its split."""
+    regions = []
+    for index, operator in enumerate(operators):
+        if operator.kind == "merge":
+            split, between = region_of(index, operators, incoming, queued)
+            marks = sum(capacities[port] for port in between) + MAX_BATCH * (len(between) + 2)
+            ahead = min(marks, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
+            regions.append(Region(split, index, tuple(queue_of_port[port] for port in between), ahead, marks))
+    return tuple(regions)
+
+
+def _is_cheap(operator: Operator) -> bool:
+    return operator.cost < COPY_FLOP and not operator.costs and not operator.busy_us
+
+
+def incoming_of(layout: Layout, index: int) -> list[tuple[int, int, int]]:
+    """The streams into a typed operator, by their number: source operator and output port, and which of its input ports."""
+    ways = sorted((layout.ways[way] for way in layout.incoming[index]), key=lambda way: way.path_step)
+    first = min((way.port for way in ways), default=0)  # every port is fed, and an operator's lie side by side
+    return [(way.source, way.output, way.port - first) for way in ways]
+
+
+def _flop_of(operators: Sequence[Operator], flop_ns: Callable[[], float]) -> tuple[int, ...]:
+    flop = []
+    measured: float | None = None
+    for operator in operators:
+        if operator.busy_us > 0:
+            measured = measured or flop_ns()  # asked once, so that equal times are equal work
+            busy = max(1, round(operator.busy_us * 1000 / measured))
+            if busy >= 2**32:
+                rule = f"is {busy} FLOP on this machine; at most {2**32 - 1}"
+                raise UserError(f"operator {operator.name!r}: busy_us {operator.busy_us:g} {rule}")
+            flop.append(busy)
+        elif operator.kind in USERS:
+            flop.append(USER_FLOP[operator.kind])
+        elif operator.kind == "loop":
+            flop.append(USER_FLOP["python" if operator.native is None else "native"])
+        else:  # of bursts, the highest, for a guess of what a batch takes
+            flop.append(max((cost for _, cost in operator.costs), default=operator.cost) if operator.costs else operator.cost)
+    return tuple(flop)
+
+
+def paces_of(operator: Operator) -> list[tuple[int, float]]:
+    """The stretches of a source's schedule: how long each lasts [ns], 0 for ever; and the gap between tuples [ns], 0 if it
+    sends as fast as it can, below 0 if it is silent.
+    """
+    rates = operator.rates or (((0.0, operator.rate),) if operator.rate is not None else ())
+    return [(int(seconds * 1e9), 0.0 if rate is None else -1.0 if rate == 0 else 1e9 / rate) for seconds, rate in rates]
+
+
+def ends_of(operator: Operator) -> list[tuple[int, int]]:
+    """Of bursts of cost: the first sequence number (modulo the last one) behind each stretch; the cost of a tuple [FLOP]."""
+    end, ends = 0, []
+    for tuples, cost in operator.costs:
+        end += tuples
+        ends.append((end, cost))
+    return ends
+
+
+def _barriers(incoming: Sequence[Sequence[Stream]], paths: dict[int, list[int | None]]) -> tuple[BarrierPlace, ...]:
+    """What each barrier holds; `paths`: how many lead to its inputs."""
+    places = []
+    for index, input_paths in paths.items():
+        upstream, frontier, sending = {index}, [index], Counter()
+        while frontier:
+            for stream in incoming[frontier.pop()]:
+                sending[stream[0]] += 1
+                if stream[0] not in upstream:
+                    upstream.add(stream[0])
+                    frontier.append(stream[0])
+        both_ways = sum(1 for ways in sending.values() if ways > 1)
+        room = MAX_BATCH * min(LEAST_BATCHES + both_ways, MOST_BATCHES) + both_ways
+        places.append(BarrierPlace(index, room, tuple(input_paths)))
+    return tuple(places)
+
+
+def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
+    """Which tuples an operator passes on: those whose number, mixed with the first value, comes out below the second one
+    (`passes` in protocol.hpp). None: all. Filters mix with 0, so that all of them agree; work operators with their `index`.
+    """
+    if operator.selectivity >= 1.0 or operator.kind not in ("filter", "work"):
+        return None
+    return 0 if operator.kind == "filter" else (index + 1) * GOLDEN % 2**64, int(operator.selectivity * 2.0**64)
+
+
+def slots_of(region: Region) -> int:
+    """Of a merge: a power of two."""
+    return 1 << (region.ahead + AFTER_THE_END - 1).bit_length()

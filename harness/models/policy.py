@@ -1,0 +1,83 @@
+"""Which of the co-routines that are ready is resumed next: the policies that there are, and users' own (C-Stream §3.2.6).
+
+A policy gives each operator that is ready a score, and the highest one goes on. docs/operators.md says how to write one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.graph import GraphError
+from harness.graph.files.function import load_attribute
+from harness.graph.functions.compiled import PolicyFunction, is_compiled
+
+SCORE_PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)
+"""The signature of a compiled policy for ctypes: `SCORE_PROTOTYPE(("name", library))`."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy by its name as records have it.
+
+    `function`: a user's, compiled or `function(ready) -> number`; None: it is one of `policies()`.
+    """
+
+    name: str
+    function: PolicyFunction | Callable[[Any], float] | None = None
+
+
+def policies() -> dict[str, str]:
+    """The scheduling policies of co-routines: what each resumes next, by name. They are in `runtime/native/policies.hpp`."""
+    from harness.runtime.protocol import POLICIES  # compiled; imported late, so that graphs can be read without it
+
+    return POLICIES
+
+
+def find_policy(given: object) -> Policy:
+    """The policy that is meant by a name of `policies()`; by FILE.py:NAME, module:NAME or FILE.so:SYMBOL, as text, where a file
+    is relative to the working directory; or by a function itself, compiled or in Python.
+
+    Raises UserError for anything else, and for a function that cannot be called.
+    """
+    if isinstance(given, str) and ":" not in given:
+        known = policies()
+        if given not in known:
+            raise UserError(f"policy must be one of {', '.join(known)}, or FILE.py:NAME or FILE.so:SYMBOL, not {given!r:.80}")
+        return Policy(given)
+    try:
+        if isinstance(given, str):
+            return Policy(given, _function(_load(given)))
+        return Policy(_name_of(given), _function(given))
+    except UserError as problem:
+        raise UserError(f"policy {given if isinstance(given, str) else _name_of(given)!r}: {problem}") from None
+
+
+def _load(reference: str) -> object:
+    place, _, name = reference.rpartition(":")
+    if not place.endswith(".so"):
+        return load_attribute(reference, Path())[0]
+    try:
+        return SCORE_PROTOTYPE((name, ctypes.CDLL(str(Path(place).resolve()))))
+    except (OSError, AttributeError) as problem:  # what the loader says names the file
+        raise UserError(" ".join(str(problem).split())) from None
+
+
+def _function(given: object) -> PolicyFunction | Callable[[Any], float]:
+    if is_compiled(given):
+        try:
+            return PolicyFunction.of(given)
+        except GraphError as problem:
+            raise UserError(str(problem)) from None
+    if not callable(given):
+        raise UserError(f"must be a function of a ready operator that returns its score, not {given!r:.60}")
+    return given
+
+
+def _name_of(given: object) -> str:
+    """What a function is called in messages: one of ctypes or in a capsule does not know its name."""
+    return str(getattr(given, "__name__", None) or ("compiled" if is_compiled(given) else type(given).__name__))

@@ -1,0 +1,105 @@
+"""The scheduler threads of a run: how many a graph and a model ask for, and the least that the graph allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from harness.errors import UserError
+from harness.graph import Graph, Threading
+from harness.graph.operator import USERS
+from harness.graph.values import MAX_THREADS
+from harness.machines.host import cpu
+from harness.models.models import Coroutine, Dynamic, Model, Multilevel
+from harness.models.port_queues import ON_SUBMITTER, port_queues
+from harness.models.queue import Queue
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The scheduler threads of a run: 0 if there is nothing to schedule; if elastic, those to begin with."""
+
+    threads: int
+    elastic: bool
+    minimum: int = 0  # levels that a law may choose; 0 if the pool is not elastic
+    maximum: int = 0
+
+
+def pool_of(graph: Graph, model: Model, cpus: int | None = None) -> Pool:
+    """The scheduler threads for a graph: as many as its annotations and the model ask for, the highest number of all, and
+    `least_threads` at least.
+
+    It is elastic if all annotations that say something about it say so, and the run's model, if that is dynamic or coroutine:
+    who wants a fixed number wins. The levels are then those of the model, but none below `least_threads`, and the pool begins
+    at the highest number asked for that is a level, or at the minimum. Where nobody asks for a number it is that of the CPUs:
+    `cpus`, of the machine it runs on, or None for those of this process. Raises UserError for a maximum that is too low for the
+    graph.
+    """
+    if not any(queue.kind is Queue.SCHEDULED for queue in port_queues(graph, model)) and not isinstance(model, Coroutine):
+        return Pool(0, False)
+    wishes: set[Threading] = {operator.threading for operator in graph.operators.values() if operator.threading is not None}
+    wishes = {wish for wish in wishes if wish.model == Dynamic.name}
+    asked = [wish.threads for wish in wishes if wish.threads is not None]
+    opinions = {wish.elastic for wish in wishes if wish.elastic is not None}
+    low, high = 1, None
+    if isinstance(model, (Dynamic, Multilevel, Coroutine)):
+        opinions = {True} if isinstance(model, Multilevel) else opinions | {model.elastic}  # the law needs its levels
+        low, high = model.minimum or low, model.maximum
+        if model.threads is not None:
+            asked.append(model.threads)
+    least = least_threads(graph, model)
+    if opinions != {True}:
+        return Pool(max(least, max(asked, default=0) or cpus or cpu.allowed_cpus()), False)
+    low = max(low, least)
+    if high is not None and high < low:
+        raise UserError(
+            f"maximum must be at least {low} threads for graph {graph.name!r}, {why_least(graph, model)}, not {high}"
+        )
+    high = high or min(max(cpus or cpu.usable_cpus(), low), MAX_THREADS)
+    return Pool(max(low, min(high, max(asked, default=low))), True, low, high)
+
+
+def least_threads(graph: Graph, model: Model) -> int:
+    """The lowest level of a graph's pool (FREE): one more than the most input ports of a user's operator, which may block.
+
+    P17 §4.2.3. Fewer threads could all be held by one operator that waits, on each of its ports, for what they should bring. At
+    a barrier all threads may wait that execute what leads there: one more for each of these ports. Co-routines that wait hold
+    no thread.
+    """
+    return 1 + _most_users(graph) + (0 if isinstance(model, Coroutine) else _ports_before_barriers(graph))
+
+
+def why_least(graph: Graph, model: Model) -> str:
+    """What `least_threads` counts in a graph whose lowest level is above 1, for errors."""
+    counted = ["input ports of a user's operator, which may block"] if _most_users(graph) else []
+    if not isinstance(model, Coroutine) and _ports_before_barriers(graph):
+        counted.append("input ports of barriers and of all that leads to them")
+    return f"one more than the {' and the '.join(counted)}"
+
+
+def _most_users(graph: Graph) -> int:
+    """The most input ports of a user's operator, which may block a thread at each."""
+    return max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
+
+
+def _ports_before_barriers(graph: Graph) -> int:
+    """Input ports of barriers, and of all that is upstream of one."""
+    waiting = {operator.name for operator in graph.operators.values() if operator.kind == "barrier"}
+    if not waiting:
+        return 0
+    senders: dict[str, list[str]] = {}
+    for source, target in graph.streams:
+        senders.setdefault(target.operator, []).append(source.operator)
+    frontier = list(waiting)
+    while frontier:
+        for name in senders.get(frontier.pop(), ()):
+            if name not in waiting:
+                waiting.add(name)
+                frontier.append(name)
+    return sum(graph.operators[name].inputs for name in waiting if graph.operators[name].kind not in ON_SUBMITTER)
+
+
+def with_level(graph: Graph, model: Model) -> Model:
+    """A model that names a fixed number of threads with the number that the graph gets, which is never a lower one."""
+    if not isinstance(model, (Dynamic, Coroutine)) or getattr(model, "elastic", False) or model.threads is None:
+        return model
+    return replace(model, threads=max(model.threads, pool_of(graph, model).threads))

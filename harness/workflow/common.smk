@@ -1,0 +1,145 @@
+# What all rules share: the config, the command line, and what happens before the first job.
+
+import base64
+import inspect
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+ROOT = Path(workflow.basedir)
+sys.path.insert(0, str(ROOT))
+
+from harness.claims.claim import experiments as claim_experiments
+from harness.claims.tables import NAMES as CLAIM_TABLES
+from harness.experiments.config import DEFAULT_CONFIG, load_config
+from harness.errors import RunFailed, UserError
+from harness.workflow.lock import hold_lock
+from harness.workflow.stale import retire_stale_records
+from harness.bench.queues.known import followed_from
+from topologies import TOPOLOGIES
+
+# A file given with --configfile replaces the default one as a whole: a profile is complete in itself.
+CONFIG_FILE = os.path.relpath([ROOT / DEFAULT_CONFIG, *workflow.overwrite_configfiles][-1])
+
+try:
+    CONFIG = load_config(CONFIG_FILE)
+except UserError as error:
+    raise WorkflowError(str(error))
+if workflow.config_settings.config:
+    raise WorkflowError("--config is not supported: measuring processes read the file, so change that (--configfile)")
+
+EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
+BLOCKS = {(block.experiment, block.stem): block for block in CONFIG.blocks()}
+FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
+
+# Code whose change makes results out of date, relative, so that a checkout can be moved.
+RUNTIME = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/runtime/*.so"))]
+SIMULATOR = [  # it executes the runtime's plan
+    os.path.relpath(path)
+    for place in ("harness/simulator/*.so", "harness/simulator/*.py", "harness/runtime/plan*.so")
+    for path in sorted(ROOT.glob(place))
+]
+TOPOLOGY = {name: os.path.relpath(inspect.getsourcefile(topology.build)) for name, topology in TOPOLOGIES.items()}
+ELASTICITY = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/elasticity/**/*.py"))]
+AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]
+LAWS = [
+    os.path.relpath(path)
+    for place in ("harness/elasticity/*.py", "harness/bench/*.py", "harness/bench/threads/*.py")
+    for path in sorted(ROOT.glob(place))
+]
+LAWS_AND_BENCH = ("harness/elasticity/**/*.py", "harness/bench/**/*.py", "harness/bench/queues/*.pyx")
+PLACING = sorted(
+    {os.path.relpath(path) for path in [*followed_from(), *(path for place in LAWS_AND_BENCH for path in ROOT.glob(place))]}
+)
+CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
+CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
+CLAIMS_CODE = [os.path.relpath(path) for kind in ("py", "yaml") for path in sorted(ROOT.glob(f"harness/claims/*.{kind}"))]
+DRAWING = [
+    os.path.relpath(ROOT / f"harness/plots/{name}.py")
+    for name in (
+        "{figure}",
+        "saso",
+        "thread_panels",
+        "time_panels",
+        "gain_panels",
+        "adaptation_panels",
+        "queue_arms",
+        "policy_panels",
+        "switch_table",
+        "places",
+        "provenance",
+        "settled",
+        "style",
+    )
+]
+CAPTIONS = ROOT / "harness/workflow/captions"
+
+
+def figure_tables(wildcards):
+    """The tables that figures are drawn from: an experiment's, or a bench's."""
+    if wildcards.figure in CONFIG.benches:
+        return [CONFIG.bench(wildcards.figure)]
+    return [f"{CONFIG.tables(wildcards.figure)}/{name}.parquet" for name in ("throughput", "speedup", "timeline", "latency")]
+
+
+def topology_files(wildcards):
+    """The module of a block's topology. A graph file is none of them: its digest is in the cell's name."""
+    cell = BLOCKS[wildcards.experiment, wildcards.block].cell
+    return [] if cell.graph_file else [TOPOLOGY[cell.topology]]
+
+
+def law_files(wildcards):
+    """The laws, for a block in which one may choose threads, queues, or the ports of a balancer."""
+    block = BLOCKS[wildcards.experiment, wildcards.block]
+    return ELASTICITY if any(arm.elastic for arm in block.arms) or block.cell.parameters.get("elastic") == "yes" else []
+
+
+def block_settings(wildcards):
+    """Records that were made under other settings, or of other profiles of machine and software, are out of date."""
+    return BLOCKS[wildcards.experiment, wildcards.block].settings
+
+
+def embedded(figure):
+    """A figure as the address of an image on the report's first page, which has no other way to show one: its PNG, in lines."""
+    data = base64.b64encode(Path(figure).with_suffix(".png").read_bytes()).decode()
+    lines = [data[first : first + 5000] for first in range(0, len(data), 5000)]  # docutils takes lines of 10,000 characters
+    return "\n   ".join(["data:image/png;base64,", *lines])
+
+
+def any_of(names):
+    """A pattern for the names; without any, one that nothing matches."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+# Jobs call `millrace COMMAND --config "$CONFIG"`: the command line of this checkout, in the Python that runs Snakemake. It is defined
+# here and not in `params`, because where Python or the checkout lie must not make results out of date. `exec` makes the command a
+# direct child of Snakemake, as job.py wants it.
+shell.prefix(
+    (
+        f"export PYTHONPATH={shlex.quote(str(ROOT))}${{PYTHONPATH:+:$PYTHONPATH}} CONFIG={shlex.quote(CONFIG_FILE)}; "
+        f'millrace() {{ exec {shlex.quote(sys.executable)} -m harness.workflow.job {os.getpid()} "$@"; }}; '
+    )
+    .replace("{", "{{")
+    .replace("}", "}}")
+)
+
+
+wildcard_constraints:
+    experiment=any_of(EXPERIMENTS),
+    figure=any_of(CONFIG.drawn),
+
+
+onstart:
+    # Snakemake looks again for jobs to start a second after each look, in case its limit of jobs a second has kept one back, and
+    # after each job that ends as well: such chains of looks never end and grow with each job, to a third of a CPU after sixty of
+    # three hundred, beside what is measured. The limit is for clusters; without it Snakemake sleeps until a job ends.
+    workflow.scheduler.job_rate_limiter = None
+    try:
+        hold_lock()
+        retire_stale_records(CONFIG)
+    except RunFailed as error:
+        raise WorkflowError(str(error))

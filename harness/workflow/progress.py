@@ -1,0 +1,204 @@
+"""What a person sees while the workflow runs: a line a finished job, with how much is left; failures with the end of their log.
+
+Snakemake's logger plugin interface: `logger_plugin(config)` makes the plugin, which `register` announces under the name `NAME`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+
+from harness.experiments.config import Config, clock
+
+NAME = "millrace"
+ESTIMATES_S = {"aggregate": 2.0, "figure": 4.0, "claims": 8.0}
+"""Seconds that a job of a rule takes, until one has been seen, on a 2-core VM."""
+BENCHES_S = {"bench_laws": ("saso", 180.0), "bench_placements": ("saso_placement", 4200.0)}
+"""Of a rule, its bench, and the seconds that all scenarios of that take."""
+FIRST_S = {"aggregate": 40.0}
+"""The same of a rule's first job where it is no measure of the others: it starts Spark, for all of them."""
+EXCLUSIVE = ("measure", "aggregate")
+"""Rules whose jobs take all cores; those of the others run side by side."""
+
+QUARANTINED = re.compile(r"[1-9]\d* quarantined")  # as `aggregate` counts them
+
+WORDS = {
+    "measure": "measured",
+    "simulate": "simulated",
+    "aggregate": "made the tables of",
+    "bench_laws": "ran the bench of control laws",
+    "bench_placements": "ran the bench of laws that place queues",
+    "figure": "drew",
+    "claims": "checked the claims",
+}
+DOUBTED = 0.1  # share of the estimate of all blocks that must have finished before how wrong it was counts for half
+LOG_LINES = 12  # of a failed job's log that are shown
+SOME_JOB_FAILED = "At least one job did not complete successfully"
+INTERRUPTED = "Terminating processes on user request"  # Ctrl-C
+TERMINATED = "Will exit after finishing currently running jobs"  # SIGTERM
+
+
+class Progress:
+    """The state of one workflow run, fed with Snakemake's log records."""
+
+    def __init__(self, config: Config, cores: int = 1) -> None:
+        self.interrupted = False
+        self._cores = cores
+        self._estimates_s = ESTIMATES_S | {
+            rule: all_s / config.bench_every[bench] for rule, (bench, all_s) in BENCHES_S.items()
+        }
+        self._blocks_s: dict[str, dict[str, float]] = {"measure": {}, "simulate": {}}  # by what is made, what has not finished
+        for block in config.blocks():
+            rule = "simulate" if block.place.simulated else "measure"
+            self._blocks_s[rule][f"{block.experiment} {block.stem}"] = block.estimated_s
+        self._doubt_s = {rule: DOUBTED * sum(blocks_s.values()) for rule, blocks_s in self._blocks_s.items()}
+        self._left: Counter[str] = Counter()
+        self._total = 0  # jobs; 0: all was up to date
+        self._began: dict[int, tuple[str, str, float]] = {}  # job -> rule, what it makes, when
+        self._logs: dict[int, list[str]] = {}  # of jobs that have begun
+        self._spent_s: Counter[str] = Counter()
+        self._foreseen_s: Counter[str] = Counter()  # of the blocks that have finished, what had been estimated
+        self._finished: Counter[str] = Counter()
+        self._started = 0.0
+        self._is_terminal = sys.stderr.isatty()
+
+    def take(self, record: logging.LogRecord) -> None:
+        """One log record of Snakemake."""
+        match getattr(record, "event", None):
+            case LogEvent.RUN_INFO:
+                self._plan(record)
+            case LogEvent.JOB_INFO:
+                self._begin(record)
+            case LogEvent.JOB_FINISHED:
+                self._finish(record)
+            case LogEvent.JOB_ERROR:
+                self._fail(record)
+            case LogEvent.ERROR if record.exception == "RuleException" or SOME_JOB_FAILED in str(record.msg):
+                pass  # _fail has told it
+            case _ if record.levelno >= logging.WARNING:
+                self._say(" ".join(str(record.msg).removeprefix("WorkflowError:").split()))
+            case _ if INTERRUPTED in str(record.msg):
+                self.interrupted = True
+            case _ if TERMINATED in str(record.msg) and not self.interrupted:
+                self.interrupted = True
+                self._say("told to stop: what is running is finished first")
+
+    @property
+    def had_work(self) -> bool:
+        """Whether anything was out of date."""
+        return self._total > 0
+
+    def _plan(self, record: logging.LogRecord) -> None:
+        self._left = Counter({rule: count for rule, count in record.stats.items() if rule in WORDS})
+        self._total = self._left.total()
+        self._started = record.created
+        jobs = ", ".join(f"{count} x {rule}" for rule, count in self._left.items())
+        self._say(f"to do: {jobs}; about {clock(self._remaining_s())}")
+
+    def _begin(self, record: logging.LogRecord) -> None:
+        wildcards = dict(record.wildcards or {})
+        what = " ".join(str(wildcards[name]) for name in ("experiment", "block", "figure") if name in wildcards)
+        self._began[record.jobid] = (record.rule_name, what, record.created)
+        self._logs[record.jobid] = list(record.log or [])
+        if self._is_terminal and record.rule_name in WORDS:
+            print(f"\r\033[K  {record.rule_name} {what} ...", end="", file=sys.stderr, flush=True)
+
+    def _finish(self, record: logging.LogRecord) -> None:
+        rule, what, began = self._began.pop(record.job_id, ("", "", 0.0))
+        if rule not in WORDS:
+            return
+        self._left[rule] -= 1
+        self._finished[rule] += 1
+        tells = rule not in FIRST_S or self._finished[rule] > 1
+        if rule in self._blocks_s:
+            foreseen_s = self._blocks_s[rule].pop(what, 0.0)
+            self._foreseen_s[rule] += foreseen_s
+            tells = foreseen_s > 0.0
+        if tells:
+            self._spent_s[rule] += record.created - began
+        done = self._total - self._left.total()
+        self._say(
+            f"[{done:>{len(str(self._total))}}/{self._total}] {_named(WORDS[rule], what)} in {clock(record.created - began)}; "
+            f"{clock(record.created - self._started)} so far, about {clock(self._remaining_s())} left"
+        )
+        for name in self._logs.pop(record.job_id, []) if rule == "aggregate" else []:
+            self._tell_quarantined(_lines(name))
+
+    def _tell_quarantined(self, lines: list[str]) -> None:
+        """What `aggregate` said of records that it could not use: figures without them would pass for whole ones."""
+        if any(QUARANTINED.search(line) for line in lines):
+            for line in lines:
+                if line.startswith(("records ", "   ")):
+                    self._say(f"    {line}")
+
+    def _fail(self, record: logging.LogRecord) -> None:
+        rule, what, _ = self._began.pop(record.jobid, (record.rule_name, "", 0.0))
+        self._say(f"{_named(rule, what)} failed; log: {', '.join(record.log)}")
+        for name in record.log:
+            for line in _lines(name)[-LOG_LINES:]:
+                self._say(f"    {line}")
+
+    def _remaining_s(self) -> float:
+        """From the times of the jobs of each rule so far."""
+        return sum(self._left_of(rule, count) / (1 if rule in EXCLUSIVE else self._cores) for rule, count in self._left.items())
+
+    def _left_of(self, rule: str, count: int) -> float:
+        """What `count` jobs of a rule take, one after the other [s]."""
+        if rule in self._blocks_s:
+            return count * self._block_s(rule)
+        finished = self._finished[rule]
+        telling = finished - (rule in FIRST_S and finished > 0)
+        each_s = self._spent_s[rule] / telling if telling else self._estimates_s[rule]
+        first_s = FIRST_S.get(rule, each_s) if count and not finished else each_s
+        return first_s + (count - 1) * each_s if count else 0.0
+
+    def _block_s(self, rule: str) -> float:
+        """What a block takes, in the mean of those that are left: as estimated, stretched by how wrong that was so far [s].
+
+        Blocks differ by a factor of hundreds, so those that have finished say little of the others' mean; a first few, which
+        may be those that are estimated worst, little of how wrong estimates are. Those that were up to date before are not
+        known here: they count as left.
+        """
+        left_s = self._blocks_s[rule].values()
+        doubt_s = self._doubt_s[rule]
+        stretch = (self._spent_s[rule] + doubt_s) / (self._foreseen_s[rule] + doubt_s) if doubt_s > 0 else 1.0
+        return stretch * sum(left_s) / max(1, len(left_s))
+
+    def _say(self, text: str) -> None:
+        print(f"\r\033[K{text}" if self._is_terminal else text, file=sys.stderr, flush=True)
+
+
+def _lines(log: str) -> list[str]:
+    """Of a job's log, none if there is no such file."""
+    path = Path(log)
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+
+
+def _named(done: str, what: str) -> str:
+    """What was done to what; to nothing in particular if a rule has one job only."""
+    return f"{done} {what}".rstrip()
+
+
+def register(progress: Progress) -> None:
+    """Make `--logger NAME` of Snakemake, in this process, feed `progress` in place of Snakemake's own messages."""
+
+    class LogHandler(LogHandlerBase):
+        writes_to_stream = True
+        writes_to_file = False
+        has_filter = True
+        has_formatter = True
+        needs_rulegraph = False
+
+        def emit(self, record: logging.LogRecord) -> None:
+            progress.take(record)
+
+    LoggerPluginRegistry().plugins.pop(NAME, None)  # of an earlier run in this process
+    LoggerPluginRegistry().register_plugin(NAME, SimpleNamespace(LogHandler=LogHandler))

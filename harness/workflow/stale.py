@@ -1,0 +1,31 @@
+"""Records of cells that the config no longer has, or not on that machine.
+
+Tables are made of all records in an experiment's folder, so those of cells that were taken out of the experiment must leave it.
+They are moved and not deleted: measuring them took time.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import chain, count
+from pathlib import Path
+
+from harness.experiments.config import Config
+
+
+def retire_stale_records(config: Config) -> None:
+    """Move what is in an experiment's folder but none of its cells' to `retired/` beside `raw/`, and say so."""
+    for experiment in config.experiments:
+        wanted = {Path(config.records(experiment.name, block.stem)) for block in experiment.blocks()}
+        for folder in {path.parent for path in wanted}:
+            for path in sorted(set(folder.glob("*.jsonl")) - wanted):
+                target = _free(Path(config.results, "retired", experiment.name, path.name))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(target)
+                print(f"{path}: not a cell of {experiment.path} any more, moved to {target}", file=sys.stderr)
+
+
+def _free(path: Path) -> Path:
+    """The path, or where records were retired under that name before, the first one with a number that is free."""
+    names = (path.with_name(f"{path.stem}.{number}{path.suffix}") for number in count(2))
+    return next(name for name in chain([path], names) if not name.exists())

@@ -1,0 +1,85 @@
+"""All laws on all scenarios: a row for each pair, the same however many processes there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.bench import side_by_side
+from harness.bench.bench import check_name, contestants, row_of, run_bench
+from harness.bench.closed_loop import run
+from harness.bench.score import score
+from harness.bench.side_by_side import CHUNK
+from harness.bench.threads.curves import peak, sampled
+from harness.bench.threads.scenario import Event, Scenario
+from harness.elasticity import Bounds, make_law
+from harness.errors import UserError
+
+
+def some(count, noise=0.03):
+    """Small scenarios, one for each seed."""
+    events = (Event("scale", 25, factor=0.4),)
+    return [
+        Scenario(
+            f"s{k}", sampled(peak(k, 0.5), 20), Bounds(1, 20, 1), noise, 0.01, events, 50, seed=k, shape=f"peak-{k}", event="x"
+        )
+        for k in range(1, count + 1)
+    ]
+
+
+def quietly(done, of):
+    """No progress shown."""
+
+
+@pytest.fixture
+def one_cpu(monkeypatch):
+    monkeypatch.setattr(side_by_side, "allowed_cpus", lambda: 1)
+
+
+def test_a_row_says_what_was_run_and_what_came_of_it():
+    scenario = some(7)[-1]
+    row = row_of("pldi17", scenario)
+    trace = run(make_law("pldi17", scenario.bounds), scenario)
+    assert (row.law, row.scenario, row.kind, row.event) == ("pldi17", "s7", "peak", "x")
+    assert (row.minimum, row.maximum, row.start, row.periods, row.seed) == (1, 20, 1, 50, 7)
+    assert (row.noise, row.drift) == (0.03, 0.01)
+    assert row.levels == tuple(trace.levels)
+    numbers = score(scenario, trace)
+    assert all(getattr(row, name) == value for name, value in vars(numbers).items())
+
+
+def test_rows_come_scenario_by_scenario_in_the_order_of_the_laws(one_cpu):
+    told = []
+    rows = run_bench(["fixed", "pldi17"], some(3), lambda done, of: told.append((done, of)))
+    assert [(row.law, row.scenario) for row in rows] == [(law, f"s{k}") for k in (1, 2, 3) for law in ("fixed", "pldi17")]
+    assert told == [(2, 6), (4, 6), (6, 6)]
+
+
+def test_the_same_bench_gives_the_same_rows(one_cpu):
+    assert run_bench(["millrace"], some(4), quietly) == run_bench(["millrace"], some(4), quietly)
+
+
+def test_a_law_starts_anew_in_each_scenario(one_cpu):
+    scenarios = some(6)
+    assert run_bench(["millrace"], scenarios, quietly)[-1] == run_bench(["millrace"], scenarios[-1:], quietly)[0]
+
+
+def test_an_unknown_law_is_refused(one_cpu):
+    with pytest.raises(UserError, match="law 'magic' is unknown"):
+        run_bench(["magic"], some(1), quietly)
+
+
+@pytest.mark.heavy
+def test_two_processes_give_the_rows_of_one_in_the_same_order(monkeypatch):
+    laws, scenarios = ["millrace", "streams"], some(2 * CHUNK)
+    rows = {}
+    for cpus in (1, 2):
+        monkeypatch.setattr(side_by_side, "allowed_cpus", lambda cpus=cpus: cpus)
+        rows[cpus] = run_bench(laws, scenarios, quietly)
+    assert rows[1] == rows[2]
+    assert len(rows[2]) == 4 * CHUNK
+
+
+def test_laws_that_need_more_than_a_curve_can_show_do_not_take_part():
+    assert "millrace" in contestants() and "gradient2" in contestants() and "ds2" not in contestants()
+    with pytest.raises(UserError, match="law 'ds2' needs what no curve shows: layout, target, tuples, useful_s"):
+        check_name("ds2")

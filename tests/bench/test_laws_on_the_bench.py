@@ -1,0 +1,90 @@
+"""What Millrace's law reaches on a part of the library, and that no other law is better: deterministic, by the seeds.
+
+Kinds of curves that only score are not among them, and no cusps, which no curve of its family resembles: docs/laws-bench.md
+tells what it reaches there.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+
+import pytest
+
+from harness.bench.bench import row_of
+from harness.bench.report import ACCURATE, QUIET
+from harness.bench.threads.scenario import scenarios
+from harness.elasticity import DEFAULT_LAW
+from harness.elasticity.threads.millrace import FEW
+
+CHOSEN = [
+    each
+    for each in list(scenarios())[::7]
+    if max(each.noise, each.drift) <= QUIET and not each.held_out and each.kind != "cusp"
+]
+NOISY = [each for each in CHOSEN if max(each.noise, each.drift) == QUIET]
+WIDE = [each for each in scenarios() if each.bounds.maximum == 256 and max(each.noise, each.drift) <= QUIET]
+SILENT = [each for each in CHOSEN if each.noise == each.drift == 0.0]
+
+LAWS = (
+    "pldi17",
+    "streams",
+    "plain_search",
+    DEFAULT_LAW,
+)  # those that look at throughput and rest; the others take part in the docs
+
+pytestmark = pytest.mark.heavy  # a few seconds of arithmetic
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Law -> scenario's name -> row."""
+    return {law: {each.name: row_of(law, each) for each in CHOSEN} for law in LAWS}
+
+
+def of(rows, law, chosen):
+    return [rows[law][each.name] for each in chosen]
+
+
+def accurate(rows):
+    return fmean(row.accuracy >= ACCURATE for row in rows)
+
+
+def test_the_choice_is_large_and_has_events_bounds_and_big_machines():
+    assert len(CHOSEN) > 120 and len(NOISY) > 30 and len(SILENT) > 30
+    assert {each.event for each in CHOSEN} >= {"", "load up", "load down", "phase", "burst", "idle", "crowded"}
+    assert {64, 256, 1024} <= {each.bounds.maximum for each in CHOSEN}
+
+
+def test_it_settles_on_nearly_the_best_level(rows):
+    assert accurate(of(rows, DEFAULT_LAW, CHOSEN)) >= 0.95
+    assert accurate(of(rows, DEFAULT_LAW, SILENT)) >= 0.99
+
+
+def test_it_settles_soon(rows):
+    assert median(row.settling for row in of(rows, DEFAULT_LAW, CHOSEN) if row.maximum <= 64) <= 10
+
+
+def test_it_settles_soon_on_a_big_machine():
+    assert median(row_of(DEFAULT_LAW, each).settling for each in WIDE) <= 14
+
+
+def test_it_stays_where_it_settled(rows):
+    assert max(row.changes for row in of(rows, DEFAULT_LAW, SILENT)) == 0.0
+    assert fmean(row.changes for row in of(rows, DEFAULT_LAW, NOISY)) <= 1.0
+
+
+def test_it_seldom_climbs_to_more_than_few_threads_or_twice_the_best_level(rows):
+    def climbed_far(row):
+        return row.overshoot > 2.0 and row.overshoot * row.best_threads > FEW
+
+    assert fmean(map(climbed_far, of(rows, DEFAULT_LAW, CHOSEN))) <= 0.04
+    one_best_level = [each for each in SILENT if not each.event.startswith("phase")]  # a row tells that of the last phase
+    assert not any(map(climbed_far, of(rows, DEFAULT_LAW, one_best_level)))
+
+
+@pytest.mark.parametrize("other", [law for law in LAWS if law != DEFAULT_LAW])
+def test_no_other_law_is_as_accurate_or_loses_as_little(other, rows):
+    ours, theirs = of(rows, DEFAULT_LAW, CHOSEN), of(rows, other, CHOSEN)
+    assert accurate(ours) > accurate(theirs)
+    assert fmean(row.accuracy for row in ours) > fmean(row.accuracy for row in theirs)
+    assert fmean(row.regret for row in ours) < fmean(row.regret for row in theirs)

@@ -1,0 +1,141 @@
+"""Scenarios: what happens when, and the library of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.bench.threads.scenario import NOISES, Event, Scenario, scenarios
+from harness.elasticity import Bounds
+
+LIBRARY = list(scenarios())
+CURVE = (10.0, 20.0, 30.0, 40.0)
+
+
+def scenario(*events, periods=100):
+    return Scenario("one", CURVE, Bounds(1, 4, 1), events=events, periods=periods)
+
+
+def test_the_library_is_large_and_no_name_or_seed_is_there_twice():
+    assert len(LIBRARY) > 1000
+    assert len({each.name for each in LIBRARY}) == len(LIBRARY)
+    assert len({each.seed for each in LIBRARY}) == len(LIBRARY)
+
+
+def test_the_library_is_the_same_each_time():
+    assert list(scenarios()) == LIBRARY
+
+
+def test_every_curve_meets_every_noise():
+    plain = [
+        each for each in LIBRARY if not each.event and not each.heavy and each.bounds in (Bounds(1, 64, 1), Bounds(1, 256, 1))
+    ]
+    by_curve = {}
+    for each in plain:
+        by_curve.setdefault(each.shape, set()).add((each.noise, each.drift))
+    assert len(by_curve) > 100
+    assert all(noises == set(NOISES) for noises in by_curve.values())
+
+
+def test_the_library_has_every_event_and_bounds_of_all_kinds():
+    kinds = {event.kind for each in LIBRARY for event in each.events}
+    assert kinds == {"scale", "curve", "burst", "idle", "cpu"}
+    bounds = {each.bounds for each in LIBRARY}
+    assert {Bounds(1, 1024, 1), Bounds(1, 64, 64), Bounds(5, 64, 5), Bounds(2, 3, 2)} <= bounds
+
+
+@pytest.mark.parametrize("each", LIBRARY[::97], ids=lambda each: each.name)
+def test_a_curve_has_a_throughput_for_every_level_and_events_happen_within_the_run(each):
+    assert len(each.curve) >= each.bounds.maximum
+    assert all(0 <= event.at < each.periods for event in each.events)
+    assert all(len(event.curve) >= each.bounds.maximum for event in each.events if event.kind == "curve")
+
+
+def test_an_event_covers_its_periods_and_no_other():
+    assert [Event("idle", 3, 2).covers(period) for period in range(7)] == [False] * 3 + [True] * 2 + [False] * 2
+    assert [Event("idle", 2).covers(period) for period in (0, 1, 2, 9999)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("event", "before", "during", "after"),
+    [
+        (Event("scale", 10, 5, factor=0.5), 20.0, 10.0, 20.0),
+        (Event("curve", 10, 5, curve=(1.0, 7.0, 3.0, 4.0)), 20.0, 7.0, 20.0),
+        (Event("burst", 10, 5, factor=3.0), 20.0, 60.0, 20.0),
+        (Event("idle", 10, 5), 20.0, 0.0, 20.0),
+        (Event("cpu", 10, 5, factor=0.25), 20.0, 5.0, 20.0),
+    ],
+    ids=lambda event: getattr(event, "kind", ""),
+)
+def test_events_change_what_a_period_shows(event, before, during, after):
+    one = scenario(event)
+    assert [one.true(period, 2) for period in (9, 10, 14, 15)] == [before, during, during, after]
+
+
+def test_events_at_the_same_time_add_up_and_idle_is_nothing_whatever_else_happens():
+    both = scenario(Event("curve", 0, curve=(1.0, 7.0, 3.0, 4.0)), Event("scale", 0, factor=2.0), Event("idle", 5, 1))
+    assert [both.true(period, 2) for period in (4, 5, 6)] == [14.0, 0.0, 14.0]
+
+
+def test_what_can_be_sustained_ignores_bursts_and_nothing_else():
+    one = scenario(Event("burst", 10, 1, factor=3.0), Event("scale", 10, 1, factor=0.5))
+    assert (one.true(10, 2), one.true(10, 2, bursts=False)) == (30.0, 10.0)
+
+
+def test_a_level_beyond_the_curve_brings_what_its_last_one_does():
+    assert scenario().true(0, 9) == 40.0
+
+
+def test_only_others_on_the_cpus_are_a_crowd():
+    one = scenario(Event("cpu", 10, 5), Event("scale", 50))
+    assert [one.crowded(period) for period in (9, 10, 14, 15, 50)] == [False, True, True, False, False]
+
+
+def test_the_load_is_cut_where_it_changes_for_longer_than_a_burst():
+    one = scenario(Event("scale", 30), Event("idle", 50, 20), Event("burst", 80, 1))
+    assert one.segments() == [(0, 30), (30, 50), (50, 70), (70, 100)]
+    assert scenario().segments() == [(0, 100)]
+    assert scenario(Event("scale", 0), Event("idle", 90, 50)).segments() == [(0, 90), (90, 100)], "no stretch is empty"
+
+
+def test_kinds_that_only_score_are_apart_from_those_that_constants_were_chosen_on():
+    kinds = {held_out: {each.kind for each in LIBRARY if each.held_out is held_out} for held_out in (True, False)}
+    assert kinds[True] == {"staircase", "teeth", "slow", "late", "heavy", "delayed"}
+    assert not kinds[True] & kinds[False] and {"peak", "plateau", "cusp"} <= kinds[False]
+    assert sum(each.held_out for each in LIBRARY) > 100
+
+
+def test_a_curve_of_ones_own_is_of_no_kind_that_only_scores():
+    assert scenario().kind == "one" and not scenario().held_out
+
+
+def test_a_level_shows_as_late_as_the_scenario_says():
+    from harness.bench.closed_loop import run
+    from harness.elasticity import Decision, Law
+    from harness.elasticity.cpu_limit import Answers
+
+    class Climbs(Law):
+        name, summary = "climbs", "for tests"
+
+        def cpu_limit(self):
+            return Answers(())
+
+        def decide(self, reading):
+            return Decision(self.bounds.clamp(reading.threads + 1), "on", "climbing")
+
+    late = Scenario("late", CURVE, Bounds(1, 4, 1), periods=6, delay=2)
+    trace = run(Climbs(late.bounds), late)
+    assert trace.levels == [1, 2, 3, 4, 4, 4]
+    assert trace.throughputs == [10.0, 10.0, 10.0, 20.0, 30.0, 40.0]
+
+
+def test_noise_with_heavy_tails_has_outliers_that_other_noise_has_not():
+    from itertools import islice
+
+    from harness.bench.scenario import noise_of
+
+    plain, heavy = (
+        sorted(abs(each - 1.0) for each in islice(noise_of(Scenario("n", CURVE, Bounds(1, 4, 1), 0.02, heavy=tails)), 4000))
+        for tails in (False, True)
+    )
+    assert heavy[2000] < 2.0 * plain[2000], "as large in the middle"
+    assert heavy[-1] > 5.0 * plain[-1]

@@ -1,0 +1,65 @@
+"""Peers are arms of an experiment like any other; those that are not built are left out, and it is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import harness.peers
+from harness.cli import main
+from harness.experiments.config import load_config
+from harness.peers import all_peers
+
+
+@pytest.fixture
+def only_asyncio(monkeypatch):
+    """On this machine nothing but asyncio is built."""
+    known = {
+        name: peer if name == "asyncio" else replace(peer, tools=(), folder=peer.folder.parent / "none")
+        for name, peer in all_peers().items()
+    }
+    monkeypatch.setattr(harness.peers, "all_peers", lambda: known)
+
+
+ARMS = {"arms": [{"model": "manual"}, {"peer": ["asyncio", "go"], "duration_s": 0.2}]}
+
+
+@pytest.mark.usefixtures("only_asyncio")
+def test_a_list_of_peers_is_an_arm_each_of_those_that_are_built(profile):
+    (experiment,) = load_config(profile(size=ARMS)).experiments
+    block = experiment.blocks()[0]
+    assert [arm.name for arm in block.arms] == ["manual", "asyncio"]
+    assert experiment.left_out == ("peer go is not built; `make peers` builds it",)
+    specs = block.specs()
+    assert specs["asyncio"].peer == all_peers()["asyncio"].label and specs["asyncio"].model == "asyncio"
+    assert specs["asyncio"].duration_s == 0.2 and specs["manual"].peer == ""
+    assert all_peers()["asyncio"].label in block.settings, "records of another version are out of date"
+
+
+@pytest.mark.usefixtures("only_asyncio")
+def test_who_measures_is_told_what_is_left_out(profile, capsys):
+    assert main(["sweep", "--dry-run", "--config", str(profile(size=ARMS))]) == 0
+    said = capsys.readouterr()
+    assert said.err == "one: left out: peer go is not built; `make peers` builds it\n"
+    assert "2 arms x 2 repeats (manual, asyncio)" in said.out
+
+
+@pytest.mark.heavy
+def test_a_block_with_a_peer_is_measured_and_up_to_date_afterwards(profile, tmp_path, capsys):
+    config = str(profile(config={"duration_s": 0.05, "repeats": 1, "warmup": 0.1}, size={
+        "sweeps": [{"topology": "pipeline", "parameters": {"operators": 2, "cost": 1}}],
+        "arms": [{"model": "manual"}, {"peer": "asyncio"}],
+    }))  # fmt: skip
+    words = ["sweep", "one", "--config", config, "-o", str(tmp_path / "raw")]
+    assert main(words) == 0
+    from harness.measurement.records import read_records
+
+    (file,) = (tmp_path / "raw").glob("*.jsonl")
+    records, problems = read_records(file)
+    assert problems == [] and {record["arm"] for record in records} == {"manual", "asyncio"}
+    assert {record["peer"] for record in records} == {None, all_peers()["asyncio"].label}
+    assert all(record["correct"] for record in records)
+    capsys.readouterr()
+    assert main([*words, "--dry-run"]) == 0
+    assert "to measure: 0 blocks" in capsys.readouterr().out
