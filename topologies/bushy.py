@@ -42,7 +42,7 @@ def build(width: int, depth: int, cost: int | str, payload: int, seed: int) -> G
 
 def _parent_port(parents: list[Operator], child: int, width: int) -> PortId:
     """The output port that feeds the child of this index; a source has only the one."""
-    return parents[0].output(0) if parents[0].kind == "source" else parents[child // width].output(child % width)
+    return parents[0].output(0) if parents[0].is_source else parents[child // width].output(child % width)
 
 
 def size(width: int, depth: int, **_: object) -> int:

@@ -18,10 +18,11 @@ from harness.elasticity import LAWS, Decides
 from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
+from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.control import BALANCER, check_law, pool_law
+from harness.measurement.control import check_law, pool_law
 from harness.measurement.spec import (
     DURATION_S,
     PERIOD_S,
@@ -383,7 +384,7 @@ def _check_period(graph: Graph, model: Model, period_s: float) -> None:
     """Raise UserError for a period of laws where there are none. The law of a load balance has its own, but how long all may
     take to settle is counted in this one.
     """
-    balances = any(operator.kind == BALANCER and operator.elastic for operator in graph.operators.values())
+    balances = any(operator.kind is ELASTIC_LOAD_BALANCE and operator.elastic for operator in graph.operators.values())
     if not balances and not pool_of(graph, model).elastic:
         raise UserError(f"period applies where a law is at work only; nothing is elastic here under {model.name}: {period_s:g}")
 

@@ -71,7 +71,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
     index_of_port = {port: index for index, port in enumerate(queues)}
     ports = [port for port, queue in queues.items() if queue.kind is Queue.SCHEDULED]
     place_of = {port: place for place, port in enumerate(ports)}
-    tuples = [1.0 if operator.kind == "source" else 0.0 for operator in operators]
+    tuples = [1.0 if operator.is_source else 0.0 for operator in operators]
     able = replicable(graph, model)
     links = []
     for index in numbered.order:
@@ -86,7 +86,7 @@ def layout_of(graph: Graph, model: Model, cpus: int, queue_capacity: int = 0, ba
     return Layout(
         ports=ports,
         at=[index_of[port.operator] for port in ports],
-        sources=[index for index, operator in enumerate(operators) if operator.kind == "source"],
+        sources=[index for index, operator in enumerate(operators) if operator.is_source],
         links=links,
         tuples=tuples,
         flop=[_flop(operator) for operator in operators],

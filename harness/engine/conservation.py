@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from harness.graph import Operator
-from harness.graph.operator import BALANCING
+from harness.graph.kinds import BARRIER, MERGE, SPLIT
 
 Stream = tuple[int, int, int, int]
 """Source operator, output port, target operator, input port, all by index."""
-
-
-ENDS = frozenset(("sink", "control", "barrier", "loop"))
-"""Kinds at which window punctuation ends."""
 
 
 def of_tuples(
@@ -35,32 +31,26 @@ def of_tuples(
     arriving = [0] * len(operators)
     for source, output, target, _ in streams:
         operator = operators[source]
-        count = emitted[source] if operator.counts_emitted else processed[source]
-        if chooses(operator):
+        count = emitted[source] if operator.counts_output else processed[source]
+        if operator.chooses_output:
             count = sent[source, output]
         elif operator.outputs > 1:
             count = count // operator.outputs + (output < count % operator.outputs)
         arriving[target] += count
     problems = []
     for index, operator in enumerate(operators):
-        if operator.kind == "source":
+        if operator.is_source:
             continue
         accounted = processed[index] + left_at[index]
         if arriving[index] != accounted:
             problems.append(f"operator {operator.name!r} was sent {arriving[index]} tuples and got {accounted}")
-        if operator.counts_emitted and operator.preserves and processed[index] != held_by[index] + emitted[index]:
+        if operator.counts_output and operator.preserves and processed[index] != held_by[index] + emitted[index]:
             problems.append(f"{operator.kind} {operator.name!r} did not pass on what it got")
-        if operator.kind == "barrier":
+        if operator.kind is BARRIER:
             joined = emitted[index] * operator.inputs
             if processed[index] != joined + held_by[index] + discarded[index]:
                 problems.append(f"barrier {operator.name!r} did not send one tuple for one of each input")
     return problems
-
-
-def chooses(operator: Operator) -> bool:
-    """Whether the output port depends on the tuple, or on which buffer has room."""
-    by_key = operator.kind == "split" and operator.keys > 0
-    return by_key or operator.kind in BALANCING or operator.typed is not None or operator.kind == "loop"
 
 
 def of_windows(
@@ -86,17 +76,17 @@ def of_windows(
     problems = []
     for index in order:
         operator = operators[index]
-        if operator.kind == "source":
+        if operator.is_source:
             marks[index] = sent[index]
-        elif operator.kind == "merge":
+        elif operator.kind is MERGE:
             marks[index] = splits[index]  # from every branch, passed on once
-        elif operator.kind not in ENDS:
+        elif not operator.kind.ends_windows:
             marks[index] = arriving[index]
-        inside = marks[index] if operator.kind == "split" else splits.get(index) if operator.kind != "merge" else None
+        inside = marks[index] if operator.kind is SPLIT else splits.get(index) if operator.kind is not MERGE else None
         for target in leaving[index]:
             arriving[target] += marks[index]
             if inside is not None:
                 splits[target] = inside
-        if operator.kind in ENDS and got[index] != arriving[index]:
+        if operator.kind.ends_windows and got[index] != arriving[index]:
             problems.append(f"operator {operator.name!r} was sent {arriving[index]} window punctuations and got {got[index]}")
     return problems

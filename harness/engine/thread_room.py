@@ -31,7 +31,7 @@ pages of its own stack (an estimate)."""
 
 def threads_of(graph: Graph, model: Model) -> int:
     """Threads that a run begins with: of sources and of threaded ports, and of the pool."""
-    sources = sum(operator.kind == "source" for operator in graph.operators.values()) if model.name != Coroutine.name else 0
+    sources = sum(operator.is_source for operator in graph.operators.values()) if model.name != Coroutine.name else 0
     threaded = sum(queue.kind is Queue.THREADED for queue in port_queues(graph, model))
     return sources + threaded + pool_of(graph, model).threads
 

@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from harness.graph import Graph, GraphError, Operator, PortId, Threading
-from harness.graph.operator import BALANCING, IN_FORCE, SCOPE
+from harness.graph.operator import IN_FORCE, SCOPE
 from harness.graph.values import MAX_KEYS
 
 MAX_WIDTH = 10_000  # replicas of a region
@@ -178,7 +178,7 @@ def _outlets(graph: Graph, what: str, returned: object) -> list[PortId]:
 def _check_preserves(graph: Graph, what: str, before: int) -> None:
     """Raise GraphError if an operator of the first replica may keep a tuple from the merge, or let others overtake it."""
     for operator in list(graph.operators.values())[before:]:
-        if operator.kind in BALANCING and operator.outputs > 1:
+        if operator.kind.balances and operator.outputs > 1:
             raise GraphError(
                 f"{what}: operator {operator.name!r} sends tuples to whichever buffer has room, and the region promises to "
                 f"restore their order; give the region ordered=False"

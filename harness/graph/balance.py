@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from harness.graph.graph import Graph
+from harness.graph.kinds import ELASTIC_LOAD_BALANCE, THREADED_SPLIT
 from harness.graph.operator import Operator, PortId
 from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_THREADS, GraphError, real, shown, whole
 
 MAX_PERIOD_S = 86_400.0  # a day
 
-SETTINGS = (
-    "elastic",
-    "initial_active_ports",
-    "congestion_tolerance",
-    "throughput_tolerance",
-    "measure_period",
-    "rapid_scaling",
-)
-"""What may be said of an `elastic_load_balance` besides, by the names of its fields."""
-
 
 def threaded_split(name: str, outputs: int, buffer_size: int) -> Operator:
     """The operator, its buffers not included. Raises GraphError for a value out of range."""
     _check_buffers(f"of threaded_split {name!r}", outputs, buffer_size)
-    return Operator(name, "threaded_split", 1, outputs, buffer_size=buffer_size, initial_active_ports=outputs)
+    return Operator(name, THREADED_SPLIT, 1, outputs, buffer_size=buffer_size, initial_active_ports=outputs)
 
 
 def elastic_load_balance(
@@ -51,7 +42,7 @@ def elastic_load_balance(
     whole(f"initial_active_ports {of}", initial_active_ports, 1, outputs, "output ports")
     return Operator(
         name,
-        "elastic_load_balance",
+        ELASTIC_LOAD_BALANCE,
         1,
         outputs,
         buffer_size=buffer_size,

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.graph.kinds import BARRIER, MERGE, SINK, SPLIT
+
 if TYPE_CHECKING:
     from harness.graph.graph import Graph
     from harness.graph.operator import Operator
@@ -41,14 +43,14 @@ def barrier_problems(graph: Graph) -> Iterator[str]:
             _together([leaving[source.operator][source.port] for source in streams[operator.input(port)]])
             for port in range(operator.inputs)
         ]
-        if operator.kind == "barrier":
+        if operator.kind is BARRIER:
             yield from _disagreeing(operator, inputs)
         senders = [source.operator for port in range(operator.inputs) for source in streams[operator.input(port)]]
         came = next((before_split[sender] for sender in senders if sender in before_split), None)
         leaving[name] = _sent(operator, inputs, came)
-        if operator.kind == "split":
+        if operator.kind is SPLIT:
             before_split[name] = inputs[0]
-        elif came is not None and operator.kind not in ("merge", "sink"):
+        elif came is not None and operator.kind not in (MERGE, SINK):
             before_split[name] = came
 
 
@@ -67,16 +69,14 @@ def _disagreeing(barrier: Operator, inputs: list[Arriving]) -> Iterator[str]:
 
 def _sent(operator: Operator, inputs: list[Arriving], before_split: Arriving | None) -> list[Arriving]:
     """What leaves each output port."""
-    if operator.kind == "source":
+    if operator.is_source:
         return [Arriving({operator.name: Fraction(1)}, frozenset((operator.name,)))]
     arriving = _together(inputs)
-    if operator.kind == "merge" and before_split is not None:
+    if operator.kind is MERGE and before_split is not None:
         return [before_split]  # all that the split got, whichever way it went
-    if operator.kind == "barrier" and all(each.tuples == inputs[0].tuples for each in inputs):
+    if operator.kind is BARRIER and all(each.tuples == inputs[0].tuples for each in inputs):
         return [Arriving(inputs[0].tuples, arriving.sources)]
-    from harness.engine.conservation import chooses
-
-    if not operator.preserves or chooses(operator):
+    if not operator.preserves or operator.chooses_output:
         ports = range(operator.outputs)
         return [Arriving({(operator.name, port): Fraction(1)}, arriving.sources) for port in ports]
     if operator.outputs <= 1:

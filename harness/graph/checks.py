@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from harness.graph.balance import outer_port
+from harness.graph.kinds import BARRIER, CONTROL, MERGE, SINK, SOURCE, SPLIT
 from harness.graph.operator import PortId, Stream
 from harness.graph.order import cycle_of, describe_cycle, number
 
@@ -20,7 +21,7 @@ MAX_MERGE_PROBLEMS = 100
 def problems_of(graph: Graph) -> Iterator[str]:
     """Every rule that the graph breaks, with its place."""
     kinds = {operator.kind for operator in graph.operators.values()}
-    if "source" not in kinds:
+    if SOURCE not in kinds:
         yield "no source: a graph needs an operator without input ports"
     if not any(operator.is_sink for operator in graph.operators.values()):
         yield "no sink: a graph needs an operator without output ports"
@@ -47,9 +48,9 @@ def problems_of(graph: Graph) -> Iterator[str]:
     if cycle:
         yield describe_cycle(cycle)
         return
-    if "merge" in kinds:
+    if MERGE in kinds:
         yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
-    if "barrier" in kinds:
+    if BARRIER in kinds:
         from harness.graph.barriers import barrier_problems
 
         yield from barrier_problems(graph)
@@ -75,31 +76,31 @@ def _merge_problems(graph: Graph) -> Iterator[str]:
     upstream: dict[str, list[str]] = {name: [] for name in graph.operators}
     targets: dict[PortId, int] = {}  # of each output port, control ports not counted
     for source, target in graph.streams:
-        if kind[target.operator] != "control":
+        if kind[target.operator] is not CONTROL:
             downstream[source.operator].append(target.operator)
             upstream[target.operator].append(source.operator)
             targets[source] = targets.get(source, 0) + 1
     fan_out = {port.operator for port, count in targets.items() if count > 1}
     absorbed = {port.operator: port for port in graph.output_ports() if port not in targets}
-    for merge in (name for name in graph.operators if kind[name] == "merge"):
+    for merge in (name for name in graph.operators if kind[name] is MERGE):
         splits: set[str] = set()
-        for name in _reach(upstream, merge, stop=lambda name: kind[name] == "split"):
+        for name in _reach(upstream, merge, stop=lambda name: kind[name] is SPLIT):
             operator = graph.operators[name]
-            if operator.kind == "split":
+            if operator.kind is SPLIT:
                 splits.add(name)
                 if name in fan_out:
                     yield f"merge {merge!r}: an output port of its split {name!r} feeds more than one input port"
-            elif operator.kind in ("source", "merge"):
+            elif operator.kind in (SOURCE, MERGE):
                 yield f"merge {merge!r}: {name!r} reaches it without passing a split"
             elif not operator.preserves or operator.outputs > 1 or name in fan_out:
                 yield f"merge {merge!r}: {name!r}, between it and its split, may drop, double or divert tuples"
         if len(splits) > 1:
             yield f"merge {merge!r}: more than one split feeds it ({', '.join(sorted(splits))})"
         for split in sorted(splits):
-            for name in (split, *_reach(downstream, split, stop=lambda name: kind[name] in ("merge", "sink"))):
+            for name in (split, *_reach(downstream, split, stop=lambda name: kind[name] in (MERGE, SINK))):
                 if name == merge:
                     continue
-                if kind[name] in ("merge", "sink"):
+                if kind[name] in (MERGE, SINK):
                     yield f"merge {merge!r}: tuples of its split {split!r} also go to {name!r}"
                 elif name in absorbed:
                     yield f"merge {merge!r}: output port {absorbed[name]} keeps tuples of its split {split!r} from it"

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from harness.graph.kinds import BARRIER, CONTROL, LOOP, SINK
+
 if TYPE_CHECKING:
     from harness.graph.graph import Graph
     from harness.graph.operator import Operator
     from harness.graph.order import Numbered
-
-HOPS = frozenset(("work", "filter", "merge", "barrier", "python", "native", "typed", "loop"))
-"""Kinds of operator that count as a hop: those that do something with a tuple."""
 
 MAX_COPIES = 2**53
 """More copies than that are told as None: nobody can count them, and a chain of fan-outs makes numbers of any length."""
@@ -22,7 +21,7 @@ MAX_COPIES = 2**53
 class Flow:
     """What one tuple of the sources becomes, on average, if users' functions pass on what they get.
 
-    `hops`: operators (of the kinds `HOPS`) that a tuple passes on its way, per tuple at the sinks; `hopping`: which of the
+    `hops`: operators (those of a kind that is a hop) that a tuple passes on its way, per tuple at the sinks; `hopping`: which of the
     graph's operators these are, by place.
     `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
     `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink, a control port,
@@ -43,14 +42,14 @@ def flow_of(graph: Graph) -> Flow:
     numbered = graph.numbered()
     ends, behind = _copies(graph, operators, numbered, [1 if operator.typed is None else None for operator in operators])
     at_sinks = ends
-    if not all(operator.preserves and operator.kind != "control" for operator in operators):
-        at_end = [int(operator.kind == "sink") if operator.preserves else None for operator in operators]
+    if not all(operator.preserves and operator.kind is not CONTROL for operator in operators):
+        at_end = [int(operator.kind is SINK) if operator.preserves else None for operator in operators]
         at_sinks, _ = _copies(graph, operators, numbered, at_end)
-    of_sources = {at_sinks[index] for index, operator in enumerate(operators) if operator.kind == "source"}
+    of_sources = {at_sinks[index] for index, operator in enumerate(operators) if operator.is_source}
     names = list(graph.operators)
     return Flow(
         _hops(operators, numbered),
-        tuple(index for index, operator in enumerate(operators) if operator.kind in HOPS),
+        tuple(index for index, operator in enumerate(operators) if operator.kind.hop),
         of_sources.pop() if len(of_sources) == 1 else None,
         {names[index]: ends[index] for index in numbered.order},
         {names[index]: copies for index, copies in behind.items()},
@@ -59,7 +58,7 @@ def flow_of(graph: Graph) -> Flow:
 
 def _hops(operators: list[Operator], numbered: Numbered) -> float:
     targets = numbered.targets
-    rate = [1.0 if operator.kind == "source" else 0.0 for operator in operators]
+    rate = [1.0 if operator.is_source else 0.0 for operator in operators]
     arrivals: list[float] = []  # added up exactly: a million small shares must not drift
     for index in numbered.order:
         operator = operators[index]
@@ -70,7 +69,7 @@ def _hops(operators: list[Operator], numbered: Numbered) -> float:
             if operators[target].is_sink:
                 arrivals.append(share)
     try:
-        passed = math.fsum(rate[index] for index in numbered.order if operators[index].kind in HOPS)
+        passed = math.fsum(rate[index] for index in numbered.order if operators[index].kind.hop)
         arrived = math.fsum(arrivals)
     except OverflowError:
         return 0.0
@@ -88,7 +87,7 @@ def _copies(
     targets = numbered.targets
     for index in reversed(numbered.order):
         outputs, streams = operators[index].outputs, numbered.leaving(index)
-        if outputs == 0 or at_end[index] is None or operators[index].kind == "loop":
+        if outputs == 0 or at_end[index] is None or operators[index].kind is LOOP:
             copies[index] = at_end[index]
         elif outputs == 1 and len(streams) == 1:
             copies[index] = copies[targets[streams[0]]]
@@ -99,6 +98,6 @@ def _copies(
                 so_far, more = per_port[port], copies[targets[stream]]
                 per_port[port] = None if so_far is None or more is None or so_far + more > MAX_COPIES else so_far + more
             copies[index] = per_port[0] if per_port.count(per_port[0]) == outputs else None
-        if operators[index].kind == "barrier" and at_end[index] is not None:
+        if operators[index].kind is BARRIER and at_end[index] is not None:
             behind[index], copies[index] = copies[index], 1
     return copies, behind

@@ -9,7 +9,23 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from harness.graph.flow import Flow, flow_of
-from harness.graph.operator import BALANCING, IN_FORCE, SCOPE, Operator, PortId, Stream
+from harness.graph.kinds import (
+    BARRIER,
+    BUFFER,
+    CONTROL,
+    FILTER,
+    LOOP,
+    MERGE,
+    NATIVE,
+    PYTHON,
+    SINK,
+    SOURCE,
+    SPLIT,
+    TYPED,
+    WORK,
+    Kind,
+)
+from harness.graph.operator import IN_FORCE, SCOPE, Operator, PortId, Stream
 from harness.graph.order import Numbered, cycle_of, describe_cycle, number
 from harness.graph.values import (
     DEFAULT_THREADED_CAPACITY,
@@ -90,7 +106,7 @@ class Graph:
         if bursts and all(tuples_per_s == 0 for _, tuples_per_s in bursts):
             raise GraphError(f"rates {of} must send something, not be silence alone")
         whole(f"window {of}", window, 0, MAX_TUPLES, "tuples")
-        return self._add(Operator(name, "source", 0, 1, rate=rate, rates=bursts, window=window))
+        return self._add(Operator(name, SOURCE, 0, 1, rate=rate, rates=bursts, window=window))
 
     def work(
         self,
@@ -125,21 +141,21 @@ class Graph:
         selectivity = real(f"selectivity {of}", selectivity, 0.0, 1.0, "of the tuples")
         whole(f"keys {of}", keys, 0, MAX_KEYS, "keys")
         told = {"busy_us": busy_us, "costs": costs, "selectivity": selectivity, "keys": keys}
-        return self._add(Operator(name, "work", inputs, outputs, cost, preserves=selectivity == 1.0, **told))
+        return self._add(Operator(name, WORK, inputs, outputs, cost, preserves=selectivity == 1.0, **told))
 
     def filter(self, name: str, selectivity: float) -> Operator:
         """Add an operator that passes on a share of the tuples, from 0 to 1, chosen by a hash of their sequence numbers."""
         selectivity = real(f"selectivity of filter {name!r}", selectivity, 0.0, 1.0, "of the tuples")
-        return self._add(Operator(name, "filter", 1, 1, preserves=selectivity == 1.0, selectivity=selectivity))
+        return self._add(Operator(name, FILTER, 1, 1, preserves=selectivity == 1.0, selectivity=selectivity))
 
     def split(self, name: str, outputs: int, keys: int = 0) -> Operator:
         """Add a splitter with `outputs` output ports: round-robin, or by a tuple's key if there are `keys` of them."""
         whole(f"keys of split {name!r}", keys, 0, MAX_KEYS, "keys")
-        return self._add(Operator(name, "split", 1, outputs, keys=keys))
+        return self._add(Operator(name, SPLIT, 1, outputs, keys=keys))
 
     def merge(self, name: str) -> Operator:
         """Add a merge that restores the order in which the split upstream saw the tuples."""
-        return self._add(Operator(name, "merge", 1, 1))
+        return self._add(Operator(name, MERGE, 1, 1))
 
     def barrier(self, name: str, inputs: int = 2) -> Operator:
         """Add an operator that takes a tuple of each of its `inputs` and sends one: that of input 0, its value the sum of all.
@@ -148,7 +164,7 @@ class Graph:
         has no tuples left; what the other inputs bring from then on is taken and goes no further. Window punctuation ends here.
         """
         whole(f"inputs of barrier {name!r}", inputs, 2, MAX_BARRIER, "ports")
-        return self._add(Operator(name, "barrier", inputs, 1, preserves=False, selectivity=1.0 / inputs))
+        return self._add(Operator(name, BARRIER, inputs, 1, preserves=False, selectivity=1.0 / inputs))
 
     def threaded_split(self, name: str, outputs: int, buffer_size: int) -> Operator:
         """Add an operator that shares tuples out among `outputs` threads, one an output port: SPL's ThreadedSplit.
@@ -209,7 +225,7 @@ class Graph:
         return self._add(
             Operator(
                 name,
-                "python",
+                PYTHON,
                 inputs,
                 1,
                 function=function,
@@ -246,7 +262,7 @@ class Graph:
         return self._add(
             Operator(
                 name,
-                "native",
+                NATIVE,
                 inputs,
                 1,
                 preserves=bool(preserves),
@@ -304,7 +320,7 @@ class Graph:
             raise GraphError(f"operator {name!r}: state is for compiled functions; an async function has its own")
         typed = None if schemas is None else Typed(*schemas, function if native is None else native)
         called = function if native is None else None
-        return self._add(Operator(name, "loop", inputs, outputs, function=called, preserves=False, native=native, typed=typed))
+        return self._add(Operator(name, LOOP, inputs, outputs, function=called, preserves=False, native=native, typed=typed))
 
     def typed_source(
         self, name: str, function: object, gives: Schema | Sequence[Schema], state: object = None, cost: int | None = None
@@ -313,7 +329,7 @@ class Graph:
 
         `function`, `state` and `cost` as in `typed`; here it is called again and again, for what is to be sent next.
         """
-        return self._typed("source", name, (), gives, function, None, state, cost)
+        return self._typed(SOURCE, name, (), gives, function, None, state, cost)
 
     def typed(
         self,
@@ -331,7 +347,7 @@ class Graph:
         ended. docs/operators.md says how each is called. `cost`: about what a tuple costs [FLOP], for the size of batches.
         Raises GraphError for a function or state that it cannot call.
         """
-        return self._typed("typed", name, takes, gives, function, finish, state, cost)
+        return self._typed(TYPED, name, takes, gives, function, finish, state, cost)
 
     def typed_sink(
         self,
@@ -343,11 +359,11 @@ class Graph:
         cost: int | None = None,
     ) -> Operator:
         """Add a sink that gets tuples of the schemas `takes`, one a port; all else as in `typed`."""
-        return self._typed("sink", name, takes, (), function, finish, state, cost)
+        return self._typed(SINK, name, takes, (), function, finish, state, cost)
 
     def _typed(
         self,
-        kind: str,
+        kind: Kind,
         name: str,
         takes: Schema | Sequence[Schema],
         gives: Schema | Sequence[Schema],
@@ -359,7 +375,7 @@ class Graph:
         from harness.graph.typed import COMPILED_FLOP, PYTHON_FLOP, schemas_of, typed_of
 
         inputs, outputs = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
-        typed = typed_of(name, kind == "source", inputs, outputs, function, finish, state)
+        typed = typed_of(name, kind is SOURCE, inputs, outputs, function, finish, state)
         if cost is None:
             cost = COMPILED_FLOP if typed.compiled else PYTHON_FLOP
         whole(f"cost of operator {name!r}", cost, 0, MAX_COST, "FLOP")
@@ -367,7 +383,7 @@ class Graph:
 
     def sink(self, name: str, inputs: int = 1) -> Operator:
         """Add a sink."""
-        return self._add(Operator(name, "sink", inputs, 0))
+        return self._add(Operator(name, SINK, inputs, 0))
 
     def control(self, operator: Operator) -> PortId:
         """Give an operator of the kinds work, filter, python, native or loop a control port; returns the port.
@@ -376,16 +392,16 @@ class Graph:
         """
         if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
             raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {_named(operator)}")
-        if operator.typed is not None and operator.kind == "loop":
+        if operator.typed is not None and operator.kind is LOOP:
             raise GraphError(
                 f"operator {operator.name!r}: a typed loop cannot have a control port, whose tuples have no schema"
             )
-        if operator.kind not in ("work", "filter", "python", "native", "loop"):
+        if not operator.kind.controllable:
             raise GraphError(f"operator {operator.name!r}: a {operator.kind} cannot have a control port")
         name = f"{operator.name}.control"
-        if name in self.operators and self.operators[name].kind == "control":
+        if name in self.operators and self.operators[name].kind is CONTROL:
             raise GraphError(f"operator {operator.name!r} has a control port already")
-        return self._put(Operator(name, "control", 1, 0, controls=operator.name, threading=operator.threading)).input(0)
+        return self._put(Operator(name, CONTROL, 1, 0, controls=operator.name, threading=operator.threading)).input(0)
 
     def threaded_port(self, port: Operator | PortId, capacity: int = DEFAULT_THREADED_CAPACITY) -> None:
         """Put a queue of `capacity` tuples with a thread of its own before an input port, under every model.
@@ -435,7 +451,7 @@ class Graph:
         What leaves a `threaded_split` or `elastic_load_balance` leaves it by a buffer, so that is whose port it is.
         """
         port = self._port(place, "outputs", "output")
-        if self.operators[port.operator].kind in BALANCING:
+        if self.operators[port.operator].kind.balances:
             return PortId(f"{port.operator}.{port.port + 1}", 0)
         return port
 
@@ -474,7 +490,7 @@ class Graph:
         added = self._add(operator)
         ports = [self.output_port(added.output(index)) for index in range(added.outputs)]
         for port in ports:
-            self._put(Operator(port.operator, "buffer", 1, 1, buffers=added.name, threading=added.threading))
+            self._put(Operator(port.operator, BUFFER, 1, 1, buffers=added.name, threading=added.threading))
         self.threaded |= dict.fromkeys(ports, added.buffer_size)
         self.streams += [Stream(added.output(index), port) for index, port in enumerate(ports)]
         return added
@@ -484,11 +500,8 @@ class Graph:
             raise GraphError(f"graph {self.name!r}: an operator's name must be non-empty printable text, not {operator.name!r}")
         if operator.name in self.operators:
             raise GraphError(f"graph {self.name!r}: two operators are named {operator.name!r}")
-        if operator.kind != "source":
-            whole(f"inputs of operator {operator.name!r}", operator.inputs, 1, MAX_PORTS, "ports")
-        if operator.kind not in ("sink", "control"):
-            least = 0 if operator.kind == "loop" else 1
-            whole(f"outputs of operator {operator.name!r}", operator.outputs, least, MAX_PORTS, "ports")
+        whole(f"inputs of operator {operator.name!r}", operator.inputs, operator.kind.least_inputs, MAX_PORTS, "ports")
+        whole(f"outputs of operator {operator.name!r}", operator.outputs, operator.kind.least_outputs, MAX_PORTS, "ports")
         if len(self.operators) >= MAX_OPERATORS:
             raise GraphError(f"graph {self.name!r}: must have at most {MAX_OPERATORS} operators")
         object.__setattr__(operator, "graph", self)  # it is frozen from now on

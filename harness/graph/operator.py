@@ -7,21 +7,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.graph.kinds import LOOP, SINK, SOURCE, SPLIT, Kind
 from harness.graph.values import MAX_THREADS, GraphError, shown, whole
 
 if TYPE_CHECKING:
     from harness.graph.graph import Graph
     from harness.graph.typed import Typed
-
-USERS = frozenset(("python", "native"))  # kinds whose logic is a user's: it may take for ever
-DROPPING = (
-    frozenset(("filter", "merge", "barrier", "typed", "loop")) | USERS
-)  # kinds that may send on fewer tuples than they get, or later
-BALANCING = frozenset(("threaded_split", "elastic_load_balance"))  # kinds that send a tuple to whichever buffer has room
-KINDS = (
-    *("source", "work", "filter", "split", "merge", "barrier", *sorted(BALANCING)),
-    *("buffer", "python", "native", "typed", "loop", "sink", "control"),
-)
 
 
 class PortId(NamedTuple):
@@ -86,7 +77,7 @@ class Operator:
     """One operator. `inputs` and `outputs` count ports; fields that a kind does not have keep their defaults."""
 
     name: str
-    kind: str
+    kind: Kind
     inputs: int
     outputs: int
     cost: int = 0  # work: FLOP a tuple
@@ -116,19 +107,29 @@ class Operator:
     graph: Graph | None = field(default=None, compare=False, repr=False)  # that it was added to
 
     @property
-    def counts_emitted(self) -> bool:
-        """Whether what it sends on is counted apart, for it may be fewer tuples than it has got, or more."""
-        return self.kind in DROPPING or self.selectivity < 1.0
+    def is_source(self) -> bool:
+        """True if it makes tuples, of which no other operator sends it any."""
+        return self.kind is SOURCE
+
+    @property
+    def counts_output(self) -> bool:
+        """True if it may send fewer tuples than it gets, or more, or later, so that its output is counted apart."""
+        return self.kind.counts_output or self.selectivity < 1.0
+
+    @property
+    def chooses_output(self) -> bool:
+        """True if the output port of a tuple depends on the tuple, or on which buffer has room."""
+        return self.kind.chooses_output or self.typed is not None or (self.kind is SPLIT and self.keys > 0)
 
     @property
     def is_sink(self) -> bool:
-        """Whether what it gets has arrived: a sink, or a loop without output ports."""
-        return self.kind == "sink" or (self.kind == "loop" and self.outputs == 0)
+        """True if what it gets has arrived: a sink, or a loop without output ports."""
+        return self.kind is SINK or (self.kind is LOOP and self.outputs == 0)
 
     @property
     def users(self) -> bool:
-        """Whether a user's own function is called in it, which may take for ever."""
-        return self.kind in USERS or self.kind == "loop" or self.typed is not None
+        """True if a user's own function is called in it, which may take for ever."""
+        return self.kind.calls_user_function or self.kind is LOOP or self.typed is not None
 
     def input(self, port: int) -> PortId:
         """The id of input port `port`."""

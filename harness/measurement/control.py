@@ -19,10 +19,11 @@ from harness.elasticity.law import NO_LAYOUT
 from harness.engine import Engine, Sample
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Operator
+from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.machines.host.cpu import SHORTEST_S, usable_cpus
 from harness.models import DEFAULT_LAW, Model, Pool, pool_of
 
-BALANCER = "elastic_load_balance"
+BALANCER = ELASTIC_LOAD_BALANCE.name
 """The kind of operators that choose among their output ports, and the law of those that do so elastically."""
 
 
@@ -88,7 +89,7 @@ class Controller:
         self.balancers = {
             operator.name: Loop(balancer_law(operator), operator.measure_period)
             for operator in graph.operators.values()
-            if operator.kind == BALANCER and operator.elastic
+            if operator.kind is ELASTIC_LOAD_BALANCE and operator.elastic
         }
         periods = [loop.period_s for loop in self._loops()]
         self.sample_s = max(shortest_s, min(periods, default=period_s))
@@ -354,12 +355,12 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
 
 def is_paced(graph: Graph) -> bool:
     """Whether each source has a rate, at times at least."""
-    return all(source.rates or source.rate is not None for source in graph.operators.values() if source.kind == "source")
+    return all(source.rates or source.rate is not None for source in graph.operators.values() if source.is_source)
 
 
 def target_rate(graph: Graph, begin_s: float, end_s: float) -> float | None:
     """Tuples/s that the sources were to send together between two moments since the start; None if one sends all it can."""
-    wanted = [_wanted(operator, begin_s, end_s) for operator in graph.operators.values() if operator.kind == "source"]
+    wanted = [_wanted(operator, begin_s, end_s) for operator in graph.operators.values() if operator.is_source]
     known = [tuples for tuples in wanted if tuples is not None]
     return sum(known) / (end_s - begin_s) if len(known) == len(wanted) and end_s > begin_s else None
 

@@ -16,6 +16,8 @@ A stream is a tuple (source operator, output port, target operator, input port),
 
 from __future__ import annotations
 
+from harness.graph.kinds import BARRIER, LOOP, MERGE, SPLIT
+
 MAX_PATHS = 2**20
 
 
@@ -64,17 +66,17 @@ def paths_of(operators, order, incoming):
             paths[index] = 1
         elif index in ordered:
             paths[index] = behind[streams[0][0]]
-            if operators[index].kind != "merge" and (len(streams) > 1 or streams[0][0] in mixed):
+            if operators[index].kind is not MERGE and (len(streams) > 1 or streams[0][0] in mixed):
                 mixed.add(index)
         elif mixed and any(stream[0] in mixed for stream in streams):
             continue  # a control port
-        elif operators[index].kind == "barrier":
+        elif operators[index].kind is BARRIER:
             ports = sorted({stream[3] for stream in streams})
             at_inputs[index] = [_joined([stream for stream in streams if stream[3] == port], behind, steps) for port in ports]
             paths[index] = at_inputs[index][0]
         else:
             paths[index] = _joined(streams, behind, steps)
-        behind[index] = 1 if operators[index].kind == "loop" else paths[index]
+        behind[index] = 1 if operators[index].kind is LOOP else paths[index]
     return paths, steps, at_inputs
 
 
@@ -99,13 +101,13 @@ def _between_splits_and_merges(operators, incoming):
     """Operators from which the tuples of a split go nowhere but to the merge that restores their order, and those merges."""
     between = set()
     for index, operator in enumerate(operators):
-        if operator.kind != "merge":
+        if operator.kind is not MERGE:
             continue
         between.add(index)
         frontier = [index]
         while frontier:
             for stream in incoming[frontier.pop()]:
-                if operators[stream[0]].kind != "split" and stream[0] not in between:
+                if operators[stream[0]].kind is not SPLIT and stream[0] not in between:
                     between.add(stream[0])
                     frontier.append(stream[0])
     return between
@@ -135,7 +137,7 @@ def region_of(merge, operators, incoming, queued):
         for stream in incoming[frontier.pop()]:
             if queued[stream[3]]:
                 queues.add(stream[3])
-            if operators[stream[0]].kind == "split":
+            if operators[stream[0]].kind is SPLIT:
                 split = stream[0]
             elif stream[0] not in seen:
                 seen.add(stream[0])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from harness.errors import UserError
 from harness.graph import Graph, Operator, PortId
-from harness.graph.operator import BALANCING, USERS
+from harness.graph.kinds import FILTER, LOOP, MERGE, NATIVE, PYTHON
 from harness.graph.values import MAX_THREADS
 from harness.models import (
     COPY_FLOP,
@@ -35,9 +35,6 @@ from harness.models.policy import Policy, find_policy
 from harness.models.replicas import NO_COROUTINE, most_replicas, why_single
 from harness.runtime.protocol import MAX_BATCH, slot_stride
 
-USER_FLOP = {"python": 1000, "native": 100}
-"""What users' functions are taken to cost, for the size of batches: unknown (a guess)."""
-
 MERGE_AHEAD = 4096 - 8 * MAX_BATCH
 """Tuples between a split and its merge, about: as many as the queues between hold, but not more than this, or four batches
 for each."""
@@ -45,9 +42,6 @@ for each."""
 LEAST_BATCHES, MOST_BATCHES = 8, 64
 """Batches that a barrier holds of an input: one more for each operator that sends to several inputs, and may have sent to one
 already (barrier.pyx), but not more than may be at it at once."""
-
-CHANGING = USERS | {"barrier"}
-"""Kinds that may send on another value than they got."""
 
 GOLDEN = 0xD1B54A32D192ED03
 """An odd number whose multiples spread over 64 bits: seeds of operators."""
@@ -163,7 +157,7 @@ class Layout:
         """Sources with a thread of their own."""
         if self.policy:
             return []
-        return [index for index, operator in enumerate(self.operators) if operator.kind == "source"]
+        return [index for index, operator in enumerate(self.operators) if operator.is_source]
 
     @cached_property
     def coroutines(self) -> list[int]:
@@ -171,7 +165,7 @@ class Layout:
         if not self.policy:
             return []
         behind = {queue.operator for queue in self.queues if queue.kind is Queue.RESUMED}
-        return [index for index, operator in enumerate(self.operators) if operator.kind == "source" or index in behind]
+        return [index for index, operator in enumerate(self.operators) if operator.is_source or index in behind]
 
     @cached_property
     def replicas(self) -> dict[int, int]:
@@ -210,7 +204,7 @@ class Layout:
     @cached_property
     def balancing(self) -> list[int]:
         """Operators with buffers before their output ports."""
-        return [index for index, operator in enumerate(self.operators) if operator.kind in BALANCING]
+        return [index for index, operator in enumerate(self.operators) if operator.kind.balances]
 
     @property
     def copies_known(self) -> bool:
@@ -321,7 +315,9 @@ def _strides(graph: Graph, operators: Sequence[Operator]) -> tuple[tuple[int, ..
 def _least(graph: Graph, model: Model) -> int:
     least = least_threads(graph, model)
     if least > MAX_THREADS:
-        blocking = [(operator.inputs, operator.name) for operator in graph.operators.values() if operator.kind in USERS]
+        blocking = [
+            (operator.inputs, operator.name) for operator in graph.operators.values() if operator.kind.calls_user_function
+        ]
         inputs, name = max(blocking, default=(0, ""))
         if inputs < MAX_THREADS:
             rule = f"a thread for each of the {least - 1 - inputs} input ports of barriers and of what leads to them"
@@ -400,9 +396,9 @@ def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequ
     changed = [False] * len(operators)
     if not all(operator.preserves for operator in operators):
         for index in order:
-            changes = not operators[index].preserves and operators[index].kind in CHANGING
+            changes = not operators[index].preserves and operators[index].kind.changes_values
             changed[index] = changes or any(
-                changed[before[0]] or operators[before[0]].kind == "loop" for before in incoming[index]
+                changed[before[0]] or operators[before[0]].kind is LOOP for before in incoming[index]
             )
     return tuple(changed)
 
@@ -417,7 +413,7 @@ def _regions(
     """Between each merge that restores order and its split."""
     regions = []
     for index, operator in enumerate(operators):
-        if operator.kind == "merge":
+        if operator.kind is MERGE:
             split, between = region_of(index, operators, incoming, queued)
             marks = sum(capacities[port] for port in between) + MAX_BATCH * (len(between) + 2)
             ahead = min(marks, max(MERGE_AHEAD, 4 * MAX_BATCH * len(between)))
@@ -447,10 +443,10 @@ def _flop_of(operators: Sequence[Operator], flop_ns: Callable[[], float]) -> tup
                 rule = f"is {busy} FLOP on this machine; at most {2**32 - 1}"
                 raise UserError(f"operator {operator.name!r}: busy_us {operator.busy_us:g} {rule}")
             flop.append(busy)
-        elif operator.kind in USERS:
-            flop.append(USER_FLOP[operator.kind])
-        elif operator.kind == "loop":
-            flop.append(USER_FLOP["python" if operator.native is None else "native"])
+        elif operator.kind.calls_user_function:
+            flop.append(operator.kind.flop)
+        elif operator.kind is LOOP:
+            flop.append((PYTHON if operator.native is None else NATIVE).flop)
         else:  # of bursts, the highest, for a guess of what a batch takes
             flop.append(max((cost for _, cost in operator.costs), default=operator.cost) if operator.costs else operator.cost)
     return tuple(flop)
@@ -494,9 +490,9 @@ def chosen_by(operator: Operator, index: int) -> tuple[int, int] | None:
     """Which tuples an operator passes on: those whose number, mixed with the first value, comes out below the second one
     (`passes` in protocol.hpp). None: all. Filters mix with 0, so that all of them agree; work operators with their `index`.
     """
-    if operator.selectivity >= 1.0 or operator.kind not in ("filter", "work"):
+    if operator.selectivity >= 1.0 or not operator.kind.stateless:
         return None
-    return 0 if operator.kind == "filter" else (index + 1) * GOLDEN % 2**64, int(operator.selectivity * 2.0**64)
+    return 0 if operator.kind is FILTER else (index + 1) * GOLDEN % 2**64, int(operator.selectivity * 2.0**64)
 
 
 def slots_of(region: Region) -> int:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from harness.errors import UserError
 from harness.graph import Graph, Threading
-from harness.graph.operator import USERS
+from harness.graph.kinds import BARRIER
 from harness.graph.values import MAX_THREADS
 from harness.machines.host import cpu
 from harness.models.models import Coroutine, Dynamic, Model, Multilevel
-from harness.models.port_queues import ON_SUBMITTER, port_queues
+from harness.models.port_queues import port_queues
 from harness.models.queue import Queue
 
 
@@ -78,12 +78,12 @@ def why_least(graph: Graph, model: Model) -> str:
 
 def _most_users(graph: Graph) -> int:
     """The most input ports of a user's operator, which may block a thread at each."""
-    return max((operator.inputs for operator in graph.operators.values() if operator.kind in USERS), default=0)
+    return max((operator.inputs for operator in graph.operators.values() if operator.kind.calls_user_function), default=0)
 
 
 def _ports_before_barriers(graph: Graph) -> int:
     """Input ports of barriers, and of all that is upstream of one."""
-    waiting = {operator.name for operator in graph.operators.values() if operator.kind == "barrier"}
+    waiting = {operator.name for operator in graph.operators.values() if operator.kind is BARRIER}
     if not waiting:
         return 0
     senders: dict[str, list[str]] = {}
@@ -95,7 +95,7 @@ def _ports_before_barriers(graph: Graph) -> int:
             if name not in waiting:
                 waiting.add(name)
                 frontier.append(name)
-    return sum(graph.operators[name].inputs for name in waiting if graph.operators[name].kind not in ON_SUBMITTER)
+    return sum(graph.operators[name].inputs for name in waiting if not graph.operators[name].kind.on_submitter)
 
 
 def with_level(graph: Graph, model: Model) -> Model:

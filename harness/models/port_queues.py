@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.errors import UserError
 from harness.graph import Graph, PortId
-from harness.graph.operator import BALANCING
+from harness.graph.kinds import LOOP
 from harness.models.models import MODELS, Coroutine, Dedicated, Manual, Model
 from harness.models.queue import Chosen, PortQueue, Queue
 
@@ -37,10 +37,6 @@ QUEUE_MEMORY = 2 * 2**30
 
 _CALLED = PortQueue(Queue.CALLED)
 
-ON_SUBMITTER = BALANCING | {"split"}
-"""Kinds that run on the thread that submits to them: all they do is choose a way. One that shares tuples out among buffers also
-waits where all are full, and shall hold up whoever sends to it, as any full queue does, not one more thread."""
-
 
 def scheduled_capacity(queues: int, stride: int, cheap: bool) -> int:
     """Tuples that each of so many scheduled queues holds when nobody says it.
@@ -61,11 +57,11 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     """The queue before each input port of a graph, in the order of `Graph.input_ports`.
 
     A port threaded by hand stays so under every model, and so does a buffer. What only chooses a way runs on the thread that
-    submits to it (`ON_SUBMITTER`). Others go by their operator's annotation, and without one by the run's model.
+    submits to it (`Kind.on_submitter`). Others go by their operator's annotation, and without one by the run's model.
     """
     if isinstance(model, Coroutine):
         return _queues_of_coroutines(graph, model)
-    own = next((operator.name for operator in graph.operators.values() if operator.kind == "loop"), None)
+    own = next((operator.name for operator in graph.operators.values() if operator.kind is LOOP), None)
     if own is not None:
         raise UserError(f"operator {own!r} has a loop of its own, which needs the coroutine model, not {model.name}")
     capacity = getattr(model, "queue_capacity", None)
@@ -75,7 +71,7 @@ def port_queues(graph: Graph, model: Model) -> list[PortQueue]:
     default = by_model[model.name]
     queues: list[PortQueue] = []
     for operator in graph.operators.values():
-        if operator.kind in ON_SUBMITTER:
+        if operator.kind.on_submitter:
             queues.append(_CALLED)
         elif operator.inputs:
             queues += [by_model[operator.threading.model] if operator.threading else default] * operator.inputs
@@ -106,10 +102,10 @@ def _queues_of_coroutines(graph: Graph, model: Coroutine) -> list[PortQueue]:
     for operator in graph.operators.values():
         wish = operator.threading.model if operator.threading else ""
         threaded = operator.name in by_hand or wish == Dedicated.name or (operator.reentrant and operator.inputs > 1)
-        if operator.kind == "loop" and (threaded or wish == Manual.name):
+        if operator.kind is LOOP and (threaded or wish == Manual.name):
             rule = "it is a co-routine, so neither its ports can be threaded nor its annotation say manual or dedicated"
             raise UserError(f"operator {operator.name!r} has a loop of its own: {rule}")
-        called = operator.kind in ON_SUBMITTER or wish == Manual.name
+        called = operator.kind.on_submitter or wish == Manual.name
         kind = Queue.THREADED if threaded else Queue.CALLED if called and fed.get(operator.name) == 1 else Queue.RESUMED
         for number in range(operator.inputs):
             port = PortId(operator.name, number)

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from harness.errors import UserError
 from harness.graph import Graph, Operator
-from harness.graph.operator import USERS
+from harness.graph.kinds import MERGE, SPLIT
 from harness.graph.values import MAX_REPLICAS
 from harness.models import Coroutine, Model, Queue, port_queues
 
 REPLICA_ROOM = 512
 """Co-routines that all operators together may have beside their own: each has a stack, of address space until it is used."""
-
-STATELESS = frozenset(("work", "filter"))
-"""Built-in kinds that keep nothing from tuple to tuple."""
 
 NO_COROUTINE = "is executed by no co-routine: replicas need the coroutine model"
 
@@ -86,9 +83,9 @@ def _of_operator(operator: Operator) -> str:
     """The reason that lies in the operator itself."""
     if operator.inputs != 1 or operator.outputs != 1:
         return f"has {operator.inputs} input and {operator.outputs} output ports: replicas need one of each"
-    if operator.typed is not None or operator.kind not in STATELESS | USERS:
+    if operator.typed is not None or not (operator.kind.stateless or operator.kind.calls_user_function):
         return f"is a {operator.kind}, which keeps something from tuple to tuple"
-    declared = operator.kind in STATELESS or operator.stateless or operator.keys > 0
+    declared = operator.kind.stateless or operator.stateless or operator.keys > 0
     return "" if declared else "is declared neither stateless nor by key"
 
 
@@ -97,11 +94,11 @@ def _between_split_and_merge(graph: Graph) -> frozenset[str]:
     senders: dict[str, list[str]] = {}
     for source, target in graph.streams:
         senders.setdefault(target.operator, []).append(source.operator)
-    frontier = [operator.name for operator in graph.operators.values() if operator.kind == "merge"]
+    frontier = [operator.name for operator in graph.operators.values() if operator.kind is MERGE]
     between: set[str] = set()
     while frontier:
         for name in senders.get(frontier.pop(), ()):
-            if graph.operators[name].kind != "split" and name not in between:
+            if graph.operators[name].kind is not SPLIT and name not in between:
                 between.add(name)
                 frontier.append(name)
     return frozenset(between)

@@ -14,6 +14,7 @@ from harness.engine import Sample, Totals
 from harness.engine.conservation import of_tuples
 from harness.errors import RunFailed
 from harness.graph import Graph
+from harness.graph.kinds import SINK, SOURCE, SPLIT
 from harness.machines.host.cpu import Reading, allowed_cpu_numbers, others_share, system_share
 from harness.measurement.cpu_use import Disturbance
 from harness.models import DEFAULT_QUEUE_CAPACITY
@@ -88,16 +89,16 @@ class PeerEngine:
         return Sample(
             time_s=now.ns / 1e9,
             elapsed_s=(now.ns - before.ns) / 1e9,
-            source_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind == "source"),
-            sink_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind == "sink"),
-            submitted_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind != "sink"),
+            source_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind is SOURCE),
+            sink_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind is SINK),
+            submitted_tuples=sum(count for kind, count in zip(kinds, processed, strict=True) if kind is not SINK),
             processed=processed,
             queue_fill=(),
             write_blocked=(),
             threads_active=0,
             threads_requested=0,
             threads_unsuspendable=0,
-            queued_ports=sum(operator.inputs for operator in self._operators if operator.kind != "split"),
+            queued_ports=sum(operator.inputs for operator in self._operators if operator.kind is not SPLIT),
             cpu_s=max(0.0, self._cpu.own_s - since.own_s),
             system_cpu=system_share(since, self._cpu),
             context_switches=max(0, now.switches - before.switches),
@@ -168,9 +169,9 @@ class PeerEngine:
         sent = received = 0
         for place, (_, _, total) in by_place.items():
             copies = copies_from[names[place]]
-            if self._operators[place].kind == "source":
+            if self._operators[place].is_source:
                 sent += total * (copies or 0)
-            elif self._operators[place].kind == "sink":
+            elif self._operators[place].kind is SINK:
                 received += total
             else:
                 received += total * (copies or 0)
@@ -178,8 +179,8 @@ class PeerEngine:
         checked = self._peer.ordered and self._plan.ordered
         complaints = of_tuples(self._operators, self._plan.streams, processed, {}, {}, left, [0] * len(self._operators), {})
         return Totals(
-            sent=sum(processed[i] for i, operator in enumerate(self._operators) if operator.kind == "source"),
-            received=sum(processed[i] for i, operator in enumerate(self._operators) if operator.kind == "sink"),
+            sent=sum(processed[i] for i, operator in enumerate(self._operators) if operator.is_source),
+            received=sum(processed[i] for i, operator in enumerate(self._operators) if operator.kind is SINK),
             in_flight=sum(left),
             processed=processed,
             drained=ending.drained,

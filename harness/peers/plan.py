@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from harness.engine.conservation import Stream
 from harness.errors import UserError
 from harness.graph import Graph, Operator
+from harness.graph.kinds import SINK, SOURCE, SPLIT, WORK
 from harness.models.analysis import paths_of
 
 
@@ -65,7 +66,7 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
     folded = {
         place: arriving[place][0][0]
         for place, operator in enumerate(operators)
-        if operator.kind == "split" and len(arriving[place]) == 1 and len(leaving[arriving[place][0][0]]) == 1
+        if operator.kind is SPLIT and len(arriving[place]) == 1 and len(leaving[arriving[place][0][0]]) == 1
         and operators[arriving[place][0][0]].outputs == 1
     }  # fmt: skip
     places = [place for place in range(len(operators)) if place not in folded]
@@ -74,7 +75,7 @@ def plan_of(graph: Graph, capacity: int, tuples: int | None) -> Plan:
     lines = [f"payload {graph.payload}", f"capacity {capacity}", f"tuples {-1 if tuples is None else tuples}"]
     for place in places:
         operator, last = operators[place], _last(place, ways)
-        kind = "work" if operator.kind == "split" else operator.kind
+        kind = WORK if operator.kind is SPLIT else operator.kind
         lines.append(f"operator {kind} {operator.cost} {round(operator.busy_us * 1000)} {operators[last].outputs}")
     for place in places:
         for stream in leaving[_last(place, ways)]:
@@ -96,9 +97,9 @@ def _check(operator: Operator) -> None:
         "a source with a rate": operator.rate is not None or bool(operator.rates),
         "a source with window punctuations": operator.window > 0,
         "work in bursts of costs": bool(operator.costs),
-        "work with a selectivity": operator.kind == "work" and operator.selectivity < 1.0,
-        "a split by keys": operator.kind == "split" and operator.keys > 0,
-        f"an operator of kind {operator.kind}": operator.kind not in ("source", "work", "split", "sink"),
+        "work with a selectivity": operator.kind is WORK and operator.selectivity < 1.0,
+        "a split by keys": operator.kind is SPLIT and operator.keys > 0,
+        f"an operator of kind {operator.kind}": operator.kind not in (SOURCE, WORK, SPLIT, SINK),
     }
     for what, is_so in odd.items():
         if is_so:

@@ -20,7 +20,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
 from harness.graph import Graph, Operator, PortId
-from harness.graph.operator import BALANCING
+from harness.graph.kinds import SINK, SOURCE, SPLIT, WORK
 from harness.models import DEFAULT_QUEUE_CAPACITY, Coroutine, Manual, Model, Pool, PortQueue, Queue, pool_of, port_queues
 from harness.models.replicas import replicable
 from harness.plots import style
@@ -78,7 +78,7 @@ def below_each_other(graphs: Sequence[tuple[Graph, Model | None, Mapping[str, in
 def threads_of(graph: Graph, model: Model) -> dict[str, tuple[str, ...]]:
     """The threads that may execute each operator: `t1`, `t2`, … of sources, then of ports; `pool`: any of it."""
     found: dict[str, dict[str, None]] = {name: {} for name in graph.operators}
-    sources = [operator.name for operator in graph.operators.values() if operator.kind == "source"]
+    sources = [operator.name for operator in graph.operators.values() if operator.is_source]
     resumed = isinstance(model, Coroutine)
     for number, name in enumerate(sources, start=1):
         found[name][POOL if resumed else f"t{number}"] = None
@@ -108,8 +108,8 @@ def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]
     operators = [graph.operators[name] for name in node.names]
     threads = tuple(dict.fromkeys(thread for name in node.names for thread in executors.get(name, ())))
     if len(operators) > 1:
-        plain = all(operator.kind != "work" or not (operator.busy_us or operator.costs) for operator in operators)
-        costs = [operator.cost for operator in operators if operator.kind == "work"] if plain else []
+        plain = all(operator.kind is not WORK or not (operator.busy_us or operator.costs) for operator in operators)
+        costs = [operator.cost for operator in operators if operator.kind is WORK] if plain else []
         parts = [_cost_text(costs), _threads_text(threads)]
         return node.title or f"… {len(operators):,} more …", " · ".join(filter(None, parts))
     return _shortened(operators[0].name), " · ".join(filter(None, (_kind_text(operators[0]), _threads_text(threads))))
@@ -117,7 +117,7 @@ def node_text(graph: Graph, node: Node, executors: Mapping[str, tuple[str, ...]]
 
 def _kind_text(operator: Operator) -> str:
     """What an operator does, in a few words."""
-    match operator.kind:
+    match operator.kind.name:
         case "work":
             share = f", passes {100 * operator.selectivity:g} %" if operator.selectivity < 1.0 else ""
             if operator.busy_us:
@@ -135,7 +135,7 @@ def _kind_text(operator: Operator) -> str:
             return f"passes {100 * operator.selectivity:g} %"
         case "source" if operator.rate or operator.rates:
             return f"{operator.rate:,g} tuples/s" if operator.rate else "bursts"
-    return "" if operator.name == operator.kind else operator.kind
+    return "" if operator.name == operator.kind.name else operator.kind.name
 
 
 def _cost_text(costs: list[int]) -> str:
@@ -161,7 +161,7 @@ def _shortened(name: str) -> str:
 
 def _heading(graph: Graph, model: Model | None, parameters: Mapping[str, int | str]) -> list[str]:
     """The title and what stands under it."""
-    sources = sum(operator.kind == "source" for operator in graph.operators.values())
+    sources = sum(operator.is_source for operator in graph.operators.values())
     settings = ", ".join(f"{name}={value}" for name, value in parameters.items())
     size = f"{_count(len(graph.operators), 'operator')}, {_count(len(graph.streams), 'stream')}"
     lines = [graph.name, f"{settings}: {size}" if settings else size]
@@ -221,7 +221,7 @@ class _Picture:
             self.queues = {port: queue for port, queue in found if queue.kind is not Queue.CALLED}
         self.layout = layout
         self.executors = executors
-        self.sources = sum(operator.kind == "source" for operator in graph.operators.values())
+        self.sources = sum(operator.is_source for operator in graph.operators.values())
         if isinstance(model, Coroutine):
             self.sources = 0  # with a thread of their own
         self.texts = {index: node_text(graph, node, executors) for index, node in enumerate(layout.nodes) if node.names}
@@ -292,7 +292,7 @@ class _Picture:
 
     def _is_round(self, index: int) -> bool:
         """Sources and sinks are: the ends of the graph."""
-        return all(self.graph.operators[name].kind in ("source", "sink") for name in self.layout.nodes[index].names)
+        return all(self.graph.operators[name].kind in (SOURCE, SINK) for name in self.layout.nodes[index].names)
 
     def _queued_ports(self, index: int) -> list[int]:
         """Of the input ports at which streams arrive in the picture, those with a queue; folded operators share them."""
@@ -393,7 +393,7 @@ class _Picture:
 
     def _legend_lines(self) -> list[tuple[Callable[[float, float], None], str]]:
         """What draws each symbol, around the place it is given, and what the symbol means."""
-        counted = any(operator.kind == "work" for operator in self.graph.operators.values())
+        counted = any(operator.kind is WORK for operator in self.graph.operators.values())
         computes = ": what it computes for a tuple, in floating-point operations (FLOP)" if counted else ""
         lines = [(self._swatch("white"), f"operator{computes}")]
         if self.model is not None:
@@ -424,11 +424,11 @@ class _Picture:
                     f"queue before an input port; tuples it holds: {self._holds()}",
                 )
             )
-            if any(operator.kind == "split" and operator.input(0) not in self.queues for operator in operators):
+            if any(operator.kind is SPLIT and operator.input(0) not in self.queues for operator in operators):
                 lines.append((self._blank, "a split has no queue: it runs on the thread that submits to it"))
-            if any(operator.kind in BALANCING for operator in operators):
+            if any(operator.kind.balances for operator in operators):
                 lines.append((self._blank, "a load balance takes the next buffer that has room"))
-        if any(operator.kind == "work" and operator.outputs > 1 for operator in operators):
+        if any(operator.kind is WORK and operator.outputs > 1 for operator in operators):
             lines.append((self._blank, "an operator with several output ports sends tuples to them in turn"))
         if any(len(node.names) > 1 for node in self.layout.nodes):
             lines.append((self._sheets, "operators that are folded together"))

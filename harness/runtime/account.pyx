@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
 
+from harness.graph.kinds import BARRIER, NATIVE
 from harness.runtime.coroutine cimport left_in_slots, refused_by_policy
 from harness.runtime.native cimport (
     DATA,
@@ -19,7 +20,7 @@ from harness.runtime.native cimport (
 )
 from harness.runtime.plan cimport Plan
 
-from harness.engine.conservation import chooses, of_tuples, of_windows
+from harness.engine.conservation import of_tuples, of_windows
 from harness.engine import Totals
 
 
@@ -48,7 +49,7 @@ def account_of(Plan plan, bint started, stuck, state):
     # final punctuation may get through where tuples, or other punctuation, were given up
     drained = started and run.open_operators.load(memory_order_acquire) == 0 and not run.gave_up.load(memory_order_acquire)
     for i in range(run.operator_count):
-        if plan.operators[i].kind == "native":  # told also if another one never returned
+        if plan.operators[i].kind is NATIVE:  # told also if another one never returned
             native = <NativeState*> run.operators[i].own
             if native.error.load(memory_order_acquire) != 0:
                 error = f"operator {plan.operators[i].name!r} returned {native.error.load(memory_order_acquire)} (tuple {native.failed_at})"
@@ -75,7 +76,7 @@ def account_of(Plan plan, bint started, stuck, state):
                 _left_in_slots(run, i, &run.operators[<uint32_t> index], left_at, &seen)
         for i in range(run.operator_count):
             op = &run.operators[i]
-            kind = plan.operators[i].kind
+            kind = plan.operators[i].kind.name
             seen += op.dropped
             if op.typed != NULL:
                 violations += op.typed.violations
@@ -183,9 +184,9 @@ def _conservation(Plan plan, processed, left_at, held_by, discarded):
     cdef uint32_t i, output
     emitted, sent = {}, {}
     for i, operator in enumerate(plan.operators):
-        if operator.counts_emitted:
+        if operator.counts_output:
             emitted[i] = plan.run.operators[i].emitted.read()
-        if chooses(operator):
+        if operator.chooses_output:
             sent.update({(i, output): plan.run.operators[i].routes[output].sent.read() for output in range(operator.outputs)})
     for i in range(plan.run.replica_count):
         if plan.run.replica_operators[i].index in emitted:
@@ -197,11 +198,11 @@ def _windows(Plan plan):
     cdef uint32_t i
     sent, got = {}, {}
     for i, operator in enumerate(plan.operators):
-        if operator.kind == "source":
+        if operator.is_source:
             sent[i] = (<SourceState*> plan.run.operators[i].own).windows
-        elif operator.kind == "barrier":
+        elif operator.kind is BARRIER:
             got[i] = (<BarrierState*> plan.run.operators[i].own).windows
-        elif operator.kind in ("sink", "control", "loop"):
+        elif operator.kind.ends_windows:
             got[i] = (<SinkState*> plan.run.operators[i].own).windows.read()
     return of_windows(plan.operators, plan.layout.streams, plan.layout.order, sent, got)
 

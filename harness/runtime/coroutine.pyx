@@ -372,7 +372,7 @@ cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_
         worker.op = &run.operators[<uint32_t> index]
         if worker.op.loop != NULL:
             worker.body = loop_body
-        elif layout.operators[index].kind != "source":
+        elif not layout.operators[index].is_source:
             worker.body = operator_body
         else:
             worker.body = source_body if worker.op.typed == NULL else typed_source_body

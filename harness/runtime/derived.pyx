@@ -5,7 +5,6 @@ from libc.stdint cimport uint32_t
 
 from harness.runtime.native cimport NO_QUEUE, Contexts, Sizes
 
-from harness.graph.operator import BALANCING
 from harness.models import Queue
 
 
@@ -32,7 +31,7 @@ cdef Sizes* sizes_of(object layout) except NULL:
     cdef Sizes* sizes = new Sizes(layout.stride, <uint32_t> len(layout.operators), <uint32_t> len(layout.queues))
     for index in layout.order:
         operator = layout.operators[index]
-        sizes.add_operator(index, layout.flop[index], operator.outputs, operator.kind == "source", operator.kind in BALANCING)
+        sizes.add_operator(index, layout.flop[index], operator.outputs, operator.is_source, operator.kind.balances)
     for way in layout.ways:
         sizes.add_way(way.source, way.target, NO_QUEUE if way.queue is None else <uint32_t> way.queue)
     for index, queue in enumerate(layout.queues):

@@ -15,6 +15,7 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_or
 from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
+from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.runtime.balance cimport set_active
 from harness.runtime.bodies cimport start_threads
 from harness.runtime.coroutine cimport buffers_changed, full_ns, living_replicas
@@ -47,7 +48,6 @@ from harness.machines.host.cpu import Reading, others_share, system_share
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
-from harness.graph.operator import BALANCING
 from harness.models import pool_of
 from harness.runtime.account import account_of
 from harness.models.layout import layout_of
@@ -70,9 +70,6 @@ cdef extern from *:
 
 LONGEST_WAIT_S = 1e6
 """The longest period of a sample, and the longest time that stop() waits [s]: eleven days."""
-
-INWARD = BALANCING | {"control"}
-"""Kinds whose tuples are not submitted to anybody: they end there, or are submitted by a buffer of the operator's own."""
 
 SHORTEST_GRACE_S = 2.0
 """What a thread is given at least to notice the end of the run before it counts as stuck [s]."""
@@ -126,7 +123,7 @@ cdef class RuntimeEngine:
         self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH
         balancing = {self.plan.operators[index].name: index for index in self.plan.layout.balancing}
         self.co_of = {index: co for co, index in enumerate(self.plan.layout.coroutines)}
-        self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
+        self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind is ELASTIC_LOAD_BALANCE}
 
     @property
     def threads(self):
@@ -464,13 +461,12 @@ cdef class RuntimeEngine:
         cdef uint32_t i
         cdef uint64_t submitted = 0
         for i in range(run.operator_count):
-            kind = self.plan.operators[i].kind
-            if self.plan.operators[i].counts_emitted:
+            if self.plan.operators[i].counts_output:
                 submitted += run.operators[i].emitted.read()
-            elif kind != "sink" and kind not in INWARD:
+            elif self.plan.operators[i].kind.submits:
                 submitted += run.operators[i].processed.read()
         for i in range(run.replica_count):
-            if self.plan.operators[run.replica_operators[i].index].counts_emitted:
+            if self.plan.operators[run.replica_operators[i].index].counts_output:
                 submitted += run.replica_operators[i].emitted.read()
             else:
                 submitted += run.replica_operators[i].processed.read()
@@ -488,10 +484,9 @@ cdef class RuntimeEngine:
         processed = []
         latency.resize(BUCKETS)
         for i in range(run.operator_count):
-            kind = self.plan.operators[i].kind
             count = run.operators[i].processed.read()
             processed.append(count)
-            if kind == "source":
+            if self.plan.operators[i].is_source:
                 sent += count
             if self.plan.operators[i].is_sink:
                 received += count

@@ -45,7 +45,6 @@ from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
 from harness.runtime.typed cimport typed
 from harness.runtime.users cimport native, python
 
-from harness.graph.operator import BALANCING
 
 
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil:
@@ -359,7 +358,7 @@ cdef bool mark_sink(Operator* op, Worker* worker, Tuple* mark) noexcept nogil:
 
 cdef Kernel kernel_for(object operator) except? NULL:
     """The kernel of a harness.graph.Operator; sources and loops have none."""
-    kind = operator.kind
+    kind = operator.kind.name
     if operator.typed is not None and kind not in ("source", "loop"):
         return typed
     if kind == "work":
@@ -376,7 +375,7 @@ cdef Kernel kernel_for(object operator) except? NULL:
         return merge
     if kind == "barrier":
         return barrier
-    if kind in BALANCING:
+    if operator.kind.balances:
         return balance
     if kind == "buffer":
         return pass_through

@@ -7,6 +7,7 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
+from harness.graph.kinds import BARRIER, LOOP, MERGE, WORK
 from harness.runtime.barrier cimport input_ended
 from harness.runtime.coroutine cimport free_coroutines, make_coroutines
 from harness.runtime.derived cimport contexts_of, sizes_of
@@ -44,7 +45,6 @@ from harness.runtime.states cimport States
 from harness.runtime.typed cimport make_typed, typed_source_body
 
 from harness.errors import RunFailed, UserError
-from harness.graph.operator import BALANCING
 from harness.models import Queue
 from harness.machines.host.cpu import allowed_cpus
 from harness.models.layout import slots_of
@@ -123,8 +123,8 @@ cdef class Plan:
         for i, operator in enumerate(self.operators):
             op = &self.run.operators[i]
             op.kernel = kernel_for(operator)
-            op.mark = mark_kernel_for(operator.kind)
-            if operator.kind == "barrier":
+            op.mark = mark_kernel_for(operator.kind.name)
+            if operator.kind is BARRIER:
                 op.stream_ended = input_ended
             op.factor = 1.0
             op.lock = new mutex() if layout.locked[i] else NULL
@@ -236,23 +236,23 @@ cdef class Plan:
                 self.run.operators[<uint32_t> number[operator.controls]].control = &self.run.operators[i]
         regions = {region.merge: region for region in layout.regions}
         for i, operator in enumerate(self.operators):
-            if operator.kind == "work" and not operator.costs and operator.selectivity == 1.0:
+            if operator.kind is WORK and not operator.costs and operator.selectivity == 1.0:
                 continue
             if operator.reentrant and self.run.operators[i].lock != NULL:
                 # where several threads call a port that never has a queue, the lock is all that keeps its tuples apart
                 self.run.operators[i].reentrant = all([layout.ways[way].queue is not None for way in layout.incoming[i]])
             slots = marks = 0
-            if operator.kind == "merge":
+            if operator.kind is MERGE:
                 slots, marks = slots_of(regions[i]), regions[i].marks
                 self._check_memory(f"merge {operator.name!r}", slots * self.run.stride + marks * sizeof(Tuple))
             paths = layout.paths[i] if operator.typed is None else None
             self.states.give(&self.run.operators[i], operator, limit, paths, layout.changed[i], slots, marks)
             if operator.typed is not None:
                 make_typed(self.states, &self.run.operators[i], operator, layout)
-            if operator.kind == "loop":
+            if operator.kind is LOOP:
                 make_loop(self.states, &self.run.operators[i], operator, layout)
                 self._list_inputs(i)
-            if operator.kind in BALANCING:
+            if operator.kind.balances:
                 self._join_buffers(&self.run.operators[i])
         for region in layout.regions:
             state = <SplitState*> self.run.operators[<uint32_t> region.split].own
@@ -358,7 +358,7 @@ cdef class Plan:
                 co += 1
         deepest = max([self.layout.calls[index] for index in self.layout.coroutines])
         choose_sizes(self.run)
-        on_them = any([operator.typed is not None or operator.kind == "loop" for operator in self.operators])
+        on_them = any([operator.typed is not None or operator.kind is LOOP for operator in self.operators])
         self.policy = PolicyOf(self.layout.policy, self.operators)
         make_coroutines(self.run, self.layout, self.policy, (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * deepest)
 

@@ -31,7 +31,6 @@ from harness.runtime.protocol cimport most_at_once
 from harness.runtime.users cimport PythonCall
 
 from harness.errors import RunFailed
-from harness.graph.operator import BALANCING
 from harness.models.layout import chosen_by, ends_of, paces_of
 
 
@@ -77,7 +76,7 @@ cdef class States:
         operator upstream may have changed values. `slots`, `marks`: of a merge, how many tuples, a power of two,
         and punctuations may reach it before the tuple that is next.
         """
-        kind = operator.kind
+        kind = operator.kind.name
         choice = chosen_by(operator, op.index)
         if choice is not None:
             op.chosen = <Chosen*> self.block(sizeof(Chosen))
@@ -91,8 +90,9 @@ cdef class States:
             op.own = self._merge(slots, marks)
         elif kind == "split":
             op.own = self._split(operator.keys)
-        elif kind in BALANCING:
+        elif operator.kind.balances:
             op.own = self._balance(operator)
+            kind = "balance"
         elif kind == "work" and operator.costs:
             op.own = self._bursts(operator)
         elif kind == "native":
@@ -197,7 +197,7 @@ cdef class States:
                 delete_array[BarrierInput](<BarrierInput*> <size_t> address)
             elif kind == "split":
                 delete_array[SplitState](<SplitState*> <size_t> address)
-            elif kind in BALANCING:
+            elif kind == "balance":
                 delete_array[BalanceState](<BalanceState*> <size_t> address)
             elif kind == "work":
                 delete_array[BurstState](<BurstState*> <size_t> address)

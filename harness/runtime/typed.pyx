@@ -20,6 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
 
+from harness.graph.kinds import LOOP
 from harness.runtime.coroutine cimport check_for_preemption
 from harness.runtime.dynamic cimport announce
 from harness.runtime.native cimport (
@@ -383,14 +384,14 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
     states.made.append(("typed state", <size_t> state))
     state.op = op
     given = operator.typed
-    if operator.kind == "source":
+    if operator.is_source:
         state.source = <SourceState*> op.own
     elif operator.is_sink:
         state.latency = &(<SinkState*> op.own).latency
-    if operator.kind == "loop":
+    if operator.kind is LOOP:
         pass  # loops.pyx calls it
     elif given.compiled:
-        if operator.kind == "source":
+        if operator.is_source:
             state.step = <StepFunction> <size_t> given.function.address
         else:
             state.process = <ProcessFunction> <size_t> given.function.address

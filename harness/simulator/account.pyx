@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 from harness.runtime.native cimport fingerprint
 from harness.simulator.native cimport DATA, Operator, Port, Simulation, Tuple, Worker
 
-from harness.engine.conservation import ENDS, chooses, of_tuples, of_windows
+from harness.engine.conservation import of_tuples, of_windows
 from harness.engine import Totals
 
 
@@ -35,7 +35,7 @@ cdef object account_of(object layout, Simulation& simulation, bint drained, list
         seen += simulation.workers[i].given_up_fingerprints
     for i in range(len(layout.operators)):
         op = &simulation.operators[i]
-        kind = layout.operators[i].kind
+        kind = layout.operators[i].kind.name
         seen += op.dropped
         if i in layout.replicas:
             taken.clear()
@@ -104,9 +104,9 @@ cdef list _conservation(object layout, Simulation& simulation, list processed, l
     cdef uint32_t i, output
     emitted, sent = {}, {}
     for i, operator in enumerate(layout.operators):
-        if operator.counts_emitted:
+        if operator.counts_output:
             emitted[i] = simulation.operators[i].emitted
-        if chooses(operator):
+        if operator.chooses_output:
             for output in range(operator.outputs):
                 sent[i, output] = simulation.operators[i].routes[output].sent
     return of_tuples(layout.operators, layout.streams, processed, emitted, sent, left_at, held_by, discarded)
@@ -116,9 +116,9 @@ cdef list _windows(object layout, Simulation& simulation):
     cdef uint32_t i
     sent, got = {}, {}
     for i, operator in enumerate(layout.operators):
-        if operator.kind == "source":
+        if operator.is_source:
             sent[i] = simulation.operators[i].windows
-        elif operator.kind in ENDS:
+        elif operator.kind.ends_windows:
             got[i] = simulation.operators[i].seen_windows
     return of_windows(layout.operators, layout.streams, layout.order, sent, got)
 

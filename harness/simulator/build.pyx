@@ -31,14 +31,13 @@ from harness.simulator.native cimport (
     Target,
 )
 
-from harness.graph.operator import BALANCING
 from harness.models import Queue
 from harness.models.layout import chosen_by, ends_of, paces_of, slots_of
 from harness.runtime.protocol import POLICIES
 
 KINDS = {"source": SOURCE, "work": WORK, "filter": FILTER, "split": SPLIT, "merge": MERGE, "buffer": BUFFER, "sink": SINK}
 KINDS |= {"bursts": BURSTS, "control": CONTROL, "barrier": BARRIER, "typed": TYPED}  # `bursts`: work whose cost changes
-KINDS |= dict.fromkeys(BALANCING, BALANCE)
+KINDS |= {"threaded_split": BALANCE, "elastic_load_balance": BALANCE}
 
 
 cdef void build(Simulation* core, object layout, object limit, object profiled) except *:
@@ -76,7 +75,7 @@ cdef void _make_operators(Simulation* core, object layout) except *:
         core.operators[i].most_replicas = layout.replicas.get(i, 1)
     for i, operator in enumerate(layout.operators):
         op = &core.operators[i]
-        op.kind = <OperatorKind> <uint32_t> KINDS["bursts" if operator.costs else operator.kind]
+        op.kind = <OperatorKind> <uint32_t> KINDS["bursts" if operator.costs else operator.kind.name]
         op.index = i
         op.cost = layout.flop[i]
         op.copies = layout.copies[i] or 0

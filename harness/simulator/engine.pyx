@@ -19,6 +19,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 from posix.unistd cimport getpid
 
+from harness.graph.kinds import BARRIER, ELASTIC_LOAD_BALANCE, LOOP, MERGE, SINK
 from harness.runtime.native cimport BUCKETS
 from harness.runtime.protocol cimport AWAKE, BLOCKED, IDLE, PATIENCE_NS, QUEUED, SUSPENDED, WANTED_CALLED
 from harness.simulator.account cimport account_of
@@ -39,7 +40,6 @@ from harness.simulator.native cimport (
 from harness.engine import Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
-from harness.graph.operator import BALANCING
 from harness.graph.values import MAX_THREADS
 from harness.models import Coroutine, pool_of
 from harness.models.policy import find_policy
@@ -74,9 +74,6 @@ PROFILE_S = 1e-4
 HALF_WINDOW = 2
 """Samples after which the older one of the profiler's two overlapping windows begins anew. Those of runtime/profiler.pyx are of time,
 and may be of more periods: with 5 here, laws that place queues went by what the work had been long after it had moved (M19 Figure 13)."""
-
-INWARD = BALANCING | {"control"}
-"""Kinds whose tuples are not submitted to anybody."""
 
 cdef enum Hurry:
     CALM
@@ -133,7 +130,7 @@ cdef class SimulatorEngine:
         cdef Machine hardware
         cdef Software costs
         for operator in graph.operators.values():
-            if operator.typed is not None and operator.kind != "loop" and profiled is not None:
+            if operator.typed is not None and operator.kind is not LOOP and profiled is not None:
                 continue
             if operator.users:
                 kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
@@ -164,7 +161,7 @@ cdef class SimulatorEngine:
         if self.layout.first_scheduler + self.layout.pool_threads <= machine.cpus:
             self.core.patience = <uint64_t> PATIENCE_NS * 1000
         balancing = {self.layout.operators[index].name: index for index in self.layout.balancing}
-        self.elastic = {name: index for name, index in balancing.items() if self.layout.operators[index].kind == "elastic_load_balance"}
+        self.elastic = {name: index for name, index in balancing.items() if self.layout.operators[index].kind is ELASTIC_LOAD_BALANCE}
         self.told, self.told_before = set(), set()
         self.wanted = {}
         self.turn = threading.RLock()
@@ -236,7 +233,7 @@ cdef class SimulatorEngine:
         """
         operators = self.layout.operators
         timed = any([operator.rate is not None or operator.rates for operator in operators])
-        ordered = any([operator.kind in ("merge", "barrier") for operator in operators])
+        ordered = any([operator.kind in (MERGE, BARRIER) for operator in operators])
         if len(self.layout.queues) == 0 or self.layout.balancing or timed or ordered or self.profiled is not None:
             return
         levels = [
@@ -608,14 +605,14 @@ cdef class SimulatorEngine:
             op = &self.core.operators[i]
             kind = self.layout.operators[i].kind
             processed.append(op.processed)
-            if kind == "source":
+            if self.layout.operators[i].is_source:
                 sent += op.processed
-            if kind == "sink":
+            if kind is SINK:
                 received += op.processed
                 op.latency.add_to(latency.data())
-            elif self.layout.operators[i].counts_emitted:
+            elif self.layout.operators[i].counts_output:
                 submitted += op.emitted
-            elif kind not in INWARD:
+            elif kind.submits:
                 submitted += op.processed
         return {
             "time_s": (now - self.origin) * PS,

@@ -8,6 +8,7 @@ from html import escape
 from itertools import groupby
 
 from harness.graph import Graph, Operator
+from harness.graph.kinds import SINK, SOURCE, WORK
 from harness.models import Queue
 from harness.watch.drawing import Drawing, Spot, box_text, draw
 from harness.watch.regions import SHARED, Regions
@@ -72,7 +73,7 @@ class Picture:
 
     def _box(self, drawing: Drawing, spot: Spot, letter: str) -> str:
         box, graph = drawing.box, self._story.graph
-        ends = all(graph.operators[name].kind in ("source", "sink") for name in spot.names)
+        ends = all(graph.operators[name].kind in (SOURCE, SINK) for name in spot.names)
         rounding = f' rx="{box.height / 2:g}"' if ends else ""
         told = f"<title>{escape(_told(graph, spot.names))}</title>"
         rect = f'<rect class="n {letter}" x="{spot.x:.0f}" y="{spot.y:.0f}" width="{box.width:.0f}" height="{box.height:.0f}"'
@@ -126,7 +127,7 @@ def _told(graph: Graph, names: Sequence[str]) -> str:
     if len(names) > 1:
         return f"{len(names):,} operators, {names[0]} to {names[-1]}"
     operator: Operator = graph.operators[names[0]]
-    work = f", {operator.cost:,} FLOP" if operator.kind == "work" and operator.cost else ""
+    work = f", {operator.cost:,} FLOP" if operator.kind is WORK and operator.cost else ""
     return f"{operator.name}: {operator.kind}{work}"
 
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from harness.engine import open_engine
 from harness.errors import RunFailed
 from harness.graph import Graph
+from harness.graph.kinds import SINK
 from harness.models import Dynamic
 from tests.benchmarks.fresh import call
 
@@ -41,7 +42,7 @@ def rates(arm: str, operators: int, cost: int, threads: int, switches_per_s: flo
     Raises RunFailed if the oracle finds a fault.
     """
     graph = two_pipelines(operators, cost)
-    sinks = [index for index, operator in enumerate(graph.operators.values()) if operator.kind == "sink"]
+    sinks = [index for index, operator in enumerate(graph.operators.values()) if operator.kind is SINK]
     engine = open_engine(graph, Dynamic(threads))
     left = [port for port in engine.queued() if port.operator.startswith("left")]
     engine.start()

@@ -6,6 +6,7 @@ import pytest
 
 from examples.sample_application import main, sample
 from harness.graph import Graph, GraphError, Operator, PortId, Stream
+from harness.graph.kinds import WORK
 from harness.models import Dedicated, Dynamic, Manual
 
 
@@ -62,7 +63,7 @@ def not_a_port():
 
 
 def no_graph():
-    Operator("loose", "work", 1, 1) >> PortId("sink", 0)
+    Operator("loose", WORK, 1, 1) >> PortId("sink", 0)
 
 
 def behind_a_sink():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import topologies
 from harness.engine import open_engine
 from harness.graph import Graph
+from harness.graph.kinds import SOURCE, SPLIT
 from harness.models import Dedicated, Dynamic, Manual
 from harness.plots.graph_drawing import node_text, threads_of
 from harness.plots.graph_layout import (
@@ -219,7 +220,7 @@ def test_dynamic_shares_the_pool_but_splits_run_on_the_thread_that_submits():
 def test_dedicated_gives_every_queue_its_own_thread(name, values):
     graph = built(name, values)
     threads = threads_of(graph, Dedicated())
-    unqueued = [operator.name for operator in graph.operators.values() if operator.kind in ("source", "split")]
+    unqueued = [operator.name for operator in graph.operators.values() if operator.kind in (SOURCE, SPLIT)]
     assert {threads[name] for name in unqueued} == {("t1",)}
     own = [threads[name] for name in graph.operators if name not in unqueued]
     assert own == [(f"t{number}",) for number in range(2, len(own) + 2)]

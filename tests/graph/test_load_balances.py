@@ -42,7 +42,13 @@ def test_each_output_port_has_a_buffer_with_a_thread(elastic):
 def test_what_is_given_is_kept():
     graph = Graph("g")
     split = graph.threaded_split("s", 3, 7)
-    assert (split.kind, split.inputs, split.outputs, split.buffer_size, split.elastic) == ("threaded_split", 1, 3, 7, False)
+    assert (split.kind.name, split.inputs, split.outputs, split.buffer_size, split.elastic) == (
+        "threaded_split",
+        1,
+        3,
+        7,
+        False,
+    )
     plain = graph.elastic_load_balance("p", 6, 100)
     assert (plain.congestion_tolerance, plain.throughput_tolerance, plain.measure_period) == (0.5, 0.05, 5.0)
     assert (plain.rapid_scaling, plain.elastic, plain.initial_active_ports) == (False, True, 1)

@@ -11,6 +11,7 @@ import pytest
 
 from harness.graph import Graph, GraphError, Operator, PortId
 from harness.graph import graph as graph_module
+from harness.graph.kinds import CONTROL, NATIVE, WORK
 from harness.graph.values import MAX_QUEUE_CAPACITY
 
 
@@ -50,7 +51,7 @@ def test_what_is_given_is_kept():
 
 def test_a_plain_operator_has_none_of_it():
     plain = Graph("g").work("w", 5)
-    assert plain == Operator("w", "work", 1, 1, 5)
+    assert plain == Operator("w", WORK, 1, 1, 5)
 
 
 def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
@@ -61,7 +62,7 @@ def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "harness.graph.functions.compiled", SimpleNamespace(NativeFunction=NativeFunction))
     operator = Graph("g").native("n", 5, inputs=2, reentrant=True, state=7)
-    assert operator == Operator("n", "native", 2, 1, preserves=False, native=("native", 5, 7), reentrant=True)
+    assert operator == Operator("n", NATIVE, 2, 1, preserves=False, native=("native", 5, 7), reentrant=True)
     assert Graph("g").native("n", 5, preserves=True).preserves
 
 
@@ -75,7 +76,7 @@ def test_a_filter_preserves_only_if_it_passes_all():
 def test_work_preserves_only_if_it_passes_all():
     graph = Graph("g")
     half = graph.work("half", busy_us=3, selectivity=0.5)
-    assert (half.selectivity, half.preserves, half.counts_emitted) == (0.5, False, True)
+    assert (half.selectivity, half.preserves, half.counts_output) == (0.5, False, True)
     assert graph.work("all", selectivity=1) == replace(graph.work("plain"), name="all")
 
 
@@ -138,7 +139,7 @@ def test_a_control_port_is_an_operator_of_its_own():
     graph = chain("work")
     port = graph.control(graph.operators["work"])
     assert port == PortId("work.control", 0)
-    assert graph.operators["work.control"] == Operator("work.control", "control", 1, 0, controls="work")
+    assert graph.operators["work.control"] == Operator("work.control", CONTROL, 1, 0, controls="work")
     with pytest.raises(GraphError, match="operator 'work' has a control port already"):
         graph.control(graph.operators["work"])
 

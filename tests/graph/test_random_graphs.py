@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.graph import Graph, GraphError, Operator, PortId
+from harness.graph.kinds import WORK
 
 CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 
@@ -35,7 +36,7 @@ def sound_graphs(draw, operators: tuple[int, int] = (0, 8), outputs: int = 3) ->
 
 
 def works(graph: Graph) -> list[Operator]:
-    return [operator for operator in graph.operators.values() if operator.kind == "work"]
+    return [operator for operator in graph.operators.values() if operator.kind is WORK]
 
 
 @CALM
@@ -90,7 +91,7 @@ def test_copies_and_hops_are_those_of_all_paths(graph):
         """Work operators passed on each way from here to a sink: with one output port each, a tuple goes all ways."""
         if not edges[name]:
             return [0]
-        here = int(graph.operators[name].kind == "work")
+        here = int(graph.operators[name].kind is WORK)
         return [here + there for target in edges[name] for there in paths(target)]
 
     flow = graph.flow()

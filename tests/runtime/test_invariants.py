@@ -31,7 +31,7 @@ BALANCES = ("threaded split", "load balance", "load balances in a row")
 def test_every_tuple_arrives_once_in_order_and_the_run_ends_by_itself(shape: str, model: str, tuples: int) -> None:
     graph = GRAPHS[shape]()
     totals = run_to_end(graph, MODELS[model], tuples)
-    sources = sum(operator.kind == "source" for operator in graph.operators.values())
+    sources = sum(operator.is_source for operator in graph.operators.values())
     assert totals.error is None and not totals.stuck
     assert totals.drained
     assert totals.sent == sources * tuples

@@ -18,6 +18,7 @@ from harness.engine import Totals, open_engine
 from harness.errors import UserError
 from harness.graph import Graph, GraphError, Threading
 from harness.graph.files.file import load_graph
+from harness.graph.kinds import SINK
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 
 pytestmark = pytest.mark.timeout(60)
@@ -85,7 +86,7 @@ def cut_short(graph: Graph, until: threading.Event, threads: int = 2) -> Totals:
 
 def received(totals: Totals, graph: Graph) -> list[int]:
     """Tuples at each sink."""
-    places = [place for place, operator in enumerate(graph.operators.values()) if operator.kind == "sink"]
+    places = [place for place, operator in enumerate(graph.operators.values()) if operator.kind is SINK]
     return [totals.processed[place] for place in places]
 
 

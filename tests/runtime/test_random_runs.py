@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from harness.engine import open_engine
 from harness.graph import Graph, Operator, PortId, Threading
 from harness.graph.annotations import in_force
+from harness.graph.kinds import BARRIER, BUFFER, ELASTIC_LOAD_BALANCE, FILTER, PYTHON, SPLIT, WORK
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
 from harness.models.policy import policies
 from tests.runtime.shapes import chain, native, scheduled_ports
@@ -97,13 +98,13 @@ def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
     for index in range(draw(st.integers(0, 8))):
         with in_force(draw(WISHES)):
             first, last = draw_operator(draw, graph, f"op{index}", kinds)
-        if first.kind == "barrier":
+        if first.kind is BARRIER:
             feed_barrier(draw, graph, first, open_ports)
-        for port in range(first.inputs if first.kind != "barrier" else 0):
+        for port in range(first.inputs if first.kind is not BARRIER else 0):
             for origin in draw(st.lists(st.sampled_from(open_ports), min_size=1, max_size=3, unique=True)):
                 graph.connect(origin, first.input(port))
         open_ports += [last.output(port) for port in range(last.outputs)]
-        if first.kind in ("work", "filter", "python") and draw(st.integers(0, 4)) == 0:
+        if first.kind in (WORK, FILTER, PYTHON) and draw(st.integers(0, 4)) == 0:
             controlled.append(first)
     for operator in controlled:  # fed from anywhere, also from downstream
         graph.connect(draw(st.sampled_from(open_ports)), graph.control(operator))
@@ -115,7 +116,7 @@ def graphs(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Graph:
     for port in range(sink.inputs):
         if sink.input(port) not in fed:
             graph.connect(draw(st.sampled_from(open_ports)), sink.input(port))
-    unsplit = [port for port in graph.input_ports() if graph.operators[port.operator].kind not in ("split", "buffer")]
+    unsplit = [port for port in graph.input_ports() if graph.operators[port.operator].kind not in (SPLIT, BUFFER)]
     for port in draw(st.lists(st.sampled_from(unsplit), max_size=2, unique=True)):
         graph.threaded_port(port, draw(st.sampled_from([1, 3, 100])))
     return graph
@@ -144,7 +145,7 @@ def test_random_graphs_under_random_changes_keep_every_invariant(
     graph: Graph, model: Model, tuples: int, changes: list[tuple[int, bool, int]], drain: bool
 ) -> None:
     ports = scheduled_ports(graph, model)
-    balances = [operator for operator in graph.operators.values() if operator.kind == "elastic_load_balance"]
+    balances = [operator for operator in graph.operators.values() if operator.kind is ELASTIC_LOAD_BALANCE]
     event(f"{model.name}, {'scheduled' if ports else 'nothing scheduled'}")
     engine = open_engine(graph, model, tuples=tuples)
     engine.start()

@@ -20,8 +20,8 @@ KEPT = Path(__file__).with_name("seeded_records.json")
 GRAPH = "tests/simulator/seeded_graph.py"
 ROOT = Path(__file__).parents[2]
 
-VOLATILE = ("run_id", "asked", "host", "commit", "started_at")
-"""Fields of a record that depend on the host, the time or the tree, not on the run."""
+VOLATILE = ("run_id", "asked", "cell", "host", "commit", "started_at")
+"""Fields of a record that depend on the host, the time or the text of the tree, not on the run."""
 
 READABLE = ("tuples_sent", "tuples_received", "sink_tuples_per_s", "order_violations", "correct")
 

@@ -28,7 +28,7 @@ def models_of(machine: str) -> dict[str, Model]:
 
 def assert_right(graph: Graph, totals: Totals, tuples: int, arriving: int | None) -> None:
     """Everything has arrived in order, and nothing is left. `arriving`: at the sinks, for each that a source sends."""
-    sources = sum(operator.kind == "source" for operator in graph.operators.values())
+    sources = sum(operator.is_source for operator in graph.operators.values())
     assert totals.drained
     assert totals.sent == sources * tuples
     if arriving is not None:

@@ -30,7 +30,7 @@ MODELS = [
 def silenced(graph: Graph, burst_s: float) -> Graph:
     """While everybody sleeps its sources begin to send as fast as they may, and soon after they are silent for an hour."""
     for name, operator in list(graph.operators.items()):
-        if operator.kind == "source":
+        if operator.is_source:
             graph.operators[name] = replace(operator, rates=((0.01, 0.0), (burst_s, None), (3600.0, 0.0)))
     return graph
 

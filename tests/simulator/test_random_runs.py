@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.engine import Totals
 from harness.graph import Graph
+from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.machines.machine import load_machine
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, pool_of
 from harness.models.policy import policies
@@ -25,7 +26,7 @@ def paced_graphs(draw: st.DrawFn) -> Graph:
     """Some of the sources wait for their time."""
     graph = draw(graphs(BUILT_IN))
     for name, operator in list(graph.operators.items()):
-        if operator.kind == "source":
+        if operator.is_source:
             graph.operators[name] = replace(operator, **draw(st.sampled_from([{}, {}, *PACES, SILENT_UNTIL_LATE])))
     return graph
 
@@ -92,7 +93,7 @@ def changed_run(
     """Run the graph, change it after so many events each time, and end it."""
     machine, software = place
     ports = scheduled_ports(graph, model)
-    balances = [operator for operator in graph.operators.values() if operator.kind == "elastic_load_balance"]
+    balances = [operator for operator in graph.operators.values() if operator.kind is ELASTIC_LOAD_BALANCE]
     engine = simulated(graph, model, machine, software=software, tuples=tuples, seed=seed)
     engine.start()
     for events, chosen, queued, level in changes:

@@ -8,6 +8,7 @@ import pytest
 
 import topologies
 from harness.graph import Graph
+from harness.graph.kinds import WORK
 from harness.models import Coroutine, Queue, port_queues
 from harness.models.replicas import replicable
 
@@ -74,7 +75,7 @@ def test_a_topology_has_the_operators_that_its_parameters_ask_for(name, values, 
 
 def test_the_load_of_a_phase_change_changes_after_so_many_tuples_and_back_again():
     graph, _ = topologies.build("phase-change", {"operators": 10, "phase": 500}, 7)
-    works = [operator for operator in graph.operators.values() if operator.kind == "work"]
+    works = [operator for operator in graph.operators.values() if operator.kind is WORK]
     changing = [work for work in works if work.costs]
     assert len(changing) == 8
     assert all([tuples for tuples, _ in work.costs] == [500, 500] for work in changing)
@@ -85,7 +86,7 @@ def test_the_load_of_a_phase_change_changes_after_so_many_tuples_and_back_again(
 @pytest.mark.parametrize(("name", "busy"), [("chain", 12), ("replicated", 12), ("tree", 63), ("reverse-tree", 63)])
 def test_the_topologies_of_c_stream_have_its_busy_operators_of_100_us_as_they_are(name, busy):
     graph, _ = topologies.build(name, {}, 0)  # C-Stream §5.1: 12 in chain and data parallel, 63 in trees of depth 6
-    works = [operator for operator in graph.operators.values() if operator.kind == "work"]
+    works = [operator for operator in graph.operators.values() if operator.kind is WORK]
     assert [(work.busy_us, work.selectivity) for work in works] == [(100.0, 1.0)] * busy
 
 
@@ -93,7 +94,7 @@ def test_each_operator_of_a_chain_passes_on_its_share():
     graph, values = topologies.build("chain", {"operators": 3, "busy": 7, "selectivity": 50}, 0)
     assert values["selectivity"] == 50
     assert feeds(graph) == {"source": ["busy1"], "busy1": ["busy2"], "busy2": ["busy3"], "busy3": ["sink"], "sink": []}
-    assert {(work.busy_us, work.selectivity) for work in graph.operators.values() if work.kind == "work"} == {(7.0, 0.5)}
+    assert {(work.busy_us, work.selectivity) for work in graph.operators.values() if work.kind is WORK} == {(7.0, 0.5)}
     assert graph.flow().hops == 14.0  # 8 tuples sent: 8 + 4 + 2 pass an operator, 1 arrives
 
 
@@ -181,7 +182,7 @@ def test_bushy_spreads_in_a_tree_and_joins_in_its_mirror_image():
 def test_payload_and_cost_reach_the_graph(name):
     graph, parameters = topologies.build(name, {"payload": "0", "cost": "7"}, 0)
     assert graph.payload == 0
-    assert {operator.cost for operator in graph.operators.values() if operator.kind == "work"} == {7}
+    assert {operator.cost for operator in graph.operators.values() if operator.kind is WORK} == {7}
     assert (parameters["payload"], parameters["cost"]) == (0, 7)
 
 

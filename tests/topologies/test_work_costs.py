@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import topologies
+from harness.graph.kinds import WORK
 from topologies.costs import shared_costs, work_costs
 
 CALM = settings(derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
@@ -50,7 +51,7 @@ def test_balanced_costs_are_all_the_same_whatever_the_seed():
 def test_the_seed_alone_decides_the_placement(name):
     def placed(seed: int) -> list[int]:
         graph, _ = topologies.build(name, {"cost": "skewed"}, seed)
-        return [operator.cost for operator in graph.operators.values() if operator.kind == "work"]
+        return [operator.cost for operator in graph.operators.values() if operator.kind is WORK]
 
     assert placed(1) == placed(1)
     assert placed(1) != placed(2)

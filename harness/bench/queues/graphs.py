@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from harness.graph import Graph, Operator, PortId
+from harness.graph.kinds import SINK, WORK
 from topologies import build as build_topology
 from topologies.costs import SKEWED, work_costs
 
@@ -91,7 +92,7 @@ def graph_of(shape: Shape, costs: str, payload: int, seed: int) -> Graph:
         graph = BUILDERS[shape.topology](shape.parameters[0][1], payload, seed)
     else:
         graph, _ = build_topology(shape.topology, {**dict(shape.parameters), "cost": 0, "payload": payload}, seed)
-    works = [name for name, operator in graph.operators.items() if operator.kind == "work"]
+    works = [name for name, operator in graph.operators.items() if operator.kind is WORK]
     for name, flop in zip(works, (COSTS | OF_HELD_OUT)[costs](len(works), random.Random(seed)), strict=True):
         graph.operators[name] = replace(graph.operators[name], cost=flop)
     return graph
@@ -205,10 +206,10 @@ def application(number: int, payload: int, seed: int) -> Graph:
     graph = Graph(f"{name}{form}", payload)
     made: dict[str, Operator] = {}
     for operator in real.operators.values():
-        if operator.kind == "source":
+        if operator.is_source:
             made[operator.name] = graph.split(f"{operator.name}-split", operator.outputs)
             graph.connect(graph.source(operator.name), made[operator.name])
-        elif operator.kind == "sink":
+        elif operator.kind is SINK:
             made[operator.name] = graph.sink(operator.name, operator.inputs)
         else:
             made[operator.name] = graph.work(operator.name, inputs=operator.inputs, outputs=max(1, operator.outputs))

@@ -16,12 +16,13 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.files.given import read_given
-from harness.graph.balance import SETTINGS, outer_port
+from harness.graph.balance import outer_port
 from harness.graph.files.function import Value, graph_of_function
 from harness.graph.files.reader import GraphReader
 from harness.graph.files.text import read_text
 from harness.graph.graph import Graph
-from harness.graph.operator import BALANCING, Operator, PortId
+from harness.graph.kinds import CONTROL
+from harness.graph.operator import Operator, PortId
 from harness.graph.values import GraphError
 
 WORD = re.compile(r"(?P<path>.*\.(yaml|yml|json|py))|(?P<python>.*\.py):(?P<function>[^:]*)", re.DOTALL)
@@ -87,35 +88,16 @@ def dump_graph(graph: Graph) -> dict[str, Any]:
     return values
 
 
-DUMPED = ("rate", "window", "cost", "busy_us", "selectivity", "keys")
-"""Fields that a file has by the same name, left out if they are as in a plain operator (but a filter's selectivity; that of a
-barrier follows from its inputs)."""
-
-PLAIN = Operator("", "", 1, 1)
-
-
 def _entry(graph: Graph, operator: Operator) -> dict[str, Any]:
     if operator.users:
         raise GraphError(f"graph {graph.name!r}: the function of operator {operator.name!r} cannot be written to a file")
-    if operator.kind == "control":
+    if operator.kind is CONTROL:
         return {"control": operator.controls}
-    entry: dict[str, Any] = {operator.kind: operator.name}
-    for key in DUMPED:
-        value = getattr(operator, key)
-        told = operator.kind == "filter" or (operator.kind == "work" and operator.selectivity < 1.0)
-        if told if key == "selectivity" else value != getattr(PLAIN, key):
-            entry[key] = value
-    for key in ("rates", "costs"):
-        if getattr(operator, key):
-            entry[key] = [list(burst) for burst in getattr(operator, key)]
-    if operator.kind in ("work", "sink", "barrier") and operator.inputs != (2 if operator.kind == "barrier" else 1):
-        entry["inputs"] = operator.inputs
-    if operator.kind in BALANCING:
-        entry["buffer_size"] = operator.buffer_size
-    if operator.kind == "elastic_load_balance":
-        entry |= {key: getattr(operator, key) for key in SETTINGS}
-    if operator.kind in ("split", *BALANCING) or (operator.kind == "work" and operator.outputs != 1):
-        entry["outputs"] = operator.outputs
+    entry: dict[str, Any] = {operator.kind.name: operator.name}
+    for parameter, default in operator.kind.parameters.items():
+        value = getattr(operator, parameter)
+        if value != default:
+            entry[parameter] = [list(burst) for burst in value] if isinstance(value, tuple) else value
     return entry
 
 

@@ -15,40 +15,22 @@ from typing import Any
 from harness.errors import UserError
 from harness.files.checked_yaml import Place, did_you_mean, dotted
 from harness.graph.annotations import Outlets, check_region, in_force, replicate
-from harness.graph.balance import SETTINGS
 from harness.graph.files.function import load_attribute
 from harness.graph.files.text import Text
 from harness.graph.graph import Graph
+from harness.graph.kinds import KINDS
 from harness.graph.operator import Operator, PortId, Threading
 from harness.graph.values import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_PORTS
 
 KEYS: dict[str, tuple[str, ...]] = {
-    "source": ("rate", "rates", "window"),
-    "work": ("cost", "costs", "busy_us", "selectivity", "inputs", "outputs", "keys"),
-    "filter": ("selectivity",),
-    "split": ("outputs", "keys"),
-    "merge": (),
-    "barrier": ("inputs",),
-    "threaded_split": ("outputs", "buffer_size"),
-    "elastic_load_balance": ("outputs", "buffer_size", *SETTINGS),
-    "python": ("function", "inputs", "preserves", "reentrant", "stateless", "keys"),
-    "native": ("function", "inputs", "preserves", "reentrant", "stateless", "keys"),
-    "loop": ("function", "inputs", "outputs"),
-    "sink": ("inputs",),
-    "control": (),
+    **{kind.name: tuple(kind.parameters) for kind in KINDS.values() if kind.in_files},
     "threading": ("operators",),
     "parallel": ("width", "partition_by", "ordered", "inlet", "outlet", "operators", "streams", "threaded"),
 }
 """By the kind of an entry under `operators`: what it may say besides."""
 
-NEEDED = {
-    "filter": ("selectivity",),
-    "split": ("outputs",),
-    "threaded_split": ("outputs", "buffer_size"),
-    "elastic_load_balance": ("outputs", "buffer_size"),
-    "python": ("function",),
-    "native": ("function",),
-    "loop": ("function",),
+NEEDED: dict[str, tuple[str, ...]] = {
+    **{kind.name: kind.required for kind in KINDS.values() if kind.in_files},
     "threading": ("operators",),
     "parallel": ("width", "inlet", "outlet", "operators"),
 }

@@ -6,6 +6,7 @@ import pytest
 
 from harness.bench.queues.graphs import COSTS, Shape, graph_of
 from harness.bench.queues.scenario import PERIODS, Phase, scenarios, some_of
+from harness.graph.kinds import WORK
 from tests.bench.queues.small import scenario
 
 EVERY = list(scenarios())
@@ -70,7 +71,7 @@ def test_graphs_of_the_library_can_run(topology):
 def test_costs_are_what_their_names_say():
     def flop(costs):
         graph = graph_of(Shape("pipeline", (("operators", 100),)), costs, 1, 5)
-        return [operator.cost for operator in graph.operators.values() if operator.kind == "work"]
+        return [operator.cost for operator in graph.operators.values() if operator.kind is WORK]
 
     assert set(flop("balanced-100")) == {100}
     assert sorted(flop("two-heavy"))[-3:] == [100, 100_000, 100_000]
@@ -93,7 +94,7 @@ def test_graphs_that_only_score_can_run(each):
     graph = graph_of(each.shape, each.costs, each.payload, each.graph_seed)
     graph.check()
     assert graph == graph_of(each.shape, each.costs, each.payload, each.graph_seed)
-    works = [operator.cost for operator in graph.operators.values() if operator.kind == "work"]
+    works = [operator.cost for operator in graph.operators.values() if operator.kind is WORK]
     assert len(works) >= 10 or each.kind == "fan-in"
     if each.costs == "hot":
         assert max(works) == pytest.approx(sum(works) / 2, rel=0.1)
@@ -102,4 +103,4 @@ def test_graphs_that_only_score_can_run(each):
 def test_sources_of_a_fan_in_meet_in_one_operator():
     graph = graph_of(Shape("fan-in", (("number", 4),)), "skewed", 128, 3)
     meets = [name for name in graph.operators if sum(stream.target.operator == name for stream in graph.streams) == 4]
-    assert len(meets) == 1 and sum(operator.kind == "source" for operator in graph.operators.values()) == 4
+    assert len(meets) == 1 and sum(operator.is_source for operator in graph.operators.values()) == 4

@@ -18,6 +18,7 @@ from statistics import fmean, median
 import numpy as np
 
 from harness.errors import RunFailed
+from harness.graph.kinds import WORK
 from harness.models import Dynamic, Manual
 from tests.benchmarks.arms import one_cpu
 from tests.benchmarks.fresh import call
@@ -68,7 +69,7 @@ def rounds(topology: str, payload: int, placements: Sequence[Sequence[str]], dra
 def workers(topology: str, payload: int) -> list[str]:
     """The operators before which a queue may stand."""
     graph = graph_of(topology, payload)
-    return [name for name, operator in graph.operators.items() if operator.kind == "work"]
+    return [name for name, operator in graph.operators.items() if operator.kind is WORK]
 
 
 def graph_of(topology: str, payload: int):
