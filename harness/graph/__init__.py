@@ -33,7 +33,7 @@ a `Threading` annotation was in force is executed as that says (`harness.graph.a
 `Graph.check()` reports everything that is wrong, and where.
 """
 
-from harness.graph.graph import Graph
+from harness.graph.builder import Graph
 from harness.graph.operator import Operator, PortId, Stream, Threading
 from harness.graph.values import GraphError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.graph.graph import Graph
+from harness.graph.data import OperatorGraph
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE, THREADED_SPLIT
 from harness.graph.operator import Operator, PortId
 from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_THREADS, GraphError, real, shown, whole
@@ -55,7 +55,7 @@ def elastic_load_balance(
     )
 
 
-def outer_port(graph: Graph, port: PortId) -> PortId:
+def outer_port(graph: OperatorGraph, port: PortId) -> PortId:
     """An output port as users name it: that of a buffer is one of the operator whose buffer it is."""
     owner = graph.operators[port.operator].buffers
     return PortId(owner, int(port.operator.removeprefix(f"{owner}.")) - 1) if owner else port

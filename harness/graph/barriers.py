@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from harness.graph.data import OperatorGraph
 from harness.graph.kinds import BARRIER, MERGE, SINK, SPLIT
-
-if TYPE_CHECKING:
-    from harness.graph.graph import Graph
-    from harness.graph.operator import Operator
+from harness.graph.operator import Operator
 
 MAX_ORIGINS = 1000
 """Of a sum; what is beyond is an origin of its own."""
@@ -32,7 +30,7 @@ class Arriving(NamedTuple):
     sources: frozenset[str]
 
 
-def barrier_problems(graph: Graph) -> Iterator[str]:
+def barrier_problems(graph: OperatorGraph) -> Iterator[str]:
     """Each barrier of a graph without a cycle that would stand still, with the inputs that do not agree."""
     streams = graph.predecessors()
     leaving: dict[str, list[Arriving]] = {}

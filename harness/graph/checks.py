@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from harness.graph.balance import outer_port
+from harness.graph.barriers import barrier_problems
+from harness.graph.data import OperatorGraph
 from harness.graph.kinds import BARRIER, CONTROL, MERGE, SINK, SOURCE, SPLIT
 from harness.graph.operator import PortId, Stream
 from harness.graph.order import cycle_of, describe_cycle, number
-
-if TYPE_CHECKING:
-    from harness.graph.graph import Graph
 
 MAX_MERGE_PROBLEMS = 100
 """Where a merge is wrong, its whole neighbourhood must be walked; so the search ends after so many."""
 
 
-def problems_of(graph: Graph) -> Iterator[str]:
+def problems_of(graph: OperatorGraph) -> Iterator[str]:
     """Every rule that the graph breaks, with its place."""
     kinds = {operator.kind for operator in graph.operators.values()}
     if SOURCE not in kinds:
@@ -44,19 +42,17 @@ def problems_of(graph: Graph) -> Iterator[str]:
         yield f"operator {typed[0]!r} is typed and {plain!r} is not: in a graph all operators are typed, or none is"
     elif typed:
         yield from _schema_problems(graph)
-    cycle = cycle_of(graph, number(graph))
+    cycle = cycle_of(list(graph.operators), number(graph.operators, graph.streams))
     if cycle:
         yield describe_cycle(cycle)
         return
     if MERGE in kinds:
         yield from islice(_merge_problems(graph), MAX_MERGE_PROBLEMS)
     if BARRIER in kinds:
-        from harness.graph.barriers import barrier_problems
-
         yield from barrier_problems(graph)
 
 
-def _schema_problems(graph: Graph) -> Iterator[str]:
+def _schema_problems(graph: OperatorGraph) -> Iterator[str]:
     """Where a stream's tuples are not what its target takes."""
     for source, target in graph.streams:
         given, taken = graph.operators[source.operator].typed, graph.operators[target.operator].typed
@@ -66,7 +62,7 @@ def _schema_problems(graph: Graph) -> Iterator[str]:
             yield f"stream {source} -> {target} has tuples of {told}"
 
 
-def _merge_problems(graph: Graph) -> Iterator[str]:
+def _merge_problems(graph: OperatorGraph) -> Iterator[str]:
     """A merge waits for every tuple of its split: all of the split's tuples must reach it, each once.
 
     What goes to a control port besides is nobody's loss: it ends there.

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from harness.graph.data import OperatorGraph
 from harness.graph.kinds import BARRIER, CONTROL, LOOP, SINK
-
-if TYPE_CHECKING:
-    from harness.graph.graph import Graph
-    from harness.graph.operator import Operator
-    from harness.graph.order import Numbered
+from harness.graph.operator import Operator
+from harness.graph.order import Numbered
 
 MAX_COPIES = 2**53
 """More copies than that are told as None: nobody can count them, and a chain of fan-outs makes numbers of any length."""
@@ -36,7 +33,7 @@ class Flow:
     copies_behind: dict[str, int | None]
 
 
-def flow_of(graph: Graph) -> Flow:
+def flow_of(graph: OperatorGraph) -> Flow:
     """The flow of a graph without a cycle; splits and round-robin outputs share evenly, fan-out multiplies."""
     operators = list(graph.operators.values())
     numbered = graph.numbered()
@@ -77,7 +74,7 @@ def _hops(operators: list[Operator], numbered: Numbered) -> float:
 
 
 def _copies(
-    graph: Graph, operators: list[Operator], numbered: Numbered, at_end: list[int | None]
+    graph: OperatorGraph, operators: list[Operator], numbered: Numbered, at_end: list[int | None]
 ) -> tuple[list[int | None], dict[int, int | None]]:
     """Copies of a tuple that arrives at each operator, and of one that each barrier sends; `at_end`: at an operator without
     output ports, and None at one that may drop.

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from harness.graph.kinds import LOOP, SINK, SOURCE, SPLIT, Kind
+from harness.graph.typed import Typed
 from harness.graph.values import MAX_THREADS, GraphError, shown, whole
-
-if TYPE_CHECKING:
-    from harness.graph.graph import Graph
-    from harness.graph.typed import Typed
 
 
 class PortId(NamedTuple):
@@ -72,6 +69,12 @@ SCOPE: ContextVar[str] = ContextVar("prefix of names", default="")
 """What stands before the names of operators when they are added: in the replicas of a region, the region and a number."""
 
 
+class Chaining(Protocol):
+    """A graph as its operators know it: it connects them."""
+
+    def chain(self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId) -> Operator: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Operator:
     """One operator. `inputs` and `outputs` count ports; fields that a kind does not have keep their defaults."""
@@ -104,7 +107,7 @@ class Operator:
     rapid_scaling: bool = False  # elastic_load_balance: whether the number of active ports grows by a factor
     threading: Threading | None = None  # annotation in force where the operator was added
     typed: Typed | None = None  # typed, and sources and sinks that are typed
-    graph: Graph | None = field(default=None, compare=False, repr=False)  # that it was added to
+    graph: Chaining | None = field(default=None, compare=False, repr=False)  # that it was added to
 
     @property
     def is_source(self) -> bool:
@@ -139,7 +142,7 @@ class Operator:
         """The id of output port `port`."""
         return PortId(self.name, port)
 
-    def owner(self) -> Graph:
+    def owner(self) -> Chaining:
         """The graph that it was added to. Raises GraphError if there is none."""
         if self.graph is None:
             raise GraphError(f"operator {self.name!r} is in no graph")

@@ -6,11 +6,11 @@ all of it again and again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from harness.graph.graph import Graph
+from harness.graph.operator import Stream
 
 
 class Numbered(NamedTuple):
@@ -26,11 +26,11 @@ class Numbered(NamedTuple):
         return self.streams[self.first[operator] : self.first[operator + 1]]
 
 
-def number(graph: Graph) -> Numbered:
-    """The graph by numbers, with as much of the order as no cycle prevents."""
-    index_of = {name: index for index, name in enumerate(graph.operators)}
-    sources = [index_of[name] for (name, _), _ in graph.streams]
-    targets = [index_of[name] for _, (name, _) in graph.streams]
+def number(names: Iterable[str], connections: Sequence[Stream]) -> Numbered:
+    """Return a graph by numbers, from its operators' names and its streams, with as much of the order as no cycle prevents."""
+    index_of = {name: index for index, name in enumerate(names)}
+    sources = [index_of[name] for (name, _), _ in connections]
+    targets = [index_of[name] for _, (name, _) in connections]
     count = [0] * len(index_of)
     for source in sources:
         count[source] += 1
@@ -52,12 +52,11 @@ def number(graph: Graph) -> Numbered:
     return Numbered(order, streams, first, targets)
 
 
-def cycle_of(graph: Graph, numbered: Numbered) -> list[str]:
-    """The operators of a cycle, the first one again at its end; none: the graph has no cycle.
+def cycle_of(names: Sequence[str], numbered: Numbered) -> list[str]:
+    """Return the operators of a cycle, the first one again at its end; none if the graph has no cycle.
 
     Every operator that is not in the order lies on a cycle or behind one, so a walk upstream from any of them ends in a cycle.
     """
-    names = list(graph.operators)
     if len(numbered.order) == len(names):
         return []
     outside = set(numbered.order)

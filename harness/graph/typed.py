@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from harness.graph.functions.compiled import NativeFunction, ProcessFunction, StepFunction, is_compiled
 from harness.graph.schema import Schema
-
-if TYPE_CHECKING:
-    from harness.graph.functions.compiled import NativeFunction
+from harness.graph.values import GraphError
 
 Sent = Iterable[tuple[int, Mapping[str, Any]]]
 """What a Python operator sends: output ports, each with a tuple."""
@@ -43,42 +42,11 @@ class Typed:
     @property
     def compiled(self) -> bool:
         """Whether no Python is executed for a tuple."""
-        from harness.graph.functions.compiled import NativeFunction
-
         return isinstance(self.function, NativeFunction)
-
-
-def numba_room_and_send() -> tuple[Any, Any]:
-    """The functions `room(context, output)` and `send(context, output)`, to be called by operators that numba compiles.
-
-    `room` returns where the next tuple for an output port is to be written, for `numba.carray`; `send` sends it
-    (native/millrace.h).
-    """
-    from numba import types
-
-    from harness.runtime.typed import addresses
-
-    class Function(types.WrapperAddressProtocol):
-        def __init__(self, address: int, signature: Any) -> None:
-            self.address, self.declared = address, signature
-
-        def __wrapper_address__(self) -> int:
-            return self.address
-
-        def signature(self) -> Any:
-            return self.declared
-
-    room, send = addresses()
-    return (
-        Function(room, types.voidptr(types.voidptr, types.int64)),
-        Function(send, types.void(types.voidptr, types.int64)),
-    )
 
 
 def schemas_of(what: str, given: Schema | Sequence[Schema]) -> tuple[Schema, ...]:
     """The schemas by port: one for each, or one for the only port. Raises GraphError for anything else."""
-    from harness.graph import GraphError
-
     several = (given,) if isinstance(given, Schema) else tuple(given)
     for schema in several:
         if not isinstance(schema, Schema):
@@ -96,9 +64,6 @@ def typed_of(
     state: object,
 ) -> Typed:
     """Raises GraphError for a function that cannot be called as it must be, or a state without a compiled function."""
-    from harness.graph import GraphError
-    from harness.graph.functions.compiled import ProcessFunction, StepFunction, is_compiled
-
     try:
         if is_compiled(function):
             made = (StepFunction if source else ProcessFunction).of(function, state)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.graph import Graph, GraphError, Operator, PortId
-from harness.graph import graph as graph_module
+from harness.graph import data as graph_module
 from harness.graph.kinds import CONTROL, NATIVE, WORK
 from harness.graph.values import MAX_QUEUE_CAPACITY
 

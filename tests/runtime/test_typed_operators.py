@@ -13,9 +13,9 @@ from harness.graph import Graph
 from harness.graph.functions.c_signature import PROCESS, STEP
 from harness.graph.functions.compiled import ProcessFunction, StepFunction
 from harness.graph.schema import Schema
-from harness.graph.typed import numba_room_and_send
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 from harness.models.layout import layout_of
+from harness.runtime.numba_functions import numba_room_and_send
 
 NUMBER = Schema("number", {"n": "uint64"})
 PAIR = Schema("pair", {"n": "uint64", "copy": "uint32", "text": "bytes[92]"})

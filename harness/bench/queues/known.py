@@ -21,7 +21,14 @@ from harness.machines.constants import ROOT
 FOLDER = ROOT / "build" / "oracles"
 CODE = ("bench/queues/graphs.py", "bench/queues/oracle.py", "bench/queues/regions.pyx", "bench/queues/surface.py")
 CODE += ("bench/queues/world.py", "elasticity/layout.py", "models/port_queues.py", "models/queue.py", "machines/machine.py")
-CODE += ("machines/software.py", "machines/constants.py", "graph/graph.py", "graph/operator.py", "graph/order.py")
+CODE += (
+    "machines/software.py",
+    "machines/constants.py",
+    "graph/builder.py",
+    "graph/data.py",
+    "graph/operator.py",
+    "graph/order.py",
+)
 
 
 def best_known(question: object, ask: Callable[[], Best]) -> Best:

@@ -17,10 +17,10 @@ from typing import Any
 from harness.errors import UserError
 from harness.files.given import read_given
 from harness.graph.balance import outer_port
+from harness.graph.builder import Graph
 from harness.graph.files.function import Value, graph_of_function
 from harness.graph.files.reader import GraphReader
 from harness.graph.files.text import read_text
-from harness.graph.graph import Graph
 from harness.graph.kinds import CONTROL
 from harness.graph.operator import Operator, PortId
 from harness.graph.values import GraphError

@@ -21,7 +21,7 @@ from typing import Any
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.files.given import read_given
-from harness.graph.graph import Graph
+from harness.graph.builder import Graph
 
 Value = int | float | str
 

@@ -15,9 +15,9 @@ from typing import Any
 from harness.errors import UserError
 from harness.files.checked_yaml import Place, did_you_mean, dotted
 from harness.graph.annotations import Outlets, check_region, in_force, replicate
+from harness.graph.builder import Graph
 from harness.graph.files.function import load_attribute
 from harness.graph.files.text import Text
-from harness.graph.graph import Graph
 from harness.graph.kinds import KINDS
 from harness.graph.operator import Operator, PortId, Threading
 from harness.graph.values import DEFAULT_THREADED_CAPACITY, MAX_OPERATORS, MAX_PORTS

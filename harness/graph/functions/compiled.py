@@ -14,7 +14,6 @@ import ctypes
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from harness.graph import GraphError
 from harness.graph.functions.c_signature import (
     C_SIGNATURE,
     LOOP,
@@ -28,6 +27,7 @@ from harness.graph.functions.c_signature import (
     mismatch,
     signature_of_ctypes,
 )
+from harness.graph.values import GraphError
 
 __all__ = ["C_SIGNATURE", "NUMBA_SIGNATURE", "PROTOTYPE", "NativeFunction"]
 

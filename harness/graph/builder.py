@@ -1,14 +1,17 @@
-"""A graph of operators: how it is built, port by port, and what it says of itself."""
+"""The graph that users build: a method for each kind of operator, which checks its parameters (docs/graphs.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from harness.graph.balance import elastic_load_balance, threaded_split
+from harness.graph.checks import problems_of
+from harness.graph.data import OperatorGraph, named_or_shown
 from harness.graph.flow import Flow, flow_of
+from harness.graph.functions.compiled import LoopFunction, NativeFunction, is_compiled
 from harness.graph.kinds import (
     BARRIER,
     BUFFER,
@@ -26,7 +29,8 @@ from harness.graph.kinds import (
     Kind,
 )
 from harness.graph.operator import IN_FORCE, SCOPE, Operator, PortId, Stream
-from harness.graph.order import Numbered, cycle_of, describe_cycle, number
+from harness.graph.schema import Schema
+from harness.graph.typed import COMPILED_FLOP, PYTHON_FLOP, Typed, schemas_of, typed_of
 from harness.graph.values import (
     DEFAULT_THREADED_CAPACITY,
     MAX_BARRIER,
@@ -34,9 +38,6 @@ from harness.graph.values import (
     MAX_BUSY_US,
     MAX_COST,
     MAX_KEYS,
-    MAX_OPERATORS,
-    MAX_PAYLOAD,
-    MAX_PORTS,
     MAX_QUEUE_CAPACITY,
     MAX_RATE,
     MAX_TUPLES,
@@ -46,39 +47,20 @@ from harness.graph.values import (
     pairs,
     promise,
     real,
-    shown,
     whole,
 )
 
-if TYPE_CHECKING:
-    from harness.graph.schema import Schema
 
+class Graph(OperatorGraph):
+    """Operators joined by streams, built one by one. Each method checks what it is given and raises GraphError.
 
-class Graph:
-    """Operators joined by streams; tuples carry `payload` bytes (0 .. 64 MiB) besides their header.
-
-    `threaded`: the input ports that are threaded by hand, and buffers, with the capacity of their queues in tuples.
+    Parameters
+    ----------
+    name : str
+        Name of the graph, for records and messages.
+    payload : int
+        Bytes that a tuple carries besides its header, from 0 to 64 MiB.
     """
-
-    def __init__(self, name: str, payload: int = 128) -> None:
-        whole("payload", payload, 0, MAX_PAYLOAD, "bytes")
-        self.name = name
-        self.payload = payload
-        self.operators: dict[str, Operator] = {}
-        self.streams: list[Stream] = []
-        self.threaded: dict[PortId, int] = {}
-        self.counts: Callable[[], dict[str, int]] | None = None  # of an application: what it has counted, when a run is over
-        self._names_taken: dict[str, int] = {}  # by regions
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Graph):
-            return NotImplemented
-        return self._content() == other._content()
-
-    def _content(self) -> tuple[object, ...]:
-        return self.name, self.payload, list(self.operators.values()), self.streams, self.threaded
-
-    # -- building -------------------------------------------------------------------------------------------------------------
 
     def source(
         self, name: str, rate: float | None = None, rates: Sequence[tuple[float, float | None]] = (), window: int = 0
@@ -172,8 +154,6 @@ class Graph:
         A tuple goes into the next buffer in turn that is not full; each holds `buffer_size` tuples. Where all are full, whoever
         submits waits. The buffers are operators of their own named `NAME.1` and so on.
         """
-        from harness.graph.balance import threaded_split
-
         return self._balance(threaded_split(name, outputs, buffer_size))
 
     def elastic_load_balance(
@@ -193,8 +173,6 @@ class Graph:
         Every `measure_period` seconds it looks at the throughput and at how full the active buffers are (ElasticLoadBalance).
         The threads of the other ports sleep. It begins with `initial_active_ports`; None: with 1 if `elastic`, else with all.
         """
-        from harness.graph.balance import elastic_load_balance
-
         settings = (congestion_tolerance, throughput_tolerance, measure_period, rapid_scaling, elastic, initial_active_ports)
         return self._balance(elastic_load_balance(name, outputs, buffer_size, *settings))
 
@@ -252,8 +230,6 @@ class Graph:
         What it may be given, and what it must not do, is in docs/operators.md; `harness.graph.functions.compiled` checks what can be
         checked. Raises GraphError for a function or state that it cannot call.
         """
-        from harness.graph.functions.compiled import NativeFunction
-
         try:
             native = NativeFunction.of(function, state)
         except GraphError as problem:
@@ -291,8 +267,6 @@ class Graph:
         state: object = None,
     ) -> Operator:
         """Add an operator with a loop of its own for tuples of the schemas `takes` and `gives`, one a port; else as `loop`."""
-        from harness.graph.typed import schemas_of
-
         several = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
         return self._loop(name, function, len(several[0]), len(several[1]), state, several)
 
@@ -305,9 +279,6 @@ class Graph:
         state: object,
         schemas: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None = None,
     ) -> Operator:
-        from harness.graph.functions.compiled import LoopFunction, is_compiled
-        from harness.graph.typed import Typed
-
         native = None
         if is_compiled(function):
             try:
@@ -372,8 +343,6 @@ class Graph:
         state: object,
         cost: int | None,
     ) -> Operator:
-        from harness.graph.typed import COMPILED_FLOP, PYTHON_FLOP, schemas_of, typed_of
-
         inputs, outputs = schemas_of(f"takes of operator {name!r}", takes), schemas_of(f"gives of operator {name!r}", gives)
         typed = typed_of(name, kind is SOURCE, inputs, outputs, function, finish, state)
         if cost is None:
@@ -391,7 +360,7 @@ class Graph:
         It is an operator of its own named `NAME.control`, annotated like the operator that it controls.
         """
         if not isinstance(operator, Operator) or self.operators.get(operator.name) is not operator:
-            raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {_named(operator)}")
+            raise GraphError(f"graph {self.name!r}: control takes an operator of the graph, not {named_or_shown(operator)}")
         if operator.typed is not None and operator.kind is LOOP:
             raise GraphError(
                 f"operator {operator.name!r}: a typed loop cannot have a control port, whose tuples have no schema"
@@ -401,7 +370,7 @@ class Graph:
         name = f"{operator.name}.control"
         if name in self.operators and self.operators[name].kind is CONTROL:
             raise GraphError(f"operator {operator.name!r} has a control port already")
-        return self._put(Operator(name, CONTROL, 1, 0, controls=operator.name, threading=operator.threading)).input(0)
+        return self.put(Operator(name, CONTROL, 1, 0, controls=operator.name, threading=operator.threading)).input(0)
 
     def threaded_port(self, port: Operator | PortId, capacity: int = DEFAULT_THREADED_CAPACITY) -> None:
         """Put a queue of `capacity` tuples with a thread of its own before an input port, under every model.
@@ -414,169 +383,32 @@ class Graph:
             raise GraphError(f"input port {port} is threaded twice")
         self.threaded[port] = capacity
 
-    def connect(self, source: Operator | PortId | tuple[PortId, ...], target: Operator | PortId) -> None:
-        """Add a stream from an output port, or one from each of several, to an input port; an operator stands for its port 0.
-
-        Raises GraphError if a port does not exist.
-        """
-        port = self.input_port(target)
-        several = isinstance(source, tuple) and not isinstance(source, PortId)
-        self.streams += [Stream(self.output_port(each), port) for each in (source if several else (source,))]
-
-    def chain(self, first: Operator | PortId | tuple[PortId, ...], *rest: Operator | PortId) -> Operator:
-        """Connect each place to the one behind it: `chain(source, filter, barrier.input(1))`. Returns the last one's operator.
-
-        The first may be what `connect` takes as a source, the others are input ports; the way goes on from output port 0 of
-        their operators. Raises GraphError if a port does not exist, or there is none to connect to.
-        """
-        if not rest:
-            raise GraphError(f"graph {self.name!r}: a chain must have two places at least")
-        last = first
-        for place in rest:
-            self.connect(last, place)
-            last = self.operators[self.input_port(place).operator]
-        return last
-
-    def input_port(self, place: Operator | PortId) -> PortId:
-        """The input port meant; an operator stands for its port 0. Raises GraphError if it is not there, or not to be used."""
-        port = self._port(place, "inputs", "input")
-        owner = self.operators[port.operator].buffers
-        if owner:
-            raise GraphError(f"operator {port.operator!r} is a buffer of {owner!r}, which alone may feed it and says how")
-        return port
-
-    def output_port(self, place: Operator | PortId) -> PortId:
-        """The output port meant; an operator stands for its port 0. Raises GraphError if it does not exist.
-
-        What leaves a `threaded_split` or `elastic_load_balance` leaves it by a buffer, so that is whose port it is.
-        """
-        port = self._port(place, "outputs", "output")
-        if self.operators[port.operator].kind.balances:
-            return PortId(f"{port.operator}.{port.port + 1}", 0)
-        return port
-
-    def free_name(self, name: str, suffix: str) -> str:
-        """`name`, or with the lowest number behind it with which it is not the name of a region yet."""
-        scope = SCOPE.get()
-        while True:
-            number = self._names_taken[scope + name] = self._names_taken.get(scope + name, 0) + 1
-            free = name if number == 1 else f"{name}{number}"
-            if f"{scope}{free}{suffix}" not in self.operators:
-                return free
-
-    def _port(self, place: Operator | PortId, count: str, side: str) -> PortId:
-        """The port meant. Raises GraphError if it does not exist."""
-        if not isinstance(place, PortId | Operator):
-            raise GraphError(f"graph {self.name!r}: a port is given by its operator or its PortId, not {_named(place)}")
-        port = place if isinstance(place, PortId) else PortId(place.name, 0)
-        operator = self.operators.get(port.operator)
-        if operator is None:
-            raise GraphError(f"graph {self.name!r}: no operator is named {port.operator!r}")
-        ports = getattr(operator, count)
-        if not isinstance(port.port, int) or not 0 <= port.port < ports:
-            raise GraphError(f"operator {operator.name!r} has {ports} {side} port(s); port {port.port} does not exist")
-        return port
-
     def _add(self, operator: Operator) -> Operator:
         annotation, scope = IN_FORCE.get(), SCOPE.get()
         if annotation is not None:
             operator = replace(operator, threading=annotation)
         if scope and isinstance(operator.name, str) and operator.name:
             operator = replace(operator, name=scope + operator.name)
-        return self._put(operator)
+        return self.put(operator)
 
     def _balance(self, operator: Operator) -> Operator:
         """Add an operator with a buffer before each of its output ports."""
         added = self._add(operator)
         ports = [self.output_port(added.output(index)) for index in range(added.outputs)]
         for port in ports:
-            self._put(Operator(port.operator, BUFFER, 1, 1, buffers=added.name, threading=added.threading))
+            self.put(Operator(port.operator, BUFFER, 1, 1, buffers=added.name, threading=added.threading))
         self.threaded |= dict.fromkeys(ports, added.buffer_size)
         self.streams += [Stream(added.output(index), port) for index, port in enumerate(ports)]
         return added
-
-    def _put(self, operator: Operator) -> Operator:
-        if not isinstance(operator.name, str) or not operator.name or not operator.name.isprintable():
-            raise GraphError(f"graph {self.name!r}: an operator's name must be non-empty printable text, not {operator.name!r}")
-        if operator.name in self.operators:
-            raise GraphError(f"graph {self.name!r}: two operators are named {operator.name!r}")
-        whole(f"inputs of operator {operator.name!r}", operator.inputs, operator.kind.least_inputs, MAX_PORTS, "ports")
-        whole(f"outputs of operator {operator.name!r}", operator.outputs, operator.kind.least_outputs, MAX_PORTS, "ports")
-        if len(self.operators) >= MAX_OPERATORS:
-            raise GraphError(f"graph {self.name!r}: must have at most {MAX_OPERATORS} operators")
-        object.__setattr__(operator, "graph", self)  # it is frozen from now on
-        self.operators[operator.name] = operator
-        return operator
-
-    # -- reading --------------------------------------------------------------------------------------------------------------
-
-    @property
-    def typed_graph(self) -> bool:
-        """Whether its streams have schemas."""
-        return any(operator.typed is not None for operator in self.operators.values())
-
-    def successors(self) -> dict[PortId, list[PortId]]:
-        """Input ports fed by each output port; every output port has an entry."""
-        table: dict[PortId, list[PortId]] = {port: [] for port in self.output_ports()}
-        for stream in self.streams:
-            table[stream.source].append(stream.target)
-        return table
-
-    def predecessors(self) -> dict[PortId, list[PortId]]:
-        """Output ports that feed each input port; every input port has an entry."""
-        table: dict[PortId, list[PortId]] = {port: [] for port in self.input_ports()}
-        for stream in self.streams:
-            table[stream.target].append(stream.source)
-        return table
-
-    def input_ports(self) -> Iterator[PortId]:
-        """All input ports, in the order in which their operators were added."""
-        for operator in self.operators.values():
-            for port in range(operator.inputs):
-                yield PortId(operator.name, port)
-
-    def output_ports(self) -> Iterator[PortId]:
-        """All output ports, in the order in which their operators were added."""
-        for operator in self.operators.values():
-            for port in range(operator.outputs):
-                yield PortId(operator.name, port)
-
-    def downstream(self) -> dict[str, list[str]]:
-        """The operators that each operator feeds, in port order, with repetitions."""
-        table: dict[str, list[str]] = {name: [] for name in self.operators}
-        for stream in self.streams:
-            table[stream.source.operator].append(stream.target.operator)
-        return table
-
-    def topological_order(self) -> list[str]:
-        """Operator names, each after all that feed it. Raises GraphError, naming a cycle, if there is one."""
-        names = list(self.operators)
-        return [names[index] for index in self.numbered().order]
-
-    def numbered(self) -> Numbered:
-        """The graph by numbers. Raises GraphError, naming a cycle, if there is one."""
-        numbered = number(self)
-        if len(numbered.order) < len(self.operators):
-            raise GraphError(f"graph {self.name!r}: {describe_cycle(cycle_of(self, numbered))}")
-        return numbered
 
     def flow(self) -> Flow:
         """Average hops and copies of a tuple. Raises GraphError for a graph with a cycle."""
         return flow_of(self)
 
-    # -- checking -------------------------------------------------------------------------------------------------------------
-
     def check(self) -> None:
         """Raise GraphError listing the rules that the graph breaks, with the operator or port that breaks each."""
-        from harness.graph.checks import problems_of
-
         problems = problems_of(self)
         first = list(islice(problems, 8))
         if first:
             more = sum(1 for _ in problems)
             raise GraphError(f"graph {self.name!r}: " + "; ".join(first + [f"and {more} more"] * bool(more)))
-
-
-def _named(value: object) -> str:
-    """An operator by its name, anything else as it is."""
-    return repr(value.name) if isinstance(value, Operator) else shown(value)
