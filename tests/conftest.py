@@ -25,7 +25,7 @@ LONGEST = (
     "spark/test_aggregate.py",
     "validation/test_validate_for_real.py",
     "runtime/test_native.py",
-    "gate/selftest/test_session.py",
+    "studies/gate_error_rates/test_session.py",
     "bench/test_laws_on_the_bench.py",
 )
 """Files of minutes, in descending order: begun first, so that at the end nobody waits for one that has begun last."""

@@ -16,6 +16,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
 from harness import __version__
@@ -98,23 +99,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     if rest and rest[0] in words_of_its_own:
         module = importlib.import_module(words_of_its_own[rest[0]])
         name, rest = f"{name} {rest[0]}", rest[1:]
+    return call(f"millrace {name}", module, rest)
+
+
+def call(name: str, module: ModuleType, rest: Sequence[str]) -> int:
+    """Run a command module with the words that follow its name; returns its exit code. Errors begin with `name`."""
     parser = OneLineParser(
-        prog=f"millrace {name}",
+        prog=name,
         description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.\n\n{module.DESCRIPTION}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
     command = None
     if getattr(module, "TAKES_COMMAND", False) and "--" in rest:
-        rest, command = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
+        rest, command = rest[: rest.index("--")], list(rest[rest.index("--") + 1 :])
     args = parser.parse_args(rest, argparse.Namespace(command=command))
     try:
         return module.run(args)
     except UserError as error:
-        tell(f"millrace {name}: {error}")
+        tell(f"{name}: {error}")
         return 2
     except RunFailed as error:
-        tell(f"millrace {name}: {error}")
+        tell(f"{name}: {error}")
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; nothing is left to tell
@@ -122,8 +128,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        tell(f"millrace {name}: {shown(str(error.filename), 200)}: {error.strerror}")
+        tell(f"{name}: {shown(str(error.filename), 200)}: {error.strerror}")
         return 2  # what was given: already the question whether there is such a file may be refused
     except KeyboardInterrupt as interrupt:  # it may say how far the command was
-        tell(f"millrace {name}: interrupted {interrupt}".rstrip())
+        tell(f"{name}: interrupted {interrupt}".rstrip())
         return 130

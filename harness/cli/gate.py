@@ -68,11 +68,10 @@ examples:
   millrace gate --base main --json verdict.json; millrace gate --base verdict.json --head later.json
       a verdict file holds head's samples, and can be a side later; one file tells the ratio, several in turns decide
 
-  millrace gate selftest        how often the gate is wrong on this machine
   millrace gate history show    verdicts over time, and when they changed"""
 
 TAKES_COMMAND = True
-WORDS = {"selftest": "harness.cli.gate_selftest", "history": "harness.cli.gate_history"}
+WORDS = {"history": "harness.cli.gate_history"}
 
 DEFAULT_SUITE = Path(__file__).resolve().parents[2] / "config" / "gate" / "default.yaml"
 MOST_FACTOR = 100.0

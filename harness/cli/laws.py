@@ -49,9 +49,6 @@ examples:
   millrace laws bench --paced
       laws of threads beside paced sources: keep up, within a bound on latency, with the fewest threads
 
-  millrace laws ablate --every 10
-      what each rule of our law is worth, on curves that it was not made for
-
   millrace laws list
       every law with its settings
 
@@ -127,27 +124,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --multilevel: N scenarios of the library, or as many as fit it, on the simulator in place of surfaces",
     )
-    ablating = commands.add_parser(
-        "ablate",
-        help="what the rules and numbers of our laws are worth",
-        description="Switch off each rule or number of our laws, and score them without it on scenarios that only score.",
-    )
-    ablating.set_defaults(action=ablate)
-    of_ablation = "ablate_{}".format
-    ablating.add_argument(
-        "--multilevel", dest=of_ablation("multilevel"), action="store_true", help="of the law that places queues"
-    )
-    ablating.add_argument(
-        "--replicas", dest=of_ablation("replicas"), action="store_true", help="of the law that chooses replicas"
-    )
-    ablating.add_argument("--paced", dest=of_ablation("paced"), action="store_true", help="on paced sources")
-    ablating.add_argument("--rule", action="append", metavar="NAME", help="this rule only; may be repeated (default: all)")
-    for option, default, kind, what in (
-        ("every", 1, whole(1, MAX_EVERY), "one in N held-out scenarios (default: all)"),
-        ("jobs", None, whole(1, MAX_JOBS), "processes (default: one for each CPU allowed)"),
-    ):
-        ablating.add_argument(f"--{option}", dest=of_ablation(option), type=kind, metavar="N", default=default, help=what)
-    ablating.add_argument("--report", dest=of_ablation("report"), metavar="PATH", help="write the table to PATH (Markdown)")
     listing = commands.add_parser("list", help="every law with its settings", description="Every law with its settings.")
     listing.set_defaults(action=list_laws)
     replaying = commands.add_parser(
@@ -255,32 +231,10 @@ def _on_the_simulator(args: argparse.Namespace, bench: str, drawn: list[Scenario
     return chosen
 
 
-def ablate(args: argparse.Namespace) -> int:
-    """Print and write what each rule is worth."""
-    from harness.bench.ablation import RULES, ablate, held_out, summary
-
-    bench = _bench_of(args, "ablate_")
-    rules = {rule.name: rule for rule in RULES[bench]}
-    for name in args.rule or ():
-        if name not in rules:
-            raise UserError(f"rule {name!r} is unknown; rules are: {', '.join(rules)}")
-    chosen = [rules[name] for name in dict.fromkeys(args.rule or rules)]
-    if args.ablate_report is not None:
-        check_writable("--report", args.ablate_report)
-    scenarios = held_out(bench, args.ablate_every)
-    count = (1 + len(chosen)) * len(scenarios)
-    with Countdown("laws ablate", float(count), count) as line:
-        found = ablate(bench, chosen, scenarios, lambda done, _: line.reached(done, "rules and scenarios"), args.ablate_jobs)
-    if args.ablate_report is not None:
-        write_whole(args.ablate_report, summary(found).encode())
-    say(summary(found).rstrip())
-    return 0
-
-
-def _bench_of(args: argparse.Namespace, before: str = "") -> str:
+def _bench_of(args: argparse.Namespace) -> str:
     """Which library the options name."""
     benches = {"multilevel": "queues", "replicas": "replicas", "paced": "paced"}
-    given = [option for option in benches if getattr(args, before + option)]
+    given = [option for option in benches if getattr(args, option)]
     if len(given) > 1:
         raise UserError(f"{' and '.join(f'--{each}' for each in given)} are two benches: give one of them")
     return benches[given[0]] if given else "threads"

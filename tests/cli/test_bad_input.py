@@ -149,7 +149,6 @@ CASES = {
     "gate --base main --pairs 3": "argument --pairs: must be auto, or an even number from 2 to 10000, not '3'",
     "gate --base main --suite TMP/none.yaml": "none.yaml",
     "gate history show --history TMP/none": "--history: no verdicts in TMP/none",
-    "gate selftest --effects 0.9": "--effects",
     "machines power9": "machine 'power9' is unknown; did you mean 'power8'?",
     f"machines {LONG}": "is unknown; known are: cstream, ",
     "machines --software xeon": "software 'xeon' is unknown",
@@ -390,7 +389,7 @@ def test_a_listing_that_finds_no_room_is_one_line(words):
     assert (done.returncode, done.stderr) == (1, said)
 
 
-@pytest.mark.parametrize("words", [*COMMANDS, "gate selftest", "gate history"])
+@pytest.mark.parametrize("words", [*COMMANDS, "gate history"])
 def test_help_says_first_what_a_command_is_for_and_shows_two_calls(words, capsys):
     with pytest.raises(SystemExit) as end:
         main([*words.split(), "--help"])

@@ -351,18 +351,17 @@ def test_interrupted_while_building_there_is_nothing_to_write(gate_stand, capsys
     assert not Path("v.json").exists()
 
 
-def test_selftest_and_history_are_commands_of_their_own(monkeypatch, capsys):
-    for word in ("selftest", "history"):
-        module = ModuleType(f"harness.cli.gate_{word}")
-        module.SUMMARY, module.DESCRIPTION = "what it does", f"All about {word}."
-        module.add_arguments = lambda parser: parser.add_argument("--calls", type=int)
-        module.run = lambda args: 40 + args.calls
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        assert main(["gate", word, "--calls", "2"]) == 42
-        with pytest.raises(SystemExit):
-            main(["gate", word, "--help"])
-        out = capsys.readouterr().out
-        assert out.startswith(f"What it does.\n\nAll about {word}.\n\nusage: millrace gate {word}")
+def test_history_is_a_command_of_its_own(monkeypatch, capsys):
+    module = ModuleType("harness.cli.gate_history")
+    module.SUMMARY, module.DESCRIPTION = "what it does", "All about history."
+    module.add_arguments = lambda parser: parser.add_argument("--calls", type=int)
+    module.run = lambda args: 40 + args.calls
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert main(["gate", "history", "--calls", "2"]) == 42
+    with pytest.raises(SystemExit):
+        main(["gate", "history", "--help"])
+    out = capsys.readouterr().out
+    assert out.startswith("What it does.\n\nAll about history.\n\nusage: millrace gate history")
 
 
 def test_help_teaches_every_exit_code(capsys):

@@ -63,7 +63,7 @@ SIZES = [
 def test_a_topology_has_the_operators_that_its_parameters_ask_for(name, values, kinds, streams, hops):
     graph, parameters = topologies.build(name, values, 0)
     graph.check()
-    assert Counter(operator.kind for operator in graph.operators.values()) == kinds
+    assert Counter(operator.kind.name for operator in graph.operators.values()) == kinds
     assert len(graph.streams) == streams
     assert (graph.flow().hops, graph.flow().copies) == (hops, 1)
     assert topologies.TOPOLOGIES[name].size(**parameters) == len(graph.operators)

@@ -1,0 +1,257 @@
+"""What rules and numbers of our laws are worth: each is switched off, or replaced, and the law scored on held-out scenarios.
+
+A rule is worth what is lost without it: regret without it less regret with it, scenario by scenario. The mean has an interval
+of 95 % (Student's t over scenarios). A rule whose interval ends below `WORTH` does not pay.
+
+    python -m studies.ablation --every 10
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean, stdev
+
+from scipy.stats import t as student
+
+from harness.bench.bench import Row, library, row_of
+from harness.bench.report import markdown
+from harness.bench.scenario import Scenario
+from harness.bench.side_by_side import each_of
+from harness.cli import call
+from harness.cli.arguments import check_writable, whole
+from harness.cli.countdown import Countdown
+from harness.cli.output import say
+from harness.elasticity import DEFAULT_LAW
+from harness.elasticity.threads.scaling import family
+from harness.errors import UserError
+from harness.files.whole import write_whole
+
+WORTH = 0.002  # of throughput: what a rule must be worth, perhaps
+CONFIDENCE = 0.95
+NEVER, ALWAYS = 10**9, math.inf
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`off`: names behind `harness.elasticity.`, of a module or of a class in it, with what they are without the rule."""
+
+    name: str
+    off: tuple[tuple[str, object], ...]
+
+
+def _nothing(*_: object, **__: object) -> None:
+    """In place of a method that may propose something."""
+
+
+def _no_placements(*_: object, **__: object) -> list[object]:
+    return []
+
+
+def _numbers(room: str, *rules: tuple[str, object]) -> list[Rule]:
+    return [Rule(name.rsplit(".", 1)[-1], ((f"{room}.{name}", value),)) for name, value in rules]
+
+
+RULES: dict[str, list[Rule]] = {
+    "threads": [
+        *_numbers(
+            "threads.millrace",
+            ("PRICE", 0.0),
+            ("HORIZON", ALWAYS),
+            ("FEW", 1),
+            ("STRIDE", NEVER),
+            ("BOLD", ALWAYS),
+            ("GAP", ALWAYS),
+            ("TIRES", ALWAYS),
+            ("HOLDS", 1.0),
+            ("LEARNS", 0),
+            ("SAME_SHAPE", 0.0),
+            ("RECALLS", 1),
+        ),
+        Rule("looks above the highest level", (("millrace.Millrace._above", _nothing),)),
+        *_numbers("belief", ("MISFIT_AWAY", 0.0), ("FREEDOM", 1e6)),
+        *_numbers("scaling", ("LAW_OF_SCALABILITY", 0.0)),
+    ],
+    "queues": [
+        *_numbers(
+            "queues.millrace",
+            ("TIRES", ALWAYS),
+            ("TWICE", NEVER),
+            ("LEARNS", 0),
+            ("MOVED", ALWAYS),
+            ("DRAINS", 0),
+            ("PROFILED", 0),
+            ("FILLS", 0.0),
+        ),
+        Rule("a look at queues everywhere", (("queues.millrace.Millrace._untried_everywhere", _nothing),)),
+        Rule("the work that has moved", (("queues.work_shares.MOVED_SHARE", ALWAYS),)),
+        *_numbers("queues.work_shares", ("LEAST_WORTH", 0.0)),
+        *_numbers("queues.evidence", ("SURGE", 0.0), ("UNEVEN", (0.0, 0.0)), ("BACKLOG", 0.0), ("SURE", 0.0)),
+        *_numbers("queues.evidence", ("MISFITS", {1.0: 1.0}), ("TRUST", 1.0)),
+        *_numbers("queues.outlook", ("PRICE", 0.0), ("SLOW_PRICE", 0.0), ("HORIZON", ALWAYS)),
+        *_numbers("queues.outlook", ("HURTS", ALWAYS), ("REACH", NEVER)),
+        Rule("placements around the best one", (("queues.options.neighbours", _no_placements),)),
+        Rule("queues where branches meet", (("queues.cuts._meetings", _no_placements),)),
+        *_numbers("queues.physics", ("WAITING_SPREAD", 0.0), ("ENTRY_SPREAD", 0.0)),
+    ],
+    "replicas": [
+        *_numbers("replicas.millrace", ("FAIR", 1.0), ("SHORT", ALWAYS), ("GROWN", ALWAYS)),
+        *_numbers("replicas.millrace", ("SERIAL", ALWAYS), ("BAND", (1.0, 1.0, 1.0))),
+    ],
+}
+
+RULES["paced"] = [
+    *_numbers("threads.pace", ("SLACK", 0.0), ("CATCH_UP", ALWAYS), ("PERIODS", 1), ("MORE", 1.0)),
+    *_numbers("threads.millrace", ("WIDE", ALWAYS)),
+    *RULES["threads"],
+]
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Regret without a rule less regret with it: mean and half of its interval. `law`: mean regret with all rules."""
+
+    bench: str
+    rule: str
+    mean: float
+    half: float
+    scenarios: int
+    differ: int  # scenarios in which it made any difference
+    law: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether it may be worth as much as a rule must."""
+        return self.mean + self.half >= WORTH
+
+
+@contextmanager
+def without(rule: Rule) -> Iterator[None]:
+    """While it is switched off, in this process."""
+    before = []
+    try:
+        for path, value in rule.off:
+            owner, name = _owner(path)
+            before.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, value)
+        family.cache_clear()  # which follows from such numbers
+        yield
+    finally:
+        for owner, name, value in reversed(before):
+            setattr(owner, name, value)
+        family.cache_clear()
+
+
+def _owner(path: str) -> tuple[object, str]:
+    parts = path.split(".")
+    room = parts[:-2] if parts[-2][0].isupper() else parts[:-1]
+    owner: object = importlib.import_module(".".join(["harness.elasticity", *room]))
+    return (getattr(owner, parts[-2]) if room == parts[:-2] else owner), parts[-1]
+
+
+def held_out(bench: str, every: int) -> list[Scenario]:
+    """One in so many scenarios that only score."""
+    return [scenario for scenario in library(bench) if scenario.held_out][::every]
+
+
+def ablate(
+    bench: str,
+    rules: Sequence[Rule],
+    scenarios: Sequence[Scenario],
+    progress: Callable[[int, int], None],
+    jobs: int | None = None,
+) -> list[Worth]:
+    """What each rule is worth. `progress` is told how many of how many scenarios are done; `jobs`: as in `run_bench`."""
+    whole = Rule("", ())
+    done, regrets = 0, {}
+    for rule in [whole, *rules]:
+        regrets[rule.name] = []
+        for rows in each_of(partial(_rows, rule), [DEFAULT_LAW], scenarios, jobs):
+            regrets[rule.name] += [row.regret for row in rows]
+            done += 1
+            progress(done, (1 + len(rules)) * len(scenarios))
+    return [_worth(bench, rule.name, regrets[""], regrets[rule.name]) for rule in rules]
+
+
+def _rows(rule: Rule, laws: Sequence[str], scenario: Scenario) -> list[Row]:
+    with without(rule):
+        return [row_of(law, scenario) for law in laws]
+
+
+def _worth(bench: str, name: str, law: Sequence[float], off: Sequence[float]) -> Worth:
+    lost = [without - regret for without, regret in zip(off, law, strict=True)]
+    count = len(lost)
+    half = float(student.ppf(0.5 + CONFIDENCE / 2.0, count - 1)) * stdev(lost) / math.sqrt(count) if count > 1 else math.inf
+    return Worth(bench, name, fmean(lost), half, count, sum(each != 0.0 for each in lost), fmean(law))
+
+
+def summary(found: Sequence[Worth]) -> str:
+    """Markdown: the rules of each law, the most worth first."""
+    parts = []
+    for bench in dict.fromkeys(each.bench for each in found):
+        some = sorted((each for each in found if each.bench == bench), key=lambda each: -each.mean)
+        lines = [
+            (each.rule, f"{100 * each.mean:+.2f}", f"± {100 * each.half:.2f}", f"{each.differ}", "yes" if each.pays else "no")
+            for each in some
+        ]
+        heads = ("switched off", "regret [% of throughput]", "interval", "differ", "may pay")
+        about = f"{some[0].scenarios} held-out scenarios, regret with all rules {some[0].law:.2%}"
+        parts.append(f"**{DEFAULT_LAW}, {bench}** ({about})\n\n{markdown([heads, *lines])}")
+    return "\n\n".join([*parts, EXPLANATION]) + "\n"
+
+
+EXPLANATION = f"""\
+Regret without a rule less regret with it, mean over scenarios, and the interval that holds the true mean with {CONFIDENCE:.0%}.
+Differ: scenarios in which it made any difference. A rule may pay if the interval reaches {WORTH:.1%}."""
+
+
+SUMMARY = "measure what the rules and numbers of our laws are worth"
+DESCRIPTION = """\
+Switches off each rule or number of a law of ours, and scores it without them on scenarios that only score.
+
+examples:
+  python -m studies.ablation --every 10
+      every rule of the law of threads, on one in ten scenarios
+
+  python -m studies.ablation --bench queues --rule PRICE --report rules.md
+      one rule of the law that places queues, on all scenarios"""
+MAX_EVERY, MAX_JOBS = 1000, 1024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--bench", choices=tuple(RULES), default="threads", help="whose law (default: threads)")
+    parser.add_argument("--rule", action="append", metavar="NAME", help="this rule only; may be repeated (default: all)")
+    every, jobs = whole(1, MAX_EVERY), whole(1, MAX_JOBS)
+    parser.add_argument("--every", type=every, default=1, metavar="N", help="one in N held-out scenarios (default: all)")
+    parser.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: one for each CPU allowed)")
+    parser.add_argument("--report", metavar="PATH", help="write the table to PATH (Markdown)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print and write what each rule is worth."""
+    rules = {rule.name: rule for rule in RULES[args.bench]}
+    for name in args.rule or ():
+        if name not in rules:
+            raise UserError(f"rule {name!r} is unknown; rules are: {', '.join(rules)}")
+    chosen = [rules[name] for name in dict.fromkeys(args.rule or rules)]
+    if args.report is not None:
+        check_writable("--report", args.report)
+    scenarios = held_out(args.bench, args.every)
+    count = (1 + len(chosen)) * len(scenarios)
+    with Countdown("ablation", float(count), count) as line:
+        found = ablate(args.bench, chosen, scenarios, lambda done, _: line.reached(done, "rules and scenarios"), args.jobs)
+    if args.report is not None:
+        write_whole(args.report, summary(found).encode())
+    say(summary(found).rstrip())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(call("python -m studies.ablation", sys.modules[__name__], sys.argv[1:]))

@@ -1,0 +1,177 @@
+"""How often calls said what, and how surely.
+
+Calls that begin again in a recording that is used up share its processes: they are not independent, however many there are. So
+an interval is made of the disjoint calls alone (Clopper and Pearson, Biometrika 26(4), 1934: exact, and never too narrow),
+while the rate beside it is that of all calls, whose fresh coins average out the chances of labelling. In A/A calls the coins
+alone decide which process is base, so given the recording the calls are independent: there a second interval, over all of them,
+tells about this recording and no other.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from harness.gate.block_ranks import Blocks
+from harness.gate.cell import Cell
+from harness.gate.order import BASE, HEAD, on_scale
+from harness.gate.verdict import Exit, Verdict
+from harness.gate.yardsticks import YARDSTICKS
+from studies.gate_error_rates.recording import Block
+from studies.gate_error_rates.replay import Call
+
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """Two ends."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many of `calls` calls did something, and the interval of the chance that one does, from the disjoint ones alone.
+
+    `in_recording` is the interval over all calls as if they were independent.
+    """
+
+    count: int
+    calls: int
+    interval: Interval
+    in_recording: Interval
+
+    @property
+    def share(self) -> float:
+        """0 .. 1; nan of no calls."""
+        return self.count / self.calls if self.calls else math.nan
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The injected ratio, of all recorded blocks: the estimate of `block_ranks` and its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One condition: what its calls said. Without an effect, base against itself."""
+
+    condition: str
+    calls: int
+    disjoint: int
+    exits: dict[Exit, Rate]
+    verdicts: dict[str, Rate]  # of the injected cell: regressed, inconclusive, ok (or improved), unstable
+    others_regressed: Rate  # calls in which a cell with nothing injected was called regressed
+    yardsticks: dict[str, Rate]
+    median_s: float
+    effect: Effect | None = None
+    wanted: float | None = None
+
+    @property
+    def false_alarms(self) -> Rate:
+        """Of base against itself: calls that ended as regressed."""
+        return self.exits[Exit.REGRESSED]
+
+
+def clopper_pearson(count: int, trials: int, level: float = LEVEL) -> Interval:
+    """The exact interval of a chance of which `count` of `trials` came true; all there is of no trials."""
+    from scipy.stats import beta
+
+    if not 0 <= count <= trials:
+        raise ValueError(f"{count} of {trials}")
+    miss = (1 - level) / 2
+    low = 0.0 if count == 0 else float(beta.ppf(miss, count, trials - count + 1))
+    high = 1.0 if count == trials else float(beta.ppf(1 - miss, count + 1, trials - count))
+    return Interval(low, high)
+
+
+def rate(calls: Sequence[Call], happened: Callable[[Call], bool]) -> Rate:
+    """How often something happened."""
+    disjoint = [call for call in calls if call.disjoint]
+    count = sum(map(happened, calls))
+    return Rate(
+        count,
+        len(calls),
+        clopper_pearson(sum(map(happened, disjoint)), len(disjoint)),
+        clopper_pearson(count, len(calls)),
+    )
+
+
+def row(
+    condition: str,
+    calls: Sequence[Call],
+    cell: Cell | None = None,
+    *,
+    program_cells: Iterable[Cell] = (),
+    effect: Effect | None = None,
+    wanted: float | None = None,
+) -> Row:
+    """What the calls of a condition said. `cell` has the injected work, and so have all of its program's (`program_cells`).
+
+    A call that ended as unstable says nothing of the cell, whatever its numbers: it counts as unstable only.
+    """
+    injected = {one.name for one in program_cells}
+    return Row(
+        condition,
+        len(calls),
+        sum(call.disjoint for call in calls),
+        {code: rate(calls, lambda call, code=code: call.exit_code == code) for code in Exit},
+        {} if cell is None else {word: rate(calls, _said(cell.name, word)) for word in SAID},
+        rate(
+            calls,
+            lambda call: (
+                call.exit_code is not Exit.HOST_UNSTABLE
+                and any(said is Verdict.REGRESSED for name, said in call.verdicts.items() if name not in injected)
+            ),
+        ),
+        {name: rate(calls, lambda call, name=name: call.slower[name]) for name in YARDSTICKS},
+        statistics.median(call.seconds for call in calls) if calls else math.nan,
+        effect,
+        wanted,
+    )
+
+
+SAID = ("regressed", "inconclusive", "ok", "unstable")
+"""What a call can say of the injected cell; `ok` is also what calls it improved, which would be worse."""
+
+
+def said(call: Call, cell: str) -> str:
+    """One of SAID. Raises ValueError if the call has no such verdict, which a replay cannot have."""
+    if call.exit_code is Exit.HOST_UNSTABLE:
+        return "unstable"
+    match call.verdicts[cell]:
+        case Verdict.REGRESSED:
+            return "regressed"
+        case Verdict.INCONCLUSIVE:
+            return "inconclusive"
+        case Verdict.OK | Verdict.IMPROVED:
+            return "ok"
+        case other:
+            raise ValueError(f"{cell}: {other}")
+
+
+def _said(cell: str, word: str) -> Callable[[Call], bool]:
+    return lambda call: said(call, cell) == word
+
+
+def effect_of(cell: Cell, blocks: Iterable[Block]) -> Effect | None:
+    """The ratio that was measured; None of no blocks."""
+    base: list[float] = []
+    head: list[float] = []
+    for block in blocks:
+        base += block.of(cell.name, BASE)
+        head += block.of(cell.name, HEAD)
+    if not base:
+        return None
+    measured = Blocks(on_scale(cell, base, head))
+    low, high = measured.low((1 - LEVEL) / 2), measured.high((1 - LEVEL) / 2)
+    return Effect(math.exp(measured.estimate()), math.exp(low), math.exp(high) if high < 700 else math.inf, measured.n)

@@ -1,0 +1,152 @@
+"""Calls of the gate over recorded rounds: a real call, `compare.compare`, whose processes are those of the recording.
+
+A call begins at some round, and its block n of a program is that of the n-th round from there; its clock is the time that the
+processes took. Where nothing is injected, which process is base and which head is decided by the call's own coin.
+
+The first calls take rounds that no call before has taken: they are *disjoint*. When the recording is used up, later calls
+begin anywhere, with fresh coins. After the last round comes the first one again: a long call is as welcome as a short one. But
+none may come to the same round twice, so a recording in which one does is too short for any.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.gate.cell import Cell, Program
+from harness.gate.compare import compare
+from harness.gate.order import BASE as BASE_SIDE
+from harness.gate.order import HEAD
+from harness.gate.sample import Sample
+from harness.gate.suite import Suite
+from harness.gate.tree import Tree
+from harness.gate.verdict import CellResult, Comparison, Exit, Side, Verdict, exit_code
+from harness.gate.yardsticks import YARDSTICKS, Yardstick
+from studies.gate_error_rates.recording import BASE, CONTROL, Block, Round
+
+BASE_TREE, HEAD_TREE = (Tree(Path(side), "", Side(side, None)) for side in (BASE_SIDE, HEAD))
+"""Of a replayed call: trees that nothing runs in."""
+
+
+@dataclass(frozen=True)
+class Injection:
+    """Where an arm's blocks stand in for those with nothing injected, and which of the program's cells is asked about."""
+
+    arm: str
+    program: Program
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call said. `slower`: by yardstick, whether it calls the injected cell slower; of A/A calls, any cell."""
+
+    disjoint: bool
+    exit_code: Exit
+    verdicts: Mapping[str, Verdict]  # by cell
+    seconds: float
+    slower: Mapping[str, bool] = field(default_factory=dict)
+
+
+class Taken:
+    """Stands in for processes: `take` of `compare`, and its clock. `rounds` begin with the call's first."""
+
+    def __init__(self, rounds: Sequence[Mapping[str, Sequence[Block]]], injected: str | None) -> None:
+        self.used = 0  # rounds
+        self._rounds = rounds
+        self._injected = injected
+        self._taken: dict[tuple[str, int], list[Tree]] = {}  # by program and round, who has asked so far
+        self._seconds = 0.0
+
+    def clock(self) -> float:
+        """Seconds that the processes so far took."""
+        return self._seconds
+
+    def __call__(self, tree: Tree, program: Program, environment: Mapping[str, str], pair: int) -> Sample:
+        """The process that is next in its block. The control's program has two blocks a round; either may be the control's."""
+        number = pair // 2
+        self.used = max(self.used, number + 1)
+        before = self._taken.setdefault((program.name, number), [])
+        block = self._rounds[number % len(self._rounds)][program.name][len(before) // 4]
+        position = len(before) % 4
+        if program.name == self._injected:
+            side = HEAD if tree is HEAD_TREE else BASE_SIDE
+            position = [at for at, was in enumerate(block.sides) if was == side][before.count(tree)]
+        before.append(tree)
+        self._seconds += block.seconds[position]
+        return Sample(block.values[position], seconds=block.seconds[position])
+
+
+def calls(
+    rounds: Sequence[Round],
+    suite: Suite,
+    injection: Injection | None,
+    wanted: int,
+    draw: random.Random,
+    progress: Callable[[int], None] = lambda made: None,
+) -> list[Call]:
+    """`wanted` calls, the disjoint ones first; none if a call came to a round again: then too few were recorded.
+
+    `progress` is told before each how many are made.
+    """
+    usable = [taken for taken in (_of_a_call(blocks, suite, injection) for blocks in rounds) if taken is not None]
+    made: list[Call] = []
+    start, first_pass = 0, True
+    while usable and len(made) < wanted:
+        progress(len(made))
+        taken = Taken(usable[start:] + usable[:start], None if injection is None else injection.program.name)
+        comparison = compare(
+            BASE_TREE,
+            HEAD_TREE,
+            suite,
+            factor=suite.factor,
+            alpha=suite.alpha,
+            pairs=None,
+            time_budget_s=suite.time_budget_s,
+            seed=draw.getrandbits(48),
+            take=taken,
+            lock=lambda notify: nullcontext(),
+            clock=taken.clock,
+        )
+        if taken.used > len(usable):
+            return []
+        end = start + taken.used
+        made.append(call_of(comparison, injection, disjoint=first_pass and end <= len(usable)))
+        first_pass = first_pass and end < len(usable)
+        start = end if first_pass else draw.randrange(len(usable))
+    return made
+
+
+def call_of(comparison: Comparison, injection: Injection | None, disjoint: bool) -> Call:
+    """What a comparison said, and what the yardsticks say of its samples."""
+    asked = [result for result in comparison.cells if injection is None or result.cell == injection.cell]
+    return Call(
+        disjoint,
+        exit_code(comparison),
+        {result.cell.name: result.verdict for result in comparison.cells},
+        comparison.seconds,
+        {name: any(_slower(yardstick, result) for result in asked) for name, yardstick in YARDSTICKS.items()},
+    )
+
+
+def _of_a_call(blocks: Round, suite: Suite, injection: Injection | None) -> dict[str, tuple[Block, ...]] | None:
+    """By program, what a call measures in a round; None if the round is not whole."""
+    arms = {program.name: (BASE,) for program in suite.programs}
+    arms[suite.program_of(suite.control).name] = (BASE, CONTROL)
+    if injection is not None:
+        arms[injection.program.name] = (injection.arm,)
+    if any((program, arm) not in blocks for program, of_one in arms.items() for arm in of_one):
+        return None
+    return {program: tuple(blocks[program, arm] for arm in of_one) for program, of_one in arms.items()}
+
+
+def _slower(yardstick: Yardstick, result: CellResult) -> bool:
+    """What a yardstick says, which knows times only: a rate is turned into the time of one."""
+    if len(result.base) < 2:
+        return False
+    if result.cell.metric.lower_is_better:
+        return yardstick(result.base, result.head)
+    return yardstick([1 / value for value in result.base], [1 / value for value in result.head])

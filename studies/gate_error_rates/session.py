@@ -1,0 +1,131 @@
+"""One sitting of measuring: builds the binary, disturbs if asked to, finds amounts, records, makes true calls."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.gate import compare, sample, tree
+from harness.gate.series import Take
+from harness.gate.suite import Suite
+from harness.measurement.lock import measuring_lock
+from studies.gate_error_rates import busy, identity, inject
+from studies.gate_error_rates.record import find_amounts, record
+from studies.gate_error_rates.recording import SAMPLES, Arm, Writer
+from studies.gate_error_rates.replay import Call, Injection
+from studies.gate_error_rates.study import SAME
+from studies.gate_error_rates.true_calls import CALLS, Terms, true_calls
+
+if TYPE_CHECKING:
+    from harness.gate.verdict import Comparison
+
+HALF = "half"
+TRUE_EFFECT = 1.05  # of the arm that true calls are also made of, as near as there is one
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a sitting. `show` and `note` are told what goes on: for the moment, and to stay."""
+
+    repository: Path
+    directory: Path  # of the recording
+    disturb: str
+    calls: int
+    time_budget_s: float
+    true_calls: int
+    seed: int
+    show: Callable[[str], None]
+    note: Callable[[str], None]
+
+
+def sit(suite: Suite, place: Injection, arms: Sequence[Arm], options: Options) -> dict[str, list[Call]]:
+    """Record until there is enough or the time is up; then true calls, which are returned by condition.
+
+    All under the measuring lock: what is read of the recording before is not what is there once another sitting has ended.
+    Coins are not those of a seed: a sitting that goes on with another one must not repeat its chances.
+    """
+    commit = inject.injected_commit(options.repository)
+    if inject.is_dirty(options.repository):
+        options.note("the checkout has changes that are not committed: they are not measured")
+    about = identity.of_recording(suite, place, commit, options.disturb)
+    with measuring_lock(options.note):
+        writer = Writer(options.directory / SAMPLES, about, identity.check)
+        built = tree.prepare({"base": commit}, suite, options.repository, options.note)["base"]
+        with _disturbing(options):
+            if options.time_budget_s > 0:
+                arms = _record(suite, place, arms, built, writer, options)
+            if not options.true_calls:
+                return {}
+            known = [writer.recording.arms.get(arm.name, arm) for arm in arms]
+            return _true_calls(suite, place, [arm for arm in known if arm.amount], built, options)
+
+
+def _record(
+    suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, writer: Writer, options: Options
+) -> Sequence[Arm]:
+    """The arms, with the amounts that were found."""
+    draw = random.Random()
+    arms = find_amounts(sample.take, built, writer, place.program, place.cell, arms, draw, options.show)
+    record(
+        sample.take,
+        built,
+        writer,
+        suite,
+        place.program,
+        arms,
+        calls=options.calls,
+        time_budget_s=options.time_budget_s,
+        draw=draw,
+        progress=options.show,
+    )
+    return arms
+
+
+def _disturbing(options: Options) -> AbstractContextManager[object]:
+    return busy.one_cpu_half_of_the_time() if options.disturb == HALF else nullcontext()
+
+
+def _true_calls(
+    suite: Suite, place: Injection, arms: Sequence[Arm], built: tree.Tree, options: Options
+) -> dict[str, list[Call]]:
+    """Of base against itself, and of one arm."""
+    terms = Terms(suite.factor, suite.alpha, suite.time_budget_s)
+
+    def compared(base: tree.Tree, head: tree.Tree, take: Take, seed: int) -> Comparison:
+        return compare.compare(
+            base,
+            head,
+            suite,
+            factor=terms.factor,
+            alpha=terms.alpha,
+            pairs=None,
+            time_budget_s=terms.time_budget_s,
+            seed=seed,
+            take=take,
+            lock=lambda notify: nullcontext(),  # it is held already
+        )
+
+    conditions: dict[str, Arm | None] = {SAME: None}
+    if arms:
+        arm = min(arms, key=lambda arm: abs(arm.wanted - TRUE_EFFECT))
+        conditions[arm.name] = arm
+    made: dict[str, list[Call]] = {}
+    for name, arm in conditions.items():
+        options.show(f"true calls: {name}")
+        made[name] = true_calls(
+            options.directory / CALLS,
+            name,
+            arm,
+            place,
+            built,
+            terms=terms,
+            wanted=options.true_calls,
+            take=sample.take,
+            compare=compared,
+            seed=options.seed,
+        )
+    return made

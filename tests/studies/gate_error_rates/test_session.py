@@ -1,0 +1,133 @@
+"""A whole sitting in a repository that is made up: real git, real processes, nothing to build."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UserError
+from harness.gate.cell import Cell, Metric, Program
+from harness.gate.suite import Suite
+from harness.gate.verdict import Exit, Verdict
+from studies.gate_error_rates import inject, session
+from studies.gate_error_rates.recording import SAMPLES, Arm, read
+from studies.gate_error_rates.replay import Injection
+from studies.gate_error_rates.session import Options, sit
+from studies.gate_error_rates.study import SAME
+from tests.studies.gate_error_rates.made import rows, text
+
+pytestmark = pytest.mark.heavy
+
+ROOT = Path(__file__).resolve().parents[3]
+FLOP_HPP = Path("harness/runtime/native/flop.hpp")
+
+SCRIPT = """\
+import json, os, pathlib, random
+assert "Injected::before_work" in pathlib.Path("harness/runtime/native/flop.hpp").read_text()
+slower = 1 + int(os.environ["MILLRACE_EXTRA_FLOP"]) / 1e9
+print(json.dumps({"ns_per_hop": 100 * slower * random.lognormvariate(0, 0.001)}))
+"""
+
+ONE, OTHER = (
+    Program(name, (sys.executable, "-I", "-S", "measure.py"), (Cell(name, Metric()),), timeout_s=20)
+    for name in ("one", "other")
+)
+SUITE = Suite("made", (ONE, OTHER), "one", time_budget_s=60.0)
+PLACE = Injection("", OTHER, OTHER.cells[0])
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """With the header that is patched, and a program; the machine's measuring lock is left alone."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    project = tmp_path / "project"
+    (project / FLOP_HPP.parent).mkdir(parents=True)
+    shutil.copy(ROOT / FLOP_HPP, project / FLOP_HPP)
+    (project / "measure.py").write_text(SCRIPT, encoding="utf-8")
+    (project / ".gitignore").write_text(".millrace/\n", encoding="utf-8")
+    who = ["-c", "user.name=t", "-c", "user.email=t@t"]
+    for words in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "-m", "one"]):
+        subprocess.run(["git", "-C", str(project), *words], check=True)
+    return project
+
+
+def options(repository: Path, **changed: object) -> Options:
+    asked = {
+        "repository": repository,
+        "directory": repository.parent / "recording",
+        "disturb": "none",
+        "calls": 1,
+        "time_budget_s": 2.0,
+        "true_calls": 0,
+        "seed": 1,
+        "show": lambda text: None,
+        "note": lambda text: None,
+    }
+    return Options(**(asked | changed))  # type: ignore[arg-type]
+
+
+@pytest.mark.timeout(180)  # 250 processes
+def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) -> None:
+    made = sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, true_calls=2, disturb="half"))
+    found = read(repository.parent / "recording" / SAMPLES)
+    assert found.arms["flop 1.1"].amount == pytest.approx(100_000_000, rel=0.2)
+    assert found.rounds
+    assert found.about["injected_commit"] == inject.injected_commit(repository)
+    (block, *_) = found.blocks("other", "flop 1.1")
+    assert max(block.of("other", "base")) < min(block.of("other", "head"))
+    same, slower = ([call.exit_code for call in made[arm]] for arm in (SAME, "flop 1.1"))
+    assert Exit.OK in same and set(same) <= {Exit.OK, Exit.HOST_UNSTABLE}  # one call in a hundred may find base and base apart
+    assert Exit.REGRESSED in slower and set(slower) <= {Exit.REGRESSED, Exit.HOST_UNSTABLE}
+    assert all(call.verdicts["other"] is Verdict.REGRESSED for call in made["flop 1.1"])
+    status = subprocess.run(["git", "-C", str(repository), "status", "--porcelain"], capture_output=True, text=True, check=True)
+    assert status.stdout == ""
+
+
+def test_a_second_sitting_adds_to_the_recording(repository: Path) -> None:
+    path = repository.parent / "recording" / SAMPLES
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    before = read(path)
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    after = read(path)
+    assert after.arms == before.arms
+    assert len(after.rounds) > len(before.rounds)
+
+
+def test_what_another_sitting_records_while_this_one_waits_is_kept(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = repository.parent / "recording" / SAMPLES
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    before = read(path)
+
+    @contextmanager
+    def lock(notify: object) -> Iterator[None]:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text(rows(len(before.rounds), "other", "base", base=777.0)))
+        yield
+
+    monkeypatch.setattr(session, "measuring_lock", lock)
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    after = read(path)
+    assert after.rounds[len(before.rounds)]["other", "base"].of("other", "base") == [777.0, 777.0]
+    assert len(after.rounds) > len(before.rounds) + 1
+
+
+def test_another_commit_needs_another_recording(repository: Path) -> None:
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+    who = ["-c", "user.name=t", "-c", "user.email=t@t"]
+    subprocess.run(["git", "-C", str(repository), *who, "commit", "--quiet", "--allow-empty", "-m", "two"], check=True)
+    with pytest.raises(UserError, match="has injected_commit"):
+        sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
+
+
+def test_changes_that_are_not_committed_are_told(repository: Path) -> None:
+    (repository / "measure.py").write_text("print('never run')\n", encoding="utf-8")
+    notes: list[str] = []
+    sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5, note=notes.append))
+    assert any("not committed" in note for note in notes)
