@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from collections import Counter
 from itertools import accumulate
 from pathlib import Path
 
@@ -192,63 +190,3 @@ class WikiWordCount:
     def results(self) -> list[dict[str, object]]:
         """The counts that the sink has kept, in the order in which they came."""
         return kept(self.sink, WORD_COUNT)
-
-
-# -- the same, one record after the other -------------------------------------------------------------------------------------
-
-DEEPEST = 64  # arrays and objects within each other
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-
-
-def reference(text: bytes) -> Counter[tuple[int, str, int]]:
-    """What is published of a text: the end of a window [s], a word, and how often it is in it.
-
-    A plain program, by which the graph is checked: it shares nothing with it.
-    """
-    seconds: dict[int, Counter[str]] = {}
-    last = [0] * TOKENISERS
-    number = 0
-    for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
-        line = line.removesuffix(b"\r")
-        if len(line) > MOST_BYTES:
-            continue
-        turn, number = number % TOKENISERS, number + 1
-        event = _event(line)
-        if event is None:
-            continue
-        time, words = event
-        last[turn] = max(last[turn], time)
-        seconds.setdefault(last[turn], Counter()).update(word for word in words if 1 <= len(word.encode()) <= 56)
-    ends = {second + after for second in seconds for after in range(1, WINDOW + 1)}
-    found: Counter[tuple[int, str, int]] = Counter()
-    for end in ends:
-        total: Counter[str] = Counter()
-        for second in range(end - WINDOW, end):
-            total.update(seconds.get(second, ()))
-        found.update((end, word, count) for word, count in total.items())
-    return found
-
-
-def _event(line: bytes) -> tuple[int, list[str]] | None:
-    """Time [s] and words of a change; None: it cannot be read."""
-    try:
-        text = line.decode()
-        event = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(event, dict) or _depth(text) > DEEPEST:
-        return None
-    time, texts = event.get("timestamp"), [event.get("title"), event.get("comment")]
-    if type(time) is not int or not 0 <= time < 2**33 or not all(isinstance(each, str) for each in texts):
-        return None
-    whole = (each.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for each in texts)
-    return time, [word for each in whole for word in each.split(" ")]
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
-
-
-def _depth(text: str) -> int:
-    depths = accumulate((each in "{[") - (each in "]}") for each in STRING.sub("", text))
-    return max(depths, default=0)

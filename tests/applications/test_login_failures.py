@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import topologies
-from harness.applications.login_failures import FORMS, SCHEMAS, generate, input_of, reference
+from harness.applications.login_failures import FORMS, SCHEMAS, generate, input_of
 from harness.errors import UserError
 from harness.models import Dynamic, Manual
 from tests.applications.drive import MODELS, in_any_order, run
+from tests.applications.reference_login_failures import reference
 
 ODD = (
     b"",

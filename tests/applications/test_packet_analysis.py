@@ -21,12 +21,11 @@ from harness.applications.packet_analysis import (
     PacketAnalysis,
     generate,
     input_of,
-    packets_of,
-    reference,
 )
 from harness.errors import UserError
 from harness.models import Dynamic, Manual
 from tests.applications.drive import MODELS, in_any_order, run
+from tests.applications.reference_packet_analysis import packets_of, reference
 
 HEADER = 24  # bytes of a pcap file
 

@@ -8,6 +8,7 @@ from harness.applications.login_failures import FORMS
 from harness.applications.packet_analysis import PacketAnalysis
 from harness.applications.vwap import Vwap
 from harness.applications.wiki_word_count import WikiWordCount
+from tests.applications import reference_login_failures, reference_packet_analysis, reference_vwap, reference_wiki_word_count
 from tests.applications import test_login_failures as login_failures
 from tests.applications import test_packet_analysis as packet_analysis
 from tests.applications import test_vwap as vwap
@@ -19,7 +20,7 @@ def form_of(form):
     def build(draw, seed):
         text = login_failures.with_odd_lines(login_failures.generate(draw.randint(200, 4000), seed), seed)
         built = FORMS[form](text, False, 1, draw.random() < 0.3, keep=10**6)
-        return built, lambda: login_failures.check(form, built, login_failures.reference(text, form))
+        return built, lambda: login_failures.check(form, built, reference_login_failures.reference(text, form))
 
     return build
 
@@ -27,20 +28,20 @@ def form_of(form):
 def vwap_of(draw, seed):
     text = vwap.with_odd_lines(vwap.generate(draw.randint(200, 3000), seed), seed)
     built = Vwap(text, False, 1, draw.random() < 0.3, keep=10**6)
-    return built, lambda: vwap.check(built, vwap.reference(text))
+    return built, lambda: vwap.check(built, reference_vwap.reference(text))
 
 
 def wiki_word_count_of(draw, seed):
     text = wiki_word_count.with_odd_lines(wiki_word_count.generate(draw.randint(20, 200), seed), seed)
     built = WikiWordCount(text, False, 1, draw.random() < 0.3, keep=10**7)
-    return built, lambda: wiki_word_count.check(built, wiki_word_count.reference(text))
+    return built, lambda: wiki_word_count.check(built, reference_wiki_word_count.reference(text))
 
 
 def packet_analysis_of(draw, seed):
     capture = packet_analysis.with_odd_packets(packet_analysis.generate(draw.randint(100, 1500), seed), seed)
     sources = draw.choice([1, 1, 2])
     built = PacketAnalysis(capture, False, 1, sources, draw.random() < 0.3, keep=10**6)
-    return built, lambda: packet_analysis.check(built, packet_analysis.reference(capture, sources))
+    return built, lambda: packet_analysis.check(built, reference_packet_analysis.reference(capture, sources))
 
 
 APPLICATIONS = {

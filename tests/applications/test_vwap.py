@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import topologies
-from harness.applications.vwap import HEADER, SCHEMAS, Vwap, columns_of, generate, input_of, reference
+from harness.applications.vwap import HEADER, SCHEMAS, Vwap, columns_of, generate, input_of
 from harness.errors import UserError
 from harness.models import Manual
 from tests.applications.drive import MODELS, run
+from tests.applications.reference_vwap import reference
 
 ODD = (
     b"",

@@ -21,11 +21,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import topologies
-from harness.applications.wiki_word_count import PAGE, SCHEMAS, SECOND, WikiWordCount, generate, input_of, reference
+from harness.applications.wiki_word_count import PAGE, SCHEMAS, SECOND, WikiWordCount, generate, input_of
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.models import Dynamic, Manual
 from tests.applications.drive import MODELS, run
+from tests.applications.reference_wiki_word_count import reference
 
 
 def change(timestamp=1_700_000_000, title="A page", comment="what was done", **more):

@@ -15,7 +15,6 @@ from harness.graph import Graph, GraphError
 from harness.graph.functions.c_signature import ADD, COMBINE, RESULT
 from harness.graph.schema import Schema
 from harness.models import Coroutine, Dynamic, Manual
-from harness.operators import plain
 from harness.operators.windows import (
     Fold,
     aggregate,
@@ -35,6 +34,7 @@ from harness.operators.windows import (
     top_k,
     total,
 )
+from tests.operators import plain
 
 EVENT = Schema(
     "event",

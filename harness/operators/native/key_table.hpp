@@ -16,7 +16,7 @@ namespace millrace::operators {
 inline constexpr size_t MOST_KEYS = size_t{1} << 20;
 
 // A hash of bytes, word by word, mixed at the end so that every bit of it is as good as any other (Appleby, MurmurHash3's finalizer).
-// harness/operators/plain.py has it in Python.
+// tests/operators/plain.py has it in Python.
 inline uint64_t hash_of(std::string_view key) noexcept {
   static constexpr uint64_t K = 0x9E3779B97F4A7C15;
   const char* at = key.data();

@@ -1,4 +1,4 @@
-// sketches.hpp - answers about many keys in little memory. Each has a slow twin in harness/operators/plain.py.
+// sketches.hpp - answers about many keys in little memory. Each has a slow twin in tests/operators/plain.py.
 #pragma once
 
 #include <algorithm>
