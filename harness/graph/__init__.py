@@ -22,8 +22,8 @@ Kinds of operator:
   native   a compiled function (`harness.graph.functions.compiled`)
   loop     a function, compiled or async, that runs from the first tuple to the last and waits for what it needs (C-Stream
            §2.3); it may be typed
-  typed    a function on tuples with attributes (`harness.graph.schema`) that sends none, one or many for each; sources and sinks may
-           be typed, too, and in a graph where one operator is all are
+  typed    a function on tuples with attributes (`harness.graph.schema`) that sends none, one or many for each; sources and
+           sinks may be typed, too, and in a graph where one operator is all are
   sink     counts, checks and stamps the latency of what arrives
   control  the control port of another operator: absorbs what arrives, and so may close a cycle
 
@@ -31,6 +31,14 @@ An author's wishes: a *threaded port* has a queue and a thread of its own under 
 a `Threading` annotation was in force is executed as that says (`harness.graph.annotations`). `harness.models` resolves both.
 
 `Graph.check()` reports everything that is wrong, and where.
+
+kinds        the kinds of operator, with the facts that other code asks for
+operator     an operator, its ports, a stream, a threading annotation
+data         a graph as data, with look-ups;  builder  the `Graph` that users build
+annotations  @threading and @parallel
+checks       the rules of a whole graph;  order, flow, barriers, balance  what they need
+schema       attributes of tuples;  typed  typed operators;  functions  users' functions
+files        graphs in files
 """
 
 from harness.graph.builder import Graph

@@ -194,8 +194,8 @@ class Graph(OperatorGraph):
         then be executed at the same time, as an operator needs that waits on one port for what comes on another. `stateless`
         promises that what it does with a tuple depends on nothing that came before: under the coroutine model it may have
         replicas, which call the function at the same time (`Engine.set_replicas`). `keys` promises that this depends on tuples
-        of the same key alone, of so many keys (`harness.graph.keys.key_of`): replicas call the function for one tuple of a key at a
-        time, in the order in which these came (C-Stream §4.2).
+        of the same key alone, of so many keys (`harness.graph.keys.key_of`): replicas call the function for one tuple of a key
+        at a time, in the order in which these came (C-Stream §4.2).
         """
         if not callable(function):
             raise GraphError(f"operator {name!r}: function must be callable, not {function!r}")
@@ -227,8 +227,8 @@ class Graph(OperatorGraph):
     ) -> Operator:
         """Add an operator that calls a compiled function with `state`; all promises, and `keys`, as in `python`.
 
-        What it may be given, and what it must not do, is in docs/operators.md; `harness.graph.functions.compiled` checks what can be
-        checked. Raises GraphError for a function or state that it cannot call.
+        What it may be given, and what it must not do, is in docs/operators.md; `harness.graph.functions.compiled` checks what
+        can be checked. Raises GraphError for a function or state that it cannot call.
         """
         try:
             native = NativeFunction.of(function, state)

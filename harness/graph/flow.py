@@ -18,8 +18,8 @@ MAX_COPIES = 2**53
 class Flow:
     """What one tuple of the sources becomes, on average, if users' functions pass on what they get.
 
-    `hops`: operators (those of a kind that is a hop) that a tuple passes on its way, per tuple at the sinks; `hopping`: which of the
-    graph's operators these are, by place.
+    `hops`: operators of a kind that is a hop that a tuple passes on its way, per tuple at the sinks; `hopping`: which of
+    the graph's operators these are, by place.
     `copies`: tuples at the sinks per tuple sent; None if it depends on the tuple, as it does behind an operator that may drop.
     `copies_from`: for a tuple that arrives at each operator, the tuples that end somewhere, which is at a sink, a control port,
     a barrier or a loop, one that is dropped counted as if it went on; None if it depends on the tuple, or the tuple is typed.

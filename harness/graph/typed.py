@@ -28,10 +28,10 @@ PYTHON_FLOP = 2000
 class Typed:
     """Of a typed source, operator or sink, or of a loop, whose function is an async one of a context, or compiled.
 
-    `function`: compiled (`harness.graph.functions.compiled`), or a Python callable: of a source `function()`, which returns what it
-    sends; of all others `function(port, values)`, which returns what it sends for that tuple, or None. A callable that has
-    methods `open` and `close` is told when a run begins and when it has stopped. `finish`: what is done when the last stream
-    into it has ended; compiled, or `finish()`.
+    `function`: compiled (`harness.graph.functions.compiled`), or a Python callable: of a source `function()`, which returns
+    what it sends; of all others `function(port, values)`, which returns what it sends for that tuple, or None. A callable
+    that has methods `open` and `close` is called by them when a run begins and when it has stopped. `finish`: what is done
+    when the last stream into it has ended; compiled, or `finish()`.
     """
 
     takes: tuple[Schema, ...]  # by input port

@@ -1,6 +1,9 @@
-"""Machines that a run can be simulated on, and what a runtime costs on them: profiles of constants, each with its source.
+"""Machines: those that a run can be simulated on, and this host.
 
 machine    cores, clocks, caches, locks
 software   what a push, a switch or a wake-up costs
 constants  profiles: files of constants with a tag, a range and a source
+names      names of machines
+place      where a run is made: real threads, or a described machine
+host       this host: its CPUs, who uses them, its processes
 """

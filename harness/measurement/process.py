@@ -1,9 +1,9 @@
 """A run in a fresh process, so that no run inherits another's heap, threads or caches.
 
-The child is `python -m harness.measurement.child --parent PID FD INPUT`: spec as JSON on stdin, record as one line of JSON on
-stdout. PID is our process: the child ends with it (`harness.machines.host.parent`). FD is its end of a pipe: it writes its phases there.
-INPUT is our standard input, which becomes the child's when it has read the spec; -1: we have none. It is in a session of its
-own: Ctrl-C reaches us alone, and we kill it.
+The child is `python -m harness.measurement.child --parent PID FD INPUT`: spec as JSON on stdin, record as one line of JSON
+on stdout. PID is our process: the child ends with it (`harness.machines.host.parent`). FD is its end of a pipe, to which it
+writes its phases. INPUT is our standard input, which becomes the child's when it has read the spec; -1: we have none. It is in
+a session of its own: Ctrl-C reaches us alone, and we kill it.
 """
 
 from __future__ import annotations

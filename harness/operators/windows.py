@@ -136,8 +136,8 @@ class Fold:
     """An aggregate of one's own: three compiled functions, as millrace.h has them, and the bytes of their state.
 
     `add(state, tuple, count)`, `combine(state, later)` (None: for windows that tumble only), `result(state, window, out)`:
-    each is a numba cfunc (`harness.graph.functions.c_signature.ADD.numba` and so on), a ctypes function, or a capsule of a Cython module.
-    Raises GraphError for a function of another signature.
+    each is a numba cfunc (`harness.graph.functions.c_signature.ADD.numba` and so on), a ctypes function, or a capsule of a
+    Cython module. Raises GraphError for a function of another signature.
     """
 
     def __init__(self, add: object, combine: object, result: object, state_bytes: int) -> None:

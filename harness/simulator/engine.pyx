@@ -132,7 +132,7 @@ cdef class SimulatorEngine:
         for operator in graph.operators.values():
             if operator.typed is not None and operator.kind is not LOOP and profiled is not None:
                 continue
-            if operator.users:
+            if operator.typed is not None or not operator.kind.simulated:
                 kind = f"typed {operator.kind}".removesuffix(" typed") if operator.typed else operator.kind
                 raise UserError(f"operator {operator.name!r} is of kind {kind}: a user's own operator cannot be simulated")
         policy = find_policy(model.policy) if isinstance(model, Coroutine) else None

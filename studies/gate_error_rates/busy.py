@@ -1,5 +1,6 @@
-"""A disturbing load: a process that keeps one CPU busy for 5 s, rests for 5 s, and so on: `python -m studies.gate_error_rates.busy
-SECONDS PID`.
+"""A disturbing load: a process that keeps one CPU busy for 5 s, rests for 5 s, and so on.
+
+`python -m studies.gate_error_rates.busy SECONDS PID`.
 
 It ends after SECONDS, or with process PID, which has started it.
 """

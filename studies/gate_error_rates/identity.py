@@ -59,9 +59,10 @@ def paragraph(recording: Recording, suite: Suite, place: Injection) -> str:
     share = 100 * sum(block.disturbed for block in blocks) / max(1, processes)
     about = recording.about
     lost = f" {recording.failed} more blocks are missing, since a process gave no number." if recording.failed else ""
-    load = "" if about["disturb"] == "none" else " Meanwhile a process of the selftest kept one CPU busy for 5 s of every 10."
+    load = "" if about["disturb"] == "none" else " Meanwhile a process of the study kept one CPU busy for 5 s of every 10."
     return (
-        f"Made by `python -m studies.gate_error_rates`, recorded from {about['started_at']} on {about['cpu_model']}, {about['cpus']} CPUs: "
+        f"Recorded by `python -m studies.gate_error_rates` from {about['started_at']} "
+        f"on {about['cpu_model']}, {about['cpus']} CPUs: "
         f"{len(recording.rounds)} rounds, {processes} processes that took {hours:.1f} h; others "
         f"disturbed {share:.0f} % of them.{lost}{load} Suite {suite.name}: cells {', '.join(about['cells'])}; "
         f"control {suite.control}; work injected into {place.cell.name}. Factor {suite.factor:g}, alpha {suite.alpha:g}, "

@@ -1,4 +1,4 @@
-"""A graph that joins what other graphs have one of: annotations, a threaded port, a barrier, a filter, bursts, a control port."""
+"""A graph with annotations, a threaded port, a barrier, a filter, bursts and window punctuation."""
 
 from harness.graph import Graph, Threading
 from harness.graph.annotations import in_force

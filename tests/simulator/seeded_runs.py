@@ -26,6 +26,8 @@ VOLATILE = ("run_id", "asked", "cell", "host", "commit", "started_at")
 READABLE = ("tuples_sent", "tuples_received", "sink_tuples_per_s", "order_violations", "correct")
 
 _SMALL_MIX = "mix --set width=3 --set depth=4"
+_WIDE = "data-parallel --set width=30 --set cost=1000"
+_BURSTS = "load-balance --set workers=6 --set load=bursty-cost --set cycle=1000"
 _SHORT = "--duration 0.002"
 _CSTREAM = "--machine cstream --duration 0.05"
 
@@ -36,7 +38,7 @@ RUNS: dict[str, str] = {
     "dedicated, large tuples": f"pipeline --set operators=5 --set payload=4096 --model dedicated --machine xeon {_SHORT}",
     "dynamic": f"{_SMALL_MIX} --model dynamic --threads 8 --machine xeon {_SHORT}",
     "dynamic, one thread": f"pipeline --set operators=20 --set cost=1 --model dynamic --threads 1 --machine xeon {_SHORT}",
-    "dynamic, shared sink": f"data-parallel --set width=30 --set cost=1000 --model dynamic --threads 16 --machine power8 {_SHORT}",
+    "dynamic, shared sink": f"{_WIDE} --model dynamic --threads 16 --machine power8 {_SHORT}",
     "dynamic, some queues": f"bushy --set depth=3 --model dynamic --threads 6 --queued 40% --machine xeon {_SHORT}",
     "dynamic, bounded": f"{_SMALL_MIX} --model dynamic --threads 4 --queue-capacity 8 --tuples 3000 --machine xeon",
     "dynamic, P17's software": f"{_SMALL_MIX} --model dynamic --threads 8 --software p17-printed --machine power8 {_SHORT}",
@@ -44,7 +46,7 @@ RUNS: dict[str, str] = {
     "dynamic, P17's law": f"{_SMALL_MIX} --model dynamic --elastic --law pldi17 --max-threads 16 --machine xeon {_SHORT}",
     "dynamic, split and merge": f"replicated --model dynamic --threads 4 {_CSTREAM}",
     "dynamic, a phase change": f"phase-change --model dynamic --threads 6 --machine xeon {_SHORT}",
-    "load balance": f"load-balance --set workers=6 --set load=bursty-cost --set cycle=1000 --model manual --machine xeon {_SHORT}",
+    "load balance": f"{_BURSTS} --model manual --machine xeon {_SHORT}",
     "multilevel": f"pipeline --set operators=20 --set cost=1000 --model multilevel --max-threads 8 --machine xeon {_SHORT}",
     "multilevel, M19's law": f"{_SMALL_MIX} --model multilevel --law middleware19 --max-threads 8 --machine xeon {_SHORT}",
     "coroutine": f"chain --set operators=6 --model coroutine --threads 4 {_CSTREAM}",

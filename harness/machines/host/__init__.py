@@ -2,7 +2,6 @@
 
 cpu          whose work the CPUs did
 cgroup       the quota of a container, and what was used of it
-thread_room  how many threads a run may make
 descendants  all processes that a process has started
 parent       a process that ends with the one that started it
 """
