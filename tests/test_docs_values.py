@@ -13,6 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from harness.runtime.protocol import LEAST_RESCHEDULED
 
 import topologies
 from harness.claims.claim import papers
@@ -28,6 +29,7 @@ from harness.machines.software import load_software
 from harness.measurement import control, observe, profiling, run, spec, steady
 from harness.models import QUANTUM_MS, QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
 from harness.policy import policies
+from harness.saso.bench import library
 from harness.validation import cases, comparison, order
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,6 +93,12 @@ def validated() -> list[int]:
     return [len(every), len(every) - of_coroutine, of_coroutine]
 
 
+def scenarios(bench: str) -> list[int]:
+    """Scenarios of a bench: all, and those that only score."""
+    every = library(bench)
+    return [len(every), sum(scenario.held_out for scenario in every)]
+
+
 def drained() -> int:
     """Tuples after which a thread of IBM Streams gives up a port."""
     return load_software("streams-4.2")["how.queue_capacity"] + 2
@@ -130,7 +138,7 @@ SENTENCES = [
         profile(name).experiment("mw19_fig6").cells[0].parameters["operators"] for name in ("paper", "config")]),
     ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: (\d+)\)", lambda: [
         profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "config")]),
-    ("docs/claims.md", r"as long as our queues there, (\d+) tuples", lambda: [
+    ("docs/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
         profile("peers").experiment("cstream_fig12").blocks()[0].queue_capacity]),
     ("docs/peers.md", r"or (\d+) in C-Stream's figures", lambda: [
         profile("peers").experiment("cstream_fig13").blocks()[0].queue_capacity]),
@@ -158,6 +166,7 @@ SENTENCES = [
     ("docs/design.md", r"A run may have ([\d,]+) real threads", lambda: [thread_room.MOST_THREADS]),
     ("docs/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) MiB", lambda: [
         QUEUE_CACHE / 2**10, QUEUE_BYTES / 2**10, THREADED_BYTES / 2**20]),
+    ("docs/design.md", r"executes a quarter, (\d+) tuples at least", lambda: [LEAST_RESCHEDULED]),
     ("docs/laws.md", r"have stayed the same for (\w+) periods", lambda: [control.SETTLED_PERIODS]),
     ("docs/simulator.md", r"By default it simulates (\d+) ms", lambda: [1000 * spec.VIRTUAL_DURATION_S]),
     ("docs/simulator.md", r"also after ([\d,]+) tuples", lambda: [drained()]),
@@ -171,6 +180,13 @@ SENTENCES = [
     ("docs/simulator.md", r"machine at hand: (\d+) cases, .*, and (\d+) cases of co-routines", lambda: validated()[1:]),
     ("docs/design.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more than (\d+) %", lambda: [
         100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.DIFFERENT]),
+    ("docs/simulator-validation.md", r"`validate` runs (\d+) cases", lambda: validated()[:1]),
+    ("--help validate", r"predict the same (\d+) cases", lambda: validated()[:1]),
+    # -- benches of laws ------------------------------------------------------------------------------------------------
+    ("docs/laws-bench.md", r"has ([\d,]+) scenarios, of which (\d+) are held out", lambda: scenarios("threads")),
+    ("docs/laws-bench.md", r"has (\d+) scenarios\. (\d+) of them are pipelines", lambda: [
+        scenarios("queues")[0], scenarios("queues")[0] - scenarios("queues")[1]]),
+    ("docs/laws-bench.md", r"has (\d+) scenarios, 60 of each .* only score \((\d+) scenarios", lambda: scenarios("replicas")),
     # -- graphs ---------------------------------------------------------------------------------------------------------
     ("docs/applications.md", r"`form=figure` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("login-failures", form="figure")),
     ("docs/applications.md", r"`form=large` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("login-failures", form="large")),
