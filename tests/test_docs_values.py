@@ -59,6 +59,12 @@ def periods_ms(experiment: str) -> list[float]:
     return [found[0], found[-1]]
 
 
+def periods(name: str, experiment: str) -> int:
+    """Periods of an experiment's simulated runs."""
+    block = next(block for block in profile(name).experiment(experiment).blocks() if block.place.simulated)
+    return round(block.duration_s / block.period_s)
+
+
 def minutes(name: str):
     """What a dry run counts for a profile, about."""
     return pytest.approx(sum(block.estimated_s for block in profile(name).blocks()) / 60, rel=CLOSE)
@@ -134,6 +140,9 @@ SENTENCES = [
     *((f"config/experiments/cstream_fig{number}.yaml", r"on (\d+) threads \(§5.1\), here on (\d+)\.", lambda number=number: [
         arms("paper", f"cstream_fig{number}", "cstream")[0].threads, arms("paper", f"cstream_fig{number}")[0].threads])
       for number in (6, 7, 8)),
+    ("config/experiments/mw19_fig6.yaml", r"the full study has (\d+)", lambda: [periods("paper", "mw19_fig6")]),
+    ("harness/claims/middleware19.yaml", r"Simulated runs have (\d+) periods, of the quick profile (\d+)\.", lambda: [
+        periods("paper", "mw19_fig6"), periods("config", "mw19_fig6")]),
     ("config/experiments/mw19_fig6.yaml", r"(\d+) operators \(quick: (\d+)\)", lambda: [
         profile(name).experiment("mw19_fig6").cells[0].parameters["operators"] for name in ("paper", "config")]),
     ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: (\d+)\)", lambda: [
