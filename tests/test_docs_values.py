@@ -105,6 +105,11 @@ def scenarios(bench: str) -> list[int]:
     return [len(every), sum(scenario.held_out for scenario in every)]
 
 
+def setting(law: str, name: str, decides: Decides = Decides.THREADS) -> object:
+    """The default of a setting of a law."""
+    return next(each.default for each in law_class(law, decides).SETTINGS if each.name == name)
+
+
 def drained() -> int:
     """Tuples after which a thread of IBM Streams gives up a port."""
     return load_software("streams-4.2")["how.queue_capacity"] + 2
@@ -176,6 +181,19 @@ SENTENCES = [
     ("docs/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) MiB", lambda: [
         QUEUE_CACHE / 2**10, QUEUE_BYTES / 2**10, THREADED_BYTES / 2**20]),
     ("docs/design.md", r"executes a quarter, (\d+) tuples at least", lambda: [LEAST_RESCHEDULED]),
+    ("docs/laws.md", r"adds a thread if U > `high` \(([\d.]+)\), and takes one away if U < `low` \(([\d.]+)\)", lambda: [
+        setting("utilisation", "high"), setting("utilisation", "low")]),
+    ("docs/laws.md", r"it doubles while that brings (\d+) % more, .*? that differ by (\d+) % begin it anew", lambda: [
+        100 * setting("plain_search", "gain"), 100 * setting("plain_search", "change")]),
+    ("docs/laws.md", r"by more than (\d+) % of the swing, the level climbs, by at most (\w+) threads a second", lambda: [
+        100 * setting("hill_climbing", "ratio"), setting("hill_climbing", "speed")]),
+    ("docs/laws.md", r"climbs by at most ([\d.]+) threads a period", lambda: [
+        setting("gradient2", "queue") * setting("gradient2", "smoothing")]),
+    ("docs/laws.md", r"within a `bound` \((\d+) s\)", lambda: [setting("aimd", "bound")]),
+    ("docs/laws.md", r"After a change it lets (\w+) periods pass", lambda: [setting("ds2", "warm_up")]),
+    ("docs/laws.md", r"It wants them used to (\d+) %", lambda: [100 * setting("flink", "utilisation")]),
+    ("docs/laws.md", r"a share `tau` \(([\d.]+)\) of the period", lambda: [setting("cstream", "tau", Decides.REPLICAS)]),
+    ("docs/laws.md", r"takes in less than `gain` \(([\d.]+)\) more", lambda: [setting("cstream", "gain", Decides.REPLICAS)]),
     ("docs/laws.md", r"have stayed the same for (\w+) periods", lambda: [control.SETTLED_PERIODS]),
     ("docs/simulator.md", r"By default it simulates (\d+) ms", lambda: [1000 * spec.VIRTUAL_DURATION_S]),
     ("docs/simulator.md", r"also after ([\d,]+) tuples", lambda: [drained()]),
