@@ -5,8 +5,8 @@ IBM Streams had if there is one, else of the law that P17 prints, else of our de
 dynamic model; `static-N`, N scheduler threads; `multilevel`, M19's own law if there is an arm of it, else our default one;
 `multilevel-…`, the arm of that name; `shares`, of the arms of `elastic` whose queues were placed by hand, evenly, the best one;
 `share-N`, that with N % of the queues; `coroutine-N-POLICY` and `coroutine-elastic-…`, the arm of that name;
-`policy-POLICY`, of the fixed levels of co-routines with that policy the best one; `storm`, Storm as it is by default; `every`,
-all arms of the cell.
+`policy-POLICY`, of the fixed levels of co-routines with that policy the best one; `storm`, Storm with batches of one tuple;
+`every`, all arms of the cell.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ makes. Without a TARGET it makes all figures and checks the claims. It calls Sna
 does the same.
 
 examples:
-  millrace figures                                 all figures of the quick profile, in about ten minutes
+  millrace figures                                 all figures of the quick profile, in about 16 minutes on two CPUs
   millrace figures pldi17_fig9                     one figure; only its experiment is measured
-  millrace figures --config config/paper.yaml      the sizes of the papers, in roughly three hours
+  millrace figures --config config/paper.yaml      the sizes of the papers, in about 6 hours on two CPUs
   millrace figures --report                        the figures with captions as one page, results/report.html
 """
 

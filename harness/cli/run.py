@@ -48,6 +48,7 @@ from harness.models import (
     begins_queued,
     make_model,
     pool_of,
+    why_raised,
     with_level,
 )
 from harness.models.replicas import begins_with
@@ -57,8 +58,9 @@ SUMMARY = "run one topology or graph file under one threading model and report i
 
 DESCRIPTION = """\
 Each repeat runs in a process of its own. It warms up until sources and sinks agree and two windows in a row differ by
-less than 5 %, then it is measured. A run that never settles is reported as such. Every run is checked: no tuple may be
-lost, doubled, reordered or harmed, or the exit code is 1.
+less than 5 %, then it is measured. A run that never settles is reported as such. A run whose sources end before its time is
+over, as those of a graph of your own may, is measured from its first tuple to its last. Every run is checked: no tuple may
+be lost, doubled, reordered or harmed, or the exit code is 1.
 
 With --elastic, a run adapts first: until the control law has kept its number of threads for 8 periods and the rates are
 stationary. This takes at most 40 periods or 10 times the duration, whichever is longer, and never more than 600 s. With --model
@@ -343,6 +345,8 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
     )
     if not place.simulated:
         check_threads(subject.graph or build_subject(spec)[0], model, args.allow_threads)
+    if args.threads is not None or args.min_threads is not None:
+        _tell_raised(subject.graph or build_subject(spec)[0], spec, args)
     if args.replicas is not None:
         begins_with(subject.graph or build_subject(spec)[0], model)
     if args.queued is not None and Chosen.parse(args.queued).names:
@@ -362,6 +366,16 @@ def _check_once(spec: RunSpec, repeats: int) -> None:
         value = spec.parameters.get(parameter.name, parameter.default)
         if value in parameter.once:
             raise UserError(f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not {repeats}")
+
+
+def _tell_raised(graph: Graph, spec: RunSpec, args: argparse.Namespace) -> None:
+    """Say that a pool has more threads than were asked for, and why."""
+    model = spec.made_model()
+    pool = pool_of(graph, model)
+    levels = (("--threads", args.threads, pool.threads), ("--min-threads", args.min_threads, pool.minimum))
+    for option, asked, level in levels:
+        if asked is not None and asked < level:
+            tell(f"millrace: {option} {asked} becomes {level}: {why_raised(graph, model, level)}")
 
 
 def _tell_window(graph: Graph, model: Model, spec: RunSpec) -> None:

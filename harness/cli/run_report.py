@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
+from harness.measurement.control import NOT_COUNTED, SETTLED_PERIODS, UNSETTLED
 from harness.models import Coroutine
 from harness.watch.lines import count
 
@@ -44,11 +46,12 @@ def row(records: Sequence[dict[str, Any]]) -> str:
 
 
 def conclusion(records: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines below the table: where laws came to, the mean with its interval if there are several runs, and what to know
-    about the host.
+    """The lines below the table: runs that ended, where laws came to, the mean with its interval if there are several runs,
+    and what to know about the host.
     """
     return (
-        _level_lines(records)
+        _end_lines(records)
+        + _level_lines(records)
         + _mean_lines(records)
         + _application_lines(records)
         + _effort_lines(records)
@@ -105,19 +108,55 @@ def _law_lines(record: dict[str, Any]) -> list[str]:
     return [f"law {terms['law']}: {levels}, a step every {terms['period_s']:g} s{settings}"]
 
 
+def _end_lines(records: Sequence[dict[str, Any]]) -> list[str]:
+    return [
+        f"run {number}: its sources ended after {record['duration_s']:.3g} s; the rates are of the whole run"
+        for number, record in enumerate(records, start=1)
+        if record.get("ended")
+    ]
+
+
 def _level_lines(records: Sequence[dict[str, Any]]) -> list[str]:
     """What the law of each elastic run came to. A law keeps a level; only runs settle."""
     lines = []
     for number, record in enumerate(records, start=1):
         terms = record["elastic"]
         if terms is not None and terms["settled_level"] is not None:
-            found = "kept its level" if terms["settled"] else "was still moving"
             moves = f"{count(terms['changes'], 'change')} of level while measured"
             places = terms.get("places")
             queues = "" if places is None else f", {count(terms['settled_queued'], 'queue')} at {len(places)} ports"
             where = f"{count(terms['settled_level'], 'scheduler thread')}{queues}{_replicas(terms)}"
-            lines.append(f"run {number}: the law {found} after {terms['adaptation_s']:.3g} s: {where}, {moves}")
+            lines.append(f"run {number}: after {terms['adaptation_s']:.3g} s the law {_found(record)}: {where}, {moves}")
     return lines
+
+
+def _found(record: dict[str, Any]) -> str:
+    """What became of a law in the time that it had to settle."""
+    terms = record["elastic"]
+    if terms["settled"]:
+        return "kept its level"
+    if terms["minimum"] == terms["maximum"] and not terms.get("places") and not terms.get("replicable"):
+        return "had one level only"
+    periods = [sample for sample in record["adaptation"] or record["samples"] if sample["law_state"] is not None]
+    if len(periods) < SETTLED_PERIODS:
+        return f"had {count(len(periods), 'period')} only, and settles in {SETTLED_PERIODS} at least"
+    if any(_moved(before, after) for before, after in pairwise(periods[-SETTLED_PERIODS - 1 :])):
+        return "was still moving"
+    states = [sample["law_state"] for sample in periods]
+    lost = [state for state in states[-SETTLED_PERIODS:] if state in NOT_COUNTED]
+    if "crowded" in lost:
+        return f"was held back, as others had the CPUs in {states.count('crowded')} of {len(states)} periods"
+    if lost:
+        return f"kept its level, but learnt nothing from {states.count(lost[-1])} of {len(states)} periods ({lost[-1]})"
+    if states[-1] in UNSETTLED:
+        return f"kept its level, but was still {states[-1]}"
+    return f"had not kept its level for {SETTLED_PERIODS} periods when measuring began"
+
+
+def _moved(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether a law changed anything between two periods."""
+    changed = any(after.get(name) for name in ("switched_on", "switched_off", "replicas_changed"))
+    return changed or before["threads_requested"] != after["threads_requested"]
 
 
 def _replicas(terms: dict[str, Any]) -> str:

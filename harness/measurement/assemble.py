@@ -57,6 +57,7 @@ def blank_record(
         "duration_s": 0.0,
         "warmup_s": 0.0,
         "settled": False,
+        "ended": False,
         "sink_tuples_per_s": None,
         "submitted_tuples_per_s": None,
         "ns_per_hop": None,
@@ -91,14 +92,18 @@ def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, graph:
     totals, samples = seen.totals, seen.samples
     hops, names = graph.flow().hops, list(graph.operators)
     bounded = spec.tuples is not None
+    before = seen.before if seen.controller else ()  # nobody asks how a warm-up went
     elapsed_s = samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
     received = totals.received if bounded else sum(sample.sink_tuples for sample in samples)
     rate = received / elapsed_s if elapsed_s > 0 else None
-    histogram = totals.latency_counts if bounded else add_histograms([sample.latency_counts for sample in samples])
+    histogram = (
+        totals.latency_counts if bounded or seen.ended else add_histograms([sample.latency_counts for sample in samples])
+    )
     record |= {
         "duration_s": elapsed_s,
         "warmup_s": seen.warmup_s,
         "settled": seen.settled,
+        "ended": seen.ended,
         "sink_tuples_per_s": rate,
         "submitted_tuples_per_s": _rate(sum(sample.submitted_tuples for sample in samples), elapsed_s),
         "ns_per_hop": 1e9 / (rate * hops) if rate and hops else None,
@@ -107,7 +112,7 @@ def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, graph:
         "context_switches": sum(sample.context_switches for sample in samples),
         "cpu_seconds": sum((sample.cpu_s for sample in samples), 0.0),
         "elastic": _elastic(seen),
-        "adaptation": [sample_entry(sample, _step(sample, seen), names) for sample in seen.adaptation],
+        "adaptation": [sample_entry(sample, _step(sample, seen), names) for sample in before],
         "samples": [sample_entry(sample, _step(sample, seen), names) for sample in samples],
         "correct": totals.correct and seen.error is None,
         "error": explain(totals) or seen.error,
@@ -180,7 +185,7 @@ def _elastic(seen: Observation) -> dict[str, Any] | None:
         "settled_queued": _middle(queued),
         "settled_replicas": _middle(replicas),
         "changes": sum(before != after for before, after in pairwise(levels)),
-        "adaptation_s": sum((sample.elapsed_s for sample in seen.adaptation), 0.0),
+        "adaptation_s": seen.warmup_s,
         "settled": seen.level_settled,
     }
 

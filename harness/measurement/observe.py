@@ -30,14 +30,19 @@ class Observation:
     """What was seen of one run. `samples` are the measured window's alone."""
 
     samples: Sequence[Sample] = ()
-    adaptation: list[Sample] = field(default_factory=list)  # before the window, of a run in which something is elastic
+    before: list[Sample] = field(default_factory=list)  # of warming up, or of adapting where something is elastic
+    ended: bool = False  # whether its sources ended before its time was over: the window is then all of it
     controller: Controller | None = None  # None: nothing is
     level_settled: bool = False  # whether its laws had settled when the window began, or a bounded run ended
-    warmup_s: float = 0.0
     settled: bool = False
     error: str | None = None  # why the run was cut short, besides what `totals` says
     disturbance: Disturbance = field(default_factory=Disturbance)
     totals: Totals | None = None  # None if the engine did not start
+
+    @property
+    def warmup_s(self) -> float:
+        """Seconds that passed before the window."""
+        return sum((sample.elapsed_s for sample in self.before), 0.0)
 
 
 def observe(
@@ -46,9 +51,11 @@ def observe(
     copies: int | None,
     announce: Callable[[str], None],
     controller: Controller | None = None,
+    finite: bool = False,
 ) -> Observation:
     """Run `engine` as `spec` says; `copies` as in `graph.Flow`, `announce` is told each phase, and each period of laws.
 
+    A timed run that is over before its time is measured as a whole if its sources may end (`finite`), and has failed otherwise.
     Whatever happens, the engine is stopped before this returns or raises. Raises what the engine raises.
     """
     announce("starting")
@@ -63,11 +70,14 @@ def observe(
     except BaseException:
         engine.stop(drain=False, timeout_s=STOP_S)
         raise
+    if spec.tuples is None and seen.error is None and engine.finished():
+        _end(seen, engine, finite)
     announce("stopping")
     # What a timed simulated run has queued is counted where it lies: draining it would take longer than the run.
     drain = seen.error is None and not (spec.simulated and spec.tuples is None)
     seen.totals = engine.stop(drain=drain, timeout_s=STOP_S)
-    if spec.tuples is not None:
+    seen.ended = seen.ended and seen.totals.error is None  # an operator that raises ends a run, too
+    if spec.tuples is not None or seen.ended:
         seen.settled = seen.error is None and seen.totals.error is None and seen.totals.drained
     return seen
 
@@ -77,7 +87,7 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
         return _by_events(engine, spec.events, copies, announce)
     announce("warming up")
     began = Reading.now()
-    warmup_s, settled = _warm_up(engine, spec, copies)
+    warm_up, settled = _warm_up(engine, spec, copies)
     announce("measuring")
     most = SAMPLES if spec.simulated else int(spec.duration_s / MIN_PERIOD_S)
     period_s = spec.duration_s / max(HALVES, min(SAMPLES, most))
@@ -88,11 +98,8 @@ def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable
         samples.append(engine.sample(period_s))
         measured_s += samples[-1].elapsed_s
     since = before if measured_s >= SHORTEST_S else began  # too short for ticks: with its warm-up it may be long enough
-    seen = Observation(samples, warmup_s=warmup_s, disturbance=_disturbance(since))
-    if engine.finished():
-        seen.error = _ended(warmup_s + measured_s)
-    else:
-        seen.settled = settled_within(samples, copies) if settled is None else settled and stayed_settled(samples, copies)
+    seen = Observation(samples, warm_up, disturbance=_disturbance(since))
+    seen.settled = settled_within(samples, copies) if settled is None else settled and stayed_settled(samples, copies)
     return seen
 
 
@@ -104,12 +111,8 @@ def _by_events(engine: Engine, events: int, copies: int | None, announce: Callab
     samples: list[Sample] = []
     while len(samples) < SAMPLES and not engine.finished():
         samples.append(engine.sample_events(max(1, events // SAMPLES)))
-    seen = Observation(samples, warmup_s=warm_up.elapsed_s)
-    if engine.finished():
-        seen.error = _ended(warm_up.elapsed_s + sum(sample.elapsed_s for sample in samples))
-    else:
-        seen.settled = warm_up.settled and stayed_settled(samples, copies)
-    return seen
+    settled = warm_up.settled and stayed_settled(samples, copies)
+    return Observation(samples, warm_up.samples, settled=settled)
 
 
 def _warm_up_by_events(engine: Engine, copies: int | None, events: int) -> WarmUp:
@@ -128,7 +131,7 @@ def _elastic(
     samples: list[Sample] = []
     seen = Observation(samples, controller=controller)
     window_s = spec.duration_s if controller.pool is None else spec.elastic_window_s
-    before = None
+    since = Reading.now()
     measured_s = 0.0
     if spec.simulated and not engine.phased:  # else a part of the first phase would pass before anybody looks
         announce("warming up")
@@ -136,40 +139,42 @@ def _elastic(
         engine.begin_here()
     announce("adapting")
     try:
-        settled = adapt(engine, controller, spec, copies, announce, seen.adaptation)
+        settled = adapt(engine, controller, spec, copies, announce, seen.before)
         seen.level_settled = controller.settled
         announce("measuring")
-        before = Reading.now()
+        since = since if engine.finished() else Reading.now()
         while (not samples or measured_s < window_s - controller.sample_s / 2) and not engine.finished():
             samples.append(watch(engine, controller, "measuring", announce))
             measured_s += samples[-1].elapsed_s
     except ControlFailed as error:
         seen.error = str(error)
-    seen.warmup_s = sum(sample.elapsed_s for sample in seen.adaptation)
-    if before is not None:
-        seen.disturbance = _disturbance(before)
-    if seen.error is not None:
-        return seen
-    if engine.finished():
-        seen.error = _ended(seen.warmup_s + measured_s)
     else:
         seen.settled = settled_within(samples, copies) if settled is None else settled and stayed_settled(samples, copies)
+    seen.disturbance = _disturbance(since)
     return seen
 
 
-def _ended(after_s: float) -> str:
-    return f"the run ended by itself after {after_s:.3g} s"
+def _end(seen: Observation, engine: Engine, finite: bool) -> None:
+    """Take in that a timed run is over by itself: its window is all of it, as of a bounded run, if its sources may end."""
+    if not finite:
+        seen.settled = False
+        seen.error = f"the run ended by itself after {seen.warmup_s + sum(each.elapsed_s for each in seen.samples):.3g} s"
+        return
+    last = engine.sample(MIN_PERIOD_S)  # what passed between the last look and the end
+    seen.samples = [*seen.before, *seen.samples, *([last] if last.elapsed_s > 0.0 else [])]
+    seen.before, seen.ended = [], True
+    seen.level_settled = seen.controller is not None and seen.controller.settled
 
 
-def _warm_up(engine: Engine, spec: RunSpec, copies: int | None) -> tuple[float, bool | None]:
-    """Seconds of warm-up, and whether the run has settled: None if nobody looked, as in a warm-up of fixed length."""
+def _warm_up(engine: Engine, spec: RunSpec, copies: int | None) -> tuple[list[Sample], bool | None]:
+    """Samples of the warm-up, and whether the run has settled: None if nobody looked, as in a warm-up of fixed length."""
     if spec.warmup != "auto":
-        return (engine.sample(spec.warmup_limit_s).elapsed_s if spec.warmup_limit_s > 0 else 0.0), None
+        return ([engine.sample(spec.warmup_limit_s)] if spec.warmup_limit_s > 0 else []), None
     warm_up = WarmUp(copies, spec.warmup_limit_s)
     window_s = spec.duration_s / 5 if spec.simulated else min(max(spec.duration_s / 5, 0.1), 0.5)
     while not engine.finished() and not warm_up.step(engine.sample(window_s)):
         pass
-    return warm_up.elapsed_s, warm_up.settled
+    return warm_up.samples, warm_up.settled
 
 
 def _bounded(engine: Engine, controller: Controller | None, announce: Callable[[str], None], shortest_s: float) -> Observation:

@@ -61,7 +61,8 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
         if spec.live:
             engine = Told(engine, controller, list(graph.operators), announce)
             announce = engine.announce
-        seen = observe(engine, spec, graph.flow().copies, announce, controller if controller.controls else None)
+        laws = controller if controller.controls else None
+        seen = observe(engine, spec, graph.flow().copies, announce, laws, graph.typed_graph)  # only users' sources end
     except (RunFailed, MemoryError) as error:
         if spec.simulated and engine is not None:
             enter_simulation(record, engine.simulation)
@@ -74,7 +75,8 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
         record["application"] = graph.counts()
     if not spec.simulated:
         return record | {"host": host.describe(seen.disturbance, calibrate=True)}
-    enter_simulation(record, engine.simulation, None if spec.tuples is not None else passed(seen.samples, graph.flow()))
+    whole = spec.tuples is not None or seen.ended
+    enter_simulation(record, engine.simulation, None if whole else passed(seen.samples, graph.flow()))
     return record | {"host": host.describe(simulates=True)}
 
 

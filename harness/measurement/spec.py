@@ -49,7 +49,7 @@ class RunSpec:
     """One run: a topology with its parameters, a threading model with its options, and how long to measure.
 
     With `tuples` the run is *bounded*: every source sends exactly so many tuples, nothing is warm-up, and the measured window
-    is the whole run. Without, it is *timed*: `warmup`, then `duration_s`.
+    is the whole run. Without, it is *timed*: `warmup`, then `duration_s`; one whose sources end before is measured as a whole.
     """
 
     topology: str  # or the name of the graph in `graph_file`

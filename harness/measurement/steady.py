@@ -74,16 +74,16 @@ class WarmUp:
         self._copies = copies
         self._limit_s = limit_s
         self._tolerance = tolerance
-        self._samples: list[Sample] = []
+        self.samples: list[Sample] = []
 
     def step(self, sample: Sample) -> bool:
         """Take the next sample; returns whether the warm-up is over."""
-        self._samples.append(sample)
+        self.samples.append(sample)
         self.elapsed_s += sample.elapsed_s
-        self.settled = any(self._stationary(length) for length in {1, len(self._samples) // 3} - {0})
+        self.settled = any(self._stationary(length) for length in {1, len(self.samples) // 3} - {0})
         return self.settled or self.elapsed_s >= self._limit_s
 
     def _stationary(self, length: int) -> bool:
         """Whether the last two windows of `length` samples are."""
-        before, last = self._samples[-2 * length : -length], self._samples[-length:]
+        before, last = self.samples[-2 * length : -length], self.samples[-length:]
         return stationary(Window.of(before), Window.of(last), self._copies, self._tolerance)

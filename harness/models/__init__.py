@@ -23,7 +23,7 @@ from harness.models.models import (
     Multilevel,
     make_model,
 )
-from harness.models.pool import Pool, least_threads, pool_of, why_least, with_level
+from harness.models.pool import Pool, least_threads, pool_of, why_least, why_raised, with_level
 from harness.models.port_queues import (
     COPY_FLOP,
     DEFAULT_QUEUE_CAPACITY,
@@ -61,5 +61,6 @@ __all__ = [
     "scheduled_capacity",
     "threaded_capacity",
     "why_least",
+    "why_raised",
     "with_level",
 ]

@@ -69,11 +69,18 @@ def least_threads(graph: Graph, model: Model) -> int:
 
 
 def why_least(graph: Graph, model: Model) -> str:
-    """What `least_threads` counts in a graph whose lowest level is above 1, for errors."""
+    """What `least_threads` counts in a graph whose lowest level is above 1, for messages."""
     counted = ["input ports of a user's operator, which may block"] if _most_users(graph) else []
     if not isinstance(model, Coroutine) and _ports_before_barriers(graph):
         counted.append("input ports of barriers and of all that leads to them")
     return f"one more than the {' and the '.join(counted)}"
+
+
+def why_raised(graph: Graph, model: Model, level: int) -> str:
+    """Why a pool has this level, which is above the one that was asked for."""
+    if level == least_threads(graph, model):
+        return f"graph {graph.name!r} needs {why_least(graph, model)}"
+    return f"a threading annotation in graph {graph.name!r} asks for as many"
 
 
 def _most_users(graph: Graph) -> int:

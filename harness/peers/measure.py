@@ -34,8 +34,8 @@ def measure_peer(spec: RunSpec, announce: Callable[[str], None] = lambda phase: 
     except RunFailed as error:
         return record | {"error": str(error), "host": host.describe()}
     seen.disturbance = engine.disturbance(len(seen.samples))
-    seen.warmup_s += engine.settling_s
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
     fill_record(record, spec, seen, graph, latency_bounds_ns())
     told = host.describe(seen.disturbance) | {"ns_per_flop": engine.ns_per_flop}
-    return record | {"order_violations": engine.out_of_order, "host": told}
+    warmup_s = record["warmup_s"] + engine.settling_s
+    return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order, "host": told}

@@ -155,6 +155,7 @@ RECORD = _struct(
     },
     {
         "asked": TEXT,
+        "ended": FLAG,
         "peer": TEXT,
         "policy": TEXT,
         "quantum_ms": REAL,

@@ -83,7 +83,7 @@ class Story:
         error = (record["error"] or "").split("\n")[0]
         self.failed = bool(error) or not record["correct"]
         rate = record["sink_tuples_per_s"]
-        settled = "settled" if record["settled"] else "not settled"
+        settled = "ended" if record.get("ended") else "settled" if record["settled"] else "not settled"
         self.outcome = f"failed: {error or 'not correct'}" if self.failed else f"correct, {settled}"
         if rate is not None:
             self.outcome += f"; {rate:,.0f} tuples/s at the sinks over {record['duration_s']:.3g} s"

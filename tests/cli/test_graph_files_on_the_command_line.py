@@ -247,3 +247,33 @@ def test_a_record_has_the_threads_that_operators_of_a_user_s_own_need(tmp_path):
     path.write_text(USER.replace("fmod", "copysign"))
     record = run_once(RunSpec("user", {}, "dynamic", threads=1, tuples=10, graph_file=str(path)))
     assert (record["threads"], record["arm"], record["threads_total"]) == (2, "dynamic-2", 3)
+
+
+PINNED = """
+operators:
+  - {source: a}
+  - {threading: {model: dynamic, threads: 3}, operators: [{sink: b}]}
+streams: [a -> b]
+"""
+
+LEAST = "graph 'user' needs one more than the input ports of a user's operator, which may block"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "told"),
+    [
+        (USER, "--threads 1", [f"--threads 1 becomes 2: {LEAST}"]),
+        (USER, "--threads 2", []),
+        (CHAIN, "--threads 1", []),
+        (USER, "--elastic --threads 1 --max-threads 4", [f"--threads 1 becomes 2: {LEAST}"]),
+        (USER, "--elastic --min-threads 1 --max-threads 4", [f"--min-threads 1 becomes 2: {LEAST}"]),
+        (PINNED, "--threads 1", ["--threads 1 becomes 3: a threading annotation in graph 'user' asks for as many"]),
+    ],
+)
+def test_a_number_of_threads_that_the_graph_raises_is_told_with_the_reason(tmp_path, monkeypatch, capsys, text, words, told):
+    path = tmp_path / "user.yaml"
+    path.write_text(text)
+    monkeypatch.setattr(block, "run_in_fresh_process", lambda spec, announce: failed_record(spec, "not made"))
+    main(["run", str(path), "--model", "dynamic", *words.split()])
+    err = capsys.readouterr().err.splitlines()
+    assert [line for line in err if "becomes" in line] == [f"millrace: {line}" for line in told]

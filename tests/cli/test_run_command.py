@@ -117,6 +117,11 @@ def test_settings_of_a_law_are_checked_and_reach_the_run_as_text(runs, monkeypat
     assert asked == [("millrace", Bounds(2, 7, 2), {"gain": "0.5", "bold": "yes"})]
 
 
+def periods(*states: str, moves: int = 0) -> list[dict]:
+    """Periods of a law in these states; its level has moved in the first `moves` of them."""
+    return [{"law_state": state, "threads_requested": 1 + min(place, moves)} for place, state in enumerate(states)]
+
+
 def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
     terms = {
         "law": "fixed", "settings": {"gain": 0.5, "bold": True}, "period_s": 0.25, "minimum": 1, "maximum": 8, "start": 1,
@@ -124,19 +129,61 @@ def test_an_elastic_run_is_reported_with_its_law_and_its_level(runs, capsys):
     }  # fmt: skip
     replicated = terms | {"replicable": ["busy1", "busy2"], "settled_replicas": 3.5}
     alone = terms | {"replicable": ["busy1"], "settled_replicas": 1.0}
-    less = terms | {"settled": False, "settled_level": 1, "changes": 0}
-    runs.changes = [{"elastic": terms}, {"elastic": less}, {}, {"elastic": replicated}, {"elastic": alone}]
+    less = terms | {"settled": False, "settled_level": 1, "changes": 2}
+    moving = periods(*["searching"] * 40, moves=35)
+    runs.changes = [
+        {"elastic": terms},
+        {"elastic": less, "adaptation": moving},
+        {},
+        {"elastic": replicated},
+        {"elastic": alone},
+    ]
     assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed", "--repeats", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == "dynamic-elastic-fixed: 3 threads at the end (those of sources included), queues of 1000 tuples"
     assert lines[2] == "law fixed: from 1 to 8 scheduler threads, beginning at 1, a step every 0.25 s, gain 0.5, bold yes"
     assert lines[10:14] == [
-        "run 1: the law kept its level after 6.25 s: 4 scheduler threads, 1 change of level while measured",
-        "run 2: the law was still moving after 6.25 s: 1 scheduler thread, 0 changes of level while measured",
-        "run 4: the law kept its level after 6.25 s: 4 scheduler threads, 3.5 replicas of each of 2 operators, on average, "
+        "run 1: after 6.25 s the law kept its level: 4 scheduler threads, 1 change of level while measured",
+        "run 2: after 6.25 s the law was still moving: 1 scheduler thread, 2 changes of level while measured",
+        "run 4: after 6.25 s the law kept its level: 4 scheduler threads, 3.5 replicas of each of 2 operators, on average, "
         "1 change of level while measured",
-        "run 5: the law kept its level after 6.25 s: 4 scheduler threads, 1 replica of busy1, 1 change of level while measured",
+        "run 5: after 6.25 s the law kept its level: 4 scheduler threads, 1 replica of busy1, 1 change of level while measured",
     ]
+
+
+UNSETTLED = {
+    "law": "fixed", "settings": {}, "period_s": 0.25, "minimum": 1, "maximum": 8, "start": 1, "settled_level": 1, "changes": 0,
+    "adaptation_s": 6.25, "settled": False, "places": None, "replicable": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("adaptation", "terms", "told"),
+    [
+        (periods(*["searching"] * 40, moves=35), {}, "was still moving"),
+        (periods(*["settled"] * 40), {"maximum": 1}, "had one level only"),
+        (periods(*["settled"] * 10, *["crowded"] * 20), {}, "was held back, as others had the CPUs in 20 of 30 periods"),
+        (periods(*["settled"] * 3), {}, "had 3 periods only, and settles in 8 at least"),
+        ([], {}, "had 0 periods only, and settles in 8 at least"),
+        (periods(*["settled"] * 10, *["learning"] * 12), {}, "kept its level, but was still learning"),
+        (periods("load changed", *["settled"] * 7), {}, "had not kept its level for 8 periods when measuring began"),
+        (periods(*["settled"] * 10, *["idle"] * 12), {}, "kept its level, but learnt nothing from 12 of 22 periods (idle)"),
+    ],
+    ids=["moves", "one level", "crowded", "few periods", "no period", "learns", "restarted", "idle"],
+)
+def test_what_a_law_that_has_not_settled_came_to_is_said(runs, capsys, adaptation, terms, told):
+    runs.changes = [{"elastic": UNSETTLED | terms, "adaptation": adaptation}]
+    assert main(["run", "pipeline", "--model", "dynamic", "--law", "fixed"]) == 0
+    end = ": 1 scheduler thread, 0 changes of level while measured"
+    assert f"run 1: after 6.25 s the law {told}{end}" in capsys.readouterr().out.splitlines()
+
+
+def test_a_run_that_ended_is_reported_as_one_and_is_no_failure(runs, capsys):
+    runs.changes = [{"ended": True, "duration_s": 0.31}]
+    assert main(["run", "vwap", "--set", "cycles=1", "--model", "manual"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1] == "run 1: its sources ended after 0.31 s; the rates are of the whole run"
+    assert err == ""
 
 
 def test_a_log_has_a_line_for_all_that_a_run_tells(runs, capsys, tmp_path):

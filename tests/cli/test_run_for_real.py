@@ -138,3 +138,28 @@ def test_a_reader_that_goes_away_is_not_an_error_message(tmp_path):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert json.loads(done.stdout)["repeat"] == 0
     assert done.stderr == ""
+
+
+FINITE = """
+from harness.graph import Graph
+from harness.graph.schema import Schema
+
+LINE = Schema("line", {"number": "int64"})
+
+def graph():
+    made = Graph("finite")
+    source = made.typed_source("source", lambda: ((0, {"number": number}) for number in range(300)), LINE)
+    made.connect(source, made.typed_sink("sink", lambda port, line: None, LINE))
+    return made
+"""
+
+
+@pytest.mark.parametrize("law", [[], ["--elastic"]], ids=["fixed", "elastic"])
+def test_a_graph_of_a_users_own_that_ends_is_a_success(tmp_path, law):
+    path = tmp_path / "finite.py"
+    path.write_text(FINITE)
+    done = millrace("run", f"{path}:graph", "--model", "dynamic", *law, "--json", "-", temp=tmp_path)
+    record = json.loads(done.stdout)
+    validate_record(record)
+    assert (done.returncode, record["error"], record["ended"], record["correct"]) == (0, None, True, True)
+    assert record["tuples_received"] == 300 and record["sink_tuples_per_s"] > 0

@@ -16,6 +16,8 @@ from harness.models import Dynamic, Manual, pool_of
 
 STEADY = [(1000.0, 1000.0)]
 
+FINITE = {"topology": "vwap", "parameters": {"records": 10, "cycles": 1}}  # its source ends by itself
+
 
 def spec(**changes) -> RunSpec:
     settings = {"topology": "pipeline", "parameters": {"operators": 4}, "model": "dynamic", "elastic": True, "maximum": 16}
@@ -164,13 +166,24 @@ def test_a_level_that_the_system_refuses_ends_the_run(begin, script, monkeypatch
     assert engine.calls[-1] == ("stop", False)
 
 
-def test_a_run_that_ends_by_itself_while_it_adapts_says_so(begin, script):
+def test_a_run_of_endless_sources_that_ends_by_itself_while_it_adapts_has_failed(begin, script):
     script()
     engine = begin()
     engine.fails_after_s = 1.0
     record = run_once(spec())
     validate_record(record)
     assert "ended by itself after 1 s" in record["error"] and record["sink_tuples_per_s"] is None
+
+
+def test_a_run_whose_own_sources_end_while_it_adapts_is_measured_as_a_whole(begin, script):
+    script([3])
+    begin(tuples=2000)
+    record = run_once(spec(**FINITE))
+    validate_record(record)
+    assert record["correct"] and record["error"] is None and record["ended"] and record["warmup_s"] == 0.0
+    whole_s = sum(sample["elapsed_s"] for sample in record["samples"])
+    assert record["sink_tuples_per_s"] == pytest.approx(2000 / whole_s) and record["duration_s"] == pytest.approx(whole_s)
+    assert record["elastic"]["settled_level"] == 3 and record["elastic"]["changes"] == 1
 
 
 def test_a_bounded_run_is_controlled_from_its_first_tuple_to_its_last(begin, script):

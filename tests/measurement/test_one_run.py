@@ -12,6 +12,8 @@ from harness.measurement.run import RunSpec, run_once
 
 STEADY = [(1000.0, 1000.0)]
 
+FINITE = {"topology": "vwap", "parameters": {"records": 10, "cycles": 1}}  # its source ends by itself
+
 
 def spec(**changes) -> RunSpec:
     settings = {"topology": "pipeline", "parameters": {"operators": 4, "cost": "1"}, "model": "dynamic", "threads": 2}
@@ -157,13 +159,37 @@ def test_an_operator_that_raises_ends_the_run_and_its_record_says_so(play):
     assert engine.time_s < 2.0, "it is not waited for"
 
 
-def test_a_run_that_ends_by_itself_while_warming_up_has_no_rates(play):
+def test_a_run_of_endless_sources_that_ends_by_itself_has_failed(play):
     engine = play([(2000.0, 1000.0)])
     engine.fails_after_s = 1.0
     record = run_once(spec())
     validate_record(record)
-    assert "ended by itself" in record["error"]
+    assert "ended by itself" in record["error"] and not record["correct"] and not record["ended"]
     assert record["sink_tuples_per_s"] is None
+
+
+@pytest.mark.parametrize(("tuples", "samples"), [(1000, 3), (1700, 7)], ids=["warming up", "measuring"])
+def test_a_run_whose_own_sources_end_is_a_success_and_is_measured_as_a_whole(play, tuples, samples):
+    play(STEADY, tuples=tuples)
+    record = run_once(spec(**FINITE))
+    validate_record(record)
+    assert record["correct"] and record["error"] is None and record["ended"] and record["drained"] and record["settled"]
+    assert record["tuples_received"] == tuples and len(record["samples"]) == samples
+    assert record["warmup_s"] == 0.0 and record["duration_s"] == pytest.approx(sum(s["elapsed_s"] for s in record["samples"]))
+    assert record["sink_tuples_per_s"] == pytest.approx(tuples / record["duration_s"])
+    assert record["latency_ns"]["count"] == tuples
+
+
+def test_a_run_whose_own_sources_end_is_checked_as_any_other(play):
+    play(STEADY, tuples=1000, order_violations=3)
+    record = run_once(spec(**FINITE))
+    assert record["ended"] and not record["correct"] and record["error"] == "3 tuple(s) reached a sink after a later one"
+
+
+def test_a_run_whose_own_sources_go_on_has_not_ended(play):
+    play(STEADY)
+    record = run_once(spec(**FINITE))
+    assert record["correct"] and not record["ended"] and record["duration_s"] == pytest.approx(2.0)
 
 
 def test_tuples_left_by_a_drain_that_ran_out_of_time_are_counted_and_not_held_against_the_run(play):

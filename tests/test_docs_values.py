@@ -1,0 +1,268 @@
+"""Docs, captions, profiles and `--help` that name a value of a profile, or of the code, name the one that holds.
+
+A row of `SENTENCES` is a page, a pattern of a sentence in which each group is a value, and a function that tells the values.
+Pages are read without line breaks; `--help run` is what `millrace run --help` prints.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from harness.runtime.protocol import LEAST_RESCHEDULED
+
+import topologies
+from harness.bench.bench import library
+from harness.claims.claim import papers
+from harness.cli import main
+from harness.elasticity import Decides, law_class
+from harness.experiments.config import Config, load_config
+from harness.gate import suite
+from harness.graph import Graph
+from harness.graph.values import MAX_OPERATORS, MAX_REPLICAS, MAX_THREADS
+from harness.machines.host import thread_room
+from harness.machines.machine import load_machine
+from harness.machines.software import load_software
+from harness.measurement import control, observe, profiling, run, spec, steady
+from harness.models import QUANTUM_MS
+from harness.models.policy import policies
+from harness.models.port_queues import QUEUE_BYTES, QUEUE_CACHE, THREADED_BYTES
+from harness.validation import cases, comparison, order
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+CLOSE = 0.15
+"""By how much the time that a page names may differ from what a dry run of the profile counts, as a share."""
+
+
+@cache
+def profile(name: str) -> Config:
+    """A profile of config/ on two CPUs, which is what pages speak of."""
+    with mock.patch("os.sched_getaffinity", lambda _: {0, 1}):
+        return load_config(ROOT / "config" / f"{name}.yaml")
+
+
+def arms(name: str, experiment: str, machine: str = "local") -> list:
+    """The arms that a profile's experiment has on a machine."""
+    blocks = profile(name).experiment(experiment).blocks()
+    return [arm for block in blocks if block.place.machine == machine for arm in block.arms]
+
+
+def periods_ms(experiment: str) -> list[float]:
+    """The shortest and the longest period of an experiment's simulated runs, in both sizes [virtual ms]."""
+    blocks = [block for name in ("config", "paper") for block in profile(name).experiment(experiment).blocks()]
+    found = sorted(1000 * block.period_s for block in blocks if block.place.simulated)
+    return [found[0], found[-1]]
+
+
+def periods(name: str, experiment: str) -> int:
+    """Periods of an experiment's simulated runs."""
+    block = next(block for block in profile(name).experiment(experiment).blocks() if block.place.simulated)
+    return round(block.duration_s / block.period_s)
+
+
+def minutes(name: str):
+    """What a dry run counts for a profile, about."""
+    return pytest.approx(sum(block.estimated_s for block in profile(name).blocks()) / 60, rel=CLOSE)
+
+
+def hours(name: str):
+    """The same in hours."""
+    return pytest.approx(sum(block.estimated_s for block in profile(name).blocks()) / 3600, rel=CLOSE)
+
+
+def by_hand(name: str, **given: object) -> list[int]:
+    """Operators of an application, and its ports that are threaded by hand."""
+    graph, _ = topologies.build(name, {"records": 100, "placement": "hand"} | given, 0)
+    return [len(graph.operators), len(graph.threaded)]
+
+
+def default(function: object, name: str) -> object:
+    """The default of a parameter."""
+    return inspect.signature(function).parameters[name].default
+
+
+def by_sources() -> list[int]:
+    """Of PacketAnalysis: operators a source, and those in common; ports that are threaded by hand likewise."""
+    one, two = (by_hand("packet-analysis", sources=sources) for sources in (1, 2))
+    return [two[0] - one[0], 2 * one[0] - two[0], two[1] - one[1], 2 * one[1] - two[1]]
+
+
+def validated() -> list[int]:
+    """Cases that `millrace validate` looks at: all, those of other models than coroutine, and those of coroutine."""
+    every = cases.cases()
+    of_coroutine = sum(case.arm.startswith("coroutine") for case in every)
+    return [len(every), len(every) - of_coroutine, of_coroutine]
+
+
+def scenarios(bench: str) -> list[int]:
+    """Scenarios of a bench: all, and those that only score."""
+    every = library(bench)
+    return [len(every), sum(scenario.held_out for scenario in every)]
+
+
+def setting(law: str, name: str, decides: Decides = Decides.THREADS) -> object:
+    """The default of a setting of a law."""
+    return next(each.default for each in law_class(law, decides).SETTINGS if each.name == name)
+
+
+def drained() -> int:
+    """Tuples after which a thread of IBM Streams gives up a port."""
+    return load_software("streams-4.2")["how.queue_capacity"] + 2
+
+
+ADAPTATION = [spec.ADAPTATION_PERIODS, spec.ADAPTATION_S, spec.PLACING_PERIODS, 2 * spec.ADAPTATION_S]
+
+SENTENCES = [
+    # -- times ----------------------------------------------------------------------------------------------------------
+    ("README.md", r"then takes about (\d+) minutes on two CPUs", lambda: [minutes("config")]),
+    ("docs/figures.md", r"the quick profile: about (\d+) minutes", lambda: [minutes("config")]),
+    ("config/config.yaml", r"every figure, in about (\d+) minutes on two CPUs", lambda: [minutes("config")]),
+    ("--help figures", r"quick profile, in about (\d+) minutes on two CPUs", lambda: [minutes("config")]),
+    ("docs/figures.md", r"the full study: about (\d+) hours", lambda: [hours("paper")]),
+    ("docs/claims.md", r"paper.yaml'` takes about (\d+) hours on two CPUs", lambda: [hours("paper")]),
+    ("config/paper.yaml", r"About (\d+) hours on two CPUs", lambda: [hours("paper")]),
+    ("--help figures", r"sizes of the papers, in about (\d+) hours on two CPUs", lambda: [hours("paper")]),
+    ("config/elastic.yaml", r"about (\d+) minutes on two CPUs", lambda: [minutes("elastic")]),
+    ("docs/gate.md", r"default budget of (\d+) minutes", lambda: [suite.TIME_BUDGET_S / 60]),
+    # -- profiles and experiments ---------------------------------------------------------------------------------------
+    ("docs/design.md", r"`--period` seconds in it: (\d+) by default, ([\d.]+) in the profiles", lambda: [
+        spec.PERIOD_S, profile("paper").period_s]),
+    ("docs/design.md", r"`--period` seconds in it: \d+ by default, ([\d.]+) in the profiles", lambda: [
+        profile("config").period_s]),
+    ("config/paper.yaml", r"1,000 operators, (\d+) repeats", lambda: [profile("paper").repeats]),
+    ("config/experiments/pldi17_fig11.yaml", r"its law may go up to (\d+) threads", lambda: [
+        max(arm.maximum for arm in arms("config", "pldi17_fig11"))]),
+    ("harness/workflow/captions/pldi17_fig11.rst", r"the quick profile allows up to (\d+) threads", lambda: [
+        max(arm.maximum for arm in arms("config", "pldi17_fig11"))]),
+    ("harness/workflow/captions/pldi17_fig11.rst", r"periods of ([\d.]+) to (\d+) ms", lambda: periods_ms("pldi17_fig11")),
+    ("config/experiments/pldi17_fig11.yaml", r"every (\d+) ms of virtual time, in the quick size every ([\d.]+) ms", lambda: [
+        *reversed(periods_ms("pldi17_fig11"))]),
+    *((f"config/experiments/cstream_fig{number}.yaml", r"on (\d+) threads \(§5.1\), here on (\d+)\.", lambda number=number: [
+        arms("paper", f"cstream_fig{number}", "cstream")[0].threads, arms("paper", f"cstream_fig{number}")[0].threads])
+      for number in (6, 7, 8)),
+    ("config/experiments/mw19_fig6.yaml", r"the full study has (\d+)", lambda: [periods("paper", "mw19_fig6")]),
+    ("harness/claims/middleware19.yaml", r"Simulated runs have (\d+) periods, of the quick profile (\d+)\.", lambda: [
+        periods("paper", "mw19_fig6"), periods("config", "mw19_fig6")]),
+    ("config/experiments/mw19_fig6.yaml", r"(\d+) operators \(quick: (\d+)\)", lambda: [
+        profile(name).experiment("mw19_fig6").cells[0].parameters["operators"] for name in ("paper", "config")]),
+    ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: (\d+)\)", lambda: [
+        profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "config")]),
+    ("docs/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
+        profile("peers").experiment("cstream_fig12").blocks()[0].queue_capacity]),
+    ("docs/peers.md", r"or (\d+) in C-Stream's figures", lambda: [
+        profile("peers").experiment("cstream_fig13").blocks()[0].queue_capacity]),
+    ("docs/claims.md", r"holds some (\d+) such claims", lambda: [
+        round(sum(len(paper.claims) for paper in papers().values()), -1)]),
+    ("docs/figures.md", r"of all (\w+) policies", lambda: [len(policies())]),
+    ("README.md", r"papers' curves up to (\d+) threads", lambda: [load_machine("power8").cpus]),
+    # -- runs -----------------------------------------------------------------------------------------------------------
+    ("README.md", r"two windows differ by less than (\d+) %", lambda: [100 * steady.TOLERANCE]),
+    ("README.md", r"at any moment, from 1 to ([\d,]+)", lambda: [MAX_THREADS]),
+    ("--help run", r"two windows in a row differ by less than (\d+) %", lambda: [100 * steady.TOLERANCE]),
+    ("--help run", r"kept its number of threads for (\d+) periods", lambda: [control.SETTLED_PERIODS]),
+    ("--help run", r"at most (\d+) periods .*? more than (\d+) s\..* limits are (\d+) periods and ([\d,]+) s",
+     lambda: ADAPTATION),
+    ("--help run", r"is measured for (\d+) periods or longer", lambda: [spec.WINDOW_PERIODS]),
+    ("docs/design.md", r"its law has kept its level for (\d+) periods", lambda: [control.SETTLED_PERIODS]),
+    ("docs/design.md", r"and for (\d+) periods or 10 times the duration at most \((\d+) s\)", lambda: ADAPTATION[:2]),
+    ("docs/design.md", r"then measured for (\d+) periods at least", lambda: [spec.WINDOW_PERIODS]),
+    ("docs/design.md", r"over a window of its last two to (\w+) periods, of ([\d.]+) s at least", lambda: [
+        run.PROFILE_PERIODS, run.SHORTEST_PROFILE_S]),
+    ("docs/design.md", r"drain for at most (\w+) seconds", lambda: [observe.STOP_S]),
+    ("docs/design.md", r"(\d+) ms are measured by default, in (\w+) samples, and a law looks every (\d+) ms", lambda: [
+        1000 * spec.VIRTUAL_DURATION_S, observe.SAMPLES, 1000 * spec.VIRTUAL_PERIOD_S]),
+    ("docs/design.md", r"look every (\w+) quanta, (\d+) ms", lambda: [spec.QUANTA, spec.QUANTA * QUANTUM_MS]),
+    ("docs/design.md", r"A run may have ([\d,]+) real threads", lambda: [thread_room.MOST_THREADS]),
+    ("docs/design.md", r"fit in (\d+) KiB; of large tuples about (\d+) KiB a queue, and (\d+) MiB", lambda: [
+        QUEUE_CACHE / 2**10, QUEUE_BYTES / 2**10, THREADED_BYTES / 2**20]),
+    ("docs/design.md", r"executes a quarter, (\d+) tuples at least", lambda: [LEAST_RESCHEDULED]),
+    ("docs/laws.md", r"adds a thread if U > `high` \(([\d.]+)\), and takes one away if U < `low` \(([\d.]+)\)", lambda: [
+        setting("utilisation", "high"), setting("utilisation", "low")]),
+    ("docs/laws.md", r"it doubles while that brings (\d+) % more, .*? that differ by (\d+) % begin it anew", lambda: [
+        100 * setting("plain_search", "gain"), 100 * setting("plain_search", "change")]),
+    ("docs/laws.md", r"by more than (\d+) % of the swing, the level climbs, by at most (\w+) threads a second", lambda: [
+        100 * setting("hill_climbing", "ratio"), setting("hill_climbing", "speed")]),
+    ("docs/laws.md", r"climbs by at most ([\d.]+) threads a period", lambda: [
+        setting("gradient2", "queue") * setting("gradient2", "smoothing")]),
+    ("docs/laws.md", r"within a `bound` \((\d+) s\)", lambda: [setting("aimd", "bound")]),
+    ("docs/laws.md", r"After a change it lets (\w+) periods pass", lambda: [setting("ds2", "warm_up")]),
+    ("docs/laws.md", r"It wants them used to (\d+) %", lambda: [100 * setting("flink", "utilisation")]),
+    ("docs/laws.md", r"a share `tau` \(([\d.]+)\) of the period", lambda: [setting("cstream", "tau", Decides.REPLICAS)]),
+    ("docs/laws.md", r"takes in less than `gain` \(([\d.]+)\) more", lambda: [setting("cstream", "gain", Decides.REPLICAS)]),
+    ("docs/laws.md", r"have stayed the same for (\w+) periods", lambda: [control.SETTLED_PERIODS]),
+    ("docs/simulator.md", r"By default it simulates (\d+) ms", lambda: [1000 * spec.VIRTUAL_DURATION_S]),
+    ("docs/simulator.md", r"also after ([\d,]+) tuples", lambda: [drained()]),
+    ("docs/machines.md", r"gives a port back after ([\d,]+) tuples", lambda: [drained()]),
+    ("docs/simulator.md", r"runs on this machine for about (\w+) seconds", lambda: [
+        pytest.approx(profiling.SETTLE_S + profiling.LOOKS * profiling.LOOK_S, abs=0.5)]),
+    ("docs/operators.md", r"An operator has up to (\d+) replicas", lambda: [MAX_REPLICAS]),
+    ("docs/graphs.md", r"graphs of more than ([\d,]+) operators", lambda: [MAX_OPERATORS]),
+    # -- the validation of the simulator --------------------------------------------------------------------------------
+    ("docs/design.md", r"of this machine: (\d+) cases. Of these (\d+) are .* The other (\d+) are co-routines", validated),
+    ("docs/simulator.md", r"machine at hand: (\d+) cases, .*, and (\d+) cases of co-routines", lambda: validated()[1:]),
+    ("docs/design.md", r"median error of at most (\d+) %, none above (\d+) %, .* differ by more than (\d+) %", lambda: [
+        100 * comparison.MEDIAN_TARGET, 100 * comparison.WORST_TARGET, 100 * order.DIFFERENT]),
+    ("docs/simulator-validation.md", r"`validate` runs (\d+) cases", lambda: validated()[:1]),
+    ("--help validate", r"predict the same (\d+) cases", lambda: validated()[:1]),
+    # -- benches of laws ------------------------------------------------------------------------------------------------
+    ("docs/laws-bench.md", r"has ([\d,]+) scenarios, of which (\d+) are held out", lambda: scenarios("threads")),
+    ("docs/laws-bench.md", r"has (\d+) scenarios\. (\d+) of them are pipelines", lambda: [
+        scenarios("queues")[0], scenarios("queues")[0] - scenarios("queues")[1]]),
+    ("docs/laws-bench.md", r"has (\d+) scenarios, 60 of each .* only score \((\d+) scenarios", lambda: scenarios("replicas")),
+    # -- graphs ---------------------------------------------------------------------------------------------------------
+    ("docs/applications.md", r"`form=figure` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("login-failures", form="figure")),
+    ("docs/applications.md", r"`form=large` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("login-failures", form="large")),
+    ("docs/applications.md", r"`vwap` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("vwap")),
+    ("docs/applications.md", r"`wiki-word-count` \|[^|]*\| (\d+) \| (\d+) \|", lambda: by_hand("wiki-word-count")),
+    ("docs/applications.md", r"`sources=S` \|[^|]*\| (\d+) S \+ (\d+) \| (\d+) S \+ (\d+) \|", by_sources),
+    *(("docs/graphs.md", rf"\| `{name}` \| ([\d.]+) \|", lambda name=name: [default(Graph.elastic_load_balance, name)])
+      for name in ("congestion_tolerance", "throughput_tolerance", "measure_period")),
+]  # fmt: skip
+
+LAWS = {
+    ("docs/laws.md", "**middleware19**"): (Decides.QUEUES, "middleware19"),
+    ("docs/laws-millrace.md", "## Threads"): (Decides.THREADS, "millrace"),
+    ("docs/laws-millrace.md", "## Queues and threads"): (Decides.QUEUES, "millrace"),
+    ("docs/laws-millrace.md", "## Threads and replicas"): (Decides.REPLICAS, "millrace"),
+}
+"""Where the first table of settings after a text is that of a law."""
+
+
+def value_of(text: str) -> float:
+    """A number in figures or in words."""
+    return float(WORDS.index(text)) if text in WORDS else float(text.replace(",", ""))
+
+
+def read(page: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """A page as one line, comments of YAML without their marks."""
+    if page.startswith("--help "):
+        with pytest.raises(SystemExit):
+            main([page.removeprefix("--help "), "--help"])
+        text = capsys.readouterr().out
+    else:
+        text = (ROOT / page).read_text(encoding="utf-8")
+    return " ".join(re.sub(r"^# ?", "", text, flags=re.MULTILINE).split())
+
+
+@pytest.mark.parametrize(("page", "pattern", "values"), SENTENCES, ids=lambda each: each if isinstance(each, str) else "")
+def test_a_sentence_names_the_value_that_holds(page, pattern, values, capsys):
+    found = re.search(pattern, read(page, capsys))
+    assert found is not None, f"{page} has no sentence like this any more"
+    assert [value_of(group) for group in found.groups()] == values()
+
+
+@pytest.mark.parametrize(("page", "after"), LAWS, ids=lambda each: each)
+def test_a_table_of_settings_names_the_defaults_of_its_law(page, after):
+    decides, law = LAWS[page, after]
+    text = (ROOT / page).read_text(encoding="utf-8")
+    table = text[text.index(after) :].partition("| setting |")[2].partition("\n\n")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \(([\w.]+)\)", table, re.MULTILINE))
+    words = {True: "true", False: "false"}
+    defaults = {setting.name: setting.default for setting in law_class(law, decides).SETTINGS}
+    assert told == {name: words[value] if isinstance(value, bool) else f"{value:g}" for name, value in defaults.items()}
