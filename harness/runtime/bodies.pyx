@@ -5,6 +5,7 @@ import os
 from libc.stdint cimport uint32_t
 from libc.string cimport strncpy
 
+from harness.runtime.coroutine cimport prepare_thread
 from harness.runtime.native cimport Worker
 from harness.runtime.plan cimport Plan
 
@@ -18,7 +19,7 @@ cdef enum:
 cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0:
     """Start the threads of some workers from `first` on, at most `count`, without the interpreter's lock; returns how many.
 
-    Raises RunFailed if the system refuses the first of them.
+    Raises RunFailed if the system refuses the first of them, or memory for one.
     """
     cdef char names[AT_ONCE][NAME_BYTES]
     cdef size_t stacks[AT_ONCE]
@@ -31,6 +32,11 @@ cdef uint32_t start_threads(Plan plan, uint32_t first, uint32_t count) except? 0
         strncpy(names[i], name, NAME_BYTES - 1)
         names[i][NAME_BYTES - 1] = 0
         stacks[i] = plan.stack_of(first + i)
+        if workers[i].pooled and plan.run.coroutines != NULL:
+            try:
+                prepare_thread(&workers[i])
+            except MemoryError:
+                raise RunFailed(f"the system refuses memory to thread {first + i + 1}, {plan.layout.thread_name(first + i)!r}") from None
     with nogil:
         while made < count and error == 0:
             error = workers[made].thread.start(body, &workers[made], stacks[made], names[made])

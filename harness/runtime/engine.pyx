@@ -43,6 +43,7 @@ from harness.runtime.plan cimport Plan
 from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
 from harness.runtime.submit cimport end_run
 
+from harness.elasticity import Decides, decides_of
 from harness.host.cpu import Reading, others_share, system_share
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
@@ -126,6 +127,10 @@ cdef class RuntimeEngine:
         self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH
         balancing = {self.plan.operators[index].name: index for index in self.plan.layout.balancing}
         self.co_of = {index: co for co, index in enumerate(self.plan.layout.coroutines)}
+        if self.plan.layout.replicas and model.elastic and decides_of(model.law, model.name) is Decides.REPLICAS:
+            for index, co in self.co_of.items():
+                if index in self.plan.layout.replicas:
+                    self.plan.prepare_replicas(index, co)  # now: a law could do nothing about a refusal
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
 
     @property
@@ -199,6 +204,8 @@ cdef class RuntimeEngine:
         index = self.plan.layout.replicated(operator, number)
         if index in self.plan.layout.replicas and not run.over.load(memory_order_acquire):
             co, wanted = self.co_of[index], number
+            if wanted > 1:
+                self.plan.prepare_replicas(index, co)
             with nogil:
                 set_replicas(run, co, wanted)
 

@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.runtime.barrier cimport input_ended
-from harness.runtime.coroutine cimport free_coroutines, make_coroutines
+from harness.runtime.coroutine cimport free_coroutines, make_coroutines, prepare_replicas, replica_bytes
 from harness.runtime.derived cimport contexts_of, sizes_of
 from harness.runtime.disciplines cimport discipline_of
 from harness.runtime.loops cimport make_loop
@@ -45,6 +45,7 @@ from harness.runtime.typed cimport make_typed, typed_source_body
 
 from harness.errors import RunFailed, UserError
 from harness.graph.operator import BALANCING
+from harness.host.memory_room import memory_room
 from harness.models import Queue, allowed_cpus
 from harness.runtime.layout import slots_of
 
@@ -65,8 +66,8 @@ PYTHON_STACK_BYTES = 2 * 2**20
 cdef class Plan:
     """Owns all memory of a run.
 
-    `limit` bounds the tuples of each source (None: no bound). Raises UserError if the queues would not fit in memory, RunFailed if the
-    system refuses it.
+    `limit` bounds the tuples of each source (None: no bound). Raises UserError if what the run may keep would not fit in memory, RunFailed
+    if the system refuses it.
     """
 
     def __cinit__(self, layout, limit):
@@ -75,6 +76,9 @@ cdef class Plan:
         self.operators = layout.operators
         self.first_scheduler = layout.first_scheduler
         self.own_stacks = []
+        self.room = memory_room()
+        self.promised = 0
+        self.prepared = set()
         self.run.stride = layout.stride
         self.run.payload = layout.payload
         self.states = States(self.run.stride)
@@ -102,9 +106,27 @@ cdef class Plan:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {count} queues")
 
     def _check_memory(self, what, size, why=""):
-        available = _available_bytes()
-        if size > available:
-            raise UserError(f"{what} needs {size / 2**20:,.0f} MiB{why}; at most {available / 2**20:,.0f} MiB of memory are available")
+        """Promise memory. It is taken as it is touched, so it is counted from when nothing was."""
+        need = self.promised + size
+        if need > self.room.bytes:
+            others = f", besides {self.promised / 2**20:,.0f} MiB that the rest of the run needs" if self.promised > 0 else ""
+            raise UserError(f"{what} needs {size / 2**20:,.0f} MiB{why}{others}; {self.room.reason}")
+        self.promised = need
+
+    cdef int prepare_replicas(self, uint32_t index, uint32_t co) except -1:
+        """Memory for what the replicas of an operator have in their hands, before there are two. Raises as the plan does."""
+        if index in self.prepared:
+            return 0
+        size, name = replica_bytes(self.run, co), self.operators[index].name
+        most = self.layout.replicas[index]
+        self._check_memory(f"operator {name!r}", size, f" for tuples of {self.run.stride} bytes in the hands of up to {most} replicas")
+        try:
+            prepare_replicas(self.run, co)
+        except MemoryError:
+            self.promised -= size
+            raise RunFailed(f"the system refuses {size} bytes for replicas of operator {name!r}") from None
+        self.prepared.add(index)
+        return 0
 
     def _make_operators(self):
         """Operators, their routes and targets."""
@@ -267,9 +289,12 @@ cdef class Plan:
 
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1:
         """What a barrier keeps."""
-        cdef BarrierState* state = self.states.barrier(op, place, changed)
+        cdef BarrierState* state
         cdef uint32_t number
         layout = self.layout
+        kept = self.run.stride + (len(place.paths) - 1) * sizeof(Tuple)  # of all but the first input, what is in front of the payload
+        self._check_memory(f"barrier {self.operators[op.index].name!r}", place.room * kept)
+        state = self.states.barrier(op, place, changed)
         for way in layout.incoming[place.operator]:
             number = layout.input_ports[layout.ways[way].port].port
             state.inputs[number].open_streams += 1
@@ -412,10 +437,3 @@ cdef class Plan:
             del self.run.ready
         give_back_memory(self.memory, self.memory_bytes)
         delete_array[Run](self.run)
-
-
-def _available_bytes():
-    """Memory that could be taken now without swapping."""
-    import psutil
-
-    return psutil.virtual_memory().available

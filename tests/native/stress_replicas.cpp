@@ -296,12 +296,13 @@ struct Machine {
       all[i].own = &feed;
       if (i == 0) continue;
       crews[i] = std::make_unique<Crew>(all, *op.flow, op.sizes, all[i], op.sizes.most > 1 ? &all[next] : nullptr);
+      crews[i]->prepare();
       places[i] = {op.flow.get(), crews[i].get()};
       for (uint32_t k = 0; k < op.sizes.most; ++k) (*crews[i])[k].place = &places[i];
       next += op.sizes.most - 1;
     }
     feed.flow = world.graph.operators[0]->flow.get();
-    EXPECT(all.begin(65536));
+    EXPECT(all.begin(65536, threads));
   }
   static uint32_t extras(const World& world) {
     uint32_t extras = 0;

@@ -149,8 +149,10 @@ class Coroutines {
   uint32_t count() const noexcept { return count_; }
   const Stacks& stacks() const noexcept { return stacks_; }
 
-  // Before the threads. Stacks of `bytes` each; false: the system refuses them.
-  bool begin(size_t bytes) {
+  // Before the threads, of which there will be `threads` at most. Stacks of `bytes` each; false: the system refuses them.
+  bool begin(size_t bytes, size_t threads) {
+    idle_.reserve(threads);
+    suspended_.reserve(threads);
     if (!stacks_.reserve(count_, bytes)) return false;
     for (uint32_t i = 0; i < count_; ++i) {
       Coroutine& co = coroutines_[i];
@@ -176,6 +178,13 @@ class Coroutines {
     return open;
   }
 
+  // Before the thread works, which takes no memory: room for whom it has judged.
+  void prepare(Thread& thread) {
+    if (policy_.judge == nullptr) return;
+    thread.asked.reserve(count_);
+    thread.seen.reserve(count_);
+    thread.scores.reserve(count_);
+  }
   // What a thread does until it is done. Its record must live as long as any of the threads works.
   void work(Thread& thread) {
     thread.own.adopt_thread();
