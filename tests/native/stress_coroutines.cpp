@@ -220,12 +220,11 @@ void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_n
     all[i].inputs = graph.inputs[i];
     graph.operators[i].expected.assign(graph.inputs[i].size(), std::vector<uint64_t>(count, 0));
   }
-  EXPECT(all.begin(65536, threads));
+  EXPECT(all.begin(65536));
   std::unique_ptr<All::Thread[]> own(new All::Thread[threads]);
   for (uint32_t i = 0; i < threads; ++i) {
     own[i].index = i;
     own[i].chance += i * 977;
-    all.prepare(own[i]);
   }
   together(static_cast<int>(threads) + 1, [&](int thread) {
     if (thread < static_cast<int>(threads)) {
@@ -265,7 +264,7 @@ void run_the_last_one_on_a_suspended_thread(const Policy& policy) {
   All all(graph, 1, 0, policy, 50'000'000);
   all[0].own = &last;
   all[0].body = outlast;
-  EXPECT(all.begin(65536, 2));
+  EXPECT(all.begin(65536));
   All::Thread own[2];
   own[1].index = 1;
   together(3, [&](int thread) {

@@ -116,7 +116,7 @@ class CoroutineSteps {
       all[i].body = body;
       all[i].inputs = {2 * i};
     }
-    if (!all.begin(16384, 1)) return 0.0;
+    if (!all.begin(16384)) return 0.0;
     All::Thread thread;
     const int64_t begin = now_ns();
     all.work(thread);
