@@ -24,6 +24,7 @@ cdef class Plan:
     cdef set prepared                       # operators whose replicas have their memory
     cdef list own_stacks                    # bytes, of all but scheduler threads
     cdef size_t scheduler_stack             # bytes
+    cdef list names                         # of operators, as bytes, which the run refers to
     cdef PolicyOf policy                    # of co-routines; None: there are none
     cdef size_t stack_of(self, uint32_t index) noexcept
     cdef void _join_buffers(self, Operator* op) noexcept

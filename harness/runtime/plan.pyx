@@ -3,6 +3,8 @@
 Which ports have queues, and which locks and flags can be left out, is in `layout.py`; what each kind of operator keeps, in `states.pyx`.
 """
 
+import os
+
 cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
@@ -59,7 +61,9 @@ CO_STACK_BYTES = 64 * 1024
 which run on it, get STACK_BYTES."""
 
 STACK_BYTES = 256 * 1024
-PYTHON_STACK_BYTES = 2 * 2**20
+
+USERS_STACK_KIB, LEAST_STACK_KIB, MOST_STACK_KIB = 2048, 256, 2**20
+"""Of a thread that executes users' operators or policies: unless MILLRACE_STACK_KIB says another number, and what that may be."""
 
 
 @cython.no_gc_clear
@@ -137,6 +141,10 @@ cdef class Plan:
         self.run.operator_count = <uint32_t> len(self.operators)
         self.run.operators = make_array[Operator](self.run.operator_count)
         self.run.open_operators.store(self.run.operator_count, memory_order_relaxed)
+        self.names = [operator.name.encode() for operator in self.operators]
+        self.run.names = <const char**> self.states.block(len(self.names) * sizeof(char*))
+        for i in range(self.run.operator_count):
+            self.run.names[i] = <bytes> self.names[i]
         self.run.port_count = <uint32_t> len(layout.queues)
         self.run.ports = make_array[Port](self.run.port_count)
         self.routes = make_array[Route](sum([operator.outputs for operator in self.operators]))
@@ -338,7 +346,7 @@ cdef class Plan:
         self.owed = make_array[TargetPointer](lent if layout.threaded or layout.policy else 0)
         # a native function may be a callback into Python too (ctypes)
         run.python = any([operator.users for operator in self.operators])
-        base = PYTHON_STACK_BYTES if run.python or (layout.policy and layout.policy.function) else STACK_BYTES
+        base = _users_stack_bytes() if run.python or (layout.policy and layout.policy.function) else STACK_BYTES
         nested = max(layout.longest) if run.ready != NULL else 0  # any thread may drain any scheduled port downstream of it
         for index in layout.sources:
             worker = &run.workers[next_worker]
@@ -437,3 +445,11 @@ cdef class Plan:
             del self.run.ready
         give_back_memory(self.memory, self.memory_bytes)
         delete_array[Run](self.run)
+
+
+def _users_stack_bytes():
+    """Raises UserError if the environment has no number of KiB that can be."""
+    given = os.environ.get("MILLRACE_STACK_KIB") or str(USERS_STACK_KIB)
+    if not given.isdecimal() or not LEAST_STACK_KIB <= int(given) <= MOST_STACK_KIB:
+        raise UserError(f"MILLRACE_STACK_KIB must be a whole number from {LEAST_STACK_KIB} to {MOST_STACK_KIB:,} KiB, not {given!r:.40}")
+    return int(given) * 1024
