@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import UserError
 from harness.graph import Graph, PortId
 from harness.graph.values import MAX_TUPLES
-from harness.models import MODELS, Model
+from harness.models import MODELS, Model, least_threads
 
 if TYPE_CHECKING:
     from harness.profiled import Profiled
@@ -168,12 +168,16 @@ class Engine(Protocol):
     def finished(self) -> bool:
         """Whether every port has seen its final punctuation, or an operator has failed."""
 
-    def stop(self, drain: bool, timeout_s: float) -> Totals:
+    def stop(self, drain: bool, timeout_s: float) -> Totals | None:
         """End the run. With `drain` the sources stop and what is queued is processed first, for at most `timeout_s` seconds.
 
         Never hangs: threads that have not stopped after `timeout_s` more seconds (2 at least) are named in `Totals.stuck`.
         However many threads stop it, there is one stop and one answer for all, on the strictest of their terms. Of a simulated
         run these count from when the first stop begins.
+
+        Called by an operator of the run it is a request, and returns None at once: the run ends when its operators have
+        returned, and whoever stops it from outside gets the account. A run that nobody has stopped when the interpreter ends is
+        ended then, without draining.
         """
 
 
@@ -216,8 +220,8 @@ def open_engine(
     `allow_threads`: how many real threads there may be (None: `thread_room.MOST_THREADS`). `profiled`: what typed operators
     cost and send, which a simulated run of them needs.
 
-    Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs, or more real
-    ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
+    Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs and the graph
+    needs, or more real ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
     """
     if not isinstance(graph, Graph):
         raise UserError(f"graph must be a harness.graph.Graph, not {type(graph).__name__}")
@@ -241,9 +245,11 @@ def open_engine(
     costs = load_software(software)
     of_machine, of_software = costs.split(constants or {})
     described, costs = load_machine(machine).with_constants(of_machine), costs.with_constants(of_software)
+    most = max(described.cpus, least_threads(graph, model))
     for option, levels in (("threads", getattr(model, "threads", None)), ("maximum", getattr(model, "maximum", None))):
-        if levels is not None and levels > described.cpus:
-            raise UserError(f"{option} must be at most {described.cpus}, the CPUs of machine {machine!r}, not {levels}")
+        if levels is not None and levels > most:
+            why = f"the CPUs of machine {machine!r}" if most == described.cpus else f"which graph {graph.name!r} needs at least"
+            raise UserError(f"{option} must be at most {most}, {why}, not {levels}")
     engine = SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants, profiled=profiled)
     return _with_replicas(engine, graph, model)
 

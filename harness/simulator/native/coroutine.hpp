@@ -81,7 +81,7 @@ inline void Simulation::make_coroutines() {
     all[co].fibre.worker = &w;
     for (const Port* port : region.inputs) all[co].inputs.push_back(port->index);
   }
-  if (!all.begin(STACK_BYTES, machine.cpus())) throw std::bad_alloc();
+  if (!all.begin(STACK_BYTES)) throw std::bad_alloc();
 }
 
 // What a thread does on a stack of its own.
