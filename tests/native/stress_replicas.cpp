@@ -302,7 +302,7 @@ struct Machine {
       next += op.sizes.most - 1;
     }
     feed.flow = world.graph.operators[0]->flow.get();
-    EXPECT(all.begin(65536, threads));
+    EXPECT(all.begin(65536));
   }
   static uint32_t extras(const World& world) {
     uint32_t extras = 0;

@@ -283,7 +283,6 @@ class CoroutineRun {
                int64_t quantum_ns, void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t), void (*end_run)(Run*))
       : all_(ports_, count, run->port_count, policy, quantum_ns, replicas),
         threads_(new All::Thread[most_threads]),
-        most_threads_(most_threads),
         names_(count),
         deliver_(deliver),
         next_replica_(count - replicas),
@@ -360,7 +359,7 @@ class CoroutineRun {
         if ((ports_.looks & TIMES) != 0) ports_.run->ports[port].stamps = new Stamps(ports_.run->ports[port].ring.capacity());
       }
     }
-    if (!all_.begin(stack_bytes, most_threads_)) return false;
+    if (!all_.begin(stack_bytes)) return false;
     for (uint32_t co = 0; co < all_.count(); ++co) {
       for (size_t i = 0; i < ports_.of[co].inputs.size(); ++i) all_[co].need[i].store(1, std::memory_order_relaxed);
     }
@@ -484,7 +483,6 @@ class CoroutineRun {
   RunPorts ports_;
   All all_;
   std::unique_ptr<All::Thread[]> threads_;
-  const uint32_t most_threads_;
   std::vector<std::string> names_;
   void (*deliver_)(Worker*, Tuple*, uint32_t);
   uint32_t next_replica_;

@@ -55,6 +55,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -149,10 +150,8 @@ class Coroutines {
   uint32_t count() const noexcept { return count_; }
   const Stacks& stacks() const noexcept { return stacks_; }
 
-  // Before the threads, of which there will be `threads` at most. Stacks of `bytes` each; false: the system refuses them.
-  bool begin(size_t bytes, size_t threads) {
-    idle_.reserve(threads);
-    suspended_.reserve(threads);
+  // Before the threads. Stacks of `bytes` each; false: the system refuses them.
+  bool begin(size_t bytes) {
     if (!stacks_.reserve(count_, bytes)) return false;
     for (uint32_t i = 0; i < count_; ++i) {
       Coroutine& co = coroutines_[i];
@@ -178,12 +177,16 @@ class Coroutines {
     return open;
   }
 
-  // Before the thread works, which takes no memory: room for whom it has judged.
+  // Before the thread works, which takes no memory: where it rests, and whom it judges. Others may work already.
   void prepare(Thread& thread) {
-    if (policy_.judge == nullptr) return;
-    thread.asked.reserve(count_);
-    thread.seen.reserve(count_);
-    thread.scores.reserve(count_);
+    if (policy_.judge != nullptr) {
+      thread.asked.reserve(count_);
+      thread.seen.reserve(count_);
+      thread.scores.reserve(count_);
+    }
+    const std::lock_guard lock(lock_);
+    idle_.reserve(thread.index + 1);
+    suspended_.reserve(thread.index + 1);
   }
   // What a thread does until it is done. Its record must live as long as any of the threads works.
   void work(Thread& thread) {
