@@ -312,7 +312,7 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
     )
     check_law(model)
     if subject.graph is not None:
-        if args.max_threads is None and maximum is not None:  # the described machine's CPUs, which may be fewer than the graph needs
+        if args.max_threads is None and maximum is not None:  # a described machine's CPUs: too few, perhaps
             maximum = max(maximum, least_threads(subject.graph, model))
             model = replace(model, maximum=maximum)
         pool_law(subject.graph, model)  # its annotations, or its operators, may ask for what cannot be

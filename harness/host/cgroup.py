@@ -17,6 +17,9 @@ V1 = {  # by controller
     "memory": ("sys/fs/cgroup/memory",),
 }
 
+MEMORY_FILES = (("memory.max", "memory.current", ""), ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"))
+"""The files of v2 and v1 that have a limit and what is used of it, and how memory.stat counts all below in its names."""
+
 
 def read_text(path: Path) -> str | None:
     """The file's text without surrounding space; None if it cannot be read."""
@@ -70,7 +73,7 @@ def memory_limit(root: Path = ROOT) -> MemoryLimit | None:
     """
     limits = []
     for level in _levels(root, "memory"):
-        for name, now, prefix in (("memory.max", "memory.current", ""), ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")):
+        for name, now, prefix in MEMORY_FILES:
             most, used = read_text(level / name), read_text(level / now)
             if most is None or used is None or not most.isdigit() or not used.isdigit():
                 continue

@@ -22,10 +22,10 @@ cdef extern from *:
 
 cdef extern from "thread_stack.hpp" namespace "millrace" nogil:
     cdef cppclass ThreadStack:
-        ThreadStack() noexcept
-        void begin(const Worker* worker) noexcept
         @staticmethod
         void install_handler() noexcept
+        ThreadStack() noexcept
+        void begin(const Worker* worker) noexcept
 
 ThreadStack.install_handler()
 

@@ -136,7 +136,7 @@ cdef class RuntimeEngine:
         if self.plan.layout.replicas and model.elastic and decides_of(model.law, model.name) is Decides.REPLICAS:
             for index, co in self.co_of.items():
                 if index in self.plan.layout.replicas:
-                    self.plan.prepare_replicas(index, co)  # now: a law could do nothing about a refusal
+                    self.plan.make_room_for_replicas(index, co)  # now: a law could do nothing about a refusal
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind == "elastic_load_balance"}
 
     @property
@@ -212,7 +212,7 @@ cdef class RuntimeEngine:
         if index in self.plan.layout.replicas and not run.over.load(memory_order_acquire):
             co, wanted = self.co_of[index], number
             if wanted > 1:
-                self.plan.prepare_replicas(index, co)
+                self.plan.make_room_for_replicas(index, co)
             with nogil:
                 set_replicas(run, co, wanted)
 

@@ -29,5 +29,5 @@ cdef class Plan:
     cdef size_t stack_of(self, uint32_t index) noexcept
     cdef void _join_buffers(self, Operator* op) noexcept
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1
-    cdef int prepare_replicas(self, uint32_t index, uint32_t co) except -1
+    cdef int make_room_for_replicas(self, uint32_t index, uint32_t co) except -1
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0

@@ -117,7 +117,7 @@ cdef class Plan:
             raise UserError(f"{what} needs {size / 2**20:,.0f} MiB{why}{others}; {self.room.reason}")
         self.promised = need
 
-    cdef int prepare_replicas(self, uint32_t index, uint32_t co) except -1:
+    cdef int make_room_for_replicas(self, uint32_t index, uint32_t co) except -1:
         """Memory for what the replicas of an operator have in their hands, before there are two. Raises as the plan does."""
         if index in self.prepared:
             return 0

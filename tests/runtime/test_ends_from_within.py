@@ -98,7 +98,7 @@ def test_an_operator_may_drop_the_last_reference_to_its_engine() -> None:
     assert dropped.wait(30.0), "it would wait for its own thread"
 
 
-# -- the end of the interpreter ---------------------------------------------------------------------------------------------------
+# -- the end of the interpreter -----------------------------------------------------------------------------------------------
 
 PROGRAM = """
 import builtins, sys, time

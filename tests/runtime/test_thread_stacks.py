@@ -20,7 +20,11 @@ pytestmark = pytest.mark.timeout(60)
 
 DEEP = """
 #include <stdint.h>
-static uint64_t down(volatile uint64_t n) { volatile uint64_t room[128]; room[n % 128] = n; return n == 0 ? 0 : down(n - 1) + room[n % 128]; }
+static uint64_t down(volatile uint64_t n) {
+  volatile uint64_t room[128];
+  room[n % 128] = n;
+  return n == 0 ? 0 : down(n - 1) + room[n % 128];
+}
 uint64_t use(uint64_t kib) { return down(kib); }
 int32_t deep(uint64_t sequence, double* value, char* payload, uint64_t bytes, double control, void* state) {
   (void)value, (void)payload, (void)bytes, (void)control, (void)state;
@@ -38,9 +42,7 @@ library.use.argtypes, library.use.restype = [ctypes.c_uint64], ctypes.c_uint64
 kind, kib = sys.argv[3], int(sys.argv[4])
 graph = Graph("deep", 8)
 if kind == "native":
-    library.deep.argtypes = [ctypes.c_uint64, ctypes.POINTER(ctypes.c_double), ctypes.c_char_p, ctypes.c_uint64, ctypes.c_double, ctypes.c_void_p]
-    library.deep.restype = ctypes.c_int32
-    deep = graph.native("deep", library.deep)
+    deep = graph.native("deep", NativeFunction(ctypes.cast(library.deep, ctypes.c_void_p).value, owners=(library,)))
 elif kind == "python":
     deep = graph.python("deep", lambda sequence, value: library.use(kib if sequence == 30 else 1) * 0.0 + value)
 source, sink = graph.source("source"), graph.sink("sink")

@@ -1,4 +1,4 @@
-"""A described machine with fewer CPUs than a graph needs scheduler threads runs it as this machine does: the threads share CPUs."""
+"""A described machine with fewer CPUs than a graph needs scheduler threads runs it all the same: the threads share CPUs."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def test_the_command_runs_such_a_graph_too(words, tmp_path, capsys) -> None:
     streams = [f"source{port} -> join[{port}]" for port in range(3)] + ["join -> sink"]
     graph = tmp_path / "graph.yaml"
     graph.write_text(yaml.safe_dump({"name": "joined", "payload": 64, "operators": operators, "streams": streams}))
-    assert main(["run", str(graph), "--model", "dynamic", "--machine", "xeon:2", "--duration", "0.002", "--json", "-", *words]) == 0
+    place = ["--machine", "xeon:2", "--duration", "0.002"]
+    assert main(["run", str(graph), "--model", "dynamic", *place, "--json", "-", *words]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["correct"] and record["error"] is None

@@ -23,7 +23,7 @@ class ThreadStack {
   // Once, before any thread, and before overflow.hpp's.
   static void install_handler() noexcept {
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    struct sigaction now {};
+    struct sigaction now{};
     now.sa_sigaction = handle;
     now.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&now.sa_mask);
@@ -72,7 +72,7 @@ class ThreadStack {
     return own;
   }
   static struct sigaction& previous() noexcept {
-    static struct sigaction before {};
+    static struct sigaction before{};
     return before;
   }
 
