@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
 This measures the experiments of a profile, aggregates the records with Spark, runs the profile's benches, and draws all
-figures. You can interrupt it; it resumes and repeats at most one block.
+figures. You can interrupt it; it resumes and repeats at most one run.
 
 A TARGET is the name of a figure (pldi17_fig9), `claims` (which claims of the papers hold), or any file that the workflow
 makes. Without a TARGET it makes all figures and checks the claims. It calls Snakemake: `snakemake -c2 figures/pldi17_fig9.png`

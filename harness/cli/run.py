@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
@@ -46,6 +47,7 @@ from harness.models import (
     Model,
     Multilevel,
     begins_queued,
+    least_threads,
     make_model,
     pool_of,
     why_raised,
@@ -311,6 +313,9 @@ def spec_of(args: argparse.Namespace) -> RunSpec:
     )
     check_law(model)
     if subject.graph is not None:
+        if args.max_threads is None and maximum is not None:  # a described machine's CPUs: too few, perhaps
+            maximum = max(maximum, least_threads(subject.graph, model))
+            model = replace(model, maximum=maximum)
         pool_law(subject.graph, model)  # its annotations, or its operators, may ask for what cannot be
         model = with_level(subject.graph, model)
     spec = RunSpec(

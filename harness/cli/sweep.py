@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 SUMMARY = "measure an experiment, or one block of it"
 DESCRIPTION = """\
 Experiments of a profile are measured block by block. A block is one cell (a topology with its parameters) under all arms
-(threading models) with all repeats, in random order, each run in a fresh process. Its records are one file, written when the
-block is done.
+(threading models) with all repeats, in random order, each run in a fresh process. Its records are one file, which is there when
+the block is done. Until then they are in FILE.unfinished, run by run.
 
-Without --cell, the sweep skips blocks that were already measured under the same settings, so an interrupted sweep resumes. Runs
-that fail are recorded as failed and reported on stderr; they do not end the sweep.
+Without --cell, the sweep skips blocks that were already measured under the same settings. A block that was interrupted goes on
+behind its last finished run, unless settings, program or machine have changed. Runs that fail are recorded as failed and
+reported on stderr; they do not end the sweep.
 
 An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only, which
 the experiment need not name. `millrace figures` moves the records of such a machine away, so give them a folder with -o.
@@ -149,12 +150,23 @@ def _missing(plan: list[tuple[Block, Path]]) -> Iterator[tuple[Block, Path]]:
 
 
 def _measure(block: Block, path: Path, constants: Mapping[str, float], progress: SweepProgress) -> None:
-    from harness.measurement.block import run_block
+    from harness.measurement.block import block_order, run_block
     from harness.measurement.records import write_records
+    from harness.measurement.unfinished import Unfinished
 
     specs = {arm: replace(spec, constants=constants) for arm, spec in block.specs().items()}
+    order = block_order(specs, block.repeats, block.order_seed, block.variants)
+    unfinished = Unfinished(path, order, block.place.digests)
+    finished = unfinished.records()
+    if finished:
+        print(f"{path}: goes on behind {len(finished)} of {len(order)} runs", file=sys.stderr)
     records = []
-    for record in run_block(specs, block.repeats, block.order_seed, progress.phase, progress.note, block.variants):
+    for record in run_block(
+        specs, block.repeats, block.order_seed, progress.phase, progress.note, block.variants, finished=finished
+    ):
+        if len(records) >= len(finished):
+            unfinished.add(record)
         records.append(record)
         progress.finished(block, record)
     write_records(path, records)
+    unfinished.remove()

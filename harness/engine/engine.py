@@ -81,12 +81,16 @@ class Engine(Protocol):
     def finished(self) -> bool:
         """Whether every port has seen its final punctuation, or an operator has failed."""
 
-    def stop(self, drain: bool, timeout_s: float) -> Totals:
+    def stop(self, drain: bool, timeout_s: float) -> Totals | None:
         """End the run. With `drain` the sources stop and what is queued is processed first, for at most `timeout_s` seconds.
 
         Never hangs: threads that have not stopped after `timeout_s` more seconds (2 at least) are named in `Totals.stuck`.
         However many threads stop it, there is one stop and one answer for all, on the strictest of their terms. Of a simulated
         run these count from when the first stop begins.
+
+        Called by an operator of the run it is a request, and returns None at once: the run ends when its operators have
+        returned, and whoever stops it from outside gets the account. A run that nobody has stopped when the interpreter ends is
+        ended then, without draining.
         """
 
 

@@ -11,7 +11,7 @@ from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.values import MAX_TUPLES
 from harness.machines.names import DEFAULT_SOFTWARE, LOCAL
-from harness.models import MODELS, Model
+from harness.models import MODELS, Model, least_threads
 
 if TYPE_CHECKING:
     from harness.engine.profiled import Profiled
@@ -44,8 +44,8 @@ def open_engine(
     `allow_threads`: how many real threads there may be (None: `thread_room.MOST_THREADS`). `profiled`: what typed operators
     cost and send, which a simulated run of them needs.
 
-    Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs, or more real
-    ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
+    Raises UserError for an unknown machine or constant, more scheduler threads than a described machine has CPUs and the graph
+    needs, or more real ones than are allowed or than this host has room for; GraphError for a graph that cannot run.
     """
     if not isinstance(graph, Graph):
         raise UserError(f"graph must be a harness.graph.Graph, not {type(graph).__name__}")
@@ -69,9 +69,11 @@ def open_engine(
     costs = load_software(software)
     of_machine, of_software = costs.split(constants or {})
     described, costs = load_machine(machine).with_constants(of_machine), costs.with_constants(of_software)
+    most = max(described.cpus, least_threads(graph, model))
     for option, levels in (("threads", getattr(model, "threads", None)), ("maximum", getattr(model, "maximum", None))):
-        if levels is not None and levels > described.cpus:
-            raise UserError(f"{option} must be at most {described.cpus}, the CPUs of machine {machine!r}, not {levels}")
+        if levels is not None and levels > most:
+            why = f"the CPUs of machine {machine!r}" if most == described.cpus else f"which graph {graph.name!r} needs at least"
+            raise UserError(f"{option} must be at most {most}, {why}, not {levels}")
     engine = SimulatorEngine(graph, model, described, costs, tuples, profile, seed, replaced=constants, profiled=profiled)
     return _with_replicas(engine, graph, model)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.machines.host.cgroup import ROOT, pids_room, read_text
+from harness.machines.host.memory_room import memory_room
 from harness.models import Coroutine, Model, Queue, pool_of, port_queues
 
 MOST_THREADS = 16_384
@@ -69,13 +70,8 @@ def _rooms(root: Path) -> Iterator[tuple[int, str]]:
     limit = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if limit != resource.RLIM_INFINITY and os.geteuid() != 0:  # which does not hold for root
         yield limit - _threads_of_user(root), f"ulimit -u is {limit:,}"
-    import psutil
-
-    available = psutil.virtual_memory().available
-    yield (
-        available // THREAD_BYTES,
-        f"{available >> 20:,} MiB of memory are available, and a thread takes {THREAD_BYTES >> 10} KiB",
-    )
+    memory = memory_room(root)
+    yield memory.bytes // THREAD_BYTES, f"{memory.reason}, and a thread takes {THREAD_BYTES >> 10} KiB"
 
 
 def _threads_of_user(root: Path) -> int:

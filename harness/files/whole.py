@@ -20,7 +20,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     target = Path(path).resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if _is_special(target):
+        if is_special(target):
             _write(target, data, 0)
         else:
             _replace(target, data)
@@ -38,7 +38,7 @@ def check_folder(folder: Path) -> None:
         raise RunFailed(f"cannot write into {folder}: {error.strerror}") from error
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
     """Whether it exists and is neither a file, which is replaced, nor a directory, which nothing can be written to."""
     try:
         mode = path.stat().st_mode

@@ -54,16 +54,22 @@ def run_block(
     progress: Progress | None = None,
     notify: Callable[[str], None] = say_on_stderr,
     variants: Sequence[Constants] = (),
+    finished: Sequence[dict[str, Any]] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yield the record of each run as it ends. `notify` is told if another measuring process must be waited for.
 
-    Simulated runs wait for nobody: another process does not change what they say.
+    Simulated runs wait for nobody: another process does not change what they say. `finished`: the records of the block's first
+    runs, which are not made again.
     """
     tell = progress or (lambda done, total, text: None)
     order = block_order(specs_by_arm, repeats, seed, variants)
     with nullcontext() if all(spec.simulated for spec in order) else measuring_lock(notify):
         nominal: dict[str, dict[str, Any]] = {}  # by arm, the first repeat
         for done, spec in enumerate(order):
+            if done < len(finished):
+                nominal.setdefault(spec.arm, finished[done])
+                yield finished[done]
+                continue
             run = simulate if spec.simulated else run_in_fresh_process
             first = nominal.get(spec.arm)
             if first is not None and is_unreached(spec, specs_by_arm[spec.arm], first):

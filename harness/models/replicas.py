@@ -8,6 +8,8 @@ value alone, be they busy for a time, do they drop some or have bursts of costs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.graph.kinds import MERGE, SPLIT
@@ -18,6 +20,11 @@ REPLICA_ROOM = 512
 """Co-routines that all operators together may have beside their own: each has a stack, of address space until it is used."""
 
 NO_COROUTINE = "is executed by no co-routine: replicas need the coroutine model"
+UNDECLARED = "is declared neither stateless nor by key"
+NOT_EXECUTED = "has an input port, or feeds one, that no co-routine executes"
+IN_ORDER = "passes window punctuation from a split to its merge, which has room for no more"
+BY_REMEDY = (UNDECLARED, NOT_EXECUTED, IN_ORDER, "")
+"""Beginnings of reasons: a declaration is the easiest to change, and an operator's kind the hardest."""
 
 
 def why_single(graph: Graph, model: Model) -> list[str]:
@@ -32,9 +39,9 @@ def why_single(graph: Graph, model: Model) -> list[str]:
     for operator in graph.operators.values():
         text = _of_operator(operator)
         if not text and (queues[operator.input(0)].kind is not Queue.RESUMED or operator.name in feeds_calls):
-            text = "has an input port, or feeds one, that no co-routine executes"
+            text = NOT_EXECUTED
         if not text and operator.name in in_order:
-            text = "passes window punctuation from a split to its merge, which has room for no more"
+            text = IN_ORDER
         why.append(text)
     return why
 
@@ -59,24 +66,33 @@ def begins_with(graph: Graph, model: Model) -> dict[str, int]:
     wanted = model.replicas if isinstance(model, Coroutine) else None
     if wanted is None or wanted == 1:
         return {}
-    able = replicable(graph, model)
+    reasons = dict(zip(graph.operators, why_single(graph, model), strict=True))
+    able = [name for name, why in reasons.items() if not why]
+    most = most_replicas(len(able))
     if not able:
         rule = f"replicas must be 1 for graph {graph.name!r}, of which no operator can have more, not {wanted}"
-        raise UserError(rule + _first_reason(graph, model))
-    most = max(able.values())
+        raise UserError(f"{rule}: {_told(graph, reasons)}")
     if wanted > most:
+        shared = f", which share room for {REPLICA_ROOM} more" if most < MAX_REPLICAS else ""
         raise UserError(
-            f"replicas must be at most {most} for graph {graph.name!r}, of each of {len(able)} operators, not {wanted}"
+            f"replicas must be at most {most} for graph {graph.name!r}, of each of {len(able)} operators{shared}, not {wanted}"
         )
     return dict.fromkeys(able, wanted)
 
 
-def _first_reason(graph: Graph, model: Model) -> str:
-    """Why the first operator with one port on each side has no replicas, if there is one."""
-    for operator, why in zip(graph.operators.values(), why_single(graph, model), strict=True):
-        if why and (operator.inputs, operator.outputs) == (1, 1):
-            return f": operator {operator.name!r} {why}"
-    return ""
+def _told(graph: Graph, reasons: Mapping[str, str]) -> str:
+    """Why no operator can have replicas: each reason once, those first that a user can do most about."""
+    named: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        if (graph.operators[name].inputs, graph.operators[name].outputs) == (1, 1):
+            named.setdefault(why, []).append(name)
+    if not named:
+        return "none has one input and one output port"
+    order = sorted(named, key=lambda why: next(place for place, start in enumerate(BY_REMEDY) if why.startswith(start)))
+    return "; ".join(
+        f"operator {named[why][0]!r}{f' (and {len(named[why]) - 1} more)' if len(named[why]) > 1 else ''} {why}"
+        for why in order
+    )
 
 
 def _of_operator(operator: Operator) -> str:
@@ -86,7 +102,7 @@ def _of_operator(operator: Operator) -> str:
     if operator.typed is not None or not (operator.kind.stateless or operator.kind.calls_user_function):
         return f"is a {operator.kind}, which keeps something from tuple to tuple"
     declared = operator.kind.stateless or operator.stateless or operator.keys > 0
-    return "" if declared else "is declared neither stateless nor by key"
+    return "" if declared else UNDECLARED
 
 
 def _between_split_and_merge(graph: Graph) -> frozenset[str]:

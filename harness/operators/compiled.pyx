@@ -10,6 +10,19 @@ cdef extern from "operator.hpp" namespace "millrace::operators" nogil:
     int32_t step_function "millrace::operators::step"(millrace_context*, void*) noexcept
     int32_t process_function "millrace::operators::process"(millrace_context*, uint32_t, const void*, void*) noexcept
     int32_t finish_function "millrace::operators::finish"(millrace_context*, void*) noexcept
+    enum:
+        NO_MEMORY "millrace::operators::NO_MEMORY"
+        WRONG_PORT "millrace::operators::WRONG_PORT"
+        TOO_MANY "millrace::operators::TOO_MANY"
+        OUT_OF_RANGE "millrace::operators::OUT_OF_RANGE"
+
+MEANINGS = {
+    NO_MEMORY: "the system refuses it memory",
+    WRONG_PORT: "a tuple came by a port that it does not have",
+    TOO_MANY: "it would have to keep more keys or tuples than it can",
+    OUT_OF_RANGE: "a tuple's time is not within 73 years of 1970",
+}
+"""What the numbers mean that an operator ends a run with, as the end of a sentence."""
 
 
 cdef class Compiled:
@@ -31,17 +44,17 @@ cdef class Compiled:
     @property
     def step(self):
         """Of a source."""
-        return StepFunction(<size_t> <void*> &step_function, <size_t> <void*> self.operator, owners=(self,))
+        return StepFunction(<size_t> <void*> &step_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
 
     @property
     def process(self):
         """Of an operator or a sink."""
-        return ProcessFunction(<size_t> <void*> &process_function, <size_t> <void*> self.operator, owners=(self,))
+        return ProcessFunction(<size_t> <void*> &process_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
 
     @property
     def finish(self):
         """What it does when its last stream has ended."""
-        return StepFunction(<size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,))
+        return StepFunction(<size_t> <void*> &finish_function, <size_t> <void*> self.operator, owners=(self,), meanings=MEANINGS)
 
 
 def collect(schema, uint64_t most):

@@ -52,15 +52,14 @@ def account_of(Plan plan, bint started, stuck, state):
         if plan.operators[i].kind is NATIVE:  # told also if another one never returned
             native = <NativeState*> run.operators[i].own
             if native.error.load(memory_order_acquire) != 0:
-                error = f"operator {plan.operators[i].name!r} returned {native.error.load(memory_order_acquire)} (tuple {native.failed_at})"
+                error = _failure(plan.operators[i], native.error.load(memory_order_acquire), f"tuple {native.failed_at}")
         elif run.operators[i].loop != NULL and run.operators[i].loop.problem[0] != 0:
             error = f"operator {plan.operators[i].name!r} {(<bytes> run.operators[i].loop.problem).decode()}"
         elif run.operators[i].loop != NULL and run.operators[i].loop.answer < 0:
-            answer = run.operators[i].loop.answer
-            error = f"operator {plan.operators[i].name!r} returned {answer} (after {run.operators[i].processed.read()} tuples)"
+            error = _failure(plan.operators[i], run.operators[i].loop.answer, f"after {run.operators[i].processed.read()} tuples")
         elif run.operators[i].typed != NULL and run.operators[i].typed.error.load(memory_order_acquire) != 0:
             answer = run.operators[i].typed.error.load(memory_order_acquire)
-            error = f"operator {plan.operators[i].name!r} returned {answer} (tuple {run.operators[i].typed.failed_at})"
+            error = _failure(plan.operators[i], answer, f"tuple {run.operators[i].typed.failed_at}")
     if not stuck:
         for port in range(run.port_count):
             left_at[run.ports[port].op.index] += _left_behind(run, port, &seen)
@@ -132,6 +131,14 @@ def account_of(Plan plan, bint started, stuck, state):
         error=error,
         scheduling=_scheduling(run),
     )
+
+
+def _failure(operator, answer, when):
+    """What is told of a compiled function that has returned a number below 0: what that means, if the function says so."""
+    function = operator.native if operator.typed is None else operator.typed.function
+    meaning = getattr(function, "meanings", {}).get(answer)
+    did = f"returned {answer}" if meaning is None else f"failed, since {meaning}"
+    return f"operator {operator.name!r} {did} ({when})"
 
 
 cdef uint64_t _left_behind(Run* run, uint32_t index, uint64_t* fingerprints):

@@ -27,6 +27,9 @@ cdef int64_t born_ns_of(Port* port, uint64_t place) noexcept nogil
 cdef void check_for_preemption(Worker* worker) noexcept nogil
 cdef bint is_first(Worker* worker) noexcept nogil
 cdef uint32_t send_in_turn(Worker* worker, Tuple* first, uint32_t count) noexcept nogil
+cdef int prepare_thread(Worker* worker) except -1
+cdef size_t replica_bytes(Run* run, uint32_t co) noexcept nogil
+cdef int prepare_replicas(Run* run, uint32_t co) except -1
 cdef void set_replicas(Run* run, uint32_t co, uint32_t number) noexcept nogil
 cdef uint32_t replicas(Run* run, uint32_t co) noexcept nogil
 cdef uint32_t living_replicas(Run* run, uint32_t co) noexcept nogil

@@ -64,6 +64,8 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
             void (*end_run)(Run*) noexcept nogil,
         ) except +
         void replicate(uint32_t co, uint32_t most, uint64_t keys) except +
+        size_t replica_bytes(uint32_t co) noexcept
+        void prepare_replicas(uint32_t co) except +
         void set_replicas(uint32_t co, uint32_t number) noexcept
         uint32_t replicas(uint32_t co) noexcept
         uint32_t living(uint32_t co) noexcept
@@ -80,6 +82,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         void add_output(uint32_t co, uint32_t port) except +
         void add_to_order(uint32_t co) except +
         bool begin(size_t stack_bytes) except +
+        void prepare_thread(uint32_t thread) except +
         void work(uint32_t thread) noexcept
         void suspend(uint32_t thread, bool suspended) noexcept
         bool somebody_ready() noexcept
@@ -317,6 +320,23 @@ cdef void suspend(Run* run, uint32_t thread, bint suspended) noexcept nogil:
 
 cdef bint somebody_ready(Run* run) noexcept nogil:
     return of(run).somebody_ready()
+
+
+cdef int prepare_thread(Worker* worker) except -1:
+    """Before a thread of the pool begins, which takes no memory from then on. Raises MemoryError if the system refuses it."""
+    of(worker.run).prepare_thread(worker.co)
+    return 0
+
+
+cdef size_t replica_bytes(Run* run, uint32_t co) noexcept nogil:
+    """What prepare_replicas takes."""
+    return of(run).replica_bytes(co)
+
+
+cdef int prepare_replicas(Run* run, uint32_t co) except -1:
+    """Take the memory for tuples in their hands, before an operator has two; once. Raises MemoryError if the system refuses it."""
+    of(run).prepare_replicas(co)
+    return 0
 
 
 cdef void set_replicas(Run* run, uint32_t co, uint32_t number) noexcept nogil:

@@ -1,9 +1,11 @@
 """Python's face of the runtime: start the threads of a plan, read their counters, change it while it runs, end the run."""
 
+import atexit
 import math
 import resource
 import threading
 import time
+import weakref
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,7 +19,7 @@ from posix.unistd cimport getpid
 
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.runtime.balance cimport set_active
-from harness.runtime.bodies cimport start_threads
+from harness.runtime.bodies cimport is_thread_of, start_threads
 from harness.runtime.coroutine cimport buffers_changed, full_ns, living_replicas
 from harness.runtime.coroutine cimport replicas as replicas_of
 from harness.runtime.coroutine cimport set_replicas, useful_ns
@@ -45,6 +47,7 @@ from harness.runtime.protocol cimport MAX_BATCH, WANTED_CALLED
 from harness.runtime.submit cimport end_run
 
 from harness.machines.host.cpu import Reading, others_share, system_share
+from harness.elasticity import Decides, decides_of
 from harness.engine import PROFILE_WINDOW_S, Balance, Sample, check_process
 from harness.errors import RunFailed, UserError
 from harness.graph import PortId
@@ -77,6 +80,9 @@ SHORTEST_GRACE_S = 2.0
 GRACE_S = 10.0
 """The same of a run that nobody stops: its start was broken off, or its engine was dropped [s]."""
 
+RUNNING = weakref.WeakSet()
+"""Engines that were started and that nobody has stopped."""
+
 
 @cython.no_gc_clear  # the collector of cycles must leave it whole while threads run: __dealloc__ ends them
 cdef class RuntimeEngine:
@@ -99,6 +105,7 @@ cdef class RuntimeEngine:
         What it looks back at most [s], above 0.
     """
 
+    cdef object __weakref__
     cdef Plan plan
     cdef readonly object pool
     cdef readonly int queue_capacity, batch
@@ -123,6 +130,10 @@ cdef class RuntimeEngine:
         self.queue_capacity, self.batch = self.plan.layout.capacity, MAX_BATCH
         balancing = {self.plan.operators[index].name: index for index in self.plan.layout.balancing}
         self.co_of = {index: co for co, index in enumerate(self.plan.layout.coroutines)}
+        if self.plan.layout.replicas and model.elastic and decides_of(model.law, model.name) is Decides.REPLICAS:
+            for index, co in self.co_of.items():
+                if index in self.plan.layout.replicas:
+                    self.plan.make_room_for_replicas(index, co)  # now: a law could do nothing about a refusal
         self.elastic = {name: index for name, index in balancing.items() if self.plan.operators[index].kind is ELASTIC_LOAD_BALANCE}
 
     @property
@@ -147,6 +158,7 @@ cdef class RuntimeEngine:
             self.started_ns = now_ns()
             self.before = self._read()
             self.started = self.starting = True
+            RUNNING.add(self)
             try:
                 for connector in self._connectors("open"):
                     connector.open()
@@ -196,6 +208,8 @@ cdef class RuntimeEngine:
         index = self.plan.layout.replicated(operator, number)
         if index in self.plan.layout.replicas and not run.over.load(memory_order_acquire):
             co, wanted = self.co_of[index], number
+            if wanted > 1:
+                self.plan.make_room_for_replicas(index, co)
             with nogil:
                 set_replicas(run, co, wanted)
 
@@ -350,6 +364,9 @@ cdef class RuntimeEngine:
         if self.totals is not None:
             return self.totals
         check_process("stop", self.process)
+        if is_thread_of(self.plan.run):
+            self._request_end(drain)
+            return None
         self._ask(drain, timeout_s)
         with self.turn:
             if self.totals is None:
@@ -361,7 +378,20 @@ cdef class RuntimeEngine:
                     raise
                 if self.totals is None:  # else a signal's handler has stopped it meanwhile
                     self.totals = totals
+        RUNNING.discard(self)
         return self.totals
+
+    cdef void _request_end(self, bint drain) noexcept:
+        """An operator wants the run to end, which cannot be before it returns: whoever stops the run from outside has its account."""
+        self.plan.run.finishing.store(True, memory_order_release)
+        if not drain:
+            end_run(self.plan.run)
+
+    def _end(self):
+        """The interpreter is about to end, and nobody has stopped the run: what is in operators has SHORTEST_GRACE_S to return."""
+        if self.totals is None and self.process == getpid():
+            self._request_end(False)
+            self.stop(False, 0.0)
 
     cdef void _forget(self) noexcept:
         self.drain_until = self.grace_s = self.end_by = math.inf
@@ -418,11 +448,24 @@ cdef class RuntimeEngine:
         # the collector of cycles may have freed Python operators before it came here: none may be called once others get the GIL
         self.plan.run.failed.store(True, memory_order_release)
         end_run(self.plan.run)
+        if is_thread_of(self.plan.run):  # an operator had the last reference: its thread cannot wait for its own end
+            self._let_go()
+            return
         try:
             self._join(GRACE_S)
         except BaseException:  # as of a second Ctrl-C: what threads may still use must outlive them
             Py_INCREF(self.plan)
             raise
+
+    def _let_go(self):
+        """Leave all threads to end by themselves; what they use is never freed."""
+        cdef uint32_t i
+        Py_INCREF(self.plan)
+        self.pool.close()
+        if self.profiler is not None:
+            self.profiler.stop()
+        for i in range(self.plan.run.worker_count):
+            self.plan.run.workers[i].thread.abandon()
 
     # -- reading ------------------------------------------------------------------------------------------------------------------
 
@@ -536,6 +579,13 @@ cdef class RuntimeEngine:
                 run.workers[i].thread.abandon()
                 Py_INCREF(self.plan)  # for ever: the thread may come back, even while the interpreter is torn down
         return stuck
+
+
+@atexit.register
+def _end_all():
+    """End the runs that nobody has stopped, while the interpreter still executes what their operators call."""
+    for engine in list(RUNNING):
+        engine._end()
 
 
 def _seconds(what, value):

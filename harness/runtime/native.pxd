@@ -380,6 +380,7 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         uint32_t payload
         Operator* operators
         uint32_t operator_count
+        const char** names
         Port* ports
         uint32_t port_count
         Worker* workers

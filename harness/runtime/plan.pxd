@@ -19,10 +19,15 @@ cdef class Plan:
     cdef Target** feeders                   # of all scheduled ports
     cdef char* memory                       # of all queues
     cdef size_t memory_bytes
+    cdef readonly object room               # harness.machines.host.memory_room.MemoryRoom, before any of it was taken
+    cdef readonly object promised           # bytes that all of this takes at most
+    cdef set prepared                       # operators whose replicas have their memory
     cdef list own_stacks                    # bytes, of all but scheduler threads
     cdef size_t scheduler_stack             # bytes
+    cdef list names                         # of operators, as bytes, which the run refers to
     cdef PolicyOf policy                    # of co-routines; None: there are none
     cdef size_t stack_of(self, uint32_t index) noexcept
     cdef void _join_buffers(self, Operator* op) noexcept
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1
+    cdef int make_room_for_replicas(self, uint32_t index, uint32_t co) except -1
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0

@@ -3,13 +3,15 @@
 Which ports have queues, and which locks and flags can be left out, is in `layout.py`; what each kind of operator keeps, in `states.pyx`.
 """
 
+import os
+
 cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.atomic cimport memory_order_relaxed
 
 from harness.graph.kinds import BARRIER, LOOP, MERGE, WORK
 from harness.runtime.barrier cimport input_ended
-from harness.runtime.coroutine cimport free_coroutines, make_coroutines
+from harness.runtime.coroutine cimport free_coroutines, make_coroutines, prepare_replicas, replica_bytes
 from harness.runtime.derived cimport contexts_of, sizes_of
 from harness.runtime.disciplines cimport discipline_of
 from harness.runtime.loops cimport make_loop
@@ -48,6 +50,7 @@ from harness.errors import RunFailed, UserError
 from harness.models import Queue
 from harness.machines.host.cpu import allowed_cpus
 from harness.models.layout import slots_of
+from harness.machines.host.memory_room import memory_room
 
 ctypedef Target* TargetPointer
 
@@ -59,15 +62,17 @@ CO_STACK_BYTES = 64 * 1024
 which run on it, get STACK_BYTES."""
 
 STACK_BYTES = 256 * 1024
-PYTHON_STACK_BYTES = 2 * 2**20
+
+USERS_STACK_KIB, LEAST_STACK_KIB, MOST_STACK_KIB = 2048, 256, 2**20
+"""Of a thread that executes users' operators or policies: unless MILLRACE_STACK_KIB says another number, and what that may be."""
 
 
 @cython.no_gc_clear
 cdef class Plan:
     """Owns all memory of a run.
 
-    `limit` bounds the tuples of each source (None: no bound). Raises UserError if the queues would not fit in memory, RunFailed if the
-    system refuses it.
+    `limit` bounds the tuples of each source (None: no bound). Raises UserError if what the run may keep would not fit in memory, RunFailed
+    if the system refuses it.
     """
 
     def __cinit__(self, layout, limit):
@@ -76,6 +81,9 @@ cdef class Plan:
         self.operators = layout.operators
         self.first_scheduler = layout.first_scheduler
         self.own_stacks = []
+        self.room = memory_room()
+        self.promised = 0
+        self.prepared = set()
         self.run.stride = layout.stride
         self.run.payload = layout.payload
         self.states = States(self.run.stride)
@@ -103,9 +111,27 @@ cdef class Plan:
             raise RunFailed(f"the system refuses {self.memory_bytes} bytes for {count} queues")
 
     def _check_memory(self, what, size, why=""):
-        available = _available_bytes()
-        if size > available:
-            raise UserError(f"{what} needs {size / 2**20:,.0f} MiB{why}; at most {available / 2**20:,.0f} MiB of memory are available")
+        """Promise memory. It is taken as it is touched, so it is counted from when nothing was."""
+        need = self.promised + size
+        if need > self.room.bytes:
+            others = f", besides {self.promised / 2**20:,.0f} MiB that the rest of the run needs" if self.promised > 0 else ""
+            raise UserError(f"{what} needs {size / 2**20:,.0f} MiB{why}{others}; {self.room.reason}")
+        self.promised = need
+
+    cdef int make_room_for_replicas(self, uint32_t index, uint32_t co) except -1:
+        """Memory for what the replicas of an operator have in their hands, before there are two. Raises as the plan does."""
+        if index in self.prepared:
+            return 0
+        size, name = replica_bytes(self.run, co), self.operators[index].name
+        most = self.layout.replicas[index]
+        self._check_memory(f"operator {name!r}", size, f" for tuples of {self.run.stride} bytes in the hands of up to {most} replicas")
+        try:
+            prepare_replicas(self.run, co)
+        except MemoryError:
+            self.promised -= size
+            raise RunFailed(f"the system refuses {size} bytes for replicas of operator {name!r}") from None
+        self.prepared.add(index)
+        return 0
 
     def _make_operators(self):
         """Operators, their routes and targets."""
@@ -116,6 +142,10 @@ cdef class Plan:
         self.run.operator_count = <uint32_t> len(self.operators)
         self.run.operators = make_array[Operator](self.run.operator_count)
         self.run.open_operators.store(self.run.operator_count, memory_order_relaxed)
+        self.names = [operator.name.encode() for operator in self.operators]
+        self.run.names = <const char**> self.states.block(len(self.names) * sizeof(char*))
+        for i in range(self.run.operator_count):
+            self.run.names[i] = <bytes> self.names[i]
         self.run.port_count = <uint32_t> len(layout.queues)
         self.run.ports = make_array[Port](self.run.port_count)
         self.routes = make_array[Route](sum([operator.outputs for operator in self.operators]))
@@ -268,9 +298,12 @@ cdef class Plan:
 
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1:
         """What a barrier keeps."""
-        cdef BarrierState* state = self.states.barrier(op, place, changed)
+        cdef BarrierState* state
         cdef uint32_t number
         layout = self.layout
+        kept = self.run.stride + (len(place.paths) - 1) * sizeof(Tuple)  # of all but the first input, what is in front of the payload
+        self._check_memory(f"barrier {self.operators[op.index].name!r}", place.room * kept)
+        state = self.states.barrier(op, place, changed)
         for way in layout.incoming[place.operator]:
             number = layout.input_ports[layout.ways[way].port].port
             state.inputs[number].open_streams += 1
@@ -314,7 +347,7 @@ cdef class Plan:
         self.owed = make_array[TargetPointer](lent if layout.threaded or layout.policy else 0)
         # a native function may be a callback into Python too (ctypes)
         run.python = any([operator.users for operator in self.operators])
-        base = PYTHON_STACK_BYTES if run.python or (layout.policy and layout.policy.function) else STACK_BYTES
+        base = _users_stack_bytes() if run.python or (layout.policy and layout.policy.function) else STACK_BYTES
         nested = max(layout.longest) if run.ready != NULL else 0  # any thread may drain any scheduled port downstream of it
         for index in layout.sources:
             worker = &run.workers[next_worker]
@@ -415,8 +448,9 @@ cdef class Plan:
         delete_array[Run](self.run)
 
 
-def _available_bytes():
-    """Memory that could be taken now without swapping."""
-    import psutil
-
-    return psutil.virtual_memory().available
+def _users_stack_bytes():
+    """Raises UserError if the environment has no number of KiB that can be."""
+    given = os.environ.get("MILLRACE_STACK_KIB") or str(USERS_STACK_KIB)
+    if not given.isdecimal() or not LEAST_STACK_KIB <= int(given) <= MOST_STACK_KIB:
+        raise UserError(f"MILLRACE_STACK_KIB must be a whole number from {LEAST_STACK_KIB} to {MOST_STACK_KIB:,} KiB, not {given!r:.40}")
+    return int(given) * 1024

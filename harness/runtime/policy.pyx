@@ -7,7 +7,7 @@ cimport cython
 from libc.math cimport NAN
 
 from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Score, Seen
-from harness.runtime.users cimport text_of
+from harness.runtime.users cimport told_of
 
 from harness.runtime.protocol import POLICIES
 
@@ -66,7 +66,7 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
     except BaseException as error:  # whatever a user's function throws must not unwind through the runtime's frames
         if owner.error is None:
             owner.error = owner.failed  # there may be no memory for more
-            owner.error = f"policy {owner.name!r} raised {type(error).__name__}: {text_of(error)} (of operator {ready.name!r})"
+            owner.error = f"policy {owner.name!r} {told_of(error, f'of operator {ready.name!r}')}"
     finally:
         owner.inside -= 1
 

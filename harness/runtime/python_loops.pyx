@@ -29,7 +29,7 @@ from harness.runtime.loops cimport (
     waited,
 )
 from harness.runtime.native cimport LoopInput, LoopState, Tuple, Worker, enter_pushed, now_ns, payload_of
-from harness.runtime.users cimport control_value, text_of
+from harness.runtime.users cimport control_value, told_of
 
 from collections.abc import Mapping
 
@@ -117,7 +117,7 @@ cdef void raised(LoopState* state, LoopCall owner, error) noexcept:
     fail(state)
     if owner.error is None:
         owner.error = owner.failed  # there may be no memory for more
-        owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)} (after {state.op.processed.read()} tuples)"
+        owner.error = f"operator {owner.name!r} {told_of(error, f'after {state.op.processed.read()} tuples')}"
 
 
 cdef void refused(LoopState* state, LoopCall owner, foreign) noexcept:

@@ -52,7 +52,7 @@ from harness.runtime.pacing cimport sleep_until
 from harness.runtime.protocol cimport BATCHES_IN_SILENCE, most_at_once
 from harness.runtime.states cimport States
 from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
-from harness.runtime.users cimport on_own_stack, text_of
+from harness.runtime.users cimport on_own_stack, text_of, told_of
 
 from harness.errors import RunFailed
 from harness.models.layout import incoming_of
@@ -82,11 +82,12 @@ cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
         incoming = &check(state, tuple_)
         state.born_ns = tuple_.born_ns
         if in_python:
+            state.failed_at = op.processed.read() - (count - i)
             call_python(state, incoming.port, payload_of(tuple_))
         else:
             answer = state.process(&state.context, incoming.port, payload_of(tuple_), state.state)
             if answer < 0:
-                fail(state, answer)
+                fail(state, answer, op.processed.read() - (count - i))
                 return HANDLED
         if state.latency != NULL and tuple_.born_ns != 0:
             state.latency.record(now_ns() - tuple_.born_ns)
@@ -111,9 +112,9 @@ cdef void leave(Operator* op, Worker* worker, uint32_t count) noexcept nogil:
     worker.run.gave_up.store(True, memory_order_relaxed)
 
 
-cdef void fail(TypedState* state, int32_t answer) noexcept nogil:
-    """The function has told an error: the run is over."""
-    state.failed_at = state.op.processed.read()
+cdef void fail(TypedState* state, int32_t answer, uint64_t at) noexcept nogil:
+    """The function has told an error, at tuple `at` of those that came to it: the run is over."""
+    state.failed_at = at
     state.error.store(answer, memory_order_release)
     state.worker.run.failed.store(True, memory_order_release)
     end_run(state.worker.run)
@@ -201,7 +202,7 @@ cdef void finish(Worker* worker, Operator* op) noexcept nogil:
     elif state.finish != NULL:
         answer = state.finish(&state.context, state.state)
     if answer < 0:
-        fail(state, answer)
+        fail(state, answer, op.processed.read())
     else:
         deliver_all(state)
 
@@ -226,7 +227,7 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
             idle_ns = IDLE_NS
             continue
         if answer < 0:
-            fail(state, answer)
+            fail(state, answer, op.processed.read())
             break
         deliver_all(state)
         hand_over(worker)
@@ -295,7 +296,7 @@ cdef void ask(PythonPart* part) noexcept:
             items = owner.function() if state.source != NULL else owner.end() if owner.end is not None else None
         owner.items = None if items is None else iter(items)
     except BaseException as error:
-        raised(state, owner, error)
+        raised(part, owner, error)
 
 
 cdef void pull(void* argument) noexcept nogil:
@@ -330,7 +331,7 @@ cdef void write_next(PythonPart* part) noexcept:
         memcpy(state.context.room[<uint32_t> port], <const char*> content, len(content))
         part.output = port
     except BaseException as error:
-        raised(state, owner, error)
+        raised(part, owner, error)
 
 
 cdef void call_python(TypedState* state, uint32_t port, char* content) noexcept nogil:
@@ -362,14 +363,17 @@ cdef int32_t step_python(TypedState* state) noexcept nogil:
     return MILLRACE_IDLE if part.output == NOTHING_AT_HAND else 0
 
 
-cdef void raised(TypedState* state, TypedCall owner, error) noexcept:
-    cdef Run* run = state.worker.run
+cdef void raised(PythonPart* part, TypedCall owner, error) noexcept:
+    cdef Run* run = part.state.worker.run
     run.failed.store(True, memory_order_release)
     end_run(run)
     if owner.error is None:
         owner.error = owner.failed  # there may be no memory for more
-        told = "" if isinstance(error, RunFailed) else f" raised {type(error).__name__}"
-        owner.error = f"operator {owner.name!r}{told}: {text_of(error)}"
+        if isinstance(error, RunFailed):
+            owner.error = f"operator {owner.name!r}: {text_of(error)}"
+        else:
+            when = f"tuple {part.state.failed_at}" if part.content != NULL else f"after {part.state.op.processed.read()} tuples"
+            owner.error = f"operator {owner.name!r} {told_of(error, when)}"
 
 
 # -- before the run -----------------------------------------------------------------------------------------------------------------

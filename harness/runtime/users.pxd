@@ -12,6 +12,7 @@ cdef void leave(Operator* op, Worker* worker, Tuple* first, uint32_t count) noex
 
 
 cdef str text_of(error)
+cdef str told_of(error, str when)
 cdef void on_own_stack(Worker* worker, void (*function)(void*) noexcept nogil, void* argument) noexcept nogil
 
 

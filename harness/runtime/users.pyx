@@ -179,11 +179,29 @@ cdef int32_t python(Operator* op, Worker* worker, Tuple* first, uint32_t count) 
 
 
 cdef str text_of(error):
-    """What an exception says of itself, which is a user's code, too."""
+    """What an exception says of itself, which is a user's code, too, in one line."""
     try:
-        return str(error)
+        return " ".join(str(error).split())
     except BaseException:
         return "an exception that cannot be shown"
+
+
+cdef str told_of(error, str when):
+    """The end of an error about what a user's function has raised: the exception, when that was, and in which line of the user's."""
+    return f"raised {type(error).__name__}: {text_of(error)} ({when}{place_of(error)})"
+
+
+cdef str place_of(error):
+    """The line of a user's function that has raised an exception, or has called what raised it; empty: it is not in Python."""
+    file, line, trace = None, 0, error.__traceback__
+    while trace is not None:
+        frame, code = trace.tb_frame, trace.tb_frame.f_code
+        if file is None and not str(frame.f_globals.get("__name__", "")).startswith("harness."):
+            file = code.co_filename
+        if code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if file is None else f", {file}:{line}"
 
 
 cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, double* result) noexcept:
@@ -206,5 +224,5 @@ cdef bint call(Operator* op, Worker* worker, uint64_t sequence, double value, do
         end_run(worker.run)
         if owner.error is None:
             owner.error = owner.failed  # there may be no memory for more
-            owner.error = f"operator {owner.name!r} raised {type(error).__name__}: {text_of(error)} (tuple {sequence})"
+            owner.error = f"operator {owner.name!r} {told_of(error, f'tuple {sequence}')}"
         return False

@@ -119,6 +119,7 @@ cdef class SimulatorEngine:
     cdef double drain_s  # the least that those who stop the run give it to drain [virtual s]
     cdef uint64_t handled, most_events, stretch, origin
     cdef readonly int requested
+    cdef int most_threads  # levels of the pool: as many as CPUs, or as the graph needs
     cdef int created
     cdef set told, told_before  # to suspend: threads of the pool, now and at the last sample
     cdef object bound, broken  # why nothing more happens: it had to end there; or its threads can go on no more
@@ -147,8 +148,9 @@ cdef class SimulatorEngine:
         self.seed, self.replaced = seed, dict(replaced or {})
         self.profiles, self.most_events, self.bounded = profile, events, tuples is not None
         self.layout = layout_of(graph, model, pool_of(graph, model, machine.cpus).threads, lambda: hardware_flop_ns(machine))
-        if self.layout.pool_threads > machine.cpus:
-            rule = f"at most {machine.cpus}, the CPUs of machine {machine.name!r}"
+        self.most_threads = min(MAX_THREADS, max(machine.cpus, self.layout.minimum_threads))
+        if self.layout.pool_threads > self.most_threads:
+            rule = f"at most {self.most_threads}, the CPUs of machine {machine.name!r}"
             raise UserError(f"threads must be {rule}, not {self.layout.pool_threads} as graph {graph.name!r} asks for")
         self.queue_capacity, self.batch = self.layout.capacity, int(software["how.batch"])
         self.core = new Simulation(
@@ -252,9 +254,8 @@ cdef class SimulatorEngine:
             raise UserError("set_threads: no port is scheduled, so there is no pool of scheduler threads")
         if not self.started:
             raise UserError("set_threads was called before start")
-        most = min(MAX_THREADS, self.machine.cpus)
-        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= most:
-            raise UserError(f"threads must be from 1 to {most} on machine {self.machine.name!r}, not {level!r}")
+        if not isinstance(level, int) or isinstance(level, bool) or not 1 <= level <= self.most_threads:
+            raise UserError(f"threads must be from 1 to {self.most_threads} on machine {self.machine.name!r}, not {level!r}")
         with self.turn:
             if not self.core.over:
                 self._set_level(level)

@@ -92,7 +92,7 @@ CASES = {
     f"{COROUTINE} --period 5": "nothing is elastic here under coroutine: 5",
     f"{COROUTINE} --replicas 65": "--replicas: must be a whole number from 1 to 64, not '65'",
     f"{COROUTINE} --replicas 9 --set operators=100": "replicas must be at most 6 for graph 'pipeline', of each of",
-    "run data-parallel --set width=600 --model coroutine --replicas 2": "replicas must be 1 for graph 'data-parallel', of",
+    "run data-parallel --set width=600 --model coroutine --replicas 2": "replicas must be at most 1 for graph",
     f"{DYNAMIC} --law nonesuch": "law 'nonesuch' is unknown; laws are: millrace, pldi17,",
     f"{DYNAMIC} --law": "--law",
     f"{DYNAMIC} --law fixed --law-set pace=3": "law fixed has no setting 'pace'",

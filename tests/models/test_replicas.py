@@ -128,9 +128,13 @@ def with_a_function():
     [
         (
             chain(*(f"w{number}" for number in range(100))),
-            "replicas must be at most 6 for graph 'chain', of each of 100 operators, not 7",
+            "replicas must be at most 6 for graph 'chain', of each of 100 operators, which share room for 512 more, not 7",
         ),
-        (chain(), "replicas must be 1 for graph 'chain', of which no operator can have more, not 7"),
+        (
+            chain(),
+            "replicas must be 1 for graph 'chain', of which no operator can have more, not 7: "
+            "none has one input and one output port",
+        ),
         (
             with_a_function(),
             "replicas must be 1 for graph 'function', of which no operator can have more, not 7: "
@@ -148,3 +152,38 @@ def test_an_operator_that_feeds_a_threaded_port_may_have_replicas_since_that_has
     graph = chain("a")
     graph.threaded_port(PortId("sink", 0))
     assert list(replicable(graph, Coroutine())) == ["a"]
+
+
+def test_why_no_operator_can_have_replicas_is_told_of_each_kind_of_reason_what_can_be_mended_first():
+    graph = Graph("several")
+    first = graph.loop("first", looping)
+    parse, crunch = (graph.python(name, lambda sequence, value: value) for name in ("parse", "crunch"))
+    graph.chain(graph.source("source"), first, parse, crunch, graph.sink("sink"))
+    with pytest.raises(UserError) as refused:
+        begins_with(graph, Coroutine(replicas=2))
+    assert str(refused.value) == (
+        "replicas must be 1 for graph 'several', of which no operator can have more, not 2: "
+        "operator 'parse' (and 1 more) is declared neither stateless nor by key; "
+        "operator 'first' is a loop, which keeps something from tuple to tuple"
+    )
+
+
+def test_too_many_operators_to_have_replicas_are_the_reason_that_is_told():
+    graph = Graph("wide")
+    split, sink = graph.split("split", 600), graph.sink("sink")
+    graph.connect(graph.source("source"), split)
+    for way in range(600):
+        work = graph.work(f"work{way}", 1)
+        graph.connect(split.output(way), work)
+        graph.connect(work, sink)
+    with pytest.raises(UserError) as refused:
+        begins_with(graph, Coroutine(replicas=2))
+    assert str(refused.value) == (
+        "replicas must be at most 1 for graph 'wide', of each of 600 operators, which share room for 512 more, not 2"
+    )
+
+
+async def looping(context):
+    """A loop that passes all on."""
+    async for value in context.input:
+        await context.push(value)

@@ -225,6 +225,7 @@ void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_n
   for (uint32_t i = 0; i < threads; ++i) {
     own[i].index = i;
     own[i].chance += i * 977;
+    all.prepare(own[i]);
   }
   together(static_cast<int>(threads) + 1, [&](int thread) {
     if (thread < static_cast<int>(threads)) {

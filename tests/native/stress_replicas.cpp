@@ -296,6 +296,7 @@ struct Machine {
       all[i].own = &feed;
       if (i == 0) continue;
       crews[i] = std::make_unique<Crew>(all, *op.flow, op.sizes, all[i], op.sizes.most > 1 ? &all[next] : nullptr);
+      crews[i]->prepare();
       places[i] = {op.flow.get(), crews[i].get()};
       for (uint32_t k = 0; k < op.sizes.most; ++k) (*crews[i])[k].place = &places[i];
       next += op.sizes.most - 1;

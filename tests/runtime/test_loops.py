@@ -564,7 +564,7 @@ REFUSED = {
     waits_for_none: f"raised ValueError: wait_all: {COUNT} 0, not 0",
     waits_for_what: "raised TypeError: wait_all: counts must be a number or {port: count}, not [1, 1]",
     pops_nothing: "raised IndexError: pop: no tuple waits at input port 0",
-    raises: "raised KeyError: 'no' (after 42 tuples)",
+    raises: f"raised KeyError: 'no' (after 42 tuples, {__file__}:",
     pushes_text: "raised TypeError: push: value must be a number, not 'one'",
     does_not_await: "raised RuntimeError: push: the one before it was not awaited",
     yields_to_asyncio: f"awaits asyncio.tasks.sleep, {FOREIGN}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import pytest
 from harness.runtime.engine import latency_bounds_ns
@@ -107,6 +108,16 @@ def test_a_native_operator_that_fails_ends_the_run_and_is_named(model: Model) ->
     totals = run_to_end(graph, model, 1000)
     assert totals.error == "operator 'fragile' returned -7 (tuple 77)"
     assert not totals.correct and not totals.stuck and totals.received <= 77
+
+
+def test_a_number_that_a_native_operator_returns_may_have_words() -> None:
+    from harness.graph.functions.compiled import PROTOTYPE, NativeFunction
+
+    made = NativeFunction.of(PROTOTYPE(lambda *_: -22))
+    graph = Graph("words", 8)
+    fragile = graph.native("fragile", replace(made, meanings={-22: "the value is negative"}))
+    graph.chain(graph.source("source"), fragile, graph.sink("sink"))
+    assert run_to_end(graph, Manual(), 10).error == "operator 'fragile' failed, since the value is negative (tuple 0)"
 
 
 # -- filters, keys, bursts ----------------------------------------------------------------------------------------------------

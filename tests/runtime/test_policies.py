@@ -165,7 +165,7 @@ def returns_nan(ready):
     ("policy", "told"),
     [
         (returns_nothing, r"policy 'returns_nothing' returned None for operator '\w+', which is not a number"),
-        (raises, r"policy 'raises' raised KeyError: 'no such thing' \(of operator '\w+'\)"),
+        (raises, r"policy 'raises' raised KeyError: 'no such thing' \(of operator '\w+', .*test_policies.py:\d+\)"),
         (returns_nan, r"policy 'returns_nan' returned nan for operator '\w+', which is not a number"),
         ("c", r"policy 'compiled' returned nan for operator '\w+', which is not a number"),
     ],
@@ -205,7 +205,7 @@ def test_a_policy_that_fails_in_the_middle_of_a_run_loses_nothing():
         return ready.queued
 
     totals = run(line(), policy, threads=2, tuples=None)
-    assert failing.is_set() and totals.error == "policy 'policy' raised ValueError: enough (of operator 'sink')"
+    assert failing.is_set() and totals.error.startswith("policy 'policy' raised ValueError: enough (of operator 'sink', ")
     assert totals.sent == totals.received + totals.in_flight > 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
@@ -132,7 +133,8 @@ def test_an_operator_that_raises_ends_the_run_and_is_named(model: Model) -> None
             break
         engine.sample(0.1)
     totals = engine.stop(drain=True, timeout_s=5.0)
-    assert totals.error == "operator 'user' raised ValueError: no sevens (tuple 777)"
+    line = fragile.__code__.co_firstlineno + 2
+    assert totals.error == f"operator 'user' raised ValueError: no sevens (tuple 777, {__file__}:{line})"
     assert not totals.correct and not totals.stuck
     assert totals.received == 777 if model.name == "manual" else totals.received <= 777
 
@@ -178,8 +180,28 @@ def test_an_exception_without_a_text_is_told_by_its_class(preserves: bool) -> No
     engine.start()
     engine.sample(5.0)
     totals = engine.stop(drain=True, timeout_s=5.0)
-    assert totals.error == "operator 'user' raised Mute: an exception that cannot be shown (tuple 0)"
+    line = fragile.__code__.co_firstlineno + 1
+    assert totals.error == f"operator 'user' raised Mute: an exception that cannot be shown (tuple 0, {__file__}:{line})"
     assert not totals.correct
+
+
+def test_the_line_that_is_told_is_in_the_users_file_and_the_error_is_one_line() -> None:
+    """Not in the library that has raised it."""
+
+    def parse(text: str) -> float:
+        return json.loads(text)
+
+    def fragile(sequence: int, value: float) -> float:
+        return parse("{\n" if sequence == 3 else "1")
+
+    engine = open_engine(with_python(fragile), Manual())
+    engine.start()
+    while not engine.finished():
+        engine.sample(1.0)
+    error = engine.stop(drain=True, timeout_s=5.0).error
+    line = parse.__code__.co_firstlineno + 1
+    assert error.startswith("operator 'user' raised JSONDecodeError: ") and "\n" not in error
+    assert error.endswith(f" (tuple 3, {__file__}:{line})")
 
 
 @pytest.mark.parametrize("model", THREE, ids=lambda model: model.name)

@@ -145,7 +145,7 @@ def test_a_slot_is_as_large_as_its_own_stream_needs(library):
 def test_an_error_of_a_compiled_function_ends_the_run_and_is_told(library):
     graph, _ = graph_of(library, 666_667)
     totals = run(graph, Dynamic(threads=2))
-    assert not totals.correct and totals.error.startswith("operator 'scatter' returned -5 (tuple ")
+    assert not totals.correct and totals.error == "operator 'scatter' returned -5 (tuple 666666)"
 
 
 @pytest.mark.parametrize("model", ["manual", "dynamic"])
@@ -295,7 +295,20 @@ def test_a_python_operator_sends_its_rest_when_the_last_stream_has_ended():
 def test_what_a_python_operator_does_wrong_is_told(function, told):
     graph, _ = python_graph(function)
     totals = run(graph, Dynamic(threads=2))
-    assert totals.error == told and not totals.correct
+    assert totals.error.startswith(f"{told} (tuple 0") and "\n" not in totals.error and not totals.correct
+
+
+def test_the_tuple_and_the_line_are_told_where_a_python_operator_raises():
+    def fragile(port, values):
+        for n in range(2):
+            yield 0, {"n": n}
+            if values["n"] == 17:
+                raise KeyError(n)
+
+    graph, _ = python_graph(fragile)
+    totals = run(graph, Manual())
+    line = fragile.__code__.co_firstlineno + 4
+    assert totals.error == f"operator 'middle' raised KeyError: 0 (tuple 17, {__file__}:{line})"
 
 
 def test_a_typed_graph_cannot_be_simulated_and_that_is_told(library):

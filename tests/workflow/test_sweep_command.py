@@ -206,3 +206,88 @@ def test_bad_input_is_told_in_one_line(here, measured_by_fake, capsys, words, an
     assert error.count("\n") == 1
     assert answer in error
     assert not measured_by_fake
+
+
+# -- interrupted blocks -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interrupted(monkeypatch, measured_by_fake):
+    """`interrupted(n)`: the (n + 1)-th run from now on is interrupted."""
+    from harness.measurement import block
+
+    answer = block.run_in_fresh_process
+
+    def after(runs: int) -> None:
+        first = len(measured_by_fake)
+
+        def until(spec, announce):
+            if len(measured_by_fake) - first >= runs:
+                raise KeyboardInterrupt
+            return answer(spec, announce=announce)
+
+        monkeypatch.setattr(block, "run_in_fresh_process", until)
+
+    return after
+
+
+def test_a_block_that_was_interrupted_goes_on_behind_its_last_run(here, measured_by_fake, interrupted, capsys):
+    write_profile(here, ONE)
+    words = ["sweep", "one", "--cell", CELLS[0], "-o", "block.jsonl"]
+    interrupted(4)
+    assert main(words) == 130
+    assert files(here) == []
+    before = [(spec.arm, spec.repeat) for spec in measured_by_fake]
+    interrupted(100)
+    assert main(words) == 0
+    assert "block.jsonl: goes on behind 4 of 6 runs\n" in capsys.readouterr().err
+    assert len(measured_by_fake) == 6
+    assert sorted(path.name for path in here.glob("block*")) == ["block.jsonl"]
+    records, problems = read_records(here / "block.jsonl")
+    assert not problems
+    assert [(record["arm"], record["repeat"]) for record in records[:4]] == before
+    assert sorted(record["order_in_block"] for record in records) == list(range(6))
+    assert main(words) == 0
+    assert len(measured_by_fake) == 12, "a block that is there is measured again if that is asked for"
+
+
+def test_a_sweep_that_was_killed_while_it_wrote_repeats_that_run_alone(here, measured_by_fake, interrupted):
+    write_profile(here, ONE)
+    interrupted(4)
+    main(["sweep", "one"])
+    path = here / f"results/raw/one/{CELLS[0]}.jsonl.unfinished"
+    path.write_bytes(path.read_bytes()[:-20])
+    measured_by_fake.clear()
+    interrupted(100)
+    assert main(["sweep", "one"]) == 0
+    assert len(measured_by_fake) == 3 + 6
+    assert not list(here.rglob("*.unfinished"))
+
+
+@pytest.mark.parametrize("change", ["settings", "program", "head"])
+def test_runs_of_an_interrupted_block_that_was_another_one_are_made_again(
+    here, measured_by_fake, interrupted, monkeypatch, change
+):
+    write_profile(here, ONE)
+    words = ["sweep", "one", "--cell", CELLS[0], "-o", "block.jsonl"]
+    interrupted(4)
+    main(words)
+    if change == "settings":
+        write_profile(here, ONE, duration_s=0.2)
+    elif change == "program":
+        monkeypatch.setattr("harness.measurement.unfinished.commit", lambda: "another one")
+    else:
+        (here / "block.jsonl.unfinished").write_text("not ours\n")
+    measured_by_fake.clear()
+    interrupted(100)
+    assert main(words) == 0
+    assert len(measured_by_fake) == 6
+    assert read_records(here / "block.jsonl")[1] == []
+
+
+def test_a_file_that_cannot_be_written_run_by_run_is_told_in_one_line(here, measured_by_fake, capsys):
+    write_profile(here, ONE)
+    (here / "block.jsonl.unfinished").mkdir()
+    assert main(["sweep", "one", "--cell", CELLS[0], "-o", "block.jsonl"]) == 1
+    assert capsys.readouterr().err.endswith("millrace sweep: cannot write block.jsonl.unfinished: Is a directory\n")
+    assert not measured_by_fake

@@ -11,6 +11,7 @@ the process. What can be checked is checked here: that something is a function, 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -52,6 +53,7 @@ class NativeFunction:
     state: int = 0  # address of what the function gets as its last argument; 0: none
     signature: str | None = None  # in C, as the function declares it; None: as it must be
     owners: tuple[object, ...] = field(default=(), repr=False, compare=False)
+    meanings: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)  # of numbers below 0 that it returns
     interface: ClassVar[Interface] = VALUE  # what the runtime calls
 
     def __post_init__(self) -> None:

@@ -1,5 +1,5 @@
-"""What a cgroup (v2 or v1) sets for this process: the CPU quota, what was used of it, and how long it was throttled for it; and
-how many threads there may be.
+"""What a cgroup (v2 or v1) sets for this process: the CPU quota, what was used of it, and how long it was throttled for it; how
+many threads there may be; and how much memory.
 
 A limit of any ancestor counts, so all levels that this process can see are read. `root` stands for `/`.
 """
@@ -7,10 +7,18 @@ A limit of any ancestor counts, so all levels that this process can see are read
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path("/")
-V1 = {"cpu": ("sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/cpu"), "pids": ("sys/fs/cgroup/pids",)}  # by controller
+V1 = {  # by controller
+    "cpu": ("sys/fs/cgroup/cpu,cpuacct", "sys/fs/cgroup/cpu"),
+    "pids": ("sys/fs/cgroup/pids",),
+    "memory": ("sys/fs/cgroup/memory",),
+}
+
+MEMORY_FILES = (("memory.max", "memory.current", ""), ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"))
+"""The files of v2 and v1 that have a limit and what is used of it, and how memory.stat counts all below in its names."""
 
 
 def read_text(path: Path) -> str | None:
@@ -47,6 +55,32 @@ def pids_room(root: Path = ROOT) -> int | None:
         if most is not None and most.isdigit() and now is not None and now.isdigit():
             rooms.append(int(most) - int(now))
     return min(rooms, default=None)
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """A limit of the memory of all processes of a cgroup."""
+
+    name: str  # of the file that has it
+    bytes: int
+    used: int  # bytes that cannot be taken back: without what is kept of files, which makes room for others
+
+
+def memory_limit(root: Path = ROOT) -> MemoryLimit | None:
+    """The limit of this process's cgroups that leaves least room; None without one.
+
+    Where nobody has set one, v2 has the word "max", and v1 a number that no machine can have.
+    """
+    limits = []
+    for level in _levels(root, "memory"):
+        for name, now, prefix in MEMORY_FILES:
+            most, used = read_text(level / name), read_text(level / now)
+            if most is None or used is None or not most.isdigit() or not used.isdigit():
+                continue
+            told = _stat(level, "memory.stat")
+            files = sum(told.get(f"{prefix}{kind}_file", 0) for kind in ("active", "inactive"))
+            limits.append(MemoryLimit(name, int(most), max(int(used) - files, 0)))
+    return min(limits, key=lambda limit: limit.bytes - limit.used, default=None)
 
 
 def _levels(root: Path, controller: str = "cpu") -> Iterator[Path]:
@@ -93,6 +127,6 @@ def _used_s(level: Path) -> float | None:
     return int(used_ns) / 1e9 if used_ns is not None and used_ns.isdigit() else None
 
 
-def _stat(level: Path) -> dict[str, int]:
-    lines = (line.split() for line in (read_text(level / "cpu.stat") or "").splitlines())
+def _stat(level: Path, name: str = "cpu.stat") -> dict[str, int]:
+    lines = (line.split() for line in (read_text(level / name) or "").splitlines())
     return {words[0]: int(words[1]) for words in lines if len(words) == 2 and words[1].isdigit()}

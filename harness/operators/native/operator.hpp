@@ -13,9 +13,11 @@
 
 namespace millrace::operators {
 
-inline constexpr int32_t NO_MEMORY = -12;   // ENOMEM
-inline constexpr int32_t WRONG_PORT = -22;  // EINVAL
-inline constexpr int32_t TOO_MANY = -28;    // ENOSPC: a bound on what an operator keeps
+// What ends a run; compiled.pyx has the words.
+inline constexpr int32_t NO_MEMORY = -12;     // ENOMEM
+inline constexpr int32_t WRONG_PORT = -22;    // EINVAL
+inline constexpr int32_t TOO_MANY = -28;      // ENOSPC: a bound on what an operator keeps
+inline constexpr int32_t OUT_OF_RANGE = -34;  // ERANGE: a time that is none
 
 // Text of at most N bytes, as a schema's string[N] lies in memory. What is behind its end is zero, so that equal values are equal bytes.
 template <uint32_t N>

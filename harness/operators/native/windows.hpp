@@ -22,7 +22,6 @@
 namespace millrace::operators {
 
 inline constexpr int64_t MOST_TIME = int64_t{1} << 61;  // [ns], before and after 1970: sums of two do not overflow
-inline constexpr int32_t OUT_OF_RANGE = -34;            // ERANGE: a time that is none
 
 inline int64_t floor_div(int64_t value, int64_t by) noexcept { return value / by - (value % by < 0 ? 1 : 0); }
 

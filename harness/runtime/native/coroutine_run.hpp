@@ -47,6 +47,7 @@ struct RunPorts {
     // what follows from that (gains)
     uint64_t gain_taken = 0, gain_pushed = 0, gain_busy = 0;
     double cost_s = 0.0, selectivity = 1.0;
+    double arrives = 0.0, takes_s = 0.0;  // until a tuple is at a sink: tuples there, and seconds
     std::atomic<double> gain_per_s{0.0};
   };
 
@@ -185,7 +186,6 @@ struct RunPorts {
   // HR (Sharaf et al., TODS 33(1), 2008): of each co-routine, what becomes of a tuple until it is at a sink, over what it costs until then. Output
   // ports are taken for equal.
   void find_gains() {
-    std::vector<std::pair<double, double>> to_end(of.size());  // tuples at sinks, and seconds
     for (const uint32_t co : downstream_first) {
       Of& about = of[co];
       const uint64_t taken = about.taken.read(), pushed = about.pushed.read(), busy = about.busy_ns.read();
@@ -199,10 +199,10 @@ struct RunPorts {
       for (const uint32_t port : about.outputs) {
         const double share = about.selectivity / static_cast<double>(about.outputs.size());
         const uint32_t next = ports[port].reader;
-        arrives += share * (next == NO_CO ? 1.0 : to_end[next].first);
-        takes += share * (next == NO_CO ? 0.0 : to_end[next].second);
+        arrives += share * (next == NO_CO ? 1.0 : of[next].arrives);
+        takes += share * (next == NO_CO ? 0.0 : of[next].takes_s);
       }
-      to_end[co] = {arrives, takes};
+      about.arrives = arrives, about.takes_s = takes;
       about.gain_per_s.store(arrives / std::max(takes, 1e-9), std::memory_order_relaxed);
     }
   }
@@ -368,6 +368,7 @@ class CoroutineRun {
   }
 
   // -- threads ----------------------------------------------------------------------------------------------------------------------------
+  void prepare_thread(uint32_t thread) { all_.prepare(threads_[thread]); }
   void work(uint32_t thread) {
     const Overflow::Stack stack;
     all_.work(threads_[thread]);
@@ -383,7 +384,9 @@ class CoroutineRun {
 
   // -- replicas: of the operator whose own co-routine is `co` -----------------------------------------------------------------------------
   bool replicated(uint32_t co) const { return crews_[co].replicas != nullptr; }
-  void set_replicas(uint32_t co, uint32_t number) { crews_[co].replicas->set(number); }
+  size_t replica_bytes(uint32_t co) const noexcept { return crews_[co].replicas->bytes(); }
+  void prepare_replicas(uint32_t co) { crews_[co].replicas->prepare(); }
+  void set_replicas(uint32_t co, uint32_t number) noexcept { crews_[co].replicas->set(number); }
   uint32_t replicas(uint32_t co) const { return crews_[co].replicas->wanted(); }
   uint32_t living(uint32_t co) { return crews_[co].replicas->living(); }
   // When the threads have ended: calls `taken` for each tuple that was taken and not worked on, `made` for each that waits to be sent.

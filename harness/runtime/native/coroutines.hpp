@@ -55,6 +55,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -176,6 +177,17 @@ class Coroutines {
     return open;
   }
 
+  // Before the thread works, which takes no memory: where it rests, and whom it judges. Others may work already.
+  void prepare(Thread& thread) {
+    if (policy_.judge != nullptr) {
+      thread.asked.reserve(count_);
+      thread.seen.reserve(count_);
+      thread.scores.reserve(count_);
+    }
+    const std::lock_guard lock(lock_);
+    idle_.reserve(thread.index + 1);
+    suspended_.reserve(thread.index + 1);
+  }
   // What a thread does until it is done. Its record must live as long as any of the threads works.
   void work(Thread& thread) {
     thread.own.adopt_thread();

@@ -33,7 +33,7 @@
 // Alone: while the first replica is the only one, there are no tickets. It works on tuples in their slots of the ring, and sends downstream. It
 // begins and ends that by itself, when it asks for tuples: others that have begun wait for it.
 //
-// Memory: window * (batch + outputs) tuples, from the first time that there are two.
+// Memory: bytes() for tuples, from prepare() on, which comes before the first time that there are two. Nothing else takes any.
 // When the threads have ended, each tuple was worked on, or is in the ring, or in a slot before `worked`; and what was to be sent has been sent,
 // was refused to its sender, or is in a slot: left_behind().
 //
@@ -55,9 +55,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "coroutines.hpp"
+#include "memory.hpp"
 #include "tuple.hpp"
 
 namespace millrace {
@@ -69,6 +71,7 @@ struct ReplicaSizes {
   uint32_t outputs;  // tuples that a slot holds back
   uint32_t bins;     // 0: stateless
   size_t stride;
+  size_t bytes() const noexcept { return static_cast<size_t>(window) * (batch + outputs) * stride; }  // of tuples in their hands
 };
 
 inline constexpr uint32_t MOST_BINS = 256;
@@ -179,12 +182,27 @@ class Replicas {
 
   // -- for the engine ---------------------------------------------------------------------------------------------------------------------
 
-  // Lets `number` of them work from now on, 1 to `most`; false: the operator has come to its end. Those that are too many leave when they next ask
-  // for tuples. One at a time.
+  size_t bytes() const noexcept { return sizes_.bytes(); }
+  // Takes the memory for what they will have in their hands; a second time it does nothing. Throws std::bad_alloc if the system refuses it.
+  void prepare() {
+    if (slots_ != nullptr) return;
+    takeable_.reserve(sizes_.window);
+    std::unique_ptr<Slot[]> slots(new Slot[sizes_.window]);
+    memory_ = {reserve_memory(sizes_.bytes()), Freed{sizes_.bytes()}};
+    if (memory_ == nullptr) throw std::bad_alloc();
+    const size_t each = sizes_.bytes() / sizes_.window;
+    for (uint32_t i = 0; i < sizes_.window; ++i) {
+      slots[i].inputs = reinterpret_cast<Tuple*>(memory_.get() + each * i);
+      slots[i].outputs = at(slots[i].inputs, sizes_.batch);
+    }
+    slots[0].word.store(FIRST, std::memory_order_relaxed);
+    slots_ = std::move(slots);  // replicas see it by the lock, which set() takes afterwards
+  }
+  // Lets `number` of them work from now on, 1 to `most`, if it is prepared for more than one; false: the operator has come to its end. Those
+  // that are too many leave when they next ask for tuples. One at a time.
   bool set(uint32_t number) {
     lock_.lock();
     bool open = !ended_;
-    if (open && number > 1) make_slots();
     if (open) width_.store(number, std::memory_order_relaxed);
     for (uint32_t i = 0; open && i < number; ++i) {
       Replica& replica = replicas_[i];
@@ -395,18 +413,6 @@ class Replicas {
     show(shown);
   }
   void show(uint32_t count) { replicas_[0].co->shown.store(count, std::memory_order_release); }
-  void make_slots() {
-    if (slots_ != nullptr) return;
-    slots_.reset(new Slot[sizes_.window]);
-    const size_t each = static_cast<size_t>(sizes_.batch + sizes_.outputs) * sizes_.stride;
-    memory_.reset(new (std::align_val_t{CACHE_LINE}) char[each * sizes_.window]);
-    for (uint32_t i = 0; i < sizes_.window; ++i) {
-      slots_[i].inputs = reinterpret_cast<Tuple*>(memory_.get() + each * i);
-      slots_[i].outputs = at(slots_[i].inputs, sizes_.batch);
-    }
-    slots_[0].word.store(FIRST, std::memory_order_relaxed);
-    takeable_.reserve(sizes_.window);
-  }
 
   // -- sending ----------------------------------------------------------------------------------------------------------------------------
 
@@ -461,7 +467,8 @@ class Replicas {
   }
 
   struct Freed {
-    void operator()(char* memory) const noexcept { operator delete[](memory, std::align_val_t{CACHE_LINE}); }
+    size_t bytes = 0;
+    void operator()(char* memory) const noexcept { give_back_memory(memory, bytes); }
   };
 
   All& all_;
@@ -474,7 +481,7 @@ class Replicas {
   Word<uint64_t> issued_{0};                      // tickets; written under the lock
   alignas(CACHE_LINE) Word<uint64_t> passed_{0};  // tickets that nothing is left of; written by who sends
   typename All::Lock lock_;
-  std::unique_ptr<Slot[]> slots_;  // from the first time that there are two
+  std::unique_ptr<Slot[]> slots_;  // from prepare() on
   std::unique_ptr<char[], Freed> memory_;
   // under the lock
   std::vector<Bin> bins_;

@@ -312,6 +312,7 @@ struct Run {
   uint32_t payload;
   Operator* operators;
   uint32_t operator_count;
+  const char** names;  // by operator
   Port* ports;
   uint32_t port_count;  // those with queues
   Worker* workers;

@@ -60,6 +60,8 @@ inline void spin(uint32_t* round) noexcept {
 
 class Thread {
  public:
+  static constexpr size_t GUARD_BYTES = 1 << 20;  // below its stack: no frame of a function that is larger misses it
+
   // 0, or the error of pthread_create (EAGAIN: the system has no more threads to give).
   int start(void* (*body)(void*), void* argument, size_t stack_bytes, const char* name) noexcept {
     pthread_attr_t attributes;
@@ -70,6 +72,7 @@ class Thread {
 #endif
     stack_bytes = (std::max<size_t>(stack_bytes, PTHREAD_STACK_MIN) + page - 1) / page * page;
     int error = pthread_attr_setstacksize(&attributes, stack_bytes);
+    if (error == 0) error = pthread_attr_setguardsize(&attributes, GUARD_BYTES);
     if (error == 0) error = pthread_create(&thread_, &attributes, body, argument);
     pthread_attr_destroy(&attributes);
     started_ = error == 0;

@@ -345,6 +345,7 @@ inline void Simulation::make_replicas(uint32_t co) {
   }
   of.flow = std::make_unique<Crew>(*this, graph, port);
   of.replicas = std::make_unique<Coroutines::Replicated>(all, *of.flow, sizes, all[co], &all[extra]);
+  of.replicas->prepare();
   of.may = std::exchange(all[co].may, nullptr);  // it still waits as an operator without replicas does
   for (uint32_t i = 0; i < op.most_replicas; ++i) coroutines_->places[i == 0 ? co : extra + i - 1] = &(*of.replicas)[i];
 }
