@@ -42,6 +42,11 @@ def test_a_burst_of_cost(name, value):
     assert measure(name, COST, PORTS, RATES, cycle=1000).value == pytest.approx(value)
 
 
+def test_the_recovery_is_the_same_of_a_graph_that_is_slower_than_a_tuple_a_second():
+    rates = [rate / 100 for rate in RATES]
+    assert measure("burst_recovery", COST, PORTS, rates, cycle=10).value == pytest.approx(3.5)
+
+
 def test_how_busy_the_cpus_were_at_the_highest_level_of_a_burst():
     busy = [0.1, 0.1, 0.1, 0.2, 0.3, 0.8, 0.9, 1.0, 1.0, 1.0]
     rows = balanced(PORTS, RATES, experiment=COST, parameters=json.dumps({"cycle": 1000}), system_cpu=busy)

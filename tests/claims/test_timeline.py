@@ -80,6 +80,8 @@ def test_the_range_of_levels_and_of_throughput_over_runs():
     runs = [periods([1, level, level], [10, rate, rate]) for level, rate in ((8, 90), (12, 110))]
     assert measure("level_range", *runs).value == pytest.approx(0.4)
     assert measure("throughput_range", *runs).value == pytest.approx(0.2)
+    slow = [run.assign(throughput_submitted=run["throughput_submitted"] / 10_000) for run in runs]
+    assert measure("throughput_range", *slow).value == pytest.approx(0.2), "less than a tuple a second"
 
 
 def test_one_run_shows_no_variation_between_runs():
@@ -92,6 +94,8 @@ def test_noise_is_seen_only_where_the_level_stays():
     shaky = periods([1, 2, 4, 4, 4, 4, 4], [10, 20, 40, 44, 40, 44, 40])
     assert measure("noise", steady).value == 0
     assert measure("noise", shaky).value == pytest.approx(0.067, abs=0.002)  # 10 % up and down, of a difference of two
+    slow = shaky.assign(throughput_submitted=shaky["throughput_submitted"] / 1000)  # less than a tuple a second
+    assert measure("noise", slow).value == pytest.approx(measure("noise", shaky).value)
     with pytest.raises(Missing):
         measure("noise", periods([1, 2, 1, 2, 1]))
 
@@ -107,6 +111,7 @@ def test_climbs_of_busy_cpus_are_counted():
     spared = periods([1, 1, 2, 2, 4], system_cpu=[0.1, 0.9, 0.85, 0.9, 1.0])  # the mean since the start allows the first step
     assert measure("busy_climbs", spared).value == 1
     assert measure("busy_climbs", periods([4, 4, 2])).value == 0
+    assert measure("busy_climbs", periods([1, 2], system_cpu=[0.8, 1.0])).value == 0, "80 % is not more than 80 %"
     with pytest.raises(Missing):
         measure("busy_climbs", periods([1, 2], system_cpu=None))
 
