@@ -142,6 +142,26 @@ def test_gradient2_goes_down_where_latency_grows():
     assert subject.step(at(2, 40, latency_s=0.03)).threads == 38
 
 
+def test_gradient2_averages_over_its_window_after_ten_periods():
+    """Half way from 10 to 15 ms in a window of 3: 12.5, gradient 0.833; 0.8 x 48 + 0.2 (0.833 x 48 + 4) = 47.2."""
+    subject, level = law("gradient2", start=40, window=3), 40
+    for period in range(1, 11):
+        level = subject.step(at(period, level, latency_s=0.01)).threads
+    assert level == 48
+    assert subject.step(at(11, level, latency_s=0.015)).threads == 47
+    assert subject.step(at(12, 47, latency_s=0.0125)).threads == 48, "12.5 is as in the long run"
+
+
+def test_gradient2_forgets_a_long_latency_by_a_tenth_where_it_is_more_than_twice_the_present_one():
+    """The mean of 100 and 10 ms is 55, of those and 10 is 40, or 36.3 had the second begun with 49.5 ms; then 29.7."""
+    subject = law("gradient2", start=10)
+    for period in range(1, 4):
+        subject.step(at(period, 10, latency_s=0.1 if period == 1 else 0.01))
+    long = ((0.055 * 0.9) * 2 + 0.01) / 3 * 0.9
+    decision = subject.step(at(4, 10, latency_s=0.05))
+    assert f"gradient {(long * 3 + 0.05) / 4 / 0.05:.2f} " in decision.reason
+
+
 def test_gradient2_does_not_grow_what_is_not_used():
     assert law("gradient2", start=10).step(at(1, 10, latency_s=0.01, utilisation=0.4)).threads == 10
 

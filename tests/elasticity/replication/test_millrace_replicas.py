@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from harness.elasticity import Bounds, Decides, Reading, make_law
 from harness.elasticity.cpu_limit import Answers
+from harness.saso.replication.world import World
 from tests.elasticity.replication.small import Drive, bare, seen, world
 
 
@@ -72,6 +73,65 @@ def test_threads_beyond_the_cores_are_taken_back():
     best = max(busy.rate(n, np.array((1, r, r, r, r, 1), dtype=float)) for n in range(1, 13) for r in range(1, 5))
     assert drive.threads <= 5
     assert busy.rate(drive.threads, np.array(drive.replicas, dtype=float)) >= 0.95 * best
+
+
+def test_paced_threads_beyond_the_cores_are_taken_back_by_what_they_could_do():
+    """5 threads on 4 cores: work has grown by a quarter, and 4 can do as much, though the paced rate is the same."""
+    busy = world((20.0, 20.0, 20.0, 20.0), cores=4, target=47_500.0)
+    drive = Drive("millrace", busy, maximum=12).run(busy, 12)
+    assert [decision.threads for decision in drive.decisions[:4]] == [5, 5, 4, 4]
+    assert (drive.threads, drive.decisions[-1].state) == (4, "settled")
+
+
+class Waiting(World):
+    """Replicas that wait for something outside for a quarter of their time, which counts as useful for nobody."""
+
+    def _capacity(self, threads, replicas, work):
+        return min(0.75 * float((replicas / work)[1:-1].min()), threads / float(work.sum()))
+
+
+def waiting(*busy_us, target):
+    return Waiting(**vars(world(busy_us, target=target)))
+
+
+def test_threads_that_useful_time_does_not_ask_for_are_tried_and_kept_where_they_bring_something():
+    busy = world((40.0, 20.0), target=100_000.0, scheduling=0.2)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 10)
+    assert [decision.threads for decision in drive.decisions[:3]] == [7, 8, 8], "of 7 threads 5.6 execute tuples"
+    assert drive.decisions[1].state == "searching" and drive.decisions[-1].state == "settled"
+    assert drive.replicas == (1, 5, 3, 1)
+
+
+def test_a_replica_that_useful_time_does_not_ask_for_is_tried_and_kept_where_it_brings_something():
+    busy = waiting(40.0, target=95_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 10)
+    assert [decision.replicas for decision in drive.decisions[:3]] == [(1, 4, 1), (1, 5, 1), (1, 5, 1)]
+    assert (drive.threads, drive.decisions[-1].state) == (5, "settled")
+
+
+def test_what_is_tried_and_brings_nothing_goes_again_and_is_not_tried_twice():
+    """The sources can only send 75,000 tuples/s, which nobody knows."""
+    for busy_us, tried in (((40.0,), (5, (1, 5, 1))), ((40.0, 20.0), (8, (1, 5, 3, 1)))):
+        busy = world(busy_us, target=75_000.0)
+        target = 95_000.0 if len(busy_us) == 1 else 100_000.0
+        drive = Drive("millrace", busy, maximum=16).run(busy, 10, target=target)
+        planned, searched, back, *later = [(decision.threads, decision.replicas) for decision in drive.decisions]
+        assert searched == tried and back == planned != tried
+        assert set(later) == {planned} and drive.decisions[-1].state == "settled"
+
+
+def test_what_was_tried_in_vain_is_tried_again_for_another_target():
+    busy = world((40.0,), target=75_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 6, target=95_000.0)
+    drive.run(busy, 6, target=140_000.0)
+    assert "searching" in [decision.state for decision in drive.decisions[6:]]
+
+
+def test_an_operator_without_replicas_that_has_all_the_time_there_is_ends_the_search():
+    busy = world((10.0, 20.0), stateful=(2,), target=60_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 10)
+    assert "searching" not in [decision.state for decision in drive.decisions]
+    assert drive.replicas == (1, 1, 1, 1)
 
 
 def test_a_period_without_tuples_says_nothing():
