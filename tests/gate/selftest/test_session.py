@@ -1,4 +1,4 @@
-"""A sitting: of made-up processes, and a whole one in a made-up repository with real git and processes, and nothing to build."""
+"""A sitting of made-up processes; and one in a made-up repository with real git and real processes, and nothing to build."""
 
 from __future__ import annotations
 
