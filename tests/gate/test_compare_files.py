@@ -161,6 +161,7 @@ def test_one_process_a_side_is_inconclusive_however_far_apart(runs):
     made = judged(runs.side(1), runs.side(1, factor=3.0))
     assert set(verdicts(made).values()) == {Verdict.INCONCLUSIVE}
     assert made.cells[0].decision.ratio == pytest.approx(3.0, rel=0.02)
+    assert made.cells[0].decision.blocks == 0
     assert "one process" in made.cells[0].reason
     assert exit_code(made) == Exit.INCONCLUSIVE
 
