@@ -95,7 +95,8 @@ def test_a_second_recording_adds_rounds(tmp_path: Path) -> None:
     before = read(tmp_path / "s.jsonl").rounds
     recorded(tmp_path / "s.jsonl", Processes(seconds=2.0), calls=3)
     after = read(tmp_path / "s.jsonl").rounds
-    assert len(after) > len(before)
+    a_round_s = 3 * 4 * 2.0  # as above
+    assert (len(before), len(after)) == (-(-2 * SUITE.time_budget_s // a_round_s), -(-4 * SUITE.time_budget_s // a_round_s))
     assert after[: len(before)] == before
 
 
