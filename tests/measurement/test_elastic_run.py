@@ -131,7 +131,19 @@ def test_each_period_is_told(begin, script):
     assert told[-3].startswith("measuring: ") and told[-1] == "stopping"
 
 
-@pytest.mark.parametrize(("rate", "told"), [(0.5, "0.5"), (999, "999"), (1000, "1 k"), (1e6, "1 M"), (2.5e9, "2.5 G")])
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (0.5, "0.5"),
+        (999, "999"),
+        (999.6, "1 k"),
+        (1000, "1 k"),
+        (999_400, "999 k"),
+        (999_999, "1 M"),
+        (1e6, "1 M"),
+        (2.5e9, "2.5 G"),
+    ],
+)
 def test_rates_are_told_in_three_digits(rate, told):
     assert short(rate) == told
 
