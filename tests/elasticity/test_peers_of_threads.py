@@ -98,9 +98,13 @@ def test_plain_search_doubles_and_then_takes_golden_sections():
     assert levels[-1] == 12 and len(set(levels[-15:])) == 1
 
 
+@pytest.mark.parametrize("start", [1, 23, 64])
 @pytest.mark.parametrize("peak", range(1, 65))
-def test_plain_search_finds_every_peak_of_a_curve_that_has_one(peak):
-    assert searched(peak_at(peak), 40)[-1] == peak
+def test_plain_search_finds_every_peak_of_a_curve_that_has_one_and_tries_no_level_twice(peak, start):
+    levels = searched(peak_at(peak), 40, start=start)
+    assert levels[-1] == peak
+    tried = [start, *levels[: next(at for at in range(40) if set(levels[at:]) == {peak})]]
+    assert len(set(tried)) == len(tried)
 
 
 def test_plain_search_goes_down_from_a_start_that_is_too_high():
@@ -240,6 +244,27 @@ def test_flink_does_not_climb_again_where_a_climb_brought_little():
     assert subject.step(paced(1, 2, 1000.0, 3_000.0, busy=1.0)).threads == 9
     decision = subject.step(paced(2, 9, 1_050.0, 3_000.0, busy=1.0))
     assert decision.threads == 9 and "brought little" in decision.reason
+
+
+def test_flink_wants_what_a_change_loses_to_be_caught_up_too():
+    """2,000 tuples/s for 1,400 at 0.7, 13 for the 400 that lag, 700 for half of the 30 s: 2,713 of 2,000, of 10 threads."""
+    assert law("flink", restart=15.0).step(paced(1, 10, 1000.0, 1_400.0, busy=0.5)).threads == 14
+
+
+def test_flink_waits_for_three_periods_after_a_change():
+    subject = law("flink")
+    states = [subject.step(paced(period, 2, 1000.0, 3_500.0, busy=0.5)).state for period in range(1, 6)]
+    assert states == ["climbing", "waiting", "waiting", "waiting", "settled"]
+
+
+def test_flink_takes_away_most_of_its_threads_at_once_at_the_most():
+    decision = law("flink", most_down=0.6).step(paced(1, 20, 1000.0, 1_000.0, busy=0.05))
+    assert (decision.threads, decision.state) == (8, "descending")
+
+
+@pytest.mark.parametrize("aim", [0.4, 1.0])
+def test_flink_may_aim_at_either_boundary(aim):
+    assert law("flink", utilisation=aim).step(paced(1, 4, 1000.0, 1_000.0, busy=0.45)).threads == 4
 
 
 def test_flink_refuses_utilisations_at_odds():
