@@ -162,6 +162,13 @@ def test_it_climbs_only_as_the_cpu_limit_says():
     assert law.step(seen(busy, 1, (1, 1, 1), 2.0)).threads == 8
 
 
+def test_the_cpu_limit_grants_threads_and_has_no_say_in_replicas():
+    busy = world((1.0, 40.0, 20.0), target=100_000.0)
+    law = make_law("millrace", Bounds(1, 16, 7), Answers([False]), layout=busy.layout, decides=Decides.REPLICAS)
+    decision = law.step(seen(busy, 7, (1, 1, 1, 1, 1), 1.0))
+    assert (decision.threads, decision.replicas, decision.state) == (7, (1, 1, 5, 3, 1), "climbing")
+
+
 ENTRY = st.sampled_from([0.0, 1e-9, 5e-324]) | st.floats(0.0, 1e9)
 
 
