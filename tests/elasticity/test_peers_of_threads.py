@@ -118,6 +118,18 @@ def test_plain_search_begins_anew_when_the_load_changes():
     assert level == 20
 
 
+def test_plain_search_takes_two_odd_periods_in_a_row_for_another_load():
+    subject, level = law("plain_search"), 1
+    for period in range(1, 40):
+        level = subject.step(at(period, level, peak_at(8)(level))).threads
+    odd, usual = 3.0 * peak_at(8)(level), peak_at(8)(level)
+    states = [
+        subject.step(at(period, level, brought)).state
+        for period, brought in enumerate((odd, usual, odd, usual, odd, odd), start=40)
+    ]
+    assert states == ["settled"] * 5 + ["searching"]
+
+
 # -- limits of concurrency ---------------------------------------------------------------------------------------------------
 
 
