@@ -42,9 +42,15 @@ def test_a_burst_of_cost(name, value):
     assert measure(name, COST, PORTS, RATES, cycle=1000).value == pytest.approx(value)
 
 
-def test_the_recovery_is_the_same_of_a_graph_that_is_slower_than_a_tuple_a_second():
-    rates = [rate / 100 for rate in RATES]
-    assert measure("burst_recovery", COST, PORTS, rates, cycle=10).value == pytest.approx(3.5)
+@pytest.mark.parametrize(("name", "value"), [("burst_throughput", 0.1), ("burst_recovery", 3.5)])
+def test_ratios_are_the_same_of_a_graph_that_is_slower_than_a_tuple_a_second(name, value):
+    rates = [rate / 1000 for rate in RATES]
+    assert measure(name, COST, PORTS, rates, cycle=1).value == pytest.approx(value)
+
+
+def test_a_burst_of_two_periods_shows_no_recovery():
+    with pytest.raises(Missing):
+        measure("burst_recovery", COST, PORTS, [100.0] * 3 + [50.0, 50.0, 300, 300, 300, 300, 300], cycle=1000)
 
 
 def test_how_busy_the_cpus_were_at_the_highest_level_of_a_burst():
