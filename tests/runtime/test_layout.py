@@ -169,6 +169,26 @@ def test_branches_between_a_split_and_its_merge_are_one_path():
     assert not any(way.path_step for way in layout.ways)
 
 
+@pytest.mark.parametrize(("seen_by", "paths"), [("left", 1), ("joined", None), ("behind", None), ("merge", 1)])
+def test_there_is_no_order_on_what_a_control_port_gets_from_where_branches_have_joined(seen_by, paths):
+    graph = Graph("joined")
+    split, merge, after = graph.split("split", 2), graph.merge("merge"), graph.work("after", 1)
+    joined, behind = graph.work("joined", 1), graph.work("behind", 1)
+    graph.connect(graph.source("source"), split)
+    for port, name in enumerate(("left", "right")):
+        graph.connect(split.output(port), graph.work(name, 1))
+        graph.connect(graph.operators[name], joined)
+    for one, other in pairwise((joined, behind, merge, after, graph.sink("sink"))):
+        graph.connect(one, other)
+    graph.connect(graph.operators[seen_by], graph.control(after))
+    graph.check()
+    layout = laid_out(graph, Dynamic(2))
+    assert layout.paths[layout.index_of["after.control"]] == paths
+    assert {layout.paths[layout.index_of[name]] for name in ("left", "joined", "behind", "merge", "after", "sink")} == {1}
+    (region,) = layout.regions
+    assert len(region.queues) == 5, "before left, right, joined, behind and merge"
+
+
 def test_values_are_others_behind_a_users_operator():
     graph = Graph("changing")
     last = graph.source("source")
@@ -286,7 +306,7 @@ def test_what_a_tuple_costs_is_known_of_each_operator_and_guessed_of_users():
         graph.connect(one, other)
     asked = []
     layout = laid_out(graph, Manual(), flop_ns=lambda: asked.append(1) or 0.5)
-    assert layout.flop == (0, 70, 900, 4000, 1, 1000, 0)
+    assert layout.flop == (0, 70, 900, 4000, 1, 1000, 0) and layout.copies_known
     assert len(asked) == 1, "equal times are equal work"
     with pytest.raises(
         UserError, match=r"^operator 'busy': busy_us 2 is 20000000000 FLOP on this machine; at most 4294967295$"
