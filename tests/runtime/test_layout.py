@@ -13,6 +13,7 @@ import pytest
 from harness.errors import UserError
 from harness.graph import Graph, Operator
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue, pool_of
+from harness.replicas import REPLICA_ROOM
 from harness.runtime.layout import Layout, chosen_by, ends_of, layout_of, paces_of, slots_of
 from tests.runtime.shapes import MODELS, barriers, chain, diamond, pipeline, split_and_join, split_fan_out
 
@@ -81,6 +82,7 @@ def test_threads_are_those_of_sources_then_of_ports_then_of_the_pool():
     assert [layout.thread_name(index) for index in (1, 2, 4)] == ["source second", "scheduler thread 0", "scheduler thread 2"]
     layout = laid_out(pipeline(2), Coroutine(3))
     assert (layout.sources, layout.coroutines, layout.first_scheduler) == ([], [0, 1, 2, 3], 0)
+    assert laid_out(pipeline(2), Dynamic(1)).most_threads == 1 + 1024
     assert laid_out(pipeline(2), Manual()).most_threads == 1
 
 
@@ -192,7 +194,13 @@ def test_there_is_no_order_on_what_a_control_port_gets_from_where_branches_have_
 def test_values_are_others_behind_a_users_operator():
     graph = Graph("changing")
     last = graph.source("source")
-    for operator in (graph.work("before", 1), graph.python("user", lambda sequence, value: 2 * value), graph.work("behind", 1)):
+    for operator in (
+        graph.filter("filter", 0.5),
+        graph.python("looks", lambda sequence, value: value, preserves=True),
+        graph.work("before", 1),
+        graph.python("user", lambda sequence, value: 2 * value),
+        graph.work("behind", 1),
+    ):
         graph.connect(last, operator)
         last = operator
     graph.connect(last, graph.sink("sink"))
@@ -357,6 +365,8 @@ def test_replicas_are_asked_of_an_operator_that_may_have_as_many():
             layout.replicated(name, 1)
     with pytest.raises(UserError, match=r"^set_replicas: operator 'source' "):
         layout.replicated("source", 1)
+    many = laid_out(pipeline(REPLICA_ROOM + 1), Coroutine(2))
+    assert many.replicas == {} and many.replicated("work1", 1) == 2
     plain = laid_out(pipeline(2), Dynamic(2))
     assert plain.replicas == {} and plain.single_for(1) != ""
     with pytest.raises(UserError, match="operator 'work1' "):
