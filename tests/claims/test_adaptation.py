@@ -149,6 +149,12 @@ def test_what_a_run_does_when_its_load_changes(name, value):
     assert found.value == pytest.approx(value)
 
 
+def test_what_does_not_move_after_the_change_has_gained_nothing_that_is_known():
+    threads, queues, rates = CHANGES
+    with pytest.raises(Missing):
+        measure("gain_on_change", threads, queues, [*rates[:7], 0.0, *rates[8:]], FIG13, parameters='{"phase": "600"}')
+
+
 @pytest.mark.parametrize("phase", [10**6, 1370])  # never, and in the last period
 def test_a_run_that_ends_before_its_load_changes_says_nothing(phase):
     with pytest.raises(Missing, match="the load of a run of mw19_fig13 has not changed"):
