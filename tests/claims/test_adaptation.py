@@ -45,6 +45,12 @@ def test_what_a_run_settled_on_and_when(name, value):
     assert measure(name, *SETTLES).value == pytest.approx(value)
 
 
+@pytest.mark.parametrize(("less", "is_open"), [(1, False), (2, True)])
+def test_a_run_has_settled_if_nothing_changed_in_its_last_ten_periods(less, is_open):
+    found = measure("settling", *(values[:-less] for values in SETTLES))
+    assert (found.value, found.is_open) == (5, is_open)
+
+
 def test_a_run_that_never_changed_anything_settled_at_once():
     still = ([2] * 3, [5] * 3, [1.0] * 3)
     assert measure("settling", *still).value == measure("settling_s", *still).value == 0

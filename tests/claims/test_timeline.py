@@ -123,6 +123,7 @@ def test_noise_is_seen_only_where_the_level_stays():
 
 def test_climbs_pay_if_throughput_rises_by_more_than_5_percent():
     run = periods([1, 2, 3, 4, 3, 4], [100, 120, 124, 150, 10, 999])
+    assert measure("paying_climbs", periods([1, 2, 3], [100, 105, 115.5])).value == 0.5, "5 % is not more than 5 %"
     assert measure("paying_climbs", run).value == pytest.approx(2 / 3)  # 120 to 124 is 3 %; after the highest none counts
 
 
