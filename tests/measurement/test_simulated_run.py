@@ -177,6 +177,8 @@ def test_a_lost_run_still_says_what_was_to_be_simulated():
     validate_record(record)
     assert (record["simulation"]["software"], record["simulation"]["constants"]) == ("streams-4.2", {"os.wake_us": 2.0})
     assert record["simulation"]["seed"] == 1
+    counted = ("tuples_sent", "tuples_received", "tuples_in_flight", "order_violations", "context_switches", "duration_s")
+    assert {record[name] for name in counted} == {0} and not record["correct"] and not record["settled"]
 
 
 def test_a_simulation_that_leaves_something_out_is_no_record(simulate):
