@@ -219,10 +219,11 @@ def test_values_are_others_behind_a_users_operator():
         (Dynamic(2), 128, (1, 32), 1000),  # or need not, beside work
         (Dynamic(2), 4096, (1, 32), 128),
         (Dynamic(2), 2**20, (1, 1), 64),
+        (Dynamic(2), 64 * 2**20, (1, 1), 10),  # three of 64 MiB a tuple in 2 GiB
         (Coroutine(2), 128, (1, 31), 896),
         (Dedicated(), 96, (1, 1), 1000),
         (Dedicated(), 4096, (1, 1), 252),
-        (Dedicated(), 64 * 2**20, (1, 1), 10),  # three of 64 MiB a tuple in 2 GiB
+        (Dedicated(), 64 * 2**20, (1, 1), 10),
         (Manual(), 96, (1, 1), 0),
     ],
 )
