@@ -323,6 +323,17 @@ def test_what_a_tuple_costs_is_known_of_each_operator_and_guessed_of_users():
         laid_out(graph, Manual(), flop_ns=lambda: 1e-7)
 
 
+def test_a_loop_in_python_is_guessed_to_cost_what_other_functions_in_python_do():
+    async def forward(context):
+        """Never called here."""
+
+    graph = Graph("looped")
+    loop = graph.loop("loop", forward)
+    graph.connect(graph.source("source"), loop)
+    graph.connect(loop, graph.sink("sink"))
+    assert laid_out(graph, Coroutine(2)).flop == (1000, 0, 0)
+
+
 def test_a_source_sends_in_stretches_with_gaps():
     graph = Graph("paced")
     assert paces_of(graph.source("free")) == []
