@@ -91,6 +91,6 @@ def told_replicas(replicas: Mapping[str, int], most: int = 6) -> str:
 def short(number: float) -> str:
     """A rate in three digits: `1.23 M`."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
+        if number >= 0.9995 * size:  # which three digits round to it
             return f"{number / size:.3g} {unit}"
     return f"{number:.3g}"

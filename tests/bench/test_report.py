@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
 
 from harness.bench.bench import Row
-from harness.bench.report import THREADS, as_document, as_frame, summary
+from harness.bench.report import ACCURATE, MET, NEAR, REPORTS, SPARE, THREADS, as_document, as_frame, summary
 
 ROW = Row(
     law="streams",
@@ -66,6 +69,27 @@ def test_the_numbers_are_means_and_medians_of_the_rows():
         "changes": "0.38",
         "regret": "15.0%",
     }
+
+
+@pytest.mark.parametrize(
+    ("report", "column", "within", "beyond"),
+    [
+        ("queues", f"≥ {NEAR:.0%}", {"accuracy": NEAR}, {"accuracy": NEAR - 1e-6}),
+        ("queues", "overshoot > 2", {"overshoot": 2.1}, {"overshoot": 2.0}),
+        ("queues", "queues > 2", {"parts_overshoot": 2.1}, {"parts_overshoot": 2.0}),
+        ("replicas", "accurate", {"accuracy": ACCURATE}, {"accuracy": ACCURATE - 1e-6}),
+        ("replicas", "threads ≤ 1.05", {"threads": SPARE}, {"threads": SPARE + 1e-6}),
+        ("replicas", "replicas ≤ 1.05", {"parts": SPARE}, {"parts": SPARE + 1e-6}),
+        ("paced", "met", {"accuracy": MET}, {"accuracy": MET - 1e-6}),
+        ("paced", "threads ≤ 1.05", {"threads": SPARE}, {"threads": SPARE + 1e-6}),
+        ("paced", "met with ≤ 1.05", {"accuracy": MET, "threads": SPARE}, {"accuracy": MET - 1e-6, "threads": SPARE}),
+        ("paced", "met with ≤ 1.05", {"accuracy": MET, "threads": SPARE}, {"accuracy": MET, "threads": SPARE + 1e-6}),
+    ],
+)
+def test_limits_of_the_tables_columns_belong_to_what_is_counted(report, column, within, beyond):
+    shown = REPORTS[report].columns[column]
+    assert shown([SimpleNamespace(**within)]) == "100.0%"
+    assert shown([SimpleNamespace(**within), SimpleNamespace(**beyond)]) == "50.0%"
 
 
 def test_kinds_that_only_score_have_columns_of_their_own_and_kinds_weigh_the_same():

@@ -45,6 +45,12 @@ def test_what_a_run_settled_on_and_when(name, value):
     assert measure(name, *SETTLES).value == pytest.approx(value)
 
 
+@pytest.mark.parametrize(("less", "is_open"), [(1, False), (2, True)])
+def test_a_run_has_settled_if_nothing_changed_in_its_last_ten_periods(less, is_open):
+    found = measure("settling", *(values[:-less] for values in SETTLES))
+    assert (found.value, found.is_open) == (5, is_open)
+
+
 def test_a_run_that_never_changed_anything_settled_at_once():
     still = ([2] * 3, [5] * 3, [1.0] * 3)
     assert measure("settling", *still).value == measure("settling_s", *still).value == 0
@@ -76,6 +82,22 @@ CLIMBS = (
 )
 def test_what_climbs_and_switches_bring(name, value):
     assert measure(name, *CLIMBS).value == pytest.approx(value)
+
+
+@pytest.mark.parametrize("name", ["final_over_first", "unsearched_gain", "highest_over_before", "thread_swing", "queue_swing"])
+def test_ratios_are_the_same_of_a_graph_that_is_slower_than_a_tuple_a_second(name):
+    threads, queues, rates = CLIMBS
+    assert measure(name, threads, queues, [rate / 1000 for rate in rates]).value == pytest.approx(measure(name, *CLIMBS).value)
+
+
+def test_a_period_in_which_no_tuple_arrived_is_no_base_of_a_ratio():
+    threads, queues = [1, 2, 2, 4, 4], [5] * 5
+    assert measure("unsearched_gain", threads, queues, [0.0, 8, 8, 24, 24]).value == 3
+    assert measure("thread_swing", threads, queues, [0.0, 8, 8, 24, 24]).value == pytest.approx(3)
+    for name in ("unsearched_gain", "highest_over_before", "thread_swing"):
+        with pytest.raises(Missing):
+            measure(name, [1, 2, 2], [5] * 3, [0.0, 8, 8])
+    assert measure("highest_over_before", [1, 2, 2], [5] * 3, [10.0, 0, 5]).value == 0.5, "no tuple in the first period at 2"
 
 
 def test_without_a_climb_or_a_switch_there_is_no_such_number():
@@ -115,7 +137,7 @@ def test_a_law_that_does_nothing_when_its_load_changes_has_not_settled_soon():
         measure("settling_on_change", *still, experiment=FIG13, parameters='{"phase": "600"}')
 
 
-CHANGES = and_stays([8] * 6 + [8, 16, 24, 24, 24], [4] * 6 + [4, 10, 10, 12, 12], [100.0] * 6 + [20, 20, 30, 50, 60])
+CHANGES = and_stays([8] * 6 + [8, 16, 24, 24, 24], [4] * 6 + [4, 10, 10, 12, 12], [100.0] * 6 + [25, 20, 30, 50, 60])
 """600 tuples in 6 s, then the load changes: 2 periods until threads have followed, 3 until queues have."""
 
 
@@ -131,6 +153,12 @@ CHANGES = and_stays([8] * 6 + [8, 16, 24, 24, 24], [4] * 6 + [4, 10, 10, 12, 12]
 def test_what_a_run_does_when_its_load_changes(name, value):
     found = measure(name, *CHANGES, experiment=FIG13, parameters='{"phase": "600"}')
     assert found.value == pytest.approx(value)
+
+
+def test_what_does_not_move_after_the_change_has_gained_nothing_that_is_known():
+    threads, queues, rates = CHANGES
+    with pytest.raises(Missing):
+        measure("gain_on_change", threads, queues, [*rates[:7], 0.0, *rates[8:]], FIG13, parameters='{"phase": "600"}')
 
 
 @pytest.mark.parametrize("phase", [10**6, 1370])  # never, and in the last period

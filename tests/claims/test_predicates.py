@@ -218,6 +218,8 @@ def test_the_best_varies_if_no_arm_is_best_in_all_cells():
     assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(40, 30, 20)})) == [NO]
     assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(30, 31, 20)})) == [MAYBE]
     assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(31, 30, 20)})) == [UNLIKELY]
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(30, 28, 20)})) == [UNLIKELY], "they touch"
+    assert findings(varies, *cells({"1": three(30, 10, 20), "100": three(28, 30, 20)})) == [MAYBE], "they touch"
     assert findings(varies, one_cell(*three(1, 2, 3))) == ["one cell has one best arm"]
 
 

@@ -206,12 +206,16 @@ def test_a_number_of_several_arms_rests_on_runs_that_never_settled_if_one_of_the
     assert calm.shown[0].is_settled
 
 
+def of_sizes(*sizes):
+    cells = {cell_name(operators=size, cost=cost): [arm("manual", size)] for size in sizes for cost in (1, 100)}
+    return find(tables(throughput(cells)), Wanted(FIG9, NAMED, {"operators": "1000"}), LOCAL)
+
+
 def test_a_cell_is_found_by_its_parameters_and_the_size_nearest_to_the_papers():
-    sizes = [(size, cost) for size in (10, 500, 900) for cost in (1, 100)]
-    held = tables(throughput({cell_name(operators=size, cost=cost): [arm("manual", size)] for size, cost in sizes}))
-    near = find(held, Wanted(FIG9, NAMED, {"operators": "1000"}), LOCAL)
+    near = of_sizes(10, 500, 900)
     assert near.read("throughput", "manual").value == 900
     assert near.name == "pipeline, cost 1, 900 operators (paper: 1000)"
+    assert of_sizes(900, 1000, 1001).name == "pipeline, cost 1, 1000 operators"
 
 
 def test_a_cell_of_the_papers_size_says_only_that():

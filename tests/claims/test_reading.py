@@ -30,6 +30,13 @@ def number(low: float, value: float, high: float) -> Reading:
     return Reading(value, low, high)
 
 
+@pytest.mark.parametrize("one", [True, False])
+@pytest.mark.parametrize("other", [True, False])
+def test_a_ratio_says_something_only_if_both_numbers_do(one, other):
+    over, under = Reading(6, 4, 8, 5, is_varied=one, is_open=one), Reading(2, 1, 4, 3, is_varied=other, is_open=other)
+    assert over / under == Reading(3, 1, 8, 3, is_varied=one and other, is_open=one or other)
+
+
 @pytest.mark.parametrize(
     ("high", "low", "finding"),
     [

@@ -82,6 +82,31 @@ def test_the_range_of_levels_and_of_throughput_over_runs():
     assert measure("throughput_range", *runs).value == pytest.approx(0.2)
 
 
+CLIMBS = (
+    periods([1, 2, 8, 4, 4, 4, 4], [10, 20, 15, 30, 33, 30, 29]),
+    periods([1, 2, 8, 6, 5, 5, 5], [10, 20, 15, 28, 30, 30, 31]),
+)
+RATES = ["throughput_submitted", "throughput_source", "throughput_sink"]
+
+
+@pytest.mark.parametrize("name", timeline.MEASURES)
+def test_no_number_depends_on_whether_a_graph_is_faster_than_a_tuple_a_second(name):
+    slow = [run.assign(**(run[RATES] / 10_000)) for run in CLIMBS]
+    assert measure(name, *slow).value == pytest.approx(measure(name, *CLIMBS).value)
+
+
+@pytest.mark.parametrize("name", ["highest_over_final", "final_over_best", "throughput_range", "noise", "submitted_over_sink"])
+def test_where_no_tuple_arrives_nothing_is_over_anything(name):
+    with pytest.raises(Missing):
+        measure(name, *[run.assign(**(run[RATES] * 0.0)) for run in CLIMBS])
+
+
+def test_runs_without_a_level_or_a_tuple_at_their_end_do_not_count():
+    still, moving = periods([1, 4, 0, 0], [10, 40, 0, 0]), periods([1, 4, 2, 2], [10, 40, 30, 30])
+    assert measure("back_off", still, moving).value == measure("back_off", moving).value == 2
+    assert measure("highest_over_final", still, moving).value == pytest.approx(4 / 3)
+
+
 def test_one_run_shows_no_variation_between_runs():
     with pytest.raises(Missing, match="one run shows no variation"):
         measure("throughput_range", periods([1, 2, 2]))
@@ -98,6 +123,7 @@ def test_noise_is_seen_only_where_the_level_stays():
 
 def test_climbs_pay_if_throughput_rises_by_more_than_5_percent():
     run = periods([1, 2, 3, 4, 3, 4], [100, 120, 124, 150, 10, 999])
+    assert measure("paying_climbs", periods([1, 2, 3], [100, 105, 115.5])).value == 0.5, "5 % is not more than 5 %"
     assert measure("paying_climbs", run).value == pytest.approx(2 / 3)  # 120 to 124 is 3 %; after the highest none counts
 
 
@@ -107,6 +133,7 @@ def test_climbs_of_busy_cpus_are_counted():
     spared = periods([1, 1, 2, 2, 4], system_cpu=[0.1, 0.9, 0.85, 0.9, 1.0])  # the mean since the start allows the first step
     assert measure("busy_climbs", spared).value == 1
     assert measure("busy_climbs", periods([4, 4, 2])).value == 0
+    assert measure("busy_climbs", periods([1, 2], system_cpu=[0.8, 1.0])).value == 0, "80 % is not more than 80 %"
     with pytest.raises(Missing):
         measure("busy_climbs", periods([1, 2], system_cpu=None))
 

@@ -155,6 +155,7 @@ def test_other_machines_are_judged_beside_where_that_makes_sense():
     [own, beside] = evaluate([replace(asked, elsewhere=True)], held)
     assert (own.verdict, own.beside) == (Verdict.NO_DATA, False)
     assert (beside.machine, beside.verdict, beside.beside) == ("local (measured)", Verdict.REPRODUCED, True)
+    assert any(result.beside for result in evaluate([replace(asked, elsewhere=True, needs_cpus=8)], held))
     assert not any(result.beside for result in evaluate([replace(asked, elsewhere=True, needs_cpus=9)], held))
 
 

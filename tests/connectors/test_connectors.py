@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -270,6 +271,23 @@ def test_files_that_cannot_be_had_are_one_line(tmp_path):
 def test_an_address_of_another_kind_is_refused(make):
     with pytest.raises(UserError, match=r"^url must begin with .*, not 'ftp://x'$"):
         make("ftp://x", PAIR)
+
+
+@pytest.mark.parametrize(("page", "status", "type_"), [("<p>é", 200, "text/html; charset=utf-8"), ("", 404, None)])
+def test_a_sink_of_web_sockets_gives_browsers_its_page_and_others_the_tuples(page, status, type_):
+    sink = WebSocketSink(0, PAIR, page=page)
+    sink.open()
+    try:
+        browser = HTTPConnection(*sink.address, timeout=10)
+        browser.request("GET", "/")
+        answer = browser.getresponse()
+        assert answer.status == status
+        assert answer.read().decode() == (page or "There is no page here, but a web socket.\n")
+        assert type_ is None or answer.getheader("Content-Type") == type_
+        browser.request("GET", "/", headers={"Connection": "Upgrade", "Upgrade": "WebSocket"})
+        assert browser.getresponse().status == 400, "an upgrade without its key is refused, with a page or without"
+    finally:
+        sink.close()
 
 
 @pytest.mark.heavy

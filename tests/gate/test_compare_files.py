@@ -72,6 +72,8 @@ def test_files_of_one_process_each_are_samples_in_the_order_given(runs):
     made = judged(base, head)
     assert made.cells[0].base == tuple(read_results(path).answers["a"].values[0] for path in base)
     assert made.cells[0].decision.blocks == 2
+    assert (made.base.label, made.head.label) == (f"{base[0]} and 3 more", f"{head[0]} and 3 more")
+    assert judged(base[:1], head[:2]).base.label == base[0]
     assert not made.interleaved and "different times" in made.notes[0]
     assert made.control is None
 
@@ -161,6 +163,7 @@ def test_one_process_a_side_is_inconclusive_however_far_apart(runs):
     made = judged(runs.side(1), runs.side(1, factor=3.0))
     assert set(verdicts(made).values()) == {Verdict.INCONCLUSIVE}
     assert made.cells[0].decision.ratio == pytest.approx(3.0, rel=0.02)
+    assert made.cells[0].decision.blocks == 0
     assert "one process" in made.cells[0].reason
     assert exit_code(made) == Exit.INCONCLUSIVE
 

@@ -90,6 +90,8 @@ def test_of_very_many_samples_the_median_is_told_in_every_report():
         (12.345, "ns", "12.35 ns"),
         (0.00123, "s", "1.230 ms"),
         (2500.0, "ns", "2.500 µs"),
+        (1000.0, "ns", "1.000 µs"),
+        (1000.0, "tuples/s", "1,000 tuples/s"),
         (44_300_000.0, "tuples/s", "44,300,000 tuples/s"),
     ],
 )
@@ -167,8 +169,10 @@ def test_the_policy_of_what_cannot_be_told_is_part_of_the_verdict():
 
 
 def test_an_interrupted_call_has_no_other_verdict():
-    made = comparison(result("a"), result("b", Verdict.INCONCLUSIVE))
-    assert text(made, finished=False).splitlines()[-1] == "INTERRUPTED: 1 of 2 cells had no verdict yet"
+    made = comparison(result("a"), result("b", Verdict.INCONCLUSIVE), result("c", Verdict.IMPROVED))
+    assert text(made, finished=False).splitlines()[-1] == "INTERRUPTED: 1 of 3 cells had no verdict yet"
+    made = comparison(*made.cells, result("d", Verdict.REGRESSED))
+    assert conclusion(made, finished=False) == "INTERRUPTED: 1 of 4 cells had no verdict yet; REGRESSED: d"
 
 
 def test_the_text_has_what_one_needs_to_repeat_and_to_trust_it():

@@ -269,7 +269,16 @@ def test_benchmark_that_was_not_run_is_missing() -> None:
     found = of_benchmarks(document, cells)
     assert found["values"] == {"t.py::a": 0.5}
     assert found["missing"] == {"t.py::b": "there is no benchmark 't.py::b'", "t.py::c": "the answer has no median"}
+    assert found["absent"] == {"t.py::b"}
     assert set(of_benchmarks({}, cells)["missing"]) == {cell.name for cell in cells}
+
+
+def test_benchmark_whose_test_failed_is_missing_for_that_reason_but_known() -> None:
+    cells = tuple(Cell(name, Metric("median", "s"), name) for name in ("t.py::a", "t.py::b"))
+    found = of_benchmarks({"benchmarks": [{"fullname": "t.py::a", "stats": {"median": 0.5}}]}, cells, {"t.py::a": "no\nluck"})
+    assert found["values"] == {}
+    assert found["missing"] == {"t.py::a": "no", "t.py::b": "there is no benchmark 't.py::b'"}
+    assert found["absent"] == {"t.py::b"}
 
 
 @pytest.mark.heavy

@@ -11,7 +11,7 @@ import yaml
 
 from harness.errors import UserError
 from harness.gate.cell import BENCHMARKS, Metric
-from harness.gate.suite import load_suite
+from harness.gate.suite import load_suite, suite_of_command
 from harness.measurement.spec import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +61,34 @@ def test_lengths_of_the_suite_are_those_of_real_runs_that_say_none(write: Callab
     specs = [RunSpec.from_json(program.stdin.replace("{pair}", "7")) for program in suite.programs]
     assert [(spec.warmup, spec.duration_s) for spec in specs] == [(0.2, 0.4), (0.2, 0.5), ("auto", 0.4), ("auto", 0.02)]
     assert suite.programs[2].timeout_s > suite.programs[0].timeout_s == 120.0
+
+
+@pytest.mark.parametrize(
+    ("run", "threads", "maximum"),
+    [
+        ({"model": "dynamic"}, 16, None),
+        ({"model": "coroutine"}, 16, None),
+        ({"model": "dynamic", "threads": 3}, 3, None),
+        ({"model": "manual"}, None, None),
+        ({"model": "dynamic", "law": "pldi17"}, None, 16),
+        ({"model": "dynamic", "elastic": True, "threads": 2, "maximum": 5}, 2, 5),
+        ({"model": "multilevel"}, None, 16),
+    ],
+)
+def test_a_simulated_run_that_says_no_level_has_the_cpus_of_its_machine(
+    write: Callable[..., Path], run: dict, threads: int | None, maximum: int | None
+) -> None:
+    (program,) = load_suite(write({"run": {"topology": "pipeline", "machine": "xeon", "cpus": 16, **run}})).programs
+    spec = RunSpec.from_json(program.stdin.replace("{pair}", "7"))
+    assert (spec.threads, spec.maximum) == (threads, maximum)
+
+
+@pytest.mark.parametrize(("length", "name"), [(200, "x" * 200), (201, "x" * 199 + "…")])
+def test_a_command_is_a_suite_of_one_timed_program_with_a_name_that_fits(length: int, name: str) -> None:
+    suite = suite_of_command(["x" * length], [["make", "-j"]])
+    (program,) = suite.programs
+    assert (program.name, suite.control, program.argv, suite.build) == (name, name, ("x" * length,), (("make", "-j"),))
+    assert [cell.metric for cell in program.cells] == [Metric("wall_s", "s")]
 
 
 def test_run_of_coroutines_may_adapt_or_have_replicas(write: Callable[..., Path]) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -62,6 +63,28 @@ def test_benchmarks_are_heads_samples_in_seconds(tmp_path):
     assert benchmark["stats"]["median"] == pytest.approx(409.5 * 1.08e-9)
     assert document["machine_info"]["cpu"] == {"brand_raw": HOST["cpu_model"], "count": 2}
     assert document["commit_info"]["id"] == "b" * 40 and document["commit_info"]["dirty"] is True
+
+
+@pytest.mark.parametrize(
+    ("samples", "stats"),
+    [
+        (
+            (10.0, 11.0, 12.0, 13.0, 14.0, 90.0, 1.0),  # quartiles 10.5, 12 and 13.5: fences at 6 and 18; 21.6 ± 30.5
+            {"min": 1, "max": 90, "median": 12, "q1": 10.5, "q3": 13.5, "iqr": 3, "ld15iqr": 10, "hd15iqr": 14, "total": 151},
+        ),
+        ((6.0, 10.0, 10.0, 14.0), {"q1": 9, "q3": 11, "iqr": 2, "ld15iqr": 6, "hd15iqr": 14, "total": 40}),  # on the fences
+        ((5.0,), {"min": 5, "max": 5, "mean": 5, "stddev": 0, "iqr": 0, "ld15iqr": 5, "hd15iqr": 5, "total": 5}),
+    ],
+)
+def test_statistics_of_benchmarks_are_those_that_its_tables_show(tmp_path, samples, stats):
+    made = comparison(replace(result("a", metric=Metric("median", "s")), head=samples))
+    write_json(made, tmp_path / "v.json")
+    (benchmark,) = json.loads((tmp_path / "v.json").read_text())["benchmarks"]
+    found = benchmark["stats"]
+    assert {name: found[name] for name in stats} == pytest.approx(stats)
+    assert found["ops"] == pytest.approx(len(samples) / sum(samples))
+    assert found["outliers"] == f"{found['stddev_outliers']};{found['iqr_outliers']}"
+    assert (found["stddev_outliers"], found["iqr_outliers"]) == {7: (1, 2), 4: (2, 0), 1: (0, 0)}[len(samples)]
 
 
 def test_what_is_no_time_is_no_benchmark_but_a_cell(tmp_path):

@@ -342,6 +342,8 @@ BAD = {
     "operators: [{python: p}]": "operators[0].function: missing key",
     "operators: [{python: p, function: 5}]": "operators[0].function: must be module:attribute or path.py:attribute, not 5",
     "operators: [{python: p, function: math}]": "function: must be module:attribute or path.py:attribute, not 'math'",
+    "operators: [{python: p, function: ':sqrt'}]": "function: must be module:attribute or path.py:attribute, not ':sqrt'",
+    "operators: [{python: p, function: 'math:'}]": "function: must be module:attribute or path.py:attribute, not 'math:'",
     'operators: [{python: p, function: "math:isfinit"}]': "math has no 'isfinit'; did you mean 'isfinite'?",
     'operators: [{python: p, function: "math:pi"}]': "operator 'p': function must be callable, not 3.14",
     'operators: [{python: p, function: "no.such:f"}]': "module 'no.such' cannot be imported: ModuleNotFoundError",

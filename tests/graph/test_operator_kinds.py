@@ -43,6 +43,7 @@ def test_what_is_given_is_kept():
     assert graph.source("a", rate=1000).rate == 1000.0
     assert graph.source("b", rates=[(0.5, 1000), (2, None), (1, 0)]).rates == ((0.5, 1000.0), (2.0, None), (1.0, 0.0))
     assert graph.source("c", window=100).window == 100
+    assert len(graph.source("many", rates=[(1, 1)] * 1000).rates) == 1000
     assert graph.work("d", busy_us=2).busy_us == 2.0
     assert graph.work("e", costs=[(30, 1), (10, 10_000), (60, 1)]).costs == ((30, 1), (10, 10_000), (60, 1))
     assert graph.split("f", 2, keys=16).keys == graph.work("h", keys=16).keys == 16

@@ -151,6 +151,15 @@ def test_a_period_in_which_a_thread_did_not_suspend_is_put_off_and_the_law_never
     assert doors.levels == [2, 3]
 
 
+def test_one_thread_that_an_operator_keeps_from_the_first_period_on_puts_that_off(graph, moment, script):
+    made = script()
+    controller = Controller(Doors(), graph, ELASTIC, 0.25)
+    first = controller.see(moment(0.25, requested=2, active=2, threads_unsuspendable=1))
+    assert first.reason == "put off: 1 thread(s) would not suspend"
+    controller.see(moment(0.5, requested=2, active=2, threads_unsuspendable=1))
+    assert len(made[0].readings) == 1
+
+
 def test_a_thread_that_an_operator_keeps_for_good_holds_the_law_up_for_a_while_only(graph, moment, script):
     made = script()
     controller = Controller(Doors(), graph, ELASTIC, 0.25)

@@ -7,6 +7,7 @@ import pytest
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph, Threading
 from harness.graph.annotations import in_force
+from harness.measurement.adapt import short, told_replicas
 from harness.measurement.control import Controller
 from harness.measurement.observe import observe
 from harness.measurement.process import failed_record
@@ -130,6 +131,32 @@ def test_each_period_is_told(begin, script):
         "adapting: 1.00 s, 2 threads, 0 queues, 3 k tuples/s, playing: because of 2",
     ]
     assert told[-3].startswith("measuring: ") and told[-1] == "stopping"
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        (0.5, "0.5"),
+        (999, "999"),
+        (999.6, "1 k"),
+        (1000, "1 k"),
+        (999_400, "999 k"),
+        (999_999, "1 M"),
+        (1e6, "1 M"),
+        (2.5e9, "2.5 G"),
+    ],
+)
+def test_rates_are_told_in_three_digits(rate, told):
+    assert short(rate) == told
+
+
+@pytest.mark.parametrize(
+    ("operators", "told"),
+    [(1, "busy0 1"), (6, ", ".join(f"busy{n} {n + 1}" for n in range(6)))]
+    + [(more, ", ".join(f"busy{n} {n + 1}" for n in range(6)) + f" and {more - 6:,} more") for more in (7, 1500)],
+)
+def test_replicas_of_the_first_six_operators_are_told(operators, told):
+    assert told_replicas({f"busy{n}": n + 1 for n in range(operators)}) == told
 
 
 def test_a_law_that_fails_ends_the_run_as_a_failed_one_that_says_why(begin, script):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from harness.measurement.interval import mean_interval, t_quantile
+from harness.measurement.interval import mean_interval, spread_factors, t_quantile
 
 SAMPLES = 4000
 
@@ -22,6 +22,11 @@ def test_the_quantile_is_that_of_the_tables(freedom, quantile):
 
 def test_more_events_that_may_go_wrong_have_a_larger_quantile():
     assert t_quantile(2, events=10) == pytest.approx(9.925, abs=1e-3)  # one-sided 0.5 % in a printed table
+
+
+@pytest.mark.parametrize(("n", "factors"), [(2, (0.446, 31.910)), (10, (0.688, 1.826)), (31, (0.799, 1.337))])
+def test_the_interval_of_a_standard_deviation_is_that_of_the_tables(n, factors):
+    assert spread_factors(n) == pytest.approx(factors, abs=6e-4)
 
 
 def test_the_interval_of_values_that_are_close_is_that_of_the_plain_mean():

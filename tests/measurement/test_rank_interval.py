@@ -9,9 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.measurement.rank_interval import median_interval, middle_of
+from harness.measurement.rank_interval import coverage, median_interval, middle_of, rank
 
 MOST = 1.7976931348623157e308
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "probability"),
+    [(6, 1, 0.9688), (8, 1, 0.9922), (9, 2, 0.9609), (15, 4, 0.9648), (20, 6, 0.9586), (25, 8, 0.9567), (40, 14, 0.9615)],
+)
+def test_the_interval_of_a_median_is_that_of_the_tables(n, k, probability):
+    values = [float(value) for value in range(n, 0, -1)]
+    assert median_interval(values) == ((n + 1) / 2, k, n + 1 - k)
+    assert coverage(n, k) == pytest.approx(probability, abs=6e-5)
+    assert rank(n) == k
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_too_few_values_for_an_interval_have_their_range(n):
+    assert median_interval([float(value) for value in range(n)]) == ((n - 1) / 2, 0, n - 1)
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))

@@ -177,6 +177,8 @@ def test_a_lost_run_still_says_what_was_to_be_simulated():
     validate_record(record)
     assert (record["simulation"]["software"], record["simulation"]["constants"]) == ("streams-4.2", {"os.wake_us": 2.0})
     assert record["simulation"]["seed"] == 1
+    counted = ("tuples_sent", "tuples_received", "tuples_in_flight", "order_violations", "context_switches", "duration_s")
+    assert {record[name] for name in counted} == {0} and not record["correct"] and not record["settled"]
 
 
 def test_a_simulation_that_leaves_something_out_is_no_record(simulate):
@@ -203,12 +205,13 @@ def test_simulated_blocks_do_not_wait_for_who_measures(monkeypatch):
     assert measure_block({"one": spec()}, 2, 0) == [{"arm": "one"}] * 2
 
 
-def test_windows_may_be_as_long_as_so_many_events_take(simulate):
+@pytest.mark.parametrize(("events", "each"), [(5000, 500), (3, 1)])
+def test_windows_may_be_as_long_as_so_many_events_take(simulate, events, each):
     engine = simulate()
-    record = run_once(spec(events=5000))
+    record = run_once(spec(events=events))
     validate_record(record)
     taken = [events for call, events in engine.calls if call == "sample_events"]
-    assert taken == [500, 500] + [500] * 10, "two windows that agree end the warm-up; then ten samples"
+    assert taken == [each, each] + [each] * 10, "two windows that agree end the warm-up; then ten samples"
     assert record["settled"]
     assert record["duration_s"] == pytest.approx(0.01)
     assert not [call for call, _ in engine.calls if call == "sample"]

@@ -76,7 +76,7 @@ def test_records_of_other_cases_do_not_count():
 
 @pytest.mark.parametrize(
     ("rates", "unstable"),
-    [((81.0, 100.0, 119.0), False), ((79.0, 100.0, 101.0), True), ((99.0, 100.0, 121.0), True), ((100.0,), True)],
+    [((80.0, 100.0, 120.0), False), ((79.0, 100.0, 101.0), True), ((99.0, 100.0, 121.0), True), ((100.0,), True)],
 )
 def test_a_case_is_unstable_if_its_interval_reaches_beyond_a_fifth_of_its_median_or_if_it_has_none(rates, unstable):
     assert only(measured(PIPELINE, *rates), []).unstable is unstable

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.calibration.probes import UNTOLD
 from harness.cli.validate import PATIENCE_S
 from harness.errors import RunFailed
 from harness.machines.machine import load_machine
@@ -140,6 +141,16 @@ def test_a_system_that_refuses_the_memory_for_a_look_is_told_in_a_line(monkeypat
     monkeypatch.setattr(state, "shared_cache", refuse)
     with pytest.raises(RunFailed, match=r"^the system refuses to measure what the shared cache holds: Cannot allocate memory$"):
         State(PROFILE, PATIENCE_S).run(lambda: pytest.fail("no run"), print)
+
+
+@pytest.mark.parametrize(("caches", "asked"), [((1024, 2048), (1024, 2048)), (None, UNTOLD)])
+def test_a_look_goes_by_the_caches_of_the_host_where_it_tells_them(monkeypatch, caches, asked):
+    Machine(monkeypatch, 25.0)
+    looked = []
+    monkeypatch.setattr(state, "shared_cache", lambda sizes: looked.append(sizes) or 1e6)
+    monkeypatch.setattr(state, "Host", SimpleNamespace(here=lambda: SimpleNamespace(caches=caches)))
+    State(PROFILE, PATIENCE_S).run(lambda: measured(PIPELINE, 1.0)[0], print)
+    assert looked == [asked]
 
 
 def test_a_share_that_is_less_than_the_profiles_own_caches_is_no_number_for_it(monkeypatch):

@@ -167,7 +167,7 @@ def test_without_measurements_the_report_has_the_predictions_and_no_verdict():
         (0.0, "0"),
         (9.994, "9.99"),
         (789.4, "789"),
-        (999.6, "1.00 k"),
+        (999.5, "1.00 k"),
         (45_600, "45.6 k"),
         (999_900, "1.00 M"),
         (1e8, "100 M"),

@@ -235,14 +235,12 @@ class Millrace(Law):
     # -- what is tried -------------------------------------------------------------------------------------------------------
 
     def _try_more(self, level: int, replicas: Counts, short: float) -> Decision | None:
-        """One more of what is busiest; None if an operator without replicas has all the time there is, or nothing is left."""
+        """One more of what is busiest; None if nothing is left to try."""
         if self._content or self._in_vain:
             return None
         loads = self._rate * self._work / replicas
         together = self._rate * float(self._work.sum()) / level
         busiest = max(float(loads.max()), together)
-        if float(loads[~self._may].max(initial=0.0)) >= 1.0 - SHORT:
-            return None
         more = self._may & (loads >= busiest) & (replicas < self._most)
         threads = self._cut(level + (together >= busiest))
         if threads == level and not more.any():

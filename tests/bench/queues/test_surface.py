@@ -142,6 +142,16 @@ def test_queues_hold_as_many_tuples_as_those_of_the_software_do():
     assert (theirs.capacity(10, 4160, cheap=False), theirs.threaded_capacity(4160)) == (1000, 1000)
 
 
+def test_copies_are_as_fast_as_the_cache_in_which_the_queues_of_a_thread_fit():
+    prices = Prices(LARGE)
+    own_l1, own_l2, l3, dram = (prices.machine[f"copy.bandwidth.{name}"] for name in ("own_l1", "own_l2", "l3", "dram_local"))
+    first, second, third = (prices.machine[f"cache.{name}"] for name in ("l1d", "l2", "l3"))
+    own = np.array([first / 2, first, second, 2.0 * second])
+    for threads in (1.0, 2.0):
+        assert prices.bandwidth(own * threads, np.full(4, threads)) == pytest.approx([own_l1, own_l1, own_l2, l3])
+    assert prices.bandwidth(np.array([3.0 * third, 9.0 * third]), np.ones(2)) == pytest.approx([dram, dram])
+
+
 def test_hardware_threads_of_a_core_bring_less_than_cores():
     power = Prices(World("xeon", cpus=16, smt=2)).power(np.array([8.0, 16.0]), 0.0)
     assert 1.0 < power[1] / power[0] < 1.4

@@ -101,6 +101,13 @@ def test_the_library_has_all_kinds_and_loads_and_is_the_same_each_time():
     assert {each.event for each in library} == set(LOADS)
     assert len({each.name for each in library}) == len(library)
     assert drawn("tree", 7) == drawn("tree", 7)
+    hinders = [
+        {index for index, share in enumerate(world.serial) if share} - set(world.layout.replicable)
+        for scenario in library
+        for _, world in scenario.phases
+    ]
+    assert not any(hinders), "only operators that may have replicas have some that hinder each other"
+    assert any(any(world.serial) for scenario in library for _, world in scenario.phases)
     assert all(len(each.phases) == (1 if each.event in ("full", "paced") else 2) for each in library)
     assert all(begin in (0, CHANGE_AT) for each in library for begin, _ in each.phases)
 

@@ -135,8 +135,9 @@ def test_how_much_is_enough_is_a_setting():
     assert searches(threads_alone(law(maximum=16, satisfaction=0.0), 1.06, 40)) == [2]
 
 
-def test_the_satisfaction_factor_can_be_switched_off():
-    assert searches(threads_alone(law(maximum=16, satisfied=False), 1.99, 40)) == [2, 4, 8, 16]
+@pytest.mark.parametrize("history", [True, False])
+def test_the_satisfaction_factor_can_be_switched_off(history):
+    assert searches(threads_alone(law(maximum=16, satisfied=False, history=history), 1.99, 40)) == [2, 4, 8, 16]
 
 
 def peak(n, on):

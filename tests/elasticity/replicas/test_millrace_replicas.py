@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.bench.replicas.world import World
 from harness.elasticity import Bounds, Decides, Reading, make_law
 from harness.elasticity.cpu_limit import Answers
 from tests.elasticity.replicas.small import Drive, bare, seen, world
@@ -74,6 +75,67 @@ def test_threads_beyond_the_cores_are_taken_back():
     assert busy.rate(drive.threads, np.array(drive.replicas, dtype=float)) >= 0.95 * best
 
 
+def test_paced_threads_beyond_the_cores_are_taken_back_by_what_they_could_do():
+    """5 threads on 4 cores: work has grown by a quarter, and 4 can do as much, though the paced rate is the same."""
+    busy = world((20.0, 20.0, 20.0, 20.0), cores=4, target=47_500.0)
+    drive = Drive("millrace", busy, maximum=12).run(busy, 12)
+    assert [decision.threads for decision in drive.decisions[:4]] == [5, 5, 4, 4]
+    assert (drive.threads, drive.decisions[-1].state) == (4, "settled")
+
+
+class Waiting(World):
+    """Replicas that wait for something outside for a quarter of their time, which counts as useful for nobody."""
+
+    def _capacity(self, threads, replicas, work):
+        return min(0.75 * float((replicas / work)[1:-1].min()), threads / float(work.sum()))
+
+
+def waiting(*busy_us, target):
+    return Waiting(**vars(world(busy_us, target=target)))
+
+
+def test_threads_that_useful_time_does_not_ask_for_are_tried_and_kept_where_they_bring_something():
+    busy = world((40.0, 20.0), target=100_000.0, scheduling=0.2)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 10)
+    assert [decision.threads for decision in drive.decisions[:3]] == [7, 8, 8], "of 7 threads 5.6 execute tuples"
+    assert drive.decisions[1].state == "searching" and drive.decisions[-1].state == "settled"
+    assert drive.replicas == (1, 5, 3, 1)
+
+
+def test_a_replica_that_useful_time_does_not_ask_for_is_tried_and_kept_where_it_brings_something():
+    busy = waiting(40.0, target=95_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 10)
+    assert [decision.replicas for decision in drive.decisions[:3]] == [(1, 4, 1), (1, 5, 1), (1, 5, 1)]
+    assert (drive.threads, drive.decisions[-1].state) == (5, "settled")
+
+
+def test_what_is_tried_and_brings_nothing_goes_again_and_is_not_tried_twice():
+    """The sources can only send 75,000 tuples/s, which nobody knows."""
+    for busy_us, tried in (((40.0,), (5, (1, 5, 1))), ((40.0, 20.0), (8, (1, 5, 3, 1)))):
+        busy = world(busy_us, target=75_000.0)
+        target = 95_000.0 if len(busy_us) == 1 else 100_000.0
+        drive = Drive("millrace", busy, maximum=16).run(busy, 10, target=target)
+        planned, searched, back, *later = [(decision.threads, decision.replicas) for decision in drive.decisions]
+        assert searched == tried and back == planned != tried
+        assert set(later) == {planned} and drive.decisions[-1].state == "settled"
+
+
+def test_what_was_tried_in_vain_is_tried_again_only_for_another_target():
+    busy = world((40.0,), target=75_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 6, target=95_000.0)
+    drive.run(busy, 6, target=95_500.0)
+    assert {decision.state for decision in drive.decisions[6:]} == {"settled"}, "half a percent is the same one"
+    drive.run(busy, 6, target=140_000.0)
+    assert "searching" in [decision.state for decision in drive.decisions[12:]]
+
+
+def test_an_operator_without_replicas_that_has_all_the_time_there_is_ends_the_search():
+    busy = world((10.0, 20.0), stateful=(2,), target=60_000.0)
+    drive = Drive("millrace", busy, maximum=16).run(busy, 10)
+    assert "searching" not in [decision.state for decision in drive.decisions]
+    assert drive.replicas == (1, 1, 1, 1)
+
+
 def test_a_period_without_tuples_says_nothing():
     law = make_law("millrace", Bounds(1, 8, 3), layout=bare(), decides=Decides.REPLICAS)
     decision = law.step(Reading(1.0, 1.0, 3, 0.0, useful_s=(0.0,) * 5, tuples=(0.0,) * 5, replicas=(1, 2, 1, 1, 1)))
@@ -98,6 +160,13 @@ def test_it_climbs_only_as_the_cpu_limit_says():
     first = law.step(seen(busy, 1, (1, 1, 1), 1.0))
     assert (first.threads, first.replicas, first.state) == (1, (1, 1, 1), "refused")
     assert law.step(seen(busy, 1, (1, 1, 1), 2.0)).threads == 8
+
+
+def test_the_cpu_limit_grants_threads_and_has_no_say_in_replicas():
+    busy = world((1.0, 40.0, 20.0), target=100_000.0)
+    law = make_law("millrace", Bounds(1, 16, 7), Answers([False]), layout=busy.layout, decides=Decides.REPLICAS)
+    decision = law.step(seen(busy, 7, (1, 1, 1, 1, 1), 1.0))
+    assert (decision.threads, decision.replicas, decision.state) == (7, (1, 1, 5, 3, 1), "climbing")
 
 
 ENTRY = st.sampled_from([0.0, 1e-9, 5e-324]) | st.floats(0.0, 1e9)

@@ -73,11 +73,16 @@ def test_what_is_caught_up_is_no_other_load_and_gets_more_threads_where_there_is
     assert loop.run(1000.0, 10)[-1].threads == before
 
 
-def test_work_that_changes_makes_a_new_search():
+@pytest.mark.parametrize("jitter", [0.0, 5.0])  # tuples/s: of a target, less than a hundredth
+def test_work_that_changes_makes_a_new_search(jitter):
     loop = Paced(millrace(), up_to(48))
-    loop.run(1000.0, 40)
+
+    def run(periods):
+        return [loop.run(1000.0 + jitter * (period % 2), 1)[0] for period in range(periods)]
+
+    run(40)
     loop.curve = up_to(48, each=50.0)
-    decisions = loop.run(1000.0, 40)
+    decisions = run(40)
     assert any(each.reason.startswith("another load") for each in decisions[:4])
     assert 20 <= decisions[-1].threads <= 24
 

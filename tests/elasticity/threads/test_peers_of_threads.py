@@ -98,9 +98,13 @@ def test_plain_search_doubles_and_then_takes_golden_sections():
     assert levels[-1] == 12 and len(set(levels[-15:])) == 1
 
 
+@pytest.mark.parametrize("start", [1, 23, 64])
 @pytest.mark.parametrize("peak", range(1, 65))
-def test_plain_search_finds_every_peak_of_a_curve_that_has_one(peak):
-    assert searched(peak_at(peak), 40)[-1] == peak
+def test_plain_search_finds_every_peak_of_a_curve_that_has_one_and_tries_no_level_twice(peak, start):
+    levels = searched(peak_at(peak), 40, start=start)
+    assert levels[-1] == peak
+    tried = [start, *levels[: next(at for at in range(40) if set(levels[at:]) == {peak})]]
+    assert len(set(tried)) == len(tried)
 
 
 def test_plain_search_goes_down_from_a_start_that_is_too_high():
@@ -112,6 +116,18 @@ def test_plain_search_begins_anew_when_the_load_changes():
     for period in range(1, 80):
         level = subject.step(at(period, level, peak_at(8)(level) if period < 40 else 5.0 * peak_at(20)(level))).threads
     assert level == 20
+
+
+def test_plain_search_takes_two_odd_periods_in_a_row_for_another_load():
+    subject, level = law("plain_search"), 1
+    for period in range(1, 40):
+        level = subject.step(at(period, level, peak_at(8)(level))).threads
+    odd, usual = 3.0 * peak_at(8)(level), peak_at(8)(level)
+    states = [
+        subject.step(at(period, level, brought)).state
+        for period, brought in enumerate((odd, usual, odd, usual, odd, odd), start=40)
+    ]
+    assert states == ["settled"] * 5 + ["searching"]
 
 
 # -- limits of concurrency ---------------------------------------------------------------------------------------------------
@@ -140,6 +156,26 @@ def test_gradient2_goes_down_where_latency_grows():
     subject = law("gradient2", start=40)
     assert subject.step(at(1, 40, latency_s=0.01)).threads == 40
     assert subject.step(at(2, 40, latency_s=0.03)).threads == 38
+
+
+def test_gradient2_averages_over_its_window_after_ten_periods():
+    """Half way from 10 to 15 ms in a window of 3: 12.5, gradient 0.833; 0.8 x 48 + 0.2 (0.833 x 48 + 4) = 47.2."""
+    subject, level = law("gradient2", start=40, window=3), 40
+    for period in range(1, 11):
+        level = subject.step(at(period, level, latency_s=0.01)).threads
+    assert level == 48
+    assert subject.step(at(11, level, latency_s=0.015)).threads == 47
+    assert subject.step(at(12, 47, latency_s=0.0125)).threads == 48, "12.5 is as in the long run"
+
+
+def test_gradient2_forgets_a_long_latency_by_a_tenth_where_it_is_more_than_twice_the_present_one():
+    """The mean of 100 and 10 ms is 55, of those and 10 is 40, or 36.3 had the second begun with 49.5 ms; then 29.7."""
+    subject = law("gradient2", start=10)
+    for period in range(1, 4):
+        subject.step(at(period, 10, latency_s=0.1 if period == 1 else 0.01))
+    long = ((0.055 * 0.9) * 2 + 0.01) / 3 * 0.9
+    decision = subject.step(at(4, 10, latency_s=0.05))
+    assert f"gradient {(long * 3 + 0.05) / 4 / 0.05:.2f} " in decision.reason
 
 
 def test_gradient2_does_not_grow_what_is_not_used():
@@ -220,6 +256,27 @@ def test_flink_does_not_climb_again_where_a_climb_brought_little():
     assert subject.step(paced(1, 2, 1000.0, 3_000.0, busy=1.0)).threads == 9
     decision = subject.step(paced(2, 9, 1_050.0, 3_000.0, busy=1.0))
     assert decision.threads == 9 and "brought little" in decision.reason
+
+
+def test_flink_wants_what_a_change_loses_to_be_caught_up_too():
+    """2,000 tuples/s for 1,400 at 0.7, 13 for the 400 that lag, 700 for half of the 30 s: 2,713 of 2,000, of 10 threads."""
+    assert law("flink", restart=15.0).step(paced(1, 10, 1000.0, 1_400.0, busy=0.5)).threads == 14
+
+
+def test_flink_waits_for_three_periods_after_a_change():
+    subject = law("flink")
+    states = [subject.step(paced(period, 2, 1000.0, 3_500.0, busy=0.5)).state for period in range(1, 6)]
+    assert states == ["climbing", "waiting", "waiting", "waiting", "settled"]
+
+
+def test_flink_takes_away_most_of_its_threads_at_once_at_the_most():
+    decision = law("flink", most_down=0.6).step(paced(1, 20, 1000.0, 1_000.0, busy=0.05))
+    assert (decision.threads, decision.state) == (8, "descending")
+
+
+@pytest.mark.parametrize("aim", [0.4, 1.0])
+def test_flink_may_aim_at_either_boundary(aim):
+    assert law("flink", utilisation=aim).step(paced(1, 4, 1000.0, 1_000.0, busy=0.45)).threads == 4
 
 
 def test_flink_refuses_utilisations_at_odds():

@@ -54,6 +54,13 @@ def test_a_program_that_does_not_heed_the_amount_is_told() -> None:
         amounts(lambda amount, close: 1.0, WANTED, 1000.0)
 
 
+def test_what_makes_half_of_the_large_slowdown_is_enough_to_go_by() -> None:
+    found = amounts(lambda amount, close: 1.2001, WANTED, 1000.0)
+    assert found == sorted(found) and len(found) == len(WANTED)
+    with pytest.raises(RunFailed, match=r"made 1\.1990"):
+        amounts(lambda amount, close: 1.199, WANTED, 1000.0)
+
+
 def test_a_slowdown_is_above_one() -> None:
     with pytest.raises(ValueError, match="slowdowns are above 1"):
         amounts(lambda amount, close: 1.0, [1.0], 1000.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,12 @@ FLOP = Arm("flop", 1.05, 50_000_000)
 
 
 def recorded(
-    path: Path, take: Processes, calls: int = 1, time_budget_s: float = 60.0, arms: tuple[Arm, ...] = (FLOP,)
+    path: Path,
+    take: Processes,
+    calls: int = 1,
+    time_budget_s: float = 60.0,
+    arms: tuple[Arm, ...] = (FLOP,),
+    progress: Callable[[str], None] = lambda text: None,
 ) -> Writer:
     writer = Writer(path, ABOUT, identity.check)
     record(
@@ -31,7 +37,7 @@ def recorded(
         calls=calls,
         time_budget_s=time_budget_s,
         draw=random.Random(1),
-        progress=lambda text: None,
+        progress=progress,
     )
     return writer
 
@@ -42,6 +48,18 @@ def test_a_round_is_a_block_of_each_program_one_of_the_control_and_one_of_each_a
     whole = {("one", "base"), ("other", "base"), ("one", "control"), ("other", "flop 1.05")}
     assert all(set(blocks) == whole for blocks in found.rounds)
     assert len({tuple(blocks) for blocks in found.rounds}) > 1 or len(found.rounds) < 3, "the order is drawn anew"
+
+
+def test_each_block_says_where_the_recording_is(tmp_path: Path) -> None:
+    told: list[str] = []
+    recorded(tmp_path / "s.jsonl", Processes(seconds=5.0), time_budget_s=180.0, progress=told.append)
+    assert [line.partition(" min left: ")[0] for line in told[:5]] == [
+        *(f"round 1, block {block} of 4, 3" for block in (1, 2, 3, 4)),
+        "round 2, block 1 of 4, 3",
+    ]
+    assert {line.partition(" min left: ")[2] for line in told[:4]} == {
+        "one, base", "other, base", "one, control", "other, flop 1.05",
+    }  # fmt: skip
 
 
 def test_only_the_head_of_an_arm_has_work_injected(tmp_path: Path) -> None:
@@ -77,7 +95,8 @@ def test_a_second_recording_adds_rounds(tmp_path: Path) -> None:
     before = read(tmp_path / "s.jsonl").rounds
     recorded(tmp_path / "s.jsonl", Processes(seconds=2.0), calls=3)
     after = read(tmp_path / "s.jsonl").rounds
-    assert len(after) > len(before)
+    a_round_s = 3 * 4 * 2.0  # as above
+    assert (len(before), len(after)) == (-(-2 * SUITE.time_budget_s // a_round_s), -(-4 * SUITE.time_budget_s // a_round_s))
     assert after[: len(before)] == before
 
 

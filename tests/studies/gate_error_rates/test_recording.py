@@ -78,6 +78,12 @@ def broken(what: str) -> list[str]:
             lines[2] = json.dumps(row | {"side": "tail"})
         case "amount":
             lines[1] = json.dumps(ARM | {"amount": 0})
+        case "no first object":
+            lines[0] = "[1]"
+        case "wanted":
+            lines[1] = json.dumps(ARM | {"wanted": 1.0})
+        case "no time":
+            lines[2] = json.dumps(row | {"seconds": 0})
         case "version":
             lines[0] = json.dumps(FIRST | {"recording": 99})
     return lines
@@ -95,6 +101,9 @@ def broken(what: str) -> list[str]:
         ("a line is missing", 3),
         ("sides", 3),
         ("amount", 2),
+        ("wanted", 2),
+        ("no time", 3),
+        ("no first object", 1),
         ("version", 1),
     ],
 )

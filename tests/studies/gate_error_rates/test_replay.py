@@ -11,7 +11,8 @@ import pytest
 from harness.gate.cell import Cell, Metric, Program
 from harness.gate.verdict import Exit, Verdict
 from studies.gate_error_rates.recording import Block, read
-from studies.gate_error_rates.replay import BASE_TREE, HEAD_TREE, Call, Injection, Taken, calls
+from studies.gate_error_rates.replay import BASE_TREE, HEAD_TREE, Call, Injection, Taken, call_of, calls
+from tests.gate.made_comparisons import comparison, result
 from tests.studies.gate_error_rates.made import OTHER, SUITE, write_recording
 
 ARM = Injection("flop 1.05", OTHER, OTHER.cells[0])
@@ -34,6 +35,25 @@ def test_an_arm_regresses_in_its_cell_and_nowhere_else(tmp_path: Path) -> None:
         assert call.exit_code is Exit.REGRESSED
         assert call.verdicts == {"one": Verdict.OK, "other": Verdict.REGRESSED}
         assert set(call.slower.values()) >= {True}
+
+
+def test_other_tools_see_a_rate_that_falls_as_slower_and_only_in_the_cell_with_injected_work() -> None:
+    rate = result("rate", Verdict.IMPROVED, metric=Metric("tuples_per_s", "tuples/s", lower_is_better=False))  # by 10 %
+    time = result("time", Verdict.REGRESSED)
+    short = replace(result("short", Verdict.REGRESSED), base=(1.0,), head=(9.0,))
+    of_time = replace(ARM, cell=time.cell)
+    for cells, injection, slower in (
+        ((rate,), None, True),
+        ((replace(rate, base=rate.head, head=rate.base),), None, False),
+        ((time,), None, True),
+        ((replace(time, base=time.head, head=time.base),), None, False),
+        ((rate, replace(time, head=time.base)), of_time, False),
+        ((replace(rate, head=rate.base), time), of_time, True),
+        ((short,), None, False),
+    ):
+        call = call_of(comparison(*cells), injection, disjoint=True)
+        assert set(call.slower.values()) == {slower}
+        assert call.verdicts == {each.cell.name: each.verdict for each in cells}
 
 
 def test_a_call_takes_the_seconds_of_its_processes(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A whole sitting in a repository that is made up: real git, real processes, nothing to build."""
+"""A sitting of made-up processes; and one in a made-up repository with real git and real processes, and nothing to build."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,7 @@ from studies.gate_error_rates.recording import SAMPLES, Arm, read
 from studies.gate_error_rates.replay import Injection
 from studies.gate_error_rates.session import Options, sit
 from studies.gate_error_rates.study import SAME
-from tests.studies.gate_error_rates.made import rows, text
-
-pytestmark = pytest.mark.heavy
+from tests.studies.gate_error_rates.made import TREE, Processes, rows, text
 
 ROOT = Path(__file__).resolve().parents[3]
 FLOP_HPP = Path("harness/runtime/native/flop.hpp")
@@ -73,6 +72,61 @@ def options(repository: Path, **changed: object) -> Options:
     return Options(**(asked | changed))  # type: ignore[arg-type]
 
 
+ARMS = [Arm("flop", wanted) for wanted in (1.01, 1.06, 1.2)]
+
+
+@pytest.fixture
+def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Processes:
+    """What a sitting measures instead of real ones."""
+    made = Processes()
+    monkeypatch.setattr("harness.gate.sample.take", made)
+    monkeypatch.setattr("harness.gate.tree.prepare", lambda *_: {"base": TREE})
+    monkeypatch.setattr(inject, "injected_commit", lambda _: "0" * 40)
+    monkeypatch.setattr(inject, "is_dirty", lambda _: False)
+    monkeypatch.setattr(session, "measuring_lock", lambda _: nullcontext())
+    return made
+
+
+def test_true_calls_are_of_base_against_itself_and_the_arm_nearest_to_five_percent(
+    processes: Processes, tmp_path: Path
+) -> None:
+    made = sit(SUITE, PLACE, ARMS, options(tmp_path / "project", time_budget_s=1e-9, true_calls=1))
+    assert {name: [call.exit_code for call in calls] for name, calls in made.items()} == {
+        SAME: [Exit.OK],
+        "flop 1.06": [Exit.REGRESSED],
+    }
+    found = read(tmp_path / "recording" / SAMPLES)
+    assert set(found.arms) == {arm.name for arm in ARMS}
+
+
+def test_a_sitting_without_time_records_nothing_and_calls_only_base_against_itself(
+    processes: Processes, tmp_path: Path
+) -> None:
+    asked = options(tmp_path / "project", time_budget_s=0.0)
+    assert sit(SUITE, PLACE, ARMS, asked) == {}
+    assert processes.asked == []
+    made = sit(SUITE, PLACE, ARMS, replace(asked, true_calls=1))
+    assert list(made) == [SAME]
+    assert {settings[name] for _, settings, _ in processes.asked for name in inject.VARIABLES.values()} == {"0"}
+
+
+@pytest.mark.parametrize("disturb", ["none", "half"])
+def test_others_are_made_to_disturb_a_sitting_only_if_asked(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disturb: str
+) -> None:
+    started: list[str] = []
+
+    @contextmanager
+    def load() -> Iterator[None]:
+        started.append("half")
+        yield
+
+    monkeypatch.setattr("studies.gate_error_rates.busy.one_cpu_half_of_the_time", load)
+    sit(SUITE, PLACE, ARMS, options(tmp_path / "project", time_budget_s=0.0, disturb=disturb))
+    assert started == ([] if disturb == "none" else [disturb])
+
+
+@pytest.mark.heavy
 @pytest.mark.timeout(180)  # 250 processes
 def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) -> None:
     made = sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, true_calls=2, disturb="half"))
@@ -90,6 +144,7 @@ def test_a_sitting_finds_amounts_records_and_makes_true_calls(repository: Path) 
     assert status.stdout == ""
 
 
+@pytest.mark.heavy
 def test_a_second_sitting_adds_to_the_recording(repository: Path) -> None:
     path = repository.parent / "recording" / SAMPLES
     sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
@@ -100,6 +155,7 @@ def test_a_second_sitting_adds_to_the_recording(repository: Path) -> None:
     assert len(after.rounds) > len(before.rounds)
 
 
+@pytest.mark.heavy
 def test_what_another_sitting_records_while_this_one_waits_is_kept(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = repository.parent / "recording" / SAMPLES
     sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
@@ -118,6 +174,7 @@ def test_what_another_sitting_records_while_this_one_waits_is_kept(repository: P
     assert len(after.rounds) > len(before.rounds) + 1
 
 
+@pytest.mark.heavy
 def test_another_commit_needs_another_recording(repository: Path) -> None:
     sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
     who = ["-c", "user.name=t", "-c", "user.email=t@t"]
@@ -126,6 +183,7 @@ def test_another_commit_needs_another_recording(repository: Path) -> None:
         sit(SUITE, PLACE, [Arm("flop", 1.1)], options(repository, time_budget_s=0.5))
 
 
+@pytest.mark.heavy
 def test_changes_that_are_not_committed_are_told(repository: Path) -> None:
     (repository / "measure.py").write_text("print('never run')\n", encoding="utf-8")
     notes: list[str] = []
