@@ -6,7 +6,7 @@ import itertools
 import time
 
 import pytest
-from harness.runtime.engine import latency_bounds_ns
+from harness.runtime.protocol import latency_bounds_ns
 
 from harness.engine import Totals, open_engine
 from harness.graph import Graph, Operator
