@@ -15,16 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 from harness.errors import UserError
 from harness.graph import Graph, PortId
 from harness.graph.values import MAX_TUPLES
+from harness.machines.machine import LOCAL
+from harness.machines.software import DEFAULT_SOFTWARE
 from harness.models import MODELS, Model
 
 if TYPE_CHECKING:
     from harness.profiled import Profiled
-
-LOCAL = "local"
-"""The machine at hand: real threads, unless its profile is to be simulated."""
-
-DEFAULT_SOFTWARE = "millrace"
-"""The software costs of a simulated run, unless others are asked for (config/software/)."""
 
 PROFILE_WINDOW_S = 5.0
 """What the profiler of real threads looks back at most, as in IBM's implementation (whose laws have periods of 10 s)."""

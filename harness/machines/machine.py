@@ -22,6 +22,9 @@ from harness.machines.constants import ROOT, Profile, above_0, find_profile, pro
 
 MACHINES = ROOT / "config" / "machines"
 
+LOCAL = "local"
+"""The machine at hand: real threads, unless its profile is to be simulated."""
+
 SMT_TABLES = (("core", "smt_fp"), ("core", "smt_mixed"))
 """Throughput of a core by busy hardware threads, relative to one."""
 
