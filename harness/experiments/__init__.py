@@ -1,0 +1,4 @@
+"""Experiments and their results.
+
+freshness  the files that each result depends on
+"""
