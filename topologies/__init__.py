@@ -1,6 +1,8 @@
 """Topologies: what a run can be asked to execute, by name. One module of this package is one topology.
 
 A module that holds `TOPOLOGY = Topology(...)` is found by itself; nothing else needs to know it (`costs` is shared by them).
+Its file has the topology's name, with `_` for `-`, and is imported when the topology is asked for.
+
 Whatever a user can get wrong about a topology is a UserError that names the parameter, the rule and the value.
 """
 
@@ -9,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from harness.errors import UserError
@@ -136,16 +138,29 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:60] + "…"
 
 
-def _discover() -> dict[str, Topology]:
-    found: dict[str, Topology] = {}
-    for module in pkgutil.iter_modules(__path__):
-        topology = getattr(importlib.import_module(f"{__name__}.{module.name}"), "TOPOLOGY", None)
-        if topology is not None:
-            if topology.name in found:
-                raise ValueError(f"two modules of {__name__} define the topology {topology.name!r}")
-            found[topology.name] = topology
-    return dict(sorted(found.items()))
+class _Topologies(Mapping[str, Topology]):
+    """The topologies by name. One is imported when it is looked up."""
+
+    def __init__(self) -> None:
+        modules = {module.name for module in pkgutil.iter_modules(__path__)} - SHARED
+        self._modules = {name.replace("_", "-"): name for name in sorted(modules)}
+
+    def __getitem__(self, name: str) -> Topology:
+        topology: Topology = importlib.import_module(f"{__name__}.{self._modules[name]}").TOPOLOGY
+        return topology
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
 
 
-TOPOLOGIES: dict[str, Topology] = _discover()
-"""Every topology by its name, in alphabetical order. Comes last: the modules that it imports use what is defined above."""
+SHARED = frozenset(("costs",))
+"""Modules of this package that are no topologies."""
+
+TOPOLOGIES: Mapping[str, Topology] = _Topologies()
+"""Every topology by its name, in alphabetical order."""

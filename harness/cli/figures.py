@@ -12,6 +12,7 @@ from harness.errors import RunFailed, UserError
 
 if TYPE_CHECKING:
     from harness.experiments.config import Config
+    from harness.experiments.experiment import Experiment
 
 SUMMARY = "make the figures: measure, aggregate and draw what is not up to date"
 DESCRIPTION = """\
@@ -60,15 +61,18 @@ def run(args: argparse.Namespace) -> int:
     report = config.report if args.report == IN_RESULTS else args.report
     targets = [file for word in args.target for file in _files(config, word)]
     missing = _missing(config, _made(config, targets))  # files that are gone leave what was made of them up to date
+    unusable = _unusable(config, _made(config, targets))
     wanted = [*_made(config, targets), *missing] if missing else targets
     if args.cores != "all" and not (args.cores.isascii() and args.cores.isdigit() and int(args.cores) > 0):
         raise UserError(f"--cores must be a whole number of 1 or more, or all, not {args.cores!r}")
     if report is not None and Path(report).suffix not in (".html", ".zip"):
         raise UserError(f"--report must name a file ending in .html or .zip, not {report!r}")
     common = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", args.config, "--cores", args.cores]
-    common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default says why
+    common += ["--workflow-profile", "none", "--nolock", "--rerun-incomplete"]  # profiles/default says why,
+    common += ["--max-checksum-file-size", "32MB"]  # and why this
+    again = ["--forcerun", *unusable] if unusable else []
     if args.dry_run:
-        return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", "--", *wanted])
+        return _snakemake([*common, "--dry-run", "--quiet", "host", "rules", *again, "--", *wanted])
 
     from harness.machines.host.cpu import allowed_cpus
     from harness.workflow.lock import hold_lock
@@ -78,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     progress = Progress(config, allowed_cpus() if args.cores == "all" else int(args.cores))
     register(progress)
     common += ["--logger", NAME]
-    code = _snakemake([*common, "--", *wanted])
+    code = _snakemake([*common, *again, "--", *wanted])
     if progress.interrupted:
         raise KeyboardInterrupt
     if code == 0 and not progress.had_work:
@@ -128,18 +132,51 @@ def _made(config: Config, targets: list[str]) -> list[str]:
 
 def _missing(config: Config, targets: list[str]) -> list[str]:
     """The records and tables that the targets are made of and that are not there, as when somebody has deleted them."""
-    from harness.claims.claim import experiments
     from harness.spark.schemas import TABLES
 
-    claims = set(experiments()) if set(targets) & set(_claims_files(config)) else set()
     needed = [
         [config.records(experiment.name, block.stem) for block in experiment.blocks()]
         + [f"{config.tables(experiment.name)}/{table}.parquet" for table in TABLES]
-        for experiment in config.experiments
-        if experiment.name in claims or set(targets) & set(_figure_files(config, experiment.name))
+        for experiment in _shown(config, targets)
     ]
     needed += [[config.bench(name)] for name in config.benches if set(targets) & set(_figure_files(config, name))]
     return [file for files in needed for file in files if not Path(file).exists()]
+
+
+def _shown(config: Config, targets: list[str]) -> list[Experiment]:
+    """The experiments that the targets show."""
+    from harness.claims.claim import experiments
+
+    claims = set(experiments()) if set(targets) & set(_claims_files(config)) else set()
+    made = set(targets)
+    return [each for each in config.experiments if each.name in claims or made & set(_figure_files(config, each.name))]
+
+
+def _unusable(config: Config, targets: list[str]) -> list[str]:
+    """The records behind the targets that are there and do not answer the question of their block, as for `sweep`.
+
+    Snakemake looks at times and digests, not into files. Says which files are damaged, and how many have other settings.
+    """
+    from harness.experiments.up_to_date import DAMAGED, problem_of
+
+    shown = {each.name for each in _shown(config, targets)}
+    unusable: list[str] = []
+    damaged = 0
+    for block in config.blocks():
+        name = config.records(block.experiment, block.stem)
+        if (block.experiment in shown or name in targets) and Path(name).exists():
+            problem = problem_of(block, Path(name))
+            if problem is not None:
+                unusable.append(name)
+            if problem is not None and problem.startswith(DAMAGED):
+                damaged += 1
+                print(f"{name}: measured again, it {problem}", file=sys.stderr)
+    if len(unusable) > damaged:
+        print(
+            f"to measure again, since they were measured under other settings: {len(unusable) - damaged} blocks",
+            file=sys.stderr,
+        )
+    return unusable
 
 
 def _report(path: str, words: list[str]) -> int:

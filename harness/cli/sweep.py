@@ -15,7 +15,7 @@ from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.sweep_progress import SweepProgress
 from harness.engine import LOCAL
 from harness.errors import UserError
-from harness.experiments.up_to_date import is_measured
+from harness.experiments.up_to_date import why_due
 from harness.files.whole import check_folder
 from harness.machines.place import Place, find_place
 
@@ -30,8 +30,9 @@ Experiments of a profile are measured block by block. A block is one cell (a top
 the block is done. Until then they are in FILE.unfinished, run by run.
 
 Without --cell, the sweep skips blocks that were already measured under the same settings. A block that was interrupted goes on
-behind its last finished run, unless settings, program or machine have changed. Runs that fail are recorded as failed and
-reported on stderr; they do not end the sweep.
+behind its last finished run, unless settings, program or machine have changed. A block whose file is damaged, or older than the
+code that it depends on, is measured again. Runs that fail are recorded as failed and reported on stderr; they do not end the
+sweep.
 
 An experiment may name machines; blocks on simulated ones are called MACHINE~CELL. --machine measures on one machine only, which
 the experiment need not name. `millrace figures` moves the records of such a machine away, so give them a folder with -o.
@@ -122,7 +123,7 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
     """One line a block, then the sums of what is still to be measured."""
     from harness.experiments.config import clock
 
-    due = [block for block, path in plan if fresh or not is_measured(block, path)]
+    due = [block for block, path in plan if fresh or why_due(block, path)]
     for block, _ in plan:
         arms = ", ".join(arm.name for arm in block.arms)
         state = f"about {clock(block.estimated_s)}" if block in due else "measured"
@@ -136,14 +137,15 @@ def _list(plan: list[tuple[Block, Path]], fresh: bool) -> None:
 
 
 def _missing(plan: list[tuple[Block, Path]]) -> Iterator[tuple[Block, Path]]:
-    """The blocks that are not there, or were measured under other settings; says which are which."""
+    """The blocks that have to be measured; says why what is there of them is replaced."""
     skipped = 0
     for block, path in plan:
-        if is_measured(block, path):
+        why = why_due(block, path)
+        if why is None:
             skipped += 1
             continue
         if path.exists():
-            print(f"{path}: replaced, it was measured under other settings", file=sys.stderr)
+            print(f"{path}: replaced, it {why}", file=sys.stderr)
         yield block, path
     if skipped:
         print(f"{skipped} of {len(plan)} blocks are there already", file=sys.stderr)

@@ -44,6 +44,7 @@ __all__ = [
     "Setting",
     "decides_of",
     "law_class",
+    "law_module",
     "layout_of",
     "make_law",
 ]
@@ -90,9 +91,15 @@ def law_class(name: str, decides: Decides = Decides.THREADS) -> type[Law]:
 
     Raises UserError for an unknown name.
     """
+    law: type[Law] = importlib.import_module(law_module(name, decides)).LAW
+    return law
+
+
+def law_module(name: str, decides: Decides = Decides.THREADS) -> str:
+    """The module of that law. Raises UserError for an unknown name."""
     if name not in LAWS[decides]:
         raise _no_law(name, (decides,))
-    return importlib.import_module(f"{_ROOMS[decides]}.{name}").LAW
+    return f"{_ROOMS[decides]}.{name}"
 
 
 def decides_of(name: str, model: str) -> Decides:

@@ -10,7 +10,8 @@ from harness.engine.engine import Engine
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.values import MAX_TUPLES
-from harness.machines.names import DEFAULT_SOFTWARE, LOCAL
+from harness.machines.machine import LOCAL
+from harness.machines.software import DEFAULT_SOFTWARE
 from harness.models import MODELS, Model, least_threads
 
 if TYPE_CHECKING:

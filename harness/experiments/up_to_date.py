@@ -1,4 +1,4 @@
-"""Whether a file of records answers a block's question: the same runs, under the same settings."""
+"""A file of records answers a block's question if it has its runs, under its settings, by the code as it is now."""
 
 from __future__ import annotations
 
@@ -6,20 +6,40 @@ from pathlib import Path
 from typing import Any
 
 from harness.experiments.experiment import Block
-from harness.measurement.records import read_records
+from harness.experiments.freshness import of_block
+from harness.files.closure import ROOT
+from harness.measurement.records import read_written_records
+
+DAMAGED = "is damaged"
 
 
-def is_measured(block: Block, path: Path) -> bool:
-    """Whether the file holds exactly the block's runs under its settings; more variants than asked for do no harm."""
+def why_due(block: Block, path: Path) -> str | None:
+    """Name the reason for measuring a block, as in "is not there"; None if the file answers its question."""
     if not path.exists():
-        return False
-    records, problems = read_records(path)
-    runs = {(record["arm"], record["repeat"]) for record in records if not _variant(record)}
-    varied = {(record["arm"], _variant(record)) for record in records if _variant(record)}
+        return "is not there"
+    if (problem := problem_of(block, path)) is not None:
+        return problem
+    newest = max(of_block(block), key=lambda file: file.stat().st_mtime_ns)
+    if newest.stat().st_mtime_ns > path.stat().st_mtime_ns:
+        return f"was measured before {newest.relative_to(ROOT)} changed"
+    return None
+
+
+def problem_of(block: Block, path: Path) -> str | None:
+    """Name what is wrong with the records of a block, whatever code has made them; None if nothing is."""
+    records, problem = read_written_records(path)
+    if problem is not None:
+        return f"{DAMAGED} in line {problem.line}: {problem.reason}"
+    return None if _is_as_asked(block, records) else "was measured under other settings"
+
+
+def _is_as_asked(block: Block, records: list[dict[str, Any]]) -> bool:
+    """Tell whether these are exactly the block's runs; more variants than asked for do no harm."""
+    runs = {(record.get("arm"), record.get("repeat")) for record in records if not _variant(record)}
+    varied = {(record.get("arm"), _variant(record)) for record in records if _variant(record)}
     asked = {name: spec.asked for name, spec in block.specs().items()}
     return (
-        not problems
-        and runs == {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
+        runs == {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
         and varied >= {(arm.name, tuple(sorted(variant.items()))) for arm in block.arms for variant in block.variants}
         and all(record.get("asked") == asked.get(record["arm"]) and _is_simulated_as_in(block, record) for record in records)
     )
@@ -33,6 +53,6 @@ def _variant(record: dict[str, Any]) -> tuple[tuple[str, float], ...]:
 def _is_simulated_as_in(block: Block, record: dict[str, Any]) -> bool:
     """Whether a simulated run had the profiles as they are now. A run that was lost never got to say which."""
     said = record.get("simulation")
-    if said is None or record["error"] is not None:
+    if said is None or record.get("error") is not None:
         return True
-    return (said["machine_digest"], said["software_digest"]) == block.place.digests
+    return (said.get("machine_digest"), said.get("software_digest")) == block.place.digests

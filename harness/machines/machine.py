@@ -22,6 +22,9 @@ from harness.machines.constants import ROOT, Profile, above_0, find_profile, pro
 
 MACHINES = ROOT / "config" / "machines"
 
+LOCAL = "local"
+"""The machine at hand: real threads, unless its profile is to be simulated."""
+
 SMT_TABLES = (("core", "smt_fp"), ("core", "smt_mixed"))
 """Throughput of a core by busy hardware threads, relative to one."""
 
@@ -194,3 +197,8 @@ def _check_idle(machine: Machine, system: Mapping[str, Any]) -> None:
         for state in system[one]:
             if state not in system[other]:
                 raise UserError(f"{machine.path}: os.{other}.{state}: missing key: os.{one} has it")
+
+
+def machines() -> list[str]:
+    """Return the machines to run on: this one, and those described in config/machines."""
+    return [LOCAL, *(name for name in machine_names() if name != LOCAL)]

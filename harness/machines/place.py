@@ -16,8 +16,8 @@ from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.graph.values import MAX_THREADS
 from harness.machines.host.cpu import allowed_cpus
-from harness.machines.machine import split_cpus
-from harness.machines.names import DEFAULT_SOFTWARE, LOCAL, machines
+from harness.machines.machine import LOCAL, machines, split_cpus
+from harness.machines.software import DEFAULT_SOFTWARE
 
 if TYPE_CHECKING:
     from harness.machines.machine import Machine

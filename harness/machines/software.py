@@ -14,6 +14,9 @@ from harness.machines.constants import ROOT, Profile, find_profile, profile_name
 
 SOFTWARE = ROOT / "config" / "software"
 
+DEFAULT_SOFTWARE = "millrace"
+"""The software costs of a simulated run, unless others are asked for."""
+
 BACK_OFF = ("back_off_first_ns", "back_off_factor", "back_off_most_ms")
 """What a runtime must say whose idle threads wait for a while and look again."""
 

@@ -343,7 +343,7 @@ def mean_latency_s(counts: Sequence[int]) -> float | None:
     total = sum(counts)
     if total == 0:
         return None
-    from harness.runtime.engine import latency_bounds_ns  # compiled; imported late, as in `open_engine`
+    from harness.runtime.protocol import latency_bounds_ns  # compiled; imported late, as in `open_engine`
 
     middles, low = [], 0
     for bound in latency_bounds_ns():

@@ -102,11 +102,17 @@ def huge_pages(root: Path = ROOT) -> str | None:
 def _runtime(calibrate: bool) -> tuple[str, str, float | None]:
     """Compiler and flags of the compiled engine, and ns per FLOP on this host if asked for."""
     try:
-        from harness.runtime import engine  # not needed to describe a host whose run failed for the lack of it
+        from harness.runtime import protocol  # not needed to describe a host whose run failed for the lack of it
     except ImportError:
         return "unknown", "", None
-    build = engine.build_info()
-    return build["compiler"], build["flags"], engine.ns_per_flop() if calibrate else None
+    build = protocol.build_info()
+    return build["compiler"], build["flags"], _ns_per_flop() if calibrate else None
+
+
+def _ns_per_flop() -> float:
+    from harness.runtime.engine import ns_per_flop
+
+    return ns_per_flop()
 
 
 def _python() -> str:

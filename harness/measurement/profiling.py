@@ -1,4 +1,7 @@
-"""Looks what typed operators cost and send (`harness.engine.profiled`): once for each build on this machine, kept in a file."""
+"""Measure what typed operators cost and send (`harness.engine.profiled`).
+
+That is done once for each state of the code on this machine, and kept in a file.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from operator import mul
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,7 @@ from typing import Any
 from harness.engine import Sample
 from harness.engine.profiled import Profiled
 from harness.errors import RunFailed
+from harness.files.closure import ROOT, closure, digest
 from harness.files.whole import write_whole
 from harness.graph import Graph
 from harness.measurement.host import cpu_model
@@ -22,8 +27,7 @@ from harness.models import Manual
 
 SETTLE_S = 0.5  # of the run that nobody looks at: windows fill
 LOOKS, LOOK_S = 5, 1.0  # rounds in which it is looked at, 1,000 times a second
-HARNESS = Path(__file__).parents[1]
-ROOM = HARNESS.parent / ".millrace" / "profiled"
+ROOM = ROOT / ".millrace" / "profiled"
 
 
 def profile(graph: Graph) -> Profiled:
@@ -85,15 +89,15 @@ def _alike(graph: Graph) -> list[list[int]]:
 
 
 def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profiled:
-    """The profile of a topology, taken once for each build on this machine and kept in `.millrace/profiled`.
+    """The profile of a topology, taken once for each state of the code on this machine and kept in `.millrace/profiled`.
 
     Threaded ports play no part in it. Waits until nobody measures. Raises RunFailed as `profile`.
     """
     import topologies
 
     values = {name: value for name, value in topologies.find(topology).values(parameters).items() if name != "placement"}
-    built = [(path.name, path.stat().st_mtime_ns) for path in sorted(HARNESS.glob("*/*.so"))]
-    key = hashlib.sha256(json.dumps([cpu_model(), topology, sorted(values.items()), seed, built]).encode()).hexdigest()[:16]
+    asked = [cpu_model(), topology, sorted(values.items()), seed, _code(topology)]
+    key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
     kept = ROOM / f"{topology}-{key}.json"
     found = _read(kept)
     if found is None:
@@ -101,6 +105,12 @@ def profile_of(topology: str, parameters: Mapping[str, Any], seed: int) -> Profi
             found = _read(kept) or profile(topologies.build(topology, values, seed)[0])
             _write(kept, found)
     return found
+
+
+@cache
+def _code(topology: str) -> str:
+    """A digest of the files that the profile of a topology depends on."""
+    return digest(closure(__name__, "harness.runtime.engine", names=frozenset((topology,))))
 
 
 def _read(path: Path) -> Profiled | None:

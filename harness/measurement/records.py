@@ -30,8 +30,8 @@ class Problem(NamedTuple):
 
 def validate_record(record: object) -> None:
     """Raise RecordError, naming the worst offence, unless `record` fits the schema."""
-    if isinstance(record, dict) and record.get("schema_version") != SCHEMA_VERSION:
-        raise RecordError(f"schema_version is {record.get('schema_version')!r}; this version reads {SCHEMA_VERSION}")
+    if isinstance(record, dict):
+        _check_version(record)
     from jsonschema.exceptions import best_match
 
     error = best_match(_validator().iter_errors(record))
@@ -39,6 +39,12 @@ def validate_record(record: object) -> None:
         message = error.message if len(error.message) <= 200 else error.message[:200] + "…"
         where = error.json_path.removeprefix("$").removeprefix(".")
         raise RecordError(f"{where}: {message}" if where else message)
+
+
+def _check_version(record: dict[str, Any]) -> None:
+    version = record.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise RecordError(f"schema_version is {version!r}; this version reads {SCHEMA_VERSION}")
 
 
 def record_line(record: dict[str, Any]) -> str:
@@ -74,6 +80,27 @@ def read_records(path: str | os.PathLike[str], only: int | None = None) -> tuple
         else:
             records.append(record)
     return records, problems
+
+
+def read_written_records(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], Problem | None]:
+    """The records of a file that `write_records` wrote, and the first line that cannot be one of them.
+
+    Such a file was checked against the schema when it was written. That takes many times as long as
+    reading it, so here a line must only be whole, and of this version. Raises UserError as `read_given`.
+    """
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate(read_given(path).split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = _parse(line)
+            if not isinstance(record, dict):
+                raise RecordError("not a JSON object")
+            _check_version(record)
+        except RecordError as error:
+            return records, Problem(number, str(error))
+        records.append(record)
+    return records, None
 
 
 def _parse(line: bytes) -> Any:

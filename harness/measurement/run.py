@@ -16,7 +16,6 @@ from harness.measurement.control import Controller
 from harness.measurement.live import Told
 from harness.measurement.observe import observe
 from harness.measurement.process import run_in_fresh_process
-from harness.measurement.profiling import profile_of
 from harness.measurement.spec import RunSpec, arm_name, level_of
 from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Multilevel, with_level
@@ -54,6 +53,8 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
     try:
         options = _options(spec)
         if spec.simulated and graph.typed_graph and not spec.graph_file:
+            from harness.measurement.profiling import profile_of  # late: few runs need it
+
             options["profiled"] = profile_of(spec.topology, spec.parameters, spec.seed)
         engine = harness.engine.open_engine(graph, model, spec.machine, tuples=spec.tuples, **options)
         cpus = find_place(spec.machine, spec.simulated, spec.software).cpus if spec.simulated else None  # None: those usable
@@ -67,7 +68,7 @@ def measure(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None)
         if spec.simulated and engine is not None:
             enter_simulation(record, engine.simulation)
         return record | {"error": str(error) or "out of memory", "host": host.describe(simulates=spec.simulated)}
-    from harness.runtime.engine import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`
+    from harness.runtime.protocol import latency_bounds_ns  # loaded by now; imported late, as in `open_engine`
 
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
     fill_record(record, spec, seen, graph, latency_bounds_ns())

@@ -4,7 +4,8 @@ A peer is a folder with a small program in the peer's own idiom, a recipe to bui
 that says so (`Peer`). The program is told a graph as a plan (`plan`), and asked for its counters on its standard input
 (`program`). To what measures it, it is an engine (`engine`): warm-up, window, oracle and record are those of our own runs.
 
-A folder may offer several peers: the same program with other settings. Users' page: docs/peers.md.
+A folder may offer several peers: the same program with other settings, named `FOLDER` or `FOLDER-SETTINGS`. Users' page:
+docs/peers.md.
 """
 
 from __future__ import annotations
@@ -23,15 +24,21 @@ FOLDER = Path(__file__).resolve().parent
 @cache
 def all_peers() -> dict[str, Peer]:
     """Every peer by its name, in alphabetical order, built or not."""
-    adaptors = [
-        importlib.import_module(f"{__name__}.{path.parent.name}.adaptor") for path in sorted(FOLDER.glob("*/adaptor.py"))
-    ]
-    return {peer.name: peer for peer in sorted((each for adaptor in adaptors for each in adaptor.PEERS), key=lambda p: p.name)}
+    found = (each for path in FOLDER.glob("*/adaptor.py") for each in _peers_in(path.parent.name))
+    return {peer.name: peer for peer in sorted(found, key=lambda peer: peer.name)}
 
 
 def find_peer(name: str) -> Peer:
-    """The peer called `name`. Raises UserError for an unknown name."""
+    """The peer called `name`: only its folder is imported. Raises UserError for an unknown name."""
+    folder = name.partition("-")[0]
+    if folder.isidentifier() and (FOLDER / folder / "adaptor.py").is_file():
+        for peer in _peers_in(folder):
+            if peer.name == name:
+                return peer
     known = all_peers()
-    if name not in known:
-        raise UserError(f"peer {name!r} is unknown{did_you_mean(name, known)}; peers are: {', '.join(known)}")
-    return known[name]
+    raise UserError(f"peer {name!r} is unknown{did_you_mean(name, known)}; peers are: {', '.join(known)}")
+
+
+def _peers_in(folder: str) -> tuple[Peer, ...]:
+    peers: tuple[Peer, ...] = importlib.import_module(f"{__name__}.{folder}.adaptor").PEERS
+    return peers

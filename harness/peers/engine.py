@@ -22,7 +22,7 @@ from harness.peers.counts import Counts, Ending
 from harness.peers.peer import Peer
 from harness.peers.plan import plan_of
 from harness.peers.program import ANSWER_S, START_S, Program
-from harness.runtime.engine import latency_bounds_ns
+from harness.runtime.protocol import latency_bounds_ns
 
 LOOK_S = 0.02  # between two looks at a bounded run, which tells when it ended
 CUT_S = 20.0  # for operators to count what they did not execute, once the time for draining is over

@@ -20,7 +20,7 @@ def measure_peer(spec: RunSpec, announce: Callable[[str], None] = lambda phase: 
 
     Raises UserError for a peer that is not there or not the one asked for, and for a graph that peers do not run.
     """
-    from harness.runtime.engine import latency_bounds_ns
+    from harness.runtime.protocol import latency_bounds_ns
 
     graph, parameters = build_subject(spec)
     graph.check()

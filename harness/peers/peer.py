@@ -65,13 +65,18 @@ class Peer:
         """The first tool that this machine lacks."""
         return next((tool for tool in self.tools if not tool.is_here), None)
 
-    @cached_property
-    def digest(self) -> str:
-        """Of all files that it is built from."""
+    @property
+    def sources(self) -> list[Path]:
+        """All files that it is built from."""
         words = " ".join(word for step in self.build for word in step)
         shared = [path for name, folder in SHARED.items() if f"{{{name}}}" in words for path in sorted(folder.rglob("*.*"))]
         files = [path for path in sorted(self.folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
-        said = b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in [*files, *shared])
+        return [*files, *shared]
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of `sources`."""
+        said = b"".join(path.name.encode() + b"\0" + path.read_bytes() + b"\0" for path in self.sources)
         return sha256(said).hexdigest()[:16]
 
     @property

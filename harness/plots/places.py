@@ -14,8 +14,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from harness.engine import DEFAULT_SOFTWARE, LOCAL
-from harness.machines.machine import for_people, split_cpus
+from harness.machines.machine import LOCAL, for_people, split_cpus
+from harness.machines.software import DEFAULT_SOFTWARE
 from harness.plots import style
 
 T = TypeVar("T")

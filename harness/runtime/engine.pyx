@@ -27,7 +27,6 @@ from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
     BalanceState,
-    Histogram,
     Operator,
     Run,
     SinkState,
@@ -56,20 +55,6 @@ from harness.runtime.account import account_of
 from harness.models.layout import layout_of
 from harness.runtime.pool import Pool
 from harness.runtime.profiler import Profiler
-
-cdef extern from *:
-    """
-    #if defined(__clang__)
-    #define MILLRACE_COMPILER "clang " __clang_version__
-    #elif defined(__GNUC__)
-    #define MILLRACE_COMPILER "gcc " __VERSION__
-    #else
-    #define MILLRACE_COMPILER "unknown"
-    #endif
-    """
-    const char* MILLRACE_COMPILER
-    const char* MILLRACE_FLAGS
-
 
 LONGEST_WAIT_S = 1e6
 """The longest period of a sample, and the longest time that stop() waits [s]: eleven days."""
@@ -602,16 +587,6 @@ def _share(now, before):
 def _utilisation(before, now):
     allowed, executing = (after - earlier for earlier, after in zip(before, now, strict=True))
     return min(1.0, max(0.0, executing / allowed)) if allowed > 0 else None
-
-
-def latency_bounds_ns():
-    """The largest duration [ns] that each bucket of `Sample.latency_counts` holds."""
-    return [Histogram.upper_bound(bucket) for bucket in range(BUCKETS)]
-
-
-def build_info():
-    """How the runtime was compiled: {"compiler": …, "flags": …}."""
-    return {"compiler": MILLRACE_COMPILER.decode(), "flags": MILLRACE_FLAGS.decode()}
 
 
 def kernel_ns(unsigned int cost, int rounds=9, unsigned int tuples=20_000):

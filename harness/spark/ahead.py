@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.experiments.config import Config
+from harness.experiments.freshness import of_tables
 from harness.files.lock import take_lock
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 FOLDER = ".ahead"  # beside the folders of the experiments' tables
 STAGING = ".staging"  # in it: no experiment's name begins with a dot
 SUMMARY = "summary.json"  # of tables made ahead: written last, so that half of them are none
-CODE = Path(__file__).parent
 
 
 @contextlib.contextmanager
@@ -45,8 +45,8 @@ def one_at_a_time(tables: Path) -> Iterator[None]:
 
 
 def fingerprint(records: Path) -> list[list[str | int]]:
-    """What tells the records under a folder from any other: names, sizes, times; and those of the code that reads them."""
-    files = [*sorted(records.rglob("*.jsonl")), *sorted(CODE.glob("*.py"))]
+    """Names, sizes and times of the records under a folder, and of the files that tables depend on."""
+    files = [*sorted(records.rglob("*.jsonl")), *sorted(of_tables())]
     return [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]
 
 
@@ -128,6 +128,6 @@ def _kept(records: Path, tables: Path) -> Mapping | None:
 
 
 def _is_older(tables: Path, files: list[Path]) -> bool:
-    """Whether tables are missing, or older than any of the files or the code."""
+    """Whether tables are missing, or older than any of the files or the code that makes them."""
     made = min((table.stat().st_mtime_ns for table in tables.glob("*.parquet")), default=0)
-    return made < max(file.stat().st_mtime_ns for file in [*files, *CODE.glob("*.py")])
+    return made < max(file.stat().st_mtime_ns for file in [*files, *of_tables()])

@@ -4,7 +4,7 @@
 rule aggregate:
     """All tables of one experiment, by Spark. Where Spark runs is a setting of the config (spark.master)."""
     input:
-        AGGREGATION,
+        code(freshness.of_tables()),
         records=lambda wildcards: [
             CONFIG.records(wildcards.experiment, block.stem) for block in EXPERIMENTS[wildcards.experiment].blocks()
         ],

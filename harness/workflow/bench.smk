@@ -4,7 +4,7 @@
 rule bench_laws:
     """Every control law of the thread level on every scenario of the SASO bench, closed loop, seeded."""
     input:
-        LAWS,
+        code(freshness.of_bench("threads")),
     output:
         CONFIG.bench("saso"),
     log:
@@ -21,7 +21,7 @@ rule bench_laws:
 rule bench_placements:
     """Every law that places queues, and what it must beat, on scenarios of the SASO bench in two dimensions."""
     input:
-        PLACING,
+        code(freshness.of_bench("queues")),
     output:
         CONFIG.bench("saso_placement"),
     log:

@@ -4,7 +4,7 @@
 rule claims:
     """What the papers claim and what the tables say, as Markdown and as a page of the report."""
     input:
-        CLAIMS_CODE,
+        code(freshness.of_claims()),
         tables=[f"{CONFIG.tables(name)}/{table}.parquet" for name in CLAIMED for table in CLAIM_TABLES],
     output:
         md=CONFIG.figure("claims", "md"),

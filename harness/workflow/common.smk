@@ -1,7 +1,6 @@
 # What all rules share: the config, the command line, and what happens before the first job.
 
 import base64
-import inspect
 import os
 import re
 import shlex
@@ -17,10 +16,9 @@ from harness.claims.claim import experiments as claim_experiments
 from harness.claims.tables import NAMES as CLAIM_TABLES
 from harness.experiments.config import DEFAULT_CONFIG, load_config
 from harness.errors import RunFailed, UserError
+from harness.experiments import freshness
 from harness.workflow.lock import hold_lock
 from harness.workflow.stale import retire_stale_records
-from harness.bench.queues.known import followed_from
-from topologies import TOPOLOGIES
 
 # A file given with --configfile replaces the default one as a whole: a profile is complete in itself.
 CONFIG_FILE = os.path.relpath([ROOT / DEFAULT_CONFIG, *workflow.overwrite_configfiles][-1])
@@ -36,47 +34,8 @@ EXPERIMENTS = {experiment.name: experiment for experiment in CONFIG.experiments}
 BLOCKS = {(block.experiment, block.stem): block for block in CONFIG.blocks()}
 FIGURES = [CONFIG.figure(name, kind) for name in CONFIG.drawn for kind in ("png", "svg")]
 
-# Code whose change makes results out of date, relative, so that a checkout can be moved.
-RUNTIME = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/runtime/*.so"))]
-SIMULATOR = [  # it executes the runtime's plan
-    os.path.relpath(path)
-    for place in ("harness/simulator/*.so", "harness/simulator/*.py", "harness/runtime/plan*.so")
-    for path in sorted(ROOT.glob(place))
-]
-TOPOLOGY = {name: os.path.relpath(inspect.getsourcefile(topology.build)) for name, topology in TOPOLOGIES.items()}
-ELASTICITY = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/elasticity/**/*.py"))]
-AGGREGATION = [os.path.relpath(path) for path in sorted(ROOT.glob("harness/spark/*.py"))]
-LAWS = [
-    os.path.relpath(path)
-    for place in ("harness/elasticity/*.py", "harness/bench/*.py", "harness/bench/threads/*.py")
-    for path in sorted(ROOT.glob(place))
-]
-LAWS_AND_BENCH = ("harness/elasticity/**/*.py", "harness/bench/**/*.py", "harness/bench/queues/*.pyx")
-PLACING = sorted(
-    {os.path.relpath(path) for path in [*followed_from(), *(path for place in LAWS_AND_BENCH for path in ROOT.glob(place))]}
-)
 CLAIMED = [name for name in claim_experiments() if name in EXPERIMENTS]
 CLAIMS = [CONFIG.figure("claims", kind) for kind in ("md", "html")] if CLAIMED else []
-CLAIMS_CODE = [os.path.relpath(path) for kind in ("py", "yaml") for path in sorted(ROOT.glob(f"harness/claims/*.{kind}"))]
-DRAWING = [
-    os.path.relpath(ROOT / f"harness/plots/{name}.py")
-    for name in (
-        "{figure}",
-        "saso",
-        "thread_panels",
-        "time_panels",
-        "gain_panels",
-        "adaptation_panels",
-        "queue_arms",
-        "policy_panels",
-        "switch_table",
-        "places",
-        "provenance",
-        "settled",
-        "style",
-    )
-]
-CAPTIONS = ROOT / "harness/workflow/captions"
 
 
 def figure_tables(wildcards):
@@ -86,16 +45,14 @@ def figure_tables(wildcards):
     return [f"{CONFIG.tables(wildcards.figure)}/{name}.parquet" for name in ("throughput", "speedup", "timeline", "latency")]
 
 
-def topology_files(wildcards):
-    """The module of a block's topology. A graph file is none of them: its digest is in the cell's name."""
-    cell = BLOCKS[wildcards.experiment, wildcards.block].cell
-    return [] if cell.graph_file else [TOPOLOGY[cell.topology]]
+def code(files):
+    """Files that a result depends on, as inputs: relative, so that a checkout can be moved."""
+    return sorted(map(os.path.relpath, files))
 
 
-def law_files(wildcards):
-    """The laws, for a block in which one may choose threads, queues, or the ports of a balancer."""
-    block = BLOCKS[wildcards.experiment, wildcards.block]
-    return ELASTICITY if any(arm.elastic for arm in block.arms) or block.cell.parameters.get("elastic") == "yes" else []
+def block_code(wildcards):
+    """The code and data of a block. A graph file is none of them: its digest is in the cell's name."""
+    return code(freshness.of_block(BLOCKS[wildcards.experiment, wildcards.block]))
 
 
 def block_settings(wildcards):

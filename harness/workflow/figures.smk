@@ -4,7 +4,7 @@
 rule figure:
     """One figure, for documents (PNG) and for print and the report (SVG)."""
     input:
-        DRAWING,
+        lambda wildcards: code(freshness.of_figure(wildcards.figure)),
         tables=figure_tables,
     output:
         png=CONFIG.figure("{figure}", "png"),
@@ -19,7 +19,7 @@ rule figure:
     threads: 1
     params:
         tables=lambda wildcards: CONFIG.tables(wildcards.figure),
-        caption=lambda wildcards: (CAPTIONS / f"{wildcards.figure}.rst").read_text(encoding="utf-8"),
+        caption=lambda wildcards: (freshness.CAPTIONS / f"{wildcards.figure}.rst").read_text(encoding="utf-8"),
     shell:
         "millrace plot {wildcards.figure:q} --tables {params.tables:q} "
         "--output {output.png:q} --output {output.svg:q} > {log:q} 2>&1"

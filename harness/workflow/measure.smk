@@ -4,9 +4,7 @@
 rule measure:
     """One block: one cell under all arms, all repeats, in random order, each run in a fresh process."""
     input:
-        RUNTIME,
-        topology_files,
-        law_files,
+        block_code,
     output:
         CONFIG.records("{experiment}", "{block}"),
     log:
@@ -28,9 +26,7 @@ rule measure:
 rule simulate:
     """The same on a simulated machine, in virtual time: blocks are simulated side by side, each on one core."""
     input:
-        SIMULATOR,
-        topology_files,
-        law_files,
+        block_code,
     output:
         CONFIG.records("{experiment}", "{block}"),
     log:

@@ -58,7 +58,7 @@ Arm = Callable[[Cell, Span], Rate]
 @cache
 def compiled(name: str) -> Path:
     """The compiled yardstick `name`, built with the runtime's optimisation. Raises RunFailed if it does not compile."""
-    from harness.runtime.engine import build_info
+    from harness.runtime.protocol import build_info
 
     BINARIES.mkdir(parents=True, exist_ok=True)
     flags = [flag for flag in build_info()["flags"].split() if flag.startswith(("-O", "-m", "-std", "-f"))]

@@ -17,6 +17,7 @@ from harness.elasticity.cpu_limit import Answers
 from harness.elasticity.law import Bounds, Decision, Law, Reading, Setting
 from harness.engine import Sample, Totals
 from harness.errors import RunFailed
+from harness.runtime import protocol
 
 BOUNDS_NS = (10, 100, 1000, 10_000)
 
@@ -143,10 +144,10 @@ class FakeEngine:
 
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """Stands in for the compiled `harness.runtime.engine`."""
+    """Stands in for the compiled `harness.runtime.engine`, and for what `harness.runtime.protocol` says of the build."""
+    monkeypatch.setattr(protocol, "latency_bounds_ns", lambda: BOUNDS_NS)
+    monkeypatch.setattr(protocol, "build_info", lambda: {"compiler": "g++ 12", "flags": "-O3"})
     module = types.ModuleType("harness.runtime.engine")
-    module.latency_bounds_ns = lambda: BOUNDS_NS
-    module.build_info = lambda: {"compiler": "g++ 12", "flags": "-O3"}
     module.ns_per_flop = lambda: 1.25
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(harness.runtime, "engine", module, raising=False)

@@ -69,6 +69,12 @@ def test_every_peer_pins_what_it_uses_and_needs_tools_that_are_named():
         find_peer("goo")
 
 
+@pytest.mark.parametrize("name", all_peers())
+def test_a_peer_is_found_in_the_folder_that_its_name_begins_with(name):
+    assert find_peer(name) is all_peers()[name]
+    assert name.partition("-")[0] == find_peer(name).folder.name
+
+
 @pytest.mark.heavy
 def test_what_the_tbb_program_takes_from_our_runtime_is_still_there():
     """It is built by `make peers` only, but a change of these headers is to be seen by who makes it."""

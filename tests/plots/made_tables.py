@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 SIZES = {
     "pipeline": {"operators": 100},
@@ -265,3 +268,58 @@ def placement_bench(laws: dict[str, float], scenarios: int = 40, seed: int = 1) 
     table = bench(laws, scenarios, seed)
     badness = table["law"].map(laws)
     return table.assign(best_threads=4, best_parts=8, settled_threads=4 + 5 * badness, settled_parts=8 + 9 * badness)
+
+
+def write_all(folder: Path) -> None:
+    """Write the tables of all figures into a folder, in several files each, as Spark writes them."""
+    throughput, speedup = contest({"pipeline": ([1, 100], [128])})
+    fig9 = scaling("pldi17_fig9", {"pipeline": [1], "data-parallel": [1]}, [1, 2])
+    fig10 = scaling("pldi17_fig10", {"mix": [1]}, [1, 2])
+    fig11 = elastic_row("pldi17_fig11", "mix", 1, 1e6, 2.0)
+    levels = scaling("elastic_levels", {"bushy": [1]}, [1, 2])
+    found = elastic_row("elastic_levels", "bushy", 1, 1e5, 1.2)
+    balancing = [arm_row(f"elb_{load}", "load-balance", 1, "manual", 1e6) for load in ("cost", "bursty_cost", "bursty_rate")]
+    lengths = {"cycle": 100, "burst": 500, "silence": 500}
+    beside = [arm_row("peers", "mix", 1, "manual", 1e6), peer_row("peers", "mix", 1, "go 1.26.8", 4e5)]
+    names = ["multilevel", "applications", *(f"mw19_fig{number}" for number in (1, 6, 9, 10, 11, 12, 13, 14, 15))]
+    multilevel = [elastic_row(name, "pipeline", 100, 1e5, 2.0) for name in names]
+    multilevel = [
+        row | {"model": "multilevel", "arm": "multilevel", "width": 50.0, "depth": 4.0, "queued": 7.0, "places": 50.0}
+        for row in multilevel
+    ]
+    policies = [
+        arm_row(f"cstream_{name}", "chain", 100, "coroutine", 1e3, threads=2, policy="random", submitted_mean=1.3e4)
+        | {"submitted_lo": 1e4, "submitted_hi": 1.5e4}
+        for name in ("fig4", "fig6", "fig7", "fig8", "fig12", "fig13", "policies")
+    ]
+    for row in policies:
+        row["width"] = 12.0
+    adaptation = [elastic_row(f"cstream_fig{n}", "chain", 100, 1e3, 2.0, law="cstream") | {"replicas": 2.0} for n in (9, 10)]
+    adaptation.append(elastic_row("cstream_fig11", "replicated", 100, 1e3, 2.0) | {"arm": "coroutine-elastic-utilisation-0.90"})
+    series = [period_rows(fig11, [1, 2]), *(balanced_rows(row, [1, 2], [50.0, 60.0], **lengths) for row in balancing)]
+    series += [period_rows(row, [1, 2], arm="multilevel", parameters='{"phase": "1000"}') for row in multilevel]
+    series += [period_rows(row, [1, 2], arm=row["arm"]) for row in adaptation]
+    parts_of = {
+        "throughput": [
+            *(throughput, fig9, fig10, levels, frame([fig11, found, *balancing]), frame(multilevel), frame(beside)),
+            frame([*policies, *adaptation]),
+        ],
+        "speedup": [
+            speedup,
+            frame([ratio_row(found, 0.98, 0.95, 1.01)]),
+            frame([ratio_row(row, 1.5, 1.2, 1.9, "manual") for row in multilevel]),
+        ],
+        "timeline": list(map(pd.DataFrame, series)),
+        "latency": [frame([latency_row(row, 1e6) for row in [*beside, *policies]])],
+        "saso": [bench({"millrace": 0.1, "fixed": 1.0})],
+        "saso_placement": [placement_bench({"millrace": 0.1, "manual": 1.0})],
+    }
+    for name, parts in parts_of.items():
+        table = folder / f"{name}.parquet"
+        table.mkdir()
+        schemas = [pa.Schema.from_pandas(part, preserve_index=False) for part in parts]
+        schema = pa.unify_schemas(schemas, promote_options="permissive")  # Spark gives all parts the same
+        for number, part in enumerate(parts):
+            rows = pa.Table.from_pandas(part.reindex(columns=schema.names), schema, preserve_index=False)
+            pq.write_table(rows, table / f"part-{number}.parquet")
+        (table / "_SUCCESS").touch()

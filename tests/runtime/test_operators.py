@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from harness.runtime.engine import latency_bounds_ns
+from harness.runtime.protocol import latency_bounds_ns
 
 from harness.engine import Totals, open_engine
 from harness.graph import Graph, Operator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from harness.runtime.engine import latency_bounds_ns
+from harness.runtime.protocol import latency_bounds_ns
 
 from harness.engine import Engine, open_engine
 from harness.graph import Graph

@@ -8,7 +8,8 @@ import threading
 import time
 
 import pytest
-from harness.runtime.engine import build_info, latency_bounds_ns, ns_per_flop
+from harness.runtime.engine import ns_per_flop
+from harness.runtime.protocol import build_info, latency_bounds_ns
 
 from harness.engine import open_engine
 from harness.errors import UserError

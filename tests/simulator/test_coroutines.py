@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harness.runtime.engine import latency_bounds_ns
+from harness.runtime.protocol import latency_bounds_ns
 
 from harness.engine import Sample, Totals
 from harness.graph import Graph

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harness.runtime.engine import latency_bounds_ns
-from harness.runtime.protocol import MAX_BATCH
+from harness.runtime.protocol import MAX_BATCH, latency_bounds_ns
 
 from harness.graph import Graph
 from harness.models import Manual

@@ -197,3 +197,8 @@ def test_a_source_of_a_chain_that_takes_time_calls_what_takes_it() -> None:
     assert values["read"] == 3 and [graph.operators[name].busy_us for name in ("read", "busy1", "busy2")] == [3.0, 7.0, 7.0]
     queues = [queue.kind for queue in port_queues(graph, Coroutine())]
     assert queues == [Queue.CALLED, *[Queue.RESUMED] * 3] and list(replicable(graph, Coroutine())) == ["busy1", "busy2"]
+
+
+@pytest.mark.parametrize("name", topologies.TOPOLOGIES)
+def test_a_topology_is_in_the_module_of_its_name(name):
+    assert topologies.TOPOLOGIES[name].name == name

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
-from harness.cli import main, sweep_progress
+from harness.cli import figures, main, sweep_progress
 from harness.cli import sweep as command
+from harness.experiments import up_to_date
 from harness.measurement.records import read_records
 from tests.workflow.conftest import sweep, write_profile
 
@@ -140,14 +143,74 @@ def test_blocks_of_other_settings_are_measured_again_and_that_is_said(here, meas
     assert f"results/raw/one/{CELLS[0]}.jsonl: replaced, it was measured under other settings" in capsys.readouterr().err
 
 
-def test_a_damaged_block_is_measured_again(here, measured_by_fake):
-    write_profile(here, ONE)
-    main(["sweep", "one"])
-    path = here / f"results/raw/one/{CELLS[0]}.jsonl"
+def cut(path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8")[:-100], encoding="utf-8")
+
+
+def forget_a_run(path: Path) -> None:
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[1:]), encoding="utf-8")
+
+
+DAMAGES = {
+    cut: "is damaged in line 6: not JSON",
+    lambda path: path.write_bytes(b"\x00\xff\n"): "is damaged in line 1: not JSON",
+    lambda path: path.write_text("[]\n"): "is damaged in line 1: not a JSON object",
+    lambda path: path.write_text("{}\n"): "is damaged in line 1: schema_version is None; this version reads",
+    lambda path: path.write_text(""): "was measured under other settings",
+    forget_a_run: "was measured under other settings",
+}
+
+
+IDS = ["cut", "no text", "a list", "no record", "empty", "a run less"]
+
+
+@pytest.mark.parametrize(("damage", "why"), DAMAGES.items(), ids=IDS)
+def test_a_damaged_block_is_measured_again_by_sweep_and_by_figures(here, measured_by_fake, capsys, monkeypatch, damage, why):
+    write_profile(here, {"crossover": ONE["one"]})
+    main(["sweep"])
+    path = f"results/raw/crossover/{CELLS[0]}.jsonl"
+    damage(here / path)
+    capsys.readouterr()
+
+    called: list[list[str]] = []
+    monkeypatch.setattr(figures, "_snakemake", lambda words: called.append(words) or 0)
+    main(["figures", "--dry-run"])
+    assert called[0][called[0].index("--forcerun") : called[0].index("--")] == ["--forcerun", path]
+    said = capsys.readouterr().err
+    counted = "to measure again, since they were measured under other settings: 1 blocks"
+    assert (f"{path}: measured again, it {why}" if why.startswith("is damaged") else counted) in said
+    assert said.count("\n") == 1
+
     measured_by_fake.clear()
-    main(["sweep", "one"])
+    main(["sweep"])
     assert {spec.cell for spec in measured_by_fake} == {CELLS[0]}
+    assert f"{path}: replaced, it {why}" in capsys.readouterr().err
+
+
+def test_records_that_answer_are_not_forced_upon_snakemake(here, measured_by_fake, monkeypatch):
+    write_profile(here, {"crossover": ONE["one"]})
+    main(["sweep"])
+    called: list[list[str]] = []
+    monkeypatch.setattr(figures, "_snakemake", lambda words: called.append(words) or 0)
+    main(["figures", "--dry-run"])
+    assert "--forcerun" not in called[0]
+
+
+@pytest.mark.parametrize(("changed_s", "runs"), [(-60.0, 0), (60.0, 12)], ids=["older", "newer"])
+def test_blocks_older_than_the_code_that_they_depend_on_are_measured_again(
+    here, measured_by_fake, capsys, monkeypatch, changed_s, runs
+):
+    write_profile(here, ONE)
+    (here / "models.py").touch()
+    monkeypatch.setattr(up_to_date, "of_block", lambda block: {here / "models.py"})
+    monkeypatch.setattr(up_to_date, "ROOT", here)
+    main(["sweep"])
+    measured_by_fake.clear()
+    os.utime(here / "models.py", (time.time() + changed_s, time.time() + changed_s))
+    capsys.readouterr()
+    main(["sweep"])
+    assert len(measured_by_fake) == runs
+    assert capsys.readouterr().err.count("replaced, it was measured before models.py changed") == len(CELLS) * (runs > 0)
 
 
 def test_failed_runs_are_recorded_and_told_and_do_not_end_the_sweep(here, measured_by_fake, capsys):

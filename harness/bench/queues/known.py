@@ -1,6 +1,6 @@
-"""Oracles' answers, kept from run to run: they follow from code and profiles alone, and take longer than the laws.
+"""Oracles' answers, kept from run to run: they depend on code and profiles alone, and take longer than the laws.
 
-A file an answer in build/oracles, named by a digest of all that it follows from, so that none is ever out of date. Where
+A file an answer in build/oracles, named by a digest of all that it depends on, so that none is ever out of date. Where
 nothing can be written they are worked out anew.
 """
 
@@ -15,20 +15,10 @@ from pathlib import Path
 
 from harness.bench.queues.oracle import Best
 from harness.errors import RunFailed
+from harness.files.closure import ROOT, closure, digest, strings
 from harness.files.whole import write_whole
-from harness.machines.constants import ROOT
 
 FOLDER = ROOT / "build" / "oracles"
-CODE = ("bench/queues/graphs.py", "bench/queues/oracle.py", "bench/queues/regions.pyx", "bench/queues/surface.py")
-CODE += ("bench/queues/world.py", "elasticity/layout.py", "models/port_queues.py", "models/queue.py", "machines/machine.py")
-CODE += (
-    "machines/software.py",
-    "machines/constants.py",
-    "graph/builder.py",
-    "graph/data.py",
-    "graph/operator.py",
-    "graph/order.py",
-)
 
 
 def best_known(question: object, ask: Callable[[], Best]) -> Best:
@@ -45,17 +35,13 @@ def best_known(question: object, ask: Callable[[], Best]) -> Best:
     return best
 
 
-def followed_from() -> list[Path]:
-    """The code and the profiles that answers follow from."""
-    topologies = sorted((ROOT / "topologies").glob("*.py")) + sorted((ROOT / "harness" / "applications").glob("*.py"))
-    profiles = sorted((ROOT / "config").glob("machines/*.yaml")) + sorted((ROOT / "config").glob("software/*.yaml"))
-    return [*(ROOT / "harness" / each for each in CODE), *topologies, *profiles]
+def of_answers() -> frozenset[Path]:
+    """Files that answers depend on: of the library's topologies, machines and software, those that it names."""
+    modules = (f"harness.bench.queues.{module}" for module in ("graphs", "oracle", "surface", "world"))
+    return closure(*modules, names=strings("harness.bench.queues.scenario"))
 
 
 @functools.cache
 def _ground() -> str:
     """A digest of them."""
-    digest = hashlib.sha256()
-    for file in followed_from():
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    return digest(of_answers())

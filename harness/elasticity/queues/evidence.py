@@ -27,7 +27,7 @@ MISFITS = {1.0: 0.6, 2.0: 0.25, 4.0: 0.15}
 """How wrong the formula is, in `SMOOTH` and `OWN`, and the odds."""
 
 # More or less in a period in which all queues fill, and the other way round where they drain (M19 Figure 6). The bench has a
-# surge of this form and size (`saso/placement/closed_loop.py`); what the law makes of others stands in docs/laws-bench.md.
+# surge of this form and size (`bench/queues/scenario.py`); what the law makes of others stands in docs/laws-bench.md.
 SURGE = 0.15
 UNEVEN = 0.01, 0.05  # beside that, after a switch: in any case, and if all came or went; guesses, not tuned
 BACKLOG = 0.25  # and if what a queue holds takes the period or longer to go through

@@ -39,9 +39,11 @@ def test_other_code_is_another_question(monkeypatch):
         best_known("question", never)
 
 
-def test_answers_follow_from_the_graphs_of_topologies_and_applications():
-    read = {file.relative_to(known.ROOT).as_posix() for file in known.followed_from()}
+def test_answers_depend_on_graphs_and_profiles_that_scenarios_name_and_on_no_law():
+    read = {file.relative_to(known.ROOT).as_posix() for file in known.of_answers()}
     assert {"topologies/pipeline.py", "harness/applications/login_failures.py", "harness/graph/graph.py"} <= read
+    assert {"config/machines/xeon.yaml", "config/software/streams-4.2.yaml"} <= read
+    assert not {"topologies/chain.py", "config/machines/power8.yaml", "harness/elasticity/queues/millrace.py"} & read
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"throughput": "x", "threads": 1, "queued": []}'])

@@ -28,7 +28,7 @@ def rows() -> Iterator[tuple[str, ...]]:
 
 def latency(model: str, options: dict[str, int]) -> tuple[dict[str, int | None], float]:
     """Percentiles [ns] of the time from source to sink, and the CPUs that the process used."""
-    from harness.runtime.engine import latency_bounds_ns
+    from harness.runtime.protocol import latency_bounds_ns
 
     engine = open_engine(paced_pipeline(10, 1000.0), make_model(model, **options))
     engine.start()

@@ -1,0 +1,55 @@
+"""Draw a figure from the tables in a folder."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from harness.errors import UserError
+from harness.files.given import is_table
+from harness.plots import style
+
+
+def draw(figure: str, folder: Path, outputs: Sequence[Path]) -> None:
+    """Draw one of `FIGURES`.
+
+    Raises UserError for a table that is not there or lacks what the figure shows, RunFailed if a file cannot be written.
+    """
+    module = importlib.import_module(f"harness.plots.{figure}")
+    tables = {name: read_table(folder, name, figure) for name in module.TABLES}
+    try:
+        drawing = module.figure(tables)
+    except KeyError as error:
+        column = error.args[0]
+        if any(column in table for table in tables.values()):
+            raise
+        rule = f"a table in {folder} has no column {column!r}; `millrace aggregate` makes it anew"
+        raise UserError(f"--tables: {rule}") from error
+    style.save(drawing, outputs)
+
+
+def read_table(folder: Path, name: str, experiment: str) -> pd.DataFrame:
+    """The rows of an experiment in a table, in a fixed order; all rows of a bench's table, which has its name, as they are.
+
+    Raises UserError if the table cannot be read or has none.
+    """
+    path = folder / f"{name}.parquet"
+    if not is_table(path):
+        raise UserError(f"--tables: no table {path}; `millrace aggregate` makes it")
+    try:
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"--tables: {path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
+    if name == experiment and not table.empty:
+        return table
+    if table.empty or "experiment" not in table:
+        raise UserError(f"--tables: {path} is empty")
+    rows = table[table["experiment"] == experiment]
+    if rows.empty:
+        found = ", ".join(sorted(table["experiment"].unique()))
+        raise UserError(f"--tables: {path} has no rows of the experiment {experiment!r}; it has: {found}")
+    order = [column for column in ("topology", "cell", "model", "arm") if column in rows]
+    return rows.sort_values(order, kind="stable").reset_index(drop=True)
