@@ -10,16 +10,19 @@ from harness.measurement.records import read_records
 
 
 def is_measured(block: Block, path: Path) -> bool:
-    """Whether the file holds exactly the block's runs under its settings; more variants than asked for do no harm."""
+    """Whether the file holds exactly the block's runs under its settings. More variants than asked for do no harm, and with
+    variants there may be more seeds.
+    """
     if not path.exists():
         return False
     records, problems = read_records(path)
     runs = {(record["arm"], record["repeat"]) for record in records if not _variant(record)}
     varied = {(record["arm"], _variant(record)) for record in records if _variant(record)}
     asked = {name: spec.asked for name, spec in block.specs().items()}
+    wanted = {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
     return (
         not problems
-        and runs == {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
+        and (runs >= wanted if varied else runs == wanted)
         and varied >= {(arm.name, tuple(sorted(variant.items()))) for arm in block.arms for variant in block.variants}
         and all(record.get("asked") == asked.get(record["arm"]) and _is_simulated_as_in(block, record) for record in records)
     )
