@@ -65,7 +65,7 @@ def test_by_default_all_cases_are_measured_and_predicted_three_times(runs, capsy
     assert len(runs.measured) == len(set(runs.measured)) == 342
     assert len(runs.predicted[1:]) == len(set(runs.predicted)) == 342  # the first one is a trial
     table = pd.read_parquet("results/validation.parquet")
-    assert len(table) == 114 and set(table["runs"]) == {3}
+    assert len(table) == 122 and set(table["runs"]) == {3}
     assert len(read_records("results/validation.measured.jsonl")[0]) == 342
     assert len(read_records("results/validation.predicted.jsonl")[0]) == 342
     assert capsys.readouterr().out.endswith("All targets are met.\n")
