@@ -66,12 +66,14 @@ def test_every_case_has_its_error_in_the_row_of_its_arm_topology_cost_and_payloa
     assert labels == [
         *errors,
         *style.TOPOLOGIES[:4],
+        *("pipeline-100", "pipeline-1000"),
         *("cost 1", "cost 100", "cost 10,000"),
         *("payload 128", "payload 4,096"),
     ]
     medians = {round(line.get_ydata()[0] + 0.4): line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 2 and
                line.get_linewidth() == 1.8}  # fmt: skip
-    assert [medians[place] for place in range(16)] == pytest.approx([-0.1, 0.2, 0.0, 0.3, 0.1, -0.2, 0.4] + [0.1] * 9)
+    of_arms, deep = [-0.1, 0.2, 0.0, 0.3, 0.1, -0.2, 0.4], [0.2] * 2
+    assert [medians[place] for place in range(18)] == pytest.approx([*of_arms, *[0.1] * 4, *deep, *[0.1] * 5])
     dots = [line for line in ax.lines if line.get_marker() not in ("None", None)]
     assert len(dots) == 4 * 122
 
