@@ -8,6 +8,7 @@
   quantities.py           what can be read of an arm's row; timeline.py, bursts.py, adaptation.py: of a run over time
   reading.py              numbers with a range, and three-valued comparisons of them
   predicates.py           the closed set of things that a claim can say of readings; curves.py: of throughput over levels
+  levels.py               which levels a claim about the best one needs
   evaluate.py             claims x machines -> verdicts
   report.py, page.py      verdicts as Markdown and JSON; as one HTML page
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from harness.claims.evidence import Cell
-from harness.claims.predicate import Outcome, Predicate, in_each
+from harness.claims.levels import lacking
+from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, in_each
 from harness.claims.reading import Finding, Missing, Reading, all_of, greater, not_below
 
 
@@ -19,6 +20,7 @@ class Rising(Predicate):
 
     up_to: int
     tolerance: float = 0.0
+    least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
@@ -26,7 +28,7 @@ class Rising(Predicate):
             readings = [reading for level, reading in _levels(cell) if level <= most]
             if len(readings) < 2:
                 raise Missing(f"fewer than two fixed levels up to {most} threads in {cell.wanted.name}")
-            return all_of([_never_falling(readings, self.tolerance), greater(readings[-1], readings[0])])
+            return all_of([_never_falling(readings, self.tolerance), greater(readings[-1], readings[0], self.least_difference)])
 
         outcomes = in_each(cells, test)
         judged = [cell for cell, outcome in zip(cells, outcomes, strict=True) if outcome.finding]
@@ -49,19 +51,21 @@ class Rising(Predicate):
 @dataclass(frozen=True)
 class RiseAndFall(Predicate):
     """Over the fixed levels throughput rises to one peak, and after it stays or falls: losses before it, and gains after it,
-    are within the tolerance altogether.
+    are within the tolerance altogether. Where levels beside the peak are missing there may be another peak: what holds is open.
     """
 
     tolerance: float
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
-            readings = [reading for _, reading in _levels(cell)]
+            levels, readings = zip(*_levels(cell), strict=True)
             if len(readings) < 3:
                 raise Missing(f"fewer than three fixed levels in {cell.wanted.name}")
             peak = max(range(len(readings)), key=lambda index: readings[index].value)
             rise, fall = readings[: peak + 1], readings[peak:][::-1]
-            return all_of([_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)])
+            found = all_of([_never_falling(rise, self.tolerance), _never_falling(fall, self.tolerance)])
+            lacks = lacking(levels, levels[peak], max(cell.venue.cpus or 0, *levels))
+            return all_of([found, Finding(None, None)]) if lacks else found
 
         return in_each(cells, test)
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from harness.claims.claim import CPUS, Claim
 from harness.claims.evidence import Cell, Shown, find
 from harness.claims.predicate import Outcome
-from harness.claims.reading import Finding, Missing, all_of
+from harness.claims.reading import Finding, Missing, all_of, variation
 from harness.claims.tables import Tables, Venue
 from harness.machines.machine import for_people
 
@@ -158,6 +158,8 @@ def _result(claim: Claim, venue: Venue, outcomes: Sequence[Outcome], cells: Sequ
         verdict = Verdict.IN_PART
     decided = venue.simulated and finding.holds is not None
     sensitivity = _sensitivity(finding, shown) if decided else Sensitivity.NONE
+    if verdict is Verdict.UNDECIDED:
+        missing += dict.fromkeys(f"{each.arm}: {each.reading.lacks}" for each in shown if each.reading.lacks and each.unit)
     return Result(claim, venue.name, venue.simulated, verdict, beside, sensitivity, "; ".join(missing), outcomes, shown)
 
 
@@ -174,7 +176,7 @@ def _verdict(finding: Finding, simulated: bool) -> Verdict:
 
 
 def _sensitivity(finding: Finding, shown: Sequence[Shown]) -> Sensitivity:
-    if not all(each.reading.is_varied for each in shown):
+    if not variation([each.reading for each in shown])["is_varied"]:
         return Sensitivity.NOT_VARIED
     return Sensitivity.FLIPS if finding.throughout is None else Sensitivity.HOLDS
 

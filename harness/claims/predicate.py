@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from harness.claims.evidence import Cell
 from harness.claims.reading import Finding, Missing, Reading
+from harness.files.checked_yaml import SCHEMAS
+
+LEAST_DIFFERENCE: float = json.loads((SCHEMAS / "claims.schema.json").read_text())["$defs"]["least_difference"]["default"]
+"""Share by which numbers must differ for one to be above the other, where a claim does not say; the schema says why."""
 
 T = TypeVar("T")
 

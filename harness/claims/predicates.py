@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from harness.claims.curves import RiseAndFall, Rising
 from harness.claims.evidence import Cell
-from harness.claims.predicate import Outcome, Predicate, Term, in_each, once, together, words
+from harness.claims.predicate import LEAST_DIFFERENCE, Outcome, Predicate, Term, in_each, once, together, words
 from harness.claims.reading import Finding, Missing, Reading, all_of, any_of, greater, within
 
 
@@ -19,11 +19,12 @@ class Best(Predicate):
     arm: str
     against: tuple[str, ...]
     quantity: str = "throughput"
+    least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
             best, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
-            return all_of([greater(best, other) for other in others])
+            return all_of([greater(best, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
 
@@ -38,11 +39,12 @@ class Worst(Predicate):
     arm: str
     against: tuple[str, ...]
     quantity: str = "throughput"
+    least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
             worst, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
-            return all_of([greater(other, worst) for other in others])
+            return all_of([greater(other, worst, self.least_difference) for other in others])
 
         return in_each(cells, test)
 
@@ -57,11 +59,12 @@ class NotWorst(Predicate):
     arm: str
     against: tuple[str, ...]
     quantity: str = "throughput"
+    least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(cell: Cell) -> Finding:
             own, others = cell.read(self.quantity, self.arm), [cell.read(self.quantity, arm) for arm in self.against]
-            return any_of([greater(own, other) for other in others])
+            return any_of([greater(own, other, self.least_difference) for other in others])
 
         return in_each(cells, test)
 
@@ -75,11 +78,15 @@ class Order(Predicate):
 
     arms: tuple[str, ...]
     quantity: str = "throughput"
+    least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         if len(self.arms) == 1:
-            return together(cells, lambda cell: cell.read(self.quantity, self.arms[0]), _falling)
-        return in_each(cells, lambda cell: _falling([cell.read(self.quantity, arm) for arm in self.arms]))
+            return together(cells, lambda cell: cell.read(self.quantity, self.arms[0]), self._falling)
+        return in_each(cells, lambda cell: self._falling([cell.read(self.quantity, arm) for arm in self.arms]))
+
+    def _falling(self, readings: Sequence[Reading]) -> Finding:
+        return _falling(readings, self.least_difference)
 
     def __str__(self) -> str:
         if len(self.arms) == 1:
@@ -98,6 +105,7 @@ class Ratio(Predicate):
     at_least: float | None = None
     at_most: float | None = None
     somewhere_below: float | None = None
+    least_difference: float = LEAST_DIFFERENCE
 
     @property
     def needs_all(self) -> bool:
@@ -115,7 +123,7 @@ class Ratio(Predicate):
         """That of all cells that can be read."""
 
         def test(ratios: list[Reading]) -> Finding:
-            return any_of([greater(Reading(limit, limit, limit), ratio) for ratio in ratios])
+            return any_of([greater(Reading(limit, limit, limit), ratio, self.least_difference) for ratio in ratios])
 
         outcomes = together(cells, lambda cell: _over(self.over, self.under, cell, cells), test, is_existential=True)
         return [replace(outcome, where=f"below {limit:g} in one cell at least") for outcome in outcomes if outcome.finding]
@@ -178,10 +186,11 @@ class Trend(Predicate):
     over: Term
     under: Term
     direction: str  # rising, falling
+    least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(ratios: list[Reading]) -> Finding:
-            return _falling(ratios if self.direction == "falling" else ratios[::-1])
+            return _falling(ratios if self.direction == "falling" else ratios[::-1], self.least_difference)
 
         return together(cells, lambda cell: _over(self.over, self.under, cell, cells), test)
 
@@ -195,13 +204,17 @@ class BestVaries(Predicate):
 
     arms: tuple[str, ...]
     quantity: str = "throughput"
+    least_difference: float = LEAST_DIFFERENCE
 
     def judge(self, cells: Sequence[Cell]) -> list[Outcome]:
         def test(tables: list[dict[str, Reading]]) -> Finding:
             if len(tables) < 2:
                 raise Missing("one cell has one best arm")
-            best = {max(table, key=lambda arm: table[arm].value) for table in tables}
-            return Finding(len(best) > 1, _varies_throughout(tables))
+            at_values = [{arm: replace(r, low=r.value, high=r.value) for arm, r in table.items()} for table in tables]
+            varies = _varies(at_values, self.least_difference) is True
+            throughout = _varies(tables, self.least_difference)
+            is_open = any(reading.is_open for table in tables for reading in table.values())
+            return Finding(throughout if is_open else varies, throughout)
 
         return together(
             cells, lambda cell: {arm: cell.read(self.quantity, arm) for arm in self.arms}, test, is_existential=True
@@ -235,19 +248,22 @@ def _over(over: Term, under: Term, here: Cell, cells: Sequence[Cell]) -> Reading
     return ratio
 
 
-def _falling(readings: Sequence[Reading]) -> Finding:
+def _falling(readings: Sequence[Reading], least: float) -> Finding:
     if len(readings) < 2:
         raise Missing("one number shows no order")
-    return all_of([greater(high, low) for high, low in pairwise(readings)])
+    return all_of([greater(high, low, least) for high, low in pairwise(readings)])
 
 
-def _varies_throughout(tables: Sequence[dict[str, Reading]]) -> bool | None:
-    """Yes if no arm can be best everywhere, no if one surely is, else open."""
+def _varies(tables: Sequence[dict[str, Reading]], least: float) -> bool | None:
+    """Yes if no arm can be best everywhere, no if one surely is, else open. An arm that is not below another by more than the
+    least difference may be as good.
+    """
     able, sure = [], []
     for table in tables:
+        steps = {arm: 1 + max(least, reading.resolution) for arm, reading in table.items()}
         floor = max(reading.low for reading in table.values())
-        able.append({arm for arm, reading in table.items() if reading.high >= floor})
-        others = {arm: max(r.high for other, r in table.items() if other != arm) for arm in table}
+        able.append({arm for arm, reading in table.items() if reading.high * steps[arm] >= floor})
+        others = {arm: max(r.high * steps[other] for other, r in table.items() if other != arm) for arm in table}
         sure.append({arm for arm, reading in table.items() if reading.low > others[arm]})
     if not set.intersection(*able):
         return True

@@ -12,11 +12,16 @@ import pandas as pd
 
 from harness.claims import adaptation, bursts, timeline
 from harness.claims.evidence import OF_POLICY, Cell, is_best_of, label
-from harness.claims.reading import Missing, Reading, greatest, of_spread
+from harness.claims.levels import around, lacking
+from harness.claims.reading import Missing, Reading, greatest, of_spread, variation
 
 COUNT_FACTOR = 2.0
 """Measured counts of context switches have no interval in the tables; they are taken as known to this factor. A guess, not
 tuned."""
+
+
+BUCKET = 1 / 16
+"""Width of a latency's bucket, as a share of it (harness/runtime/native/histogram.hpp)."""
 
 
 class Found(NamedTuple):
@@ -42,12 +47,17 @@ OTHERWISE = "of simulated runs that never settled, hops executed over those of a
 
 def throughput(cell: Cell, arm: str) -> Found:
     """The mean throughput at the sinks: with its 95 % interval if measured, with the band if simulated. Of the best of several
-    arms the range is that of the greatest of their means: within the ranges another one may be the best.
+    arms the range is that of the greatest of their means: within the ranges another one may be the best. Of the best of several
+    levels, where those beside it are missing, it is known how much it is at least.
     """
     row = cell.row(arm)
     if is_best_of(arm):
         rivals = cell.rivals(arm)
-        return _of_rows(row["arm"], rivals, greatest([_mean(cell, rival) for _, rival in rivals.iterrows()]))
+        best = greatest([_mean(cell, rival) for _, rival in rivals.iterrows()])
+        lacks = lacking(rivals["threads"].astype(int), int(row["threads"]), _most(cell, rivals)) if _has_levels(arm) else ""
+        if lacks:
+            best = replace(best, high=math.inf, is_open=True, lacks=lacks)
+        return _of_rows(row["arm"], rivals, best)
     return _of_row(row, _mean(cell, row))
 
 
@@ -68,12 +78,24 @@ def _of_rows(name: str, rows: pd.DataFrame, reading: Reading) -> Found:
     return Found(label(name, rows), reading, not rows["unsettled"].any())
 
 
+def _has_levels(arm: str) -> bool:
+    """Whether a word that means the best of several arms means that of several numbers of threads."""
+    return arm == "static" or arm.startswith(OF_POLICY)
+
+
+def _most(cell: Cell, levels: pd.DataFrame) -> int:
+    """The highest level that there is on the machine, as far as is known."""
+    return max(cell.venue.cpus or 0, int(levels["threads"].max()))
+
+
 def _mean(cell: Cell, row: pd.Series) -> Reading:
     mean, runs = float(row["mean"]), int(row["n"])
     if not cell.venue.simulated:
         return _reading(mean, row["lo"], row["hi"], runs, unknown=(0.0, math.inf))
     band = (row.get("band_lo"), row.get("band_hi"))
-    return _reading(mean, *band, runs, unknown=(mean, mean), is_varied=_all_there(band))
+    reading = _reading(mean, *band, runs, unknown=(mean, mean), is_varied=_all_there(band))
+    tried, failed, reached = (row.get(f"variants{which}") for which in ("", "_failed", "_reached"))
+    return replace(reading, is_unreached=bool(tried) and failed == 0 and reached == 0)
 
 
 def _reading(
@@ -90,13 +112,16 @@ def _all_there(numbers: tuple[object, object]) -> bool:
 
 
 def best_level(cell: Cell, arm: str) -> Found:
-    """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means."""
+    """The fixed level with the highest mean; its range: the levels that may have it, given the ranges of their means, and those
+    beside them that are missing. Where some are, it may be any of these.
+    """
     levels = cell.rivals(arm if arm.startswith(OF_POLICY) else "static")
-    return _of_rows(
-        arm if arm.startswith(OF_POLICY) else "dynamic",
-        levels,
-        _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()}),
-    )
+    best = _best({int(row["threads"]): _mean(cell, row) for _, row in levels.iterrows()})
+    here, most = [int(level) for level in levels["threads"]], _most(cell, levels)
+    if around(here, int(best.value), most) != (best.value, best.value):
+        low, high = around(here, int(best.low), most)[0], around(here, int(best.high), most)[1]
+        best = replace(best, low=low, high=high, is_open=True, lacks=f"levels beside {best.value:g} threads are missing")
+    return _of_rows(arm if arm.startswith(OF_POLICY) else "dynamic", levels, best)
 
 
 def _best(readings: Mapping[float, Reading]) -> Reading:
@@ -104,8 +129,7 @@ def _best(readings: Mapping[float, Reading]) -> Reading:
     best = max(readings, key=lambda key: readings[key].value)
     floor = max(reading.low for reading in readings.values())
     able = [key for key, reading in readings.items() if reading.high >= floor]
-    varied = all(reading.is_varied for reading in readings.values())
-    return Reading(best, min(able), max(able), readings[best].runs, is_varied=varied)
+    return Reading(best, min(able), max(able), readings[best].runs, **variation(list(readings.values())))
 
 
 def settled(cell: Cell, arm: str) -> Found:
@@ -205,7 +229,8 @@ def latency(cell: Cell, arm: str) -> Found:
     if rows.empty or rows[["p50", "p99"]].isna().any(axis=None):
         raise Missing(f"no latencies of {of['arm']} in {cell.wanted.name}")
     row = rows.iloc[0]
-    return _of_row(of, Reading(row["p50"], row["p50"], row["p99"], int(row["n"]), is_varied=not cell.venue.simulated))
+    told = {"is_varied": not cell.venue.simulated, "resolution": BUCKET}
+    return _of_row(of, Reading(row["p50"], row["p50"], row["p99"], int(row["n"]), **told))
 
 
 def failed(cell: Cell, arm: str) -> Found:

@@ -26,8 +26,10 @@ class Reading:
     """A number, and the range in which it may lie.
 
     `parts`: of a number that is several, the lowest and the highest level say, each of them, with its own range. `is_varied`:
-    whether the range says anything; not that of a simulated arm whose constants were not varied. `is_open`: the value says
-    nothing, as a run ended before it was known; it may be anything in the range. `runs`: how many runs are behind it.
+    whether the range says anything; not that of a simulated arm whose constants were not varied. `is_unreached`: constants were
+    varied, and none of them matters to it. `is_open`: the value says nothing, as a run ended before it was known; it may be
+    anything in the range. `lacks`: the same because the tables lack levels, and which. `resolution`: share of the number below
+    which nothing can be told, the width of a histogram's bucket. `runs`: how many runs are behind it.
     """
 
     value: float
@@ -37,15 +39,35 @@ class Reading:
     parts: tuple[Reading, ...] = ()
     is_varied: bool = True
     is_open: bool = False
+    is_unreached: bool = False
+    lacks: str = ""
+    resolution: float = 0.0
 
     def __truediv__(self, other: Reading) -> Reading:
-        """The ratio of two numbers that are not negative. Raises Missing if the divisor is 0."""
+        """The ratio of two numbers that are not negative. Raises Missing if the divisor is 0.
+
+        Where levels are missing for one of them the ratio may be anything.
+        """
         if other.value == 0:
             raise Missing("a ratio to 0")
         low = 0.0 if math.isinf(other.high) else self.low / other.high
         high = math.inf if other.low <= 0 or math.isinf(self.high) else self.high / other.low
-        told = {"is_varied": self.is_varied and other.is_varied, "is_open": self.is_open or other.is_open}
-        return Reading(self.value / other.value, max(low, 0.0), high, min(self.runs, other.runs), **told)
+        lacks = self.lacks or other.lacks
+        told = {
+            **variation([self, other]),
+            "is_open": self.is_open or other.is_open,
+            "lacks": lacks,
+            "resolution": max(self.resolution, other.resolution),
+        }
+        ends = (0.0, math.inf) if lacks else (max(low, 0.0), high)
+        return Reading(self.value / other.value, *ends, min(self.runs, other.runs), **told)
+
+
+def variation(readings: Sequence[Reading]) -> dict[str, bool]:
+    """Whether what follows from some numbers was varied: if one was, and the others too or out of reach of the constants."""
+    known = all(reading.is_varied or reading.is_unreached for reading in readings)
+    varied = any(reading.is_varied for reading in readings)
+    return {"is_varied": known and varied, "is_unreached": known and not varied}
 
 
 def of_runs(points: Sequence[float]) -> Reading:
@@ -80,7 +102,7 @@ def greatest(readings: Sequence[Reading]) -> Reading:
     """The greatest of some numbers, whichever it is."""
     best = max(readings, key=lambda reading: reading.value)
     low, high = (max(getattr(reading, end) for reading in readings) for end in ("low", "high"))
-    return Reading(best.value, low, high, best.runs, is_varied=all(reading.is_varied for reading in readings))
+    return Reading(best.value, low, high, best.runs, **variation(readings))
 
 
 @dataclass(frozen=True)
@@ -93,13 +115,20 @@ class Finding:
     throughout: bool | None
 
 
-def greater(high: Reading, low: Reading) -> Finding:
-    """Whether one number is greater than another."""
-    if high.low > low.high:
-        throughout: bool | None = True
-    else:
-        throughout = False if high.high <= low.low else None
-    return _finding(high.value > low.value, throughout, high, low)
+def greater(high: Reading, low: Reading, least: float = 0.0) -> Finding:
+    """Whether one number is greater than another, by more than the share `least`. Numbers that are as close as can be told are
+    neither.
+    """
+    resolution = max(high.resolution, low.resolution)
+    holds: bool | None = high.value > low.value * (1 + max(least, resolution))
+    if resolution > 0 and not holds and high.value * (1 + resolution) >= low.value:
+        holds = None
+    throughout: bool | None = None
+    if holds and high.low > low.high:
+        throughout = True
+    elif holds is False and high.high <= low.low * (1 + least):
+        throughout = False
+    return _finding(holds, throughout, high, low)
 
 
 def not_below(high: Reading, low: Reading, factor: float = 1.0) -> Finding:
@@ -117,11 +146,12 @@ def within(reading: Reading, at_least: float | None, at_most: float | None) -> F
         return all_of([within(part, at_least, at_most) for part in reading.parts])
     least = -math.inf if at_least is None else at_least
     most = math.inf if at_most is None else at_most
-    if least <= reading.low and reading.high <= most:
-        throughout: bool | None = True
-    else:
-        throughout = False if reading.high < least or reading.low > most else None
-    return _finding(least <= reading.value <= most, throughout, reading)
+
+    def inside(low: float, high: float) -> bool | None:
+        return True if least <= low and high <= most else False if high < least or low > most else None
+
+    factor = 1 + reading.resolution
+    return _finding(inside(reading.value / factor, reading.value * factor), inside(reading.low, reading.high), reading)
 
 
 def all_of(findings: Sequence[Finding]) -> Finding:
@@ -142,6 +172,8 @@ def any_of(findings: Sequence[Finding]) -> Finding:
     return Finding(either([finding.holds for finding in findings]), either([finding.throughout for finding in findings]))
 
 
-def _finding(holds: bool, throughout: bool | None, *readings: Reading) -> Finding:
-    """Where a value says nothing there is only what the ranges say."""
-    return Finding(throughout if any(reading.is_open for reading in readings) else holds, throughout)
+def _finding(holds: bool | None, throughout: bool | None, *readings: Reading) -> Finding:
+    """Where a value says nothing there is only what the ranges say; and these say nothing that the values leave open."""
+    if any(reading.is_open for reading in readings):
+        return Finding(throughout, throughout)
+    return Finding(holds, throughout if holds is not None else None)

@@ -26,8 +26,9 @@ LEGEND = {
     Verdict.REPRODUCED: "the check holds in every cell.",
     Verdict.IN_PART: "it holds in every cell that the tables have, but they lack some, or levels of some.",
     Verdict.NOT_REPRODUCED: "it fails in one cell at least.",
-    Verdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended before it had settled, or the one "
-    "cell that is enough may be missing.",
+    Verdict.UNDECIDED: "the intervals leave it open, or there is one run only, a run ended before it had settled, latencies "
+    "are within a bucket of each other, it is about the best level and levels beside that are missing, or the one cell that is "
+    "enough may be missing.",
     Verdict.NO_DATA: "the tables hold no such machine, cell or arm, or all its runs failed, or what it compares was measured "
     "on different CPUs.",
     Verdict.NOT_TESTABLE: "no experiment can check it; the reason is told.",
@@ -39,7 +40,9 @@ factor of two, of latencies from the median to the 99th percentile. One run has 
 open, unless it is simulated: then the value decides. Ranges of simulated throughputs are the band: least and greatest mean
 over the constants of machine and software that were varied, one at a time. *Holds throughout*: the verdict is the same
 wherever in the bands the arms lie. *Flips within the band*: it is not; bands are taken as independent, so that a constant
-which moves both sides of a comparison alike may still never flip it. *Not varied*: no band for these numbers."""
+which moves both sides of a comparison alike may still never flip it. *Not varied*: no band for these numbers, as no constant
+was varied for them, or none that was varied matters to any of them. One number is above another if they differ by more than
+2 %, or what a claim says instead. Latencies that differ by no more than a bucket of their histogram, 6.25 %, leave it open."""
 
 HEADINGS = ("flips within the band", "never settled")
 """Of the last columns of the summary."""
@@ -55,7 +58,8 @@ class Line:
     machine: str
     claims: int
     verdicts: Counter[Verdict]
-    flips: int | None  # None: measured
+    varied: int | None  # verdicts on numbers that constants were varied for; None: measured
+    flips: int | None  # of them
     unsettled: int  # verdicts that rest on runs that never settled
 
 
@@ -72,6 +76,7 @@ def summary(results: Iterable[Result]) -> list[Line]:
             f"{machine}, beside" if beside else machine,
             len(rows),
             Counter(row.verdict for row in rows),
+            sum(row.sensitivity in (Sensitivity.FLIPS, Sensitivity.HOLDS) for row in rows) if rows[0].simulated else None,
             sum(row.sensitivity is Sensitivity.FLIPS for row in rows) if rows[0].simulated else None,
             sum(not row.is_settled for row in rows),
         )
@@ -82,7 +87,14 @@ def summary(results: Iterable[Result]) -> list[Line]:
 def summary_row(line: Line) -> list[str]:
     """A line of the summary, for a table."""
     counts = [line.claims, *(line.verdicts[verdict] for verdict in COLUMNS)]
-    return [line.paper, line.machine, *map(str, counts), "" if line.flips is None else str(line.flips), str(line.unsettled)]
+    return [line.paper, line.machine, *map(str, counts), _flips(line), str(line.unsettled)]
+
+
+def _flips(line: Line) -> str:
+    """How many of the verdicts for which something was varied flip; "" for measured ones."""
+    if line.flips is None:
+        return ""
+    return f"{line.flips} of {line.varied}" if line.varied else "not varied"
 
 
 def by_claim(results: Iterable[Result]) -> list[tuple[Claim, list[Result]]]:
@@ -114,7 +126,8 @@ def markdown(results: Sequence[Result]) -> str:
 def document(results: Sequence[Result]) -> dict[str, object]:
     """The report as JSON: `summary`, and `results`, one object for each claim and machine."""
     lines = [
-        {"paper": line.paper, "machine": line.machine, "claims": line.claims, "flips": line.flips, "unsettled": line.unsettled}
+        {"paper": line.paper, "machine": line.machine, "claims": line.claims}
+        | {"varied": line.varied, "flips": line.flips, "unsettled": line.unsettled}
         | {verdict.value: line.verdicts[verdict] for verdict in COLUMNS}
         for line in summary(results)
     ]
@@ -143,9 +156,11 @@ def number(value: float) -> str:
 def range_of(reading: Reading) -> str:
     """The range of a reading for people; what is not known is said."""
     if reading.is_open:
-        return f"{number(reading.low)} … {number(reading.high)}: a run ended too soon"
+        return f"{number(reading.low)} … {number(reading.high)}: {reading.lacks or 'a run ended too soon'}"
     if math.isinf(reading.high):
         return "one run: no interval"
+    if reading.is_unreached:
+        return "not varied"
     if reading.low == reading.high and not reading.is_varied:
         return "no band"
     return f"{number(reading.low)} … {number(reading.high)}"
@@ -156,7 +171,7 @@ def said(outcome: Outcome) -> str:
     if outcome.finding is None:
         return outcome.missing
     if outcome.finding.holds is None:
-        return "open: a run ended too soon"
+        return "open"
     holds = "holds" if outcome.finding.holds else "fails"
     return f"{holds} at these values, open within the ranges" if outcome.finding.throughout is None else holds
 
@@ -205,7 +220,7 @@ def _number_object(shown: Shown) -> dict[str, object]:
         "arm": shown.arm,
         "quantity": shown.quantity,
         "unit": shown.unit or None,
-        "value": None if reading.is_open else reading.value,
+        "value": None if reading.is_open and not reading.lacks else reading.value,
         "low": reading.low,
         "high": reading.high if math.isfinite(reading.high) else None,
         "runs": reading.runs,
@@ -254,7 +269,7 @@ def number_row(shown: Shown) -> list[str]:
     """A number with its cell, arm, unit and range, for a table."""
     named = shown.quantity + (f" [{shown.unit}]" if shown.unit else "")
     reading = shown.reading
-    value = "not known" if reading.is_open else number(reading.value)
+    value = "not known" if reading.is_open and not reading.lacks else number(reading.value)
     return [shown.cell, shown.arm, named, value, range_of(reading), str(reading.runs)]
 
 

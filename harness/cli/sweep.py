@@ -39,7 +39,8 @@ the experiment need not name. `millrace figures` moves the records of such a mac
 
 With --over machine.sweep each simulated arm also runs with the uncertain constants that the profiles of its machine and
 software list under `sweep`: one at a time, at either end of its range. Figures show the band from the lowest to the highest
-mean.
+mean. An arm that no constant reaches has no band, and one whose throughput both ends move to the same side runs with four
+seeds.
 
 examples:
   millrace sweep --dry-run                            what the quick profile measures, and how long it takes

@@ -27,9 +27,10 @@ SUMMARY = "compare what the simulator predicts of this machine with what it meas
 
 DESCRIPTION = """\
 Measure the four topologies at three costs and two payloads under manual, dedicated and dynamic with 1 and 2 threads on this
-machine's real threads, and some of them as co-routines. Let the simulator predict the same 114 cases from the calibrated
-profile of this machine. Report the errors, whether the models come in the right order, and whether the targets are met:
-median error at most 15 %, none above 40 %, the order right wherever measured medians differ by more than 15 %.
+machine's real threads, some of them as co-routines, and pipelines of 100 and 1,000 operators under dynamic and as co-routines.
+Let the simulator predict the same 122 cases from the calibrated profile of this machine. Report the errors, whether the models
+come in the right order, and whether the targets are met: median error at most 15 %, none above 40 %, the order right wherever
+measured medians differ by more than 15 %.
 
 A run counts if the machine was then in the state that the profile describes: if a cache line took as long from core to core,
 right before and right after it, as the profile says. A virtual machine changes its state whenever a hypervisor moves its CPUs.

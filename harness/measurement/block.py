@@ -3,12 +3,14 @@
 In each repeat every arm runs once, in an order drawn anew, so that slow drift of the host cannot favour an arm. Each run has a
 process of its own, one at a time. Nothing drifts in a simulation, and no process has anything to hide from the next: simulated
 runs share ours. There, every arm also runs once with each of the block's variants: constants that replace the machine's own.
-Where these cannot matter, the run is the nominal one (`measurement.variant`).
+Where these cannot matter, the run is the nominal one; where one seed decides what they do, there are more seeds
+(`measurement.variant`).
 """
 
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -17,7 +19,7 @@ from typing import Any
 from harness.measurement.lock import measuring_lock, say_on_stderr
 from harness.measurement.run import measure, run_in_fresh_process
 from harness.measurement.spec import RunSpec
-from harness.measurement.variant import as_variant, is_unreached
+from harness.measurement.variant import SEEDS, as_variant, is_unreached, mark_reached, one_seed_decides
 
 Progress = Callable[[int, int, str], None]
 """Is told: runs done, runs in all, what is going on (`dynamic-2: measuring`). It is called from another thread."""
@@ -25,6 +27,9 @@ Progress = Callable[[int, int, str], None]
 
 Constants = Mapping[str, float]
 """Constants of a simulated machine by path."""
+
+Varied = tuple[tuple[str, float], ...]
+"""Constants of a variant in order, as a key."""
 
 
 def block_order(
@@ -63,22 +68,56 @@ def run_block(
     """
     tell = progress or (lambda done, total, text: None)
     order = block_order(specs_by_arm, repeats, seed, variants)
+    nominal: dict[tuple[str, int], dict[str, Any]] = {}  # by arm and repeat
+    varied: dict[str, dict[Varied, dict[str, Any]]] = defaultdict(dict)  # by arm, of the first repeat
+
+    def run(spec: RunSpec, done: int) -> dict[str, Any]:
+        own = specs_by_arm[spec.arm]
+        is_variant = dict(spec.constants) != dict(own.constants)
+        beside = nominal.get((spec.arm, spec.repeat)) if is_variant else None
+        if done < len(finished):
+            record = finished[done]
+        elif beside is not None and is_unreached(spec, replace(own, repeat=spec.repeat), beside):
+            record = as_variant(beside, spec)
+        else:
+            how = simulate if spec.simulated else run_in_fresh_process
+            record = how(spec, announce=lambda phase: tell(done, len(order), f"{spec.arm}: {phase}"))
+            if beside is not None:
+                mark_reached(record, beside)
+        if not is_variant:
+            nominal[spec.arm, spec.repeat] = record
+        elif spec.repeat == 0:
+            varied[spec.arm][tuple(sorted(spec.constants.items()))] = record
+        return record
+
     with nullcontext() if all(spec.simulated for spec in order) else measuring_lock(notify):
-        nominal: dict[str, dict[str, Any]] = {}  # by arm, the first repeat
         for done, spec in enumerate(order):
-            if done < len(finished):
-                nominal.setdefault(spec.arm, finished[done])
-                yield finished[done]
-                continue
-            run = simulate if spec.simulated else run_in_fresh_process
-            first = nominal.get(spec.arm)
-            if first is not None and is_unreached(spec, specs_by_arm[spec.arm], first):
-                yield as_variant(first, spec)
-                continue
-            record = run(spec, announce=lambda phase, done=done, spec=spec: tell(done, len(order), f"{spec.arm}: {phase}"))
-            nominal.setdefault(spec.arm, record)
-            yield record
+            yield run(spec, done)
+        doubtful = {arm: spec for arm, spec in specs_by_arm.items() if variants and _needs_seeds(nominal[arm, 0], varied[arm])}
+        more = further_seeds(doubtful, repeats, variants, len(order))
+        order += more
+        for done, spec in enumerate(more, len(order) - len(more)):
+            yield run(spec, done)
     tell(len(order), len(order), "done")
+
+
+def _needs_seeds(nominal: Mapping[str, Any], varied: Mapping[Varied, Mapping[str, Any]]) -> bool:
+    """Whether one seed decides what some constant does to an arm."""
+    ends: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for constants, record in varied.items():
+        ends[tuple(path for path, _ in constants)].append(record)
+    return any(one_seed_decides(nominal, records) for records in ends.values())
+
+
+def further_seeds(specs_by_arm: Mapping[str, RunSpec], repeats: int, variants: Sequence[Constants], done: int) -> list[RunSpec]:
+    """The runs of arms with further seeds, up to `SEEDS`: nominal ones that are not there yet, and all variants."""
+    more: list[RunSpec] = []
+    for arm, spec in specs_by_arm.items():
+        for repeat in range(1, max(SEEDS, repeats)):
+            each = replace(spec, arm=arm, repeat=repeat)
+            more += [each] if repeat >= repeats else []
+            more += [replace(each, constants={**spec.constants, **constants}) for constants in variants]
+    return [replace(spec, order_in_block=done + place) for place, spec in enumerate(more)]
 
 
 def simulate(spec: RunSpec, announce: Callable[[str], None]) -> dict[str, Any]:

@@ -41,6 +41,9 @@ def sentence(table: pd.DataFrame, interval: str | None) -> str:
             f"Dashed fills: least and greatest mean while {int(banded['variants'].max())} other values of the machine's "
             "constants, the ends of their ranges, took their places one at a time."
         )
+    unreached = table[(table["variants"] > 0) & (table["variants_reached"] == 0)]
+    if interval is not None and len(unreached):
+        parts.append(f"Not varied: {len(unreached)} of {int((table['variants'] > 0).sum())} arms, which no such value reaches.")
     if interval is not None and (wrong := int(table["variants_failed"].sum())):
         parts.append(f"No fill where one of those runs failed ({wrong} in all).")
     if interval is not None:

@@ -109,7 +109,7 @@ SIMULATION = _struct(
         "virtual_s": REAL,
         "wall_s": REAL,
     },
-    {"bound": TEXT, "contenders": WHOLE, "passed_tuples_per_s": REAL, "load": REAL, "profiled": PROFILED},
+    {"bound": TEXT, "contenders": WHOLE, "passed_tuples_per_s": REAL, "reached": FLAG, "load": REAL, "profiled": PROFILED},
 )
 
 HOST = _struct({}, {"cpu_model": TEXT, "cpus_allowed": SMALL, "hostname_hash": TEXT, "host_fit": FLAG})
@@ -227,6 +227,7 @@ TABLES: dict[str, StructType] = {
         hi=REAL,
         variants=WHOLE,
         variants_failed=WHOLE,
+        variants_reached=WHOLE,
         band_lo=REAL,
         band_hi=REAL,
         submitted_mean=REAL,

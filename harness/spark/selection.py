@@ -25,8 +25,10 @@ SINKS, HOPS, BOTH = "tuples at the sinks", "hops executed", "both"
 def mark_used(runs: DataFrame) -> DataFrame:
     """`runs` with more columns: `rate` [tuples/s] and `ns_per_hop` by it, `by_hops` (whether the rate is of hops executed),
     `unsettled` (correct, but not stationary), `no_rate` (correct, but too short to have one), `used` (counts in the means of
-    its arm), and `variant_mean` [tuples/s], the mean over the runs of the same arm and the same constants that would. A failed
-    run that never got to say how long its queues are has those of its arm.
+    its arm), `variant_mean` [tuples/s], and `reached`, whether any run of the same arm and the same constants came out
+    otherwise than the nominal run with the same chances. `variant_mean` is the arm's mean times what these constants make of a
+    run: the mean of their runs over that of the nominal ones with the same chances. A failed run that never got to say how
+    long its queues are has those of its arm.
     """
     of_arm = F.max("queue_capacity").over(Window.partitionBy(*[name for name in ARM if name != "queue_capacity"]))
     unsaid = F.col("failed") & (F.col("queue_capacity") == 0)
@@ -35,6 +37,12 @@ def mark_used(runs: DataFrame) -> DataFrame:
     rate = F.when(F.col("by_hops"), passed).otherwise(F.col("sink_tuples_per_s"))
     by_rate = F.when(F.col("by_hops"), 1e9 / F.nullif(passed * F.col("hops"), F.lit(0.0))).otherwise(F.col("ns_per_hop"))
     counts = correct & F.col("rate").isNotNull()
+    nominal, of_variant = F.col("variant").isNull(), Window.partitionBy(*ARM, "variant")
+    beside = F.max(F.when(counts & nominal, F.col("rate"))).over(Window.partitionBy(*ARM, "repeat"))
+    own_mean = F.avg(F.when(counts & nominal, F.col("rate"))).over(Window.partitionBy(*ARM))
+    paired = counts & (beside > 0)
+    factor = F.avg(F.when(paired, F.col("rate"))).over(of_variant) / F.avg(F.when(paired, beside)).over(of_variant)
+    alone = F.avg(F.when(counts, F.col("rate"))).over(of_variant)
     return (
         runs.withColumn("queue_capacity", F.when(unsaid, of_arm).otherwise(F.col("queue_capacity")))
         .withColumn("unsettled", correct & ~F.col("settled"))
@@ -42,6 +50,7 @@ def mark_used(runs: DataFrame) -> DataFrame:
         .withColumn("rate", rate)
         .withColumn("ns_per_hop", by_rate)
         .withColumn("no_rate", correct & F.col("rate").isNull())
-        .withColumn("variant_mean", F.avg(F.when(counts, F.col("rate"))).over(Window.partitionBy(*ARM, "variant")))
+        .withColumn("variant_mean", F.coalesce(own_mean * factor, alone))
+        .withColumn("reached", F.max(F.coalesce("simulation.reached", F.lit(True))).over(of_variant))
         .withColumn("used", counts & F.col("variant").isNull())
     )

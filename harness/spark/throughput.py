@@ -23,9 +23,10 @@ def throughput(runs: DataFrame) -> DataFrame:
     unsettled: of the n, those that never became stationary, and settled_share the share of the others (null without a run).
     failed (wrong or raised) and no_rate (correct, but too short to have one) are not among the n. unfit: of the n, those that
     something disturbed (`host_fit`); hosts: machines that the n
-    ran on, as far as records say. variants: how many sets of other constants of a simulated machine were tried, and
-    variants_failed those without a mean; from band_lo to band_hi are the means with them and without [tuples/s], null where
-    there are none or one has failed: half a band would pass for a whole one. elastic: a control law chose
+    ran on, as far as records say. variants: how many sets of other constants of a simulated machine were tried,
+    variants_failed those without a mean, and variants_reached those that changed anything; from band_lo to band_hi are the
+    means with them and without [tuples/s]. The band is null where none was reached, as then nothing was varied; and where one
+    has failed: half a band would pass for a whole one. elastic: a control law chose
     the number of threads, its name is `law`, and level is the mean of the levels that it settled on [threads], with its
     interval; null for the others. policy: of co-routines, which of them runs next. queued: the mean number of ports with their
     queue, with its interval. places: how many ports of the cell may have one, as a law was told; without such a law the
@@ -64,6 +65,7 @@ def throughput(runs: DataFrame) -> DataFrame:
         F.avg(of_used("simulation.load")).alias("runnable_mean"),
         F.count_distinct("variant").alias("variants"),
         F.count_distinct(F.when(F.col("variant_mean").isNull(), F.col("variant"))).alias("variants_failed"),
+        F.count_distinct(F.when(F.col("reached"), F.col("variant"))).alias("variants_reached"),
         F.min("variant_mean").alias("least"),
         F.max("variant_mean").alias("greatest"),
         F.min_by("host.cpu_model", started).alias("cpu_model"),
@@ -81,7 +83,7 @@ def throughput(runs: DataFrame) -> DataFrame:
     table = table.withColumn("settled_share", F.when(F.col("n") > 0, 1 - F.col("unsettled") / F.col("n")))
     of_hops = F.when(F.col("by_hops") == F.col("n"), HOPS).when(F.col("by_hops") > 0, BOTH).otherwise(SINKS)
     table = table.withColumn("mean_of", F.when(F.col("n") > 0, of_hops))
-    varied = (F.col("variants") > 0) & (F.col("variants_failed") == 0)
+    varied = (F.col("variants_reached") > 0) & (F.col("variants_failed") == 0)
     table = table.withColumns({"band_lo": F.when(varied, F.col("least")), "band_hi": F.when(varied, F.col("greatest"))})
     return conform(table.withColumnsRenamed({f"{name}_mean": name for name in ("level", "queued", "replicas")}), "throughput")
 

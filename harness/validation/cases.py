@@ -1,4 +1,4 @@
-"""The cases of validation: four topologies x three costs x two payloads under four arms, and some with co-routines."""
+"""The cases of validation: four topologies x three costs x two payloads under four arms; co-routines; deep pipelines."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ SIZES: dict[str, dict[str, int]] = {
     "mix": {"width": 4, "depth": 5},
     "bushy": {"width": 3, "depth": 4},
 }
+DEEP = {"pipeline-100": {"operators": 100}, "pipeline-1000": {"operators": 1000}}
+"""Pipelines of more operators than caches hold the records of, by what they are called here."""
+
 COSTS = (1, 100, 10_000)  # FLOP a tuple and operator
 PAYLOADS = (128, 4096)  # bytes
 
@@ -45,6 +48,9 @@ ARMS = {
 COROUTINE_TOPOLOGIES = ("data-parallel", "bushy")
 COROUTINE_PAYLOADS = (128,)
 """The cells that have arms of co-routines, too. Queues, copies and operators are those of the other models."""
+DEEP_ARMS = ("dynamic-2", "coroutine-2")
+DEEP_COSTS = (1, 100)
+"""Those of deep pipelines, with the payload of co-routines: what costs more there is the operators' work alone."""
 
 LONG_FLOP = 10_000
 LONG_CAPACITY = 64
@@ -64,10 +70,24 @@ steady states, as a measured one may. Their median is the prediction."""
 class Case:
     """A cell under an arm."""
 
-    topology: str
+    topology: str  # of SIZES or DEEP
     cost: int
     payload: int
     arm: str
+
+    @property
+    def shape(self) -> str:
+        """The topology that runs know."""
+        return "pipeline" if self.topology in DEEP else self.topology
+
+    def rate(self, record: Mapping[str, Any]) -> float | None:
+        """What is compared of a run [tuples/s]: throughput at the sinks; of a deep pipeline, whose tuples arrive in lumps, what
+        all operators submit, over the hops of a tuple.
+        """
+        if self.topology not in DEEP:
+            return record["sink_tuples_per_s"]
+        submitted = record["submitted_tuples_per_s"]
+        return None if submitted is None else submitted / record["hops"]
 
     @property
     def group(self) -> tuple[str, int, int]:
@@ -77,13 +97,13 @@ class Case:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """Those of the topology, defaults filled in."""
-        given = SIZES[self.topology] | {"cost": self.cost, "payload": self.payload}
-        return topologies.find(self.topology).values(given)
+        given = (SIZES | DEEP)[self.topology] | {"cost": self.cost, "payload": self.payload}
+        return topologies.find(self.shape).values(given)
 
     @property
     def cell(self) -> str:
         """The cell's name in records."""
-        return cell_slug(self.topology, self.parameters)
+        return cell_slug(self.shape, self.parameters)
 
     def __str__(self) -> str:
         return f"{cell_name(self.group)}, {self.arm}"
@@ -92,7 +112,7 @@ class Case:
         """The run that measures the case: real threads, `duration_s` after an automatic warm-up."""
         arm = ARMS[self.arm]
         return RunSpec(
-            topology=self.topology,
+            topology=self.shape,
             parameters=self.parameters,
             model=arm.model,
             threads=arm.threads,
@@ -121,13 +141,15 @@ def cell_name(group: tuple[str, int, int]) -> str:
     return f"{topology}, cost {cost:,}, payload {payload:,}"
 
 
-def has_arm(topology: str, payload: int, arm: str) -> bool:
-    """Whether the cells of this topology and payload are also run under that arm."""
+def is_case(topology: str, cost: int, payload: int, arm: str) -> bool:
+    """Whether the cell is run, and under that arm."""
+    if topology in DEEP:
+        return arm in DEEP_ARMS and cost in DEEP_COSTS and payload in COROUTINE_PAYLOADS
     return ARMS[arm].model != "coroutine" or (topology in COROUTINE_TOPOLOGIES and payload in COROUTINE_PAYLOADS)
 
 
 NAMES: dict[str, dict[str, object]] = {
-    "topology": {name: name for name in SIZES},
+    "topology": {name: name for name in (*SIZES, *DEEP)},
     "cost": {str(cost): cost for cost in COSTS},
     "payload": {str(payload): payload for payload in PAYLOADS},
     "model": {arm: arm for arm in ARMS},
@@ -151,11 +173,11 @@ def cases(filters: Sequence[str] = ()) -> list[Case]:
         allowed.setdefault(name, set()).add(NAMES[name][value])
     return [
         Case(topology, cost, payload, arm)
-        for topology in SIZES
+        for topology in (*SIZES, *DEEP)
         for cost in COSTS
         for payload in PAYLOADS
         for arm in ARMS
-        if has_arm(topology, payload, arm)
+        if is_case(topology, cost, payload, arm)
         and all(
             value in allowed.get(name, (value,))
             for name, value in (("topology", topology), ("cost", cost), ("payload", payload), ("model", arm))

@@ -111,10 +111,10 @@ def _compare(
     usable = here or good
     settled = [run for run in usable if run["settled"]]
     used = settled or usable
-    middle = median_interval([run["sink_tuples_per_s"] for run in used]) if used else (None, None, None)
+    middle = median_interval([case.rate(run) for run in used]) if used else (None, None, None)
     bad = next((each for each in forecasts if not _is_good(each)), None)
     failure = None if bad is None else (bad["error"] or "the simulated run was not correct").splitlines()[0]
-    foreseen = [each["sink_tuples_per_s"] for each in forecasts] if failure is None else []
+    foreseen = [case.rate(each) for each in forecasts] if failure is None else []
     return Comparison(
         case,
         *middle,

@@ -15,7 +15,8 @@ FIG9 = "pldi17_fig9"
 
 def pipeline(dedicated: float):
     """Pipelines in which dedicated is that fast, and manual 10."""
-    arms = [arm("manual", 10, half=1), arm("dedicated", dedicated, half=1), arm("dynamic-1", 5, half=1)]
+    levels = [arm(f"dynamic-{level}", 5, half=1) for level in (1, 2, 4, 8)]
+    arms = [arm("manual", 10, half=1), arm("dedicated", dedicated, half=1), *levels]
     return throughput({cell_name(cost=cost): [*arms, arm("dynamic-elastic", 5, half=1)] for cost in (1, 100, 1000)}, LOCAL)
 
 

@@ -13,6 +13,7 @@ from harness.claims.reading import Finding
 from tests.claims.made import LOCAL, XEON, arm, cells, one_cell
 
 YES, NO, MAYBE, UNLIKELY = Finding(True, True), Finding(False, False), Finding(True, None), Finding(False, None)
+OPEN = Finding(None, None)
 
 OTHERS = ("manual", "elastic")
 
@@ -197,7 +198,7 @@ def test_rising_needs_two_levels():
     ("means", "finding"),
     [
         ((10, 20, 30, 20, 10), YES),
-        ((10, 20, 30), YES),
+        ((10, 20, 30), OPEN),  # 8 CPUs, and nothing beyond 4 threads
         ((30, 20, 10), YES),
         ((10, 30, 30, 30), YES),
         ((10, 30, 20, 21), YES),  # up by 5 % again
@@ -210,6 +211,54 @@ def test_rising_needs_two_levels():
 )
 def test_rise_and_fall_allows_one_peak(means, finding):
     assert findings(RiseAndFall(tolerance=0.05), one_cell(*levels(*means))) == [finding]
+
+
+def test_a_peak_beside_which_levels_are_missing_may_have_another_one_beside_it():
+    few = [arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 10), (4, 30), (8, 20))]
+    assert findings(RiseAndFall(tolerance=0.05), one_cell(*few[:2], arm("dynamic-16", 20, half=0))) == [OPEN]
+    assert findings(RiseAndFall(tolerance=0.05), one_cell(*few)) == [OPEN], "2 threads are missing"
+    assert findings(RiseAndFall(tolerance=0.05), one_cell(*few, arm("dynamic-2", 20, half=0))) == [YES]
+    fails = [arm("dynamic-1", 30, half=0), arm("dynamic-4", 10, half=0), arm("dynamic-16", 20, half=0)]
+    assert findings(RiseAndFall(tolerance=0.05), one_cell(*fails)) == [NO], "two peaks are two, whatever lies between them"
+
+
+def test_numbers_that_differ_by_less_than_the_least_difference_are_in_no_order():
+    def held(predicate, better):
+        return findings(predicate, one_cell(*three(8.91, better, 5, half=0)))
+
+    close, apart = 8.95, 9.2
+    for predicate in (Best("dedicated", OTHERS), Order(("dedicated", "manual")), Worst("manual", ("dedicated",))):
+        assert (held(predicate, close), held(predicate, apart)) == ([NO], [YES]), predicate
+    assert held(Best("dedicated", OTHERS, least_difference=0.001), close) == [YES]
+    rising = Trend(Term("dedicated"), Term("manual"), "rising")
+    pair = {"1": three(10, 10, 5, half=0), "100": three(10, 10.1, 5, half=0)}
+    assert findings(rising, *cells(pair)) == [NO]
+    varies = BestVaries(("manual", "dedicated"))
+    assert findings(varies, *cells(pair)) == [UNLIKELY], "both may be the best everywhere"
+
+
+def test_what_the_best_level_brings_is_open_where_levels_beside_it_are_missing():
+    """As over 1, 4 and 12 threads, with a peak at 6: neither that it falls nor that it does not is said by the table."""
+    for mean in (10, 30, 40):
+        lacking = one_cell(*[arm(f"dynamic-{level}", each, half=0) for level, each in ((1, 9), (3, 30), (8, mean))])
+        assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), lacking) == [OPEN], mean
+    every = [arm(f"dynamic-{level}", 10 * min(level, 10 - level), half=0) for level in range(1, 9)]
+    assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.99), one_cell(*every)) == [YES]
+    assert findings(Ratio(Term("static-8"), Term("static"), at_most=0.1), one_cell(*every)) == [NO]
+    manual = [arm("manual", 10, half=0), arm("dynamic-1", 20, half=0), arm("dynamic-8", 15, half=0)]
+    assert findings(Worst("manual", ("static",)), one_cell(*manual)) == [YES], "the best level brings that much at least"
+    assert findings(Best("manual", ("static",)), one_cell(*manual)) == [NO]
+    assert findings(Best("manual", ("static",)), one_cell(arm("manual", 50, half=0), *manual[1:])) == [OPEN]
+
+
+def test_the_best_level_is_any_between_its_neighbours_in_the_table():
+    def at(low, high, *levels):
+        return findings(Within(("static",), "best_level", low, high), one_cell(*levels))
+
+    few = [arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 10), (4, 30), (8, 20))]
+    assert (at(5, 7, *few), at(2, 7, *few), at(8, None, *few), at(3, 4, *few)) == ([OPEN], [YES], [NO], [OPEN])
+    every = [*few, arm("dynamic-3", 29, half=0), arm("dynamic-5", 29, half=0)]
+    assert (at(5, 7, *every), at(4, 4, *every)) == ([NO], [YES])
 
 
 def test_the_best_varies_if_no_arm_is_best_in_all_cells():

@@ -40,9 +40,9 @@ def test_static_is_the_best_fixed_level_and_never_an_elastic_one():
 def test_the_best_of_several_arms_may_be_another_one_within_the_ranges(venue, ranged):
     """With the level of 176 as good as it may be the law, at 6.25, has 0.69 of the best level's throughput."""
     sure, open_one = ({"band": (6.2, 6.2)}, {"band": (3.0, 9.0)}) if ranged == "band" else ({"half": 0.0}, {"half": 3.0})
-    cell = one_cell(arm("dynamic-16", 6.2, **sure), arm("dynamic-176", 6.0, **open_one), venue=venue)
+    cell = one_cell(arm("dynamic-1", 6.2, **sure), arm("dynamic-2", 6.0, **open_one), venue=venue)
     assert cell.read("throughput", "static") == Reading(6.2, 6.2, 9.0, 3)
-    assert cell.shown[-1].arm == "dynamic-16"
+    assert cell.shown[-1].arm == "dynamic-1"
     shares = one_cell(placed(0, 6.2, **sure), placed(100, 6.0, **open_one), venue=venue)
     assert shares.read("throughput", "shares") == Reading(6.2, 6.2, 9.0, 3)
 
@@ -76,10 +76,44 @@ def test_a_table_from_before_there_were_bands_is_read_too():
 
 
 def test_the_best_level_may_be_any_that_the_intervals_allow():
-    clear = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=1), arm("dynamic-4", 15, half=1))
+    clear = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=1), arm("dynamic-3", 15, half=1))
     assert clear.read("best_level", "static") == Reading(2, 2, 2, 3)
-    open_one = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=3), arm("dynamic-4", 15, half=2))
-    assert open_one.read("best_level", "static") == Reading(2, 2, 4, 3)
+    open_one = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-2", 20, half=3), arm("dynamic-3", 15, half=2))
+    assert open_one.read("best_level", "static") == Reading(2, 2, 3, 3)
+    few = one_cell(arm("dynamic-1", 10, half=1), arm("dynamic-4", 20, half=3), arm("dynamic-6", 19, half=2))
+    found = few.read("best_level", "static")
+    assert (found.value, found.low, found.high, found.is_open) == (4, 2, 8, True), "with 8 CPUs; 5, 7 and 8 are not there"
+    assert found.lacks == "levels beside 4 threads are missing"
+
+
+@pytest.mark.parametrize(
+    ("levels", "lacks"),
+    [
+        ((1, 4, 8), "no level of 2 to 3 threads beside the best, 4"),
+        ((1, 2, 4), "no level of 5 to 8 threads beside the best, 4"),
+        ((4,), "no level of 1 to 3 and of 5 to 8 threads beside the best, 4"),
+        ((1, 2, 4, 8), ""),
+        ((1, 2, 4, 6, 8), ""),
+    ],
+)
+def test_the_best_of_the_levels_says_which_ones_it_lacks(levels, lacks):
+    cell = one_cell(*[arm(f"dynamic-{level}", 20 if level == 4 else 10, half=1) for level in levels])
+    found = cell.read("throughput", "static")
+    assert (found.lacks, found.is_open, math.isinf(found.high)) == (lacks, bool(lacks), bool(lacks))
+    assert found.value == 20
+
+
+def test_arms_that_no_varied_constant_reaches_are_not_varied_beside_one_that_was():
+    missed = {"variants": 2, "variants_failed": 0, "variants_reached": 0}
+    met = missed | {"variants_reached": 1}
+    cell = one_cell(arm("manual", 10, **missed), arm("dedicated", 20, band=(18, 22), **met), venue=XEON)
+    manual, dedicated = (cell.read("throughput", name) for name in ("manual", "dedicated"))
+    assert (manual.is_varied, manual.is_unreached) == (False, True)
+    assert (dedicated.is_varied, dedicated.is_unreached) == (True, False)
+    assert (manual / dedicated).is_varied
+    assert not (manual / manual).is_varied and (manual / manual).is_unreached
+    bare = one_cell(arm("manual", 10), venue=XEON).read("throughput", "manual")
+    assert not (bare / dedicated).is_varied and not (bare / dedicated).is_unreached
 
 
 def test_a_best_level_is_varied_only_if_all_levels_are():
@@ -147,7 +181,7 @@ def test_latency_reaches_from_the_median_to_the_99th_percentile():
     row = {"experiment": FIG9, "cell": cell_name(cost="1"), "arm": "manual", "machine": "local", "simulated": False}
     table = pd.DataFrame([row | {"n": 3, "p50": 100.0, "p90": 150.0, "p99": 300.0}])
     cell = one_cell(arm("manual", 1, half=0), arm("dedicated", 1, half=0), latency=table)
-    assert cell.read("latency", "manual") == Reading(100, 100, 300, 3)
+    assert cell.read("latency", "manual") == Reading(100, 100, 300, 3, resolution=1 / 16)
     with pytest.raises(Missing, match="no latencies of dedicated"):
         cell.read("latency", "dedicated")
 

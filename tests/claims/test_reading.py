@@ -185,3 +185,32 @@ def test_what_holds_throughout_holds_at_every_point_of_the_ranges(a, b, where_a,
     if share.throughout is not None:
         ratio = point_a / point_b
         assert (ratio >= limit * (1 - slack)) if share.throughout else (ratio < limit * (1 + slack))
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "holds"),
+    [
+        (117, 100, True),
+        (107, 100, True),
+        (106, 100, None),  # the next bucket: nobody can tell
+        (100, 100, None),
+        (100, 106, None),
+        (100, 107, False),
+    ],
+)
+def test_latencies_of_neighbouring_buckets_are_in_no_order(high, low, holds):
+    one, other = (Reading(value, value, 2 * value, resolution=1 / 16, is_varied=False) for value in (high, low))
+    assert greater(one, other, 0.02).holds is holds
+
+
+@pytest.mark.parametrize(("value", "holds"), [(160, True), (155, None), (150, None), (145, None), (141, False)])
+def test_a_ratio_of_latencies_within_a_bucket_of_its_limit_is_open(value, holds):
+    one, other = (Reading(each, each, each, resolution=1 / 16) for each in (value, 100))
+    assert within(one / other, 1.5, None).holds is holds
+    assert within(one / other, None, 1.5).holds is (None if holds is None else not holds)
+
+
+@pytest.mark.parametrize(("high", "throughout"), [(101, False), (103, True), (99, False)])
+def test_numbers_within_the_least_difference_are_surely_not_above_each_other(high, throughout):
+    found = greater(Reading(high, high, high), Reading(100, 100, 100), 0.02)
+    assert (found.holds, found.throughout) == (throughout, throughout)

@@ -12,6 +12,7 @@ from harness.claims.evaluate import Sensitivity, Verdict, evaluate
 from harness.claims.evidence import Wanted
 from harness.claims.predicate import Term
 from harness.claims.predicates import Order, Ratio, Somewhere
+from harness.claims.report import summary, summary_row
 from harness.claims.tables import Venue
 from tests.claims.made import FIG9, LOCAL, POWER8, XEON, arm, cell_name, tables, throughput
 
@@ -140,6 +141,40 @@ def test_a_simulated_order_is_decided_and_its_band_says_how_surely(dedicated, ba
     ]
     [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=arms)))
     assert (result.verdict, result.sensitivity) == (verdict, sensitivity)
+
+
+UNREACHED = {"variants": 2, "variants_failed": 0, "variants_reached": 0}
+
+
+@pytest.mark.parametrize(
+    ("dedicated", "sensitivity"),
+    [({}, Sensitivity.NOT_VARIED), ({"band": (15, 25), "variants_reached": 1}, Sensitivity.HOLDS)],
+)
+def test_constants_that_reach_no_arm_of_a_claim_vary_nothing(dedicated, sensitivity):
+    arms = [arm("dedicated", 20, **UNREACHED | dedicated), arm("manual", 10, **UNREACHED)]
+    [result] = evaluate([claim(costs=(1,), machines=("xeon",))], tables(on(XEON, c1=arms)))
+    assert (result.verdict, result.sensitivity) == (Verdict.REPRODUCED, sensitivity)
+    [line] = summary([result])
+    assert (line.varied, line.flips) == ((0, 0) if sensitivity is Sensitivity.NOT_VARIED else (1, 0))
+    assert summary_row(line)[-2] == ("not varied" if line.varied == 0 else "0 of 1")
+
+
+@pytest.mark.parametrize("last", [10, 30, 50])
+@pytest.mark.parametrize("venue", [XEON, LOCAL])
+def test_a_claim_about_the_best_level_is_undecided_without_the_levels_beside_it(venue, last):
+    """Whichever way it would go: over 1, 4 and 12 threads a peak at 6 is not to be seen."""
+    falls = Ratio(Term("static-176"), Term("static"), at_most=0.99)
+    arms = [arm(f"dynamic-{level}", mean, half=0) for level, mean in ((1, 5), (16, 30), (176, last))]
+    [result] = evaluate([claim(costs=(1,), machines=(venue.machine,), check=falls)], tables(on(venue, c1=arms)))
+    assert result.verdict is Verdict.UNDECIDED
+    best = 176 if last == 50 else 16
+    assert f"beside the best, {best}" in result.why
+
+
+def test_a_difference_below_the_least_one_reproduces_nothing():
+    held = tables(on(XEON, c1=pair(8.914, 8.906)))
+    [result] = evaluate([claim(costs=(1,), machines=("xeon",))], held)
+    assert result.verdict is Verdict.NOT_REPRODUCED
 
 
 def test_a_band_of_some_arms_only_says_nothing():

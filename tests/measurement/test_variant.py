@@ -9,7 +9,7 @@ import pytest
 from harness.measurement import block
 from harness.measurement.records import validate_record
 from harness.measurement.spec import RunSpec
-from harness.measurement.variant import is_unreached
+from harness.measurement.variant import is_unreached, one_seed_decides
 
 GRAPH = {"topology": "data-parallel", "parameters": {"width": 8, "cost": 1}}
 NOMINAL = RunSpec(**GRAPH, model="dynamic", threads=8, machine="xeon", events=20_000, warmup=0.0005)
@@ -66,6 +66,54 @@ def test_a_variant_that_is_not_simulated_has_the_record_that_simulating_gives(mo
     assert len({each["run_id"] for each in records}) == 3
     truth = really(replace(NOMINAL, arm="dynamic-8", constants={LAST: 120.0}, order_in_block=1), announce=lambda text: None)
     own = {"run_id", "started_at", "host"}
-    told = records[1] | {"simulation": records[1]["simulation"] | {"wall_s": truth["simulation"]["wall_s"]}}
+    assert [each["simulation"].get("reached") for each in records] == [None, False, True]
+    said = {key: value for key, value in records[1]["simulation"].items() if key != "reached"}
+    told = records[1] | {"simulation": said | {"wall_s": truth["simulation"]["wall_s"]}}
     assert {key: told[key] for key in told.keys() - own} == {key: truth[key] for key in truth.keys() - own}
     assert records[2]["sink_tuples_per_s"] != records[0]["sink_tuples_per_s"]
+
+
+def test_a_constant_that_a_run_never_uses_is_simulated_and_not_reached():
+    alone = replace(NOMINAL, model="manual", threads=None)
+    ends = [{"transfer.rmw.other_socket": 100.0}, {"transfer.rmw.other_socket": 300.0}]
+    records = list(block.run_block({"manual": alone}, 1, 0, variants=ends))
+    assert [each["simulation"].get("reached") for each in records] == [None, False, False]
+
+
+def rate(tuples_per_s: float | None, passed: float | None = None) -> dict:
+    return {"sink_tuples_per_s": tuples_per_s, "simulation": {"passed_tuples_per_s": passed}}
+
+
+@pytest.mark.parametrize(
+    ("ends", "decides"),
+    [
+        ([90.0, 110.0], False),
+        ([90.0, 95.0], True),
+        ([105.0, 110.0], True),
+        ([99.0, 95.0], False),  # by noise
+        ([100.0, 110.0], False),
+        ([90.0], False),
+        ([90.0, None], False),
+    ],
+)
+def test_where_both_ends_of_a_range_lie_to_one_side_a_seed_decides(ends, decides):
+    assert one_seed_decides(rate(100.0), [rate(end) for end in ends]) is decides
+    assert one_seed_decides(rate(1.0, passed=100.0), [rate(1.0, passed=end) for end in ends if end]) is decides
+
+
+def test_arms_of_which_one_seed_decides_are_simulated_with_more(monkeypatch):
+    rates = {"steady": {0.0: 100.0, 1.0: 90.0, 2.0: 110.0}, "wild": {0.0: 100.0, 1.0: 120.0, 2.0: 110.0}}
+
+    def simulate(spec, announce):
+        simulated = rate(rates[spec.arm][spec.constants.get("a.b", 0.0)])
+        told = {"error": None, "submitted_tuples_per_s": 1.0, "cpu_seconds": 1.0, "latency_ns": None}
+        return {**simulated, **told, "arm": spec.arm, "repeat": spec.repeat, "order": spec.order_in_block, "of": spec.constants}
+
+    monkeypatch.setattr(block, "simulate", simulate)
+    specs = dict.fromkeys(("steady", "wild"), NOMINAL)
+    records = list(block.run_block(specs, 2, 0, variants=[{"a.b": 1.0}, {"a.b": 2.0}]))
+    assert [each["order"] for each in records] == list(range(len(records)))
+    runs = {arm: sorted((each["repeat"], *each["of"].values()) for each in records if each["arm"] == arm) for arm in specs}
+    ends = [(0, 1.0), (0, 2.0)]
+    assert runs["steady"] == sorted([(0,), (1,), *ends])
+    assert runs["wild"] == sorted((repeat, *end) for repeat in range(4) for end in [(), (1.0,), (2.0,)])

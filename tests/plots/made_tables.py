@@ -58,6 +58,7 @@ def arm_row(experiment: str, topology: str, cost: object, model: str, mean: floa
         "software": None,
         "variants": 0,
         "variants_failed": 0,
+        "variants_reached": 0,
         "band_lo": None,
         "band_hi": None,
         "context_switches_mean": None,

@@ -81,7 +81,7 @@ def test_what_is_simulated_is_tinted_and_the_legend_says_so():
 
 def varied(rows: pd.DataFrame) -> pd.DataFrame:
     """With a band of 20 % to either side."""
-    return rows.assign(variants=6, band_lo=0.8 * rows["mean"], band_hi=1.2 * rows["mean"])
+    return rows.assign(variants=6, variants_reached=6, band_lo=0.8 * rows["mean"], band_hi=1.2 * rows["mean"])
 
 
 def test_fixed_levels_have_their_band_as_a_light_fill(ax):
@@ -102,7 +102,7 @@ def test_models_without_levels_have_theirs_across(ax):
 
 
 def test_an_elastic_arm_has_its_band_where_it_settled(ax):
-    row = elastic_row("e", "pipeline", 1, 1000.0, 3.0, band_lo=700.0, band_hi=1100.0, variants=2, **XEON)
+    row = elastic_row("e", "pipeline", 1, 1000.0, 3.0, band_lo=700.0, band_hi=1100.0, variants=2, variants_reached=2, **XEON)
     thread_panels.draw(ax, frame([row]))
     ends = [
         sorted(float(y) for _, y in path.vertices)
@@ -130,6 +130,16 @@ def test_the_foot_says_what_was_measured_and_what_was_simulated():
         for machines in ([XEON, POWER8], [LOCAL, XEON])
     ]
     assert ["SIMULATED" in each for each in badges] == [True, False]  # of several machines the panels say it
+
+
+def test_the_foot_counts_arms_that_no_varied_constant_reaches():
+    rows = varied(table(XEON, cells={"pipeline": [1]}))
+    reached = rows["model"] == "dynamic"
+    rows.loc[~reached, ["variants_reached", "band_lo", "band_hi"]] = [0, None, None]
+    told = f"Not varied: {(~reached).sum()} of {len(rows)} arms, which no such value reaches."
+    assert told in provenance.sentence(rows, "an interval")
+    assert "Not varied" not in provenance.sentence(varied(rows), "an interval")
+    assert "Not varied" not in provenance.sentence(table(XEON), "an interval"), "nobody asked for variants"
 
 
 SWITCHES = {"context_switches_mean": 500.0, "duration_mean": 0.02, "runnable_mean": 980.4}

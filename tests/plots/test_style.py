@@ -165,7 +165,7 @@ def test_the_foot_says_that_runs_were_disturbed_and_that_they_are_of_several_hos
 
 
 def test_the_foot_says_where_a_band_is_missing_because_a_run_failed():
-    table = scaling("e", {"mix": [1]}, [1, 2]).assign(simulated=True, machine="xeon", variants=4)
+    table = scaling("e", {"mix": [1]}, [1, 2]).assign(simulated=True, machine="xeon", variants=4, variants_reached=4)
     table.loc[0, "variants_failed"] = 1
     foot = provenance.sentence(table, "bars: an interval")
     assert "No fill where one of those runs failed (1 in all)." in foot

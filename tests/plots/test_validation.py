@@ -66,14 +66,16 @@ def test_every_case_has_its_error_in_the_row_of_its_arm_topology_cost_and_payloa
     assert labels == [
         *errors,
         *style.TOPOLOGIES[:4],
+        *("pipeline-100", "pipeline-1000"),
         *("cost 1", "cost 100", "cost 10,000"),
         *("payload 128", "payload 4,096"),
     ]
     medians = {round(line.get_ydata()[0] + 0.4): line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 2 and
                line.get_linewidth() == 1.8}  # fmt: skip
-    assert [medians[place] for place in range(16)] == pytest.approx([-0.1, 0.2, 0.0, 0.3, 0.1, -0.2, 0.4] + [0.1] * 9)
+    of_arms, deep = [-0.1, 0.2, 0.0, 0.3, 0.1, -0.2, 0.4], [0.2] * 2
+    assert [medians[place] for place in range(18)] == pytest.approx([*of_arms, *[0.1] * 4, *deep, *[0.1] * 5])
     dots = [line for line in ax.lines if line.get_marker() not in ("None", None)]
-    assert len(dots) == 4 * 114
+    assert len(dots) == 4 * 122
 
 
 def test_an_error_beyond_the_axis_stands_at_its_edge_with_its_value():
@@ -89,7 +91,7 @@ def test_the_whole_figure_says_how_far_off_it_is_and_what_was_simulated():
     figure = validation.figure({"validation": table()})
     foot = " ".join(figure.get_supxlabel().split())
     assert "Measured on Invented CPU @ 1 GHz: median of 3 runs" in foot
-    assert "median of SIMULATED runs" in foot and "Absolute error: median 10.0 %, worst 10.0 %. 0 of 114 cases unstable" in foot
+    assert "median of SIMULATED runs" in foot and "Absolute error: median 10.0 %, worst 10.0 %. 0 of 122 cases unstable" in foot
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "manual", "dedicated", "dynamic", "coroutine", "± 15 %", "± 40 %", "median of a group"

@@ -78,3 +78,21 @@ def test_a_source_that_waits_for_its_time_leaves_its_thread_to_others() -> None:
     sample, _ = settled(graph, Coroutine(1))
     assert sample.sink_tuples == pytest.approx(7500, rel=0.01)
     assert sample.utilisation == pytest.approx(0.5, abs=0.05)
+
+
+def turn_ns(operators: int, caches_ns: float) -> float:
+    """Virtual time of a turn in a pipeline on one thread, where a look beyond the first-level cache takes `caches_ns`."""
+    graph, _ = build("pipeline", {"operators": operators, "cost": 1, "payload": 8}, 0)
+    constants = {"latency.l2": caches_ns, "latency.l3": caches_ns}
+    engine = simulated(graph, Coroutine(1, queue_capacity=64), "xeon", constants=constants)
+    engine.start()
+    engine.sample(0.002)
+    return 2e6 / engine.stop(drain=False, timeout_s=0.0).scheduling["drains"]
+
+
+def test_a_turn_finds_records_cold_that_the_turns_of_others_have_pushed_out() -> None:
+    """Its own, its stack, those of ports and neighbours: about a dozen, where those of operators and ports alone are three."""
+    near, far = 1.0, 11.0
+    assert turn_ns(1, far) == pytest.approx(turn_ns(1, near), abs=1.0), "what three of them need is in the nearest cache"
+    records = (turn_ns(100, far) - turn_ns(100, near)) / (far - near)
+    assert 8 < records < 18

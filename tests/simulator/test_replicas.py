@@ -157,7 +157,7 @@ def test_replicas_by_key_pass_as_many_as_keys_allow() -> None:
 
 def test_more_replicas_than_threads_or_than_the_operator_before_can_feed_bring_nothing() -> None:
     by_threads = [settled(expensive(), 3, replicas)[0].sink_tuples for replicas in (3, 12)]
-    assert by_threads[1] == pytest.approx(by_threads[0], rel=0.03)
+    assert by_threads[1] == pytest.approx(by_threads[0], rel=0.08)  # they arrive in lumps of 3 % of them
     by_feeder = [settled(expensive(before_us=50), 12, replicas)[0].sink_tuples for replicas in (1, 2, 8)]
     assert by_feeder[1] / by_feeder[0] == pytest.approx(2.0, rel=0.08)
     assert by_feeder[2] == pytest.approx(by_feeder[1], rel=0.08)

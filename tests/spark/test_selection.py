@@ -31,7 +31,7 @@ def test_an_arm_whose_slow_runs_never_settle_does_not_beat_a_steady_one(spark, r
     texts = {name: F.lit("any") for name in ARM if name not in ("cell", "arm", *PARAMETERS)}
     numbers = {"queue_capacity": F.lit(8), "threads": F.lit(1), "hops": F.lit(4.0), "ns_per_hop": F.lit(1.0)}
     unknown = {**dict.fromkeys(PARAMETERS, F.lit(None)), "variant": F.lit(None).cast("string")}
-    simulation = F.lit(None).cast("struct<passed_tuples_per_s: double>")
+    simulation = F.lit(None).cast("struct<passed_tuples_per_s: double, reached: boolean>")
     runs = spark.createDataFrame(pd.concat([two_speeds, steady])).withColumns(
         {**texts, **numbers, **unknown, "failed": F.lit(False), "simulation": simulation}
     )

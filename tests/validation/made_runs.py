@@ -22,6 +22,7 @@ def case(arm: str = "manual", topology: str = "pipeline", cost: int = 1, payload
 def record_of(spec: RunSpec, rate: float | None, **changes: Any) -> dict[str, Any]:
     """The record of a run that went well, but for `changes`."""
     good = {"correct": True, "settled": True, "duration_s": spec.duration_s, "sink_tuples_per_s": rate}
+    good |= {"submitted_tuples_per_s": None if rate is None else 20 * rate, "hops": 20.0}
     return blank_record(spec, spec.parameters, spec.threads, HOST) | good | changes
 
 

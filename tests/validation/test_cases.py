@@ -14,12 +14,13 @@ from tests.validation.made_runs import case
 MODELS = "manual, dedicated, dynamic-1, dynamic-2, coroutine-2, coroutine-2-random, coroutine-2-replicas-2"
 
 
-def test_there_are_96_cases_of_24_cells_and_18_of_six_of_these_with_co_routines():
+def test_there_are_96_cases_of_24_cells_18_of_six_of_these_with_co_routines_and_8_of_deep_pipelines():
     every = cases()
-    assert len(every) == len(set(every)) == len({str(each) for each in every}) == 114
-    assert Counter(Counter(each.cell for each in every).values()) == {4: 18, 7: 6}
+    assert len(every) == len(set(every)) == len({str(each) for each in every}) == 122
+    assert Counter(Counter(each.cell for each in every).values()) == {4: 18, 7: 6, 2: 4}
     classic = [arm for arm in ARMS if not arm.startswith("coroutine")]
-    assert {(each.topology, each.cost, each.payload, each.arm) for each in every if each.arm in classic} == {
+    shallow = [each for each in every if each.arm in classic and each.topology in SIZES]
+    assert {(each.topology, each.cost, each.payload, each.arm) for each in shallow} == {
         (topology, cost, payload, arm) for topology in SIZES for cost in COSTS for payload in PAYLOADS for arm in classic
     }
 
@@ -27,12 +28,14 @@ def test_there_are_96_cases_of_24_cells_and_18_of_six_of_these_with_co_routines(
 @pytest.mark.parametrize(
     ("filters", "count"),
     [
-        ([], 114),
+        ([], 122),
         (["topology=mix"], 24),
         (["topology=mix,cost=1"], 8),
+        (["topology=pipeline-1000"], 4),
+        (["topology=pipeline-100,cost=100"], 2),
         (["topology=mix", "topology=bushy"], 57),
-        (["model=coroutine-2,model=coroutine-2-random"], 12),
-        (["cost=1,cost=100", "model=manual, model=dynamic-2"], 32),
+        (["model=coroutine-2,model=coroutine-2-random"], 16),
+        (["cost=1,cost=100", "model=manual, model=dynamic-2"], 36),
         (["cost=10000", "payload=4096", "topology=pipeline", "model=dedicated"], 1),
     ],
 )

@@ -133,12 +133,20 @@ def test_groups_hold_every_case_once_a_grouping():
     for name, value, group in rows:
         found.setdefault(name, {})[value] = group.cases
     assert found == {
-        "model": dict.fromkeys(("manual", "dedicated", "dynamic-1", "dynamic-2"), 24)
-        | dict.fromkeys(("coroutine-2", "coroutine-2-random", "coroutine-2-replicas-2"), 6),
-        "topology": {"pipeline": 24, "data-parallel": 33, "mix": 24, "bushy": 33},
-        "cost": dict.fromkeys(("1", "100", "10,000"), 38),
-        "payload": {"128": 66, "4,096": 48},
+        "model": dict.fromkeys(("manual", "dedicated", "dynamic-1"), 24)
+        | dict.fromkeys(("coroutine-2-random", "coroutine-2-replicas-2"), 6)
+        | {"dynamic-2": 28, "coroutine-2": 10},
+        "topology": {"pipeline": 24, "data-parallel": 33, "mix": 24, "bushy": 33, "pipeline-100": 4, "pipeline-1000": 4},
+        "cost": {"1": 42, "100": 42, "10,000": 38},
+        "payload": {"128": 74, "4,096": 48},
     }
+
+
+def test_of_a_deep_pipeline_what_all_operators_do_is_compared():
+    deep, shallow = case("coroutine-2", topology="pipeline-1000"), case("coroutine-2", topology="bushy")
+    record = {"sink_tuples_per_s": 0.0, "submitted_tuples_per_s": 5000.0, "hops": 1000.0}
+    assert (deep.rate(record), shallow.rate(record)) == (5.0, 0.0)
+    assert deep.rate(record | {"submitted_tuples_per_s": None}) is None
 
 
 def test_a_group_has_the_errors_of_its_own_cases():

@@ -257,6 +257,7 @@ inline void Simulation::announce_to_coroutine(const Port& port) { coroutines_->a
 // Before tuples are pushed. What a thread sends is taken for new.
 inline void Simulation::stamp(Worker& w, Port& port, Count count) {
   const auto now = [this] { return static_cast<int64_t>(system.now / NANOSECOND); };
+  coroutines_->graph.touch_stamps(port);
   port.stamps->stamp(port.ring.tail, port.ring.head, count, w.coroutine != Worker::NO_COROUTINE ? w.born_ns : now(), now);
 }
 inline void Simulation::count_pushed(const Worker& w, Count count) {

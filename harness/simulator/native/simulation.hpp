@@ -40,6 +40,9 @@ namespace millrace::sim {
 
 class Simulation;
 
+// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an operator, a producer and a consumer of a port.
+inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
+
 // What a kind of queue means to those who send to a port and to the threads that execute it (disciplines.hpp).
 struct Discipline {
   bool pooled;                                                           // the pool executes its ports, whose queues may be switched off
@@ -294,6 +297,7 @@ class Simulation {
   uint64_t part_beyond(uint64_t age) const noexcept;
   Visit untouched() const noexcept { return {Line::NOBODY, 0, ring_bytes}; }
   void touch(Worker& w, Touch& record, uint64_t bytes);
+  void touch_moved(Worker& w, Touch& record, uint64_t bytes);
   void idle(Worker& w, bool begins) noexcept { w.idle(begins, system.now); }
 
   Acting acting_{*this, system, machine, software, most_contenders, bearers_};

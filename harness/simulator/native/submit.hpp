@@ -11,9 +11,6 @@ inline const Tuple* slot(const Tuple* first, uint32_t spacing, uint32_t index) n
   return first + static_cast<size_t>(spacing) * index;
 }
 
-// Lines of the runtime's records (harness/runtime/native/state.hpp): what a call uses of an operator, a producer and a consumer of a port.
-inline constexpr uint64_t OPERATOR_BYTES = 64, PRODUCER_BYTES = 192, CONSUMER_BYTES = 192;
-
 // -- what slots cost ------------------------------------------------------------------------------------------------------------------
 
 // What lies between two values, `part` of the way.
@@ -69,6 +66,16 @@ inline void Simulation::touch(Worker& w, Touch& record, uint64_t bytes) {
     w.waiting += since <= machine.l1 / 2 ? 0 : machine.latency[since <= machine.l2 / 2 ? OWN_L2 : since <= machine.l3 ? L3 : DRAM_LOCAL];
   }
   record = {w.core, used};
+}
+
+// The same of a record that whoever uses it also writes to: as a whole it is where it was used last, perhaps in another core's caches.
+inline void Simulation::touch_moved(Worker& w, Touch& record, uint64_t bytes) {
+  if (record.core != w.core && record.core != Line::NOBODY) {
+    const uint64_t since = touches_[record.core] - record.at;
+    w.waiting += since <= machine.l2 / 2 ? machine.load[machine.distance(w.core, record.core)]
+                                         : machine.latency[since <= machine.l3 ? L3 : DRAM_LOCAL];
+  }
+  touch(w, record, bytes);
 }
 
 // Which part of what was touched so many bytes ago comes from memory. In between others were filled and others read, at most all there are.
