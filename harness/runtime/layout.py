@@ -125,7 +125,7 @@ class Layout:
     copies: tuple[int | None, ...]  # by operator: how many sinks see a tuple from here; None: it depends on the tuple
     copies_behind: dict[int, int | None]  # by barrier: how many sinks see a tuple that it sends
     paths: tuple[int | None, ...]  # by operator: how many lead there; None: too many, or in no order
-    changed: tuple[bool, ...]  # by operator: values may differ from what the source gave
+    changed: tuple[bool, ...]  # by operator: values that come to it may differ from what the source gave
     regions: tuple[Region, ...]
     barriers: tuple[BarrierPlace, ...]
     calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
@@ -396,14 +396,11 @@ def _places(
 
 
 def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequence[Sequence[Stream]]) -> tuple[bool, ...]:
-    """By operator: values may differ from what the source gave."""
+    """By operator: values that come to it may differ from what the source gave."""
+    changes = [operator.kind == "loop" or (operator.kind in CHANGING and not operator.preserves) for operator in operators]
     changed = [False] * len(operators)
-    if not all(operator.preserves for operator in operators):
-        for index in order:
-            changes = not operators[index].preserves and operators[index].kind in CHANGING
-            changed[index] = changes or any(
-                changed[before[0]] or operators[before[0]].kind == "loop" for before in incoming[index]
-            )
+    for index in order if any(changes) else ():
+        changed[index] = any(changed[before[0]] or changes[before[0]] for before in incoming[index])
     return tuple(changed)
 
 

@@ -262,8 +262,7 @@ cdef class Plan:
             for i, queue in enumerate(region.queues):
                 state.ports[i] = &self.run.ports[<uint32_t> queue]
         for place in layout.barriers:
-            changed = any([layout.changed[layout.ways[way].source] for way in layout.incoming[place.operator]])
-            self._make_barrier(&self.run.operators[<uint32_t> place.operator], place, changed)
+            self._make_barrier(&self.run.operators[<uint32_t> place.operator], place, layout.changed[place.operator])
 
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1:
         """What a barrier keeps."""
