@@ -151,6 +151,26 @@ class Layout:
         return outgoing
 
     @cached_property
+    def room_behind(self) -> list[list[int]]:
+        """By operator and output port: the capacity of the shortest queue that its tuples get to; MAX_BATCH at most."""
+        room = [[MAX_BATCH] * operator.outputs for operator in self.operators]
+        for index in reversed(self.order):
+            for output, ways in enumerate(self.outgoing[index]):
+                for way in map(self.ways.__getitem__, ways):
+                    behind = room[way.target] if way.queue is None else [self.queues[way.queue].capacity]
+                    room[index][output] = min([room[index][output], *behind])
+        return room
+
+    @cached_property
+    def called(self) -> list[int]:
+        """By operator: operators executed by calls from it on, itself among them. Of co-routines, one way leads to each."""
+        called = [1] * len(self.operators)
+        for index in reversed(self.order):
+            ways = [self.ways[way] for of_output in self.outgoing[index] for way in of_output]
+            called[index] += sum(called[way.target] for way in ways if way.queue is None)
+        return called
+
+    @cached_property
     def incoming(self) -> list[list[int]]:
         """The ways into each operator."""
         incoming: list[list[int]] = [[] for _ in self.operators]
