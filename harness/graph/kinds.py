@@ -121,6 +121,7 @@ LOOP = Kind(
     least_outputs=0,
     hop=True,
     counts_output=True,
+    changes_values=True,
     chooses_output=True,
     ends_windows=True,
     controllable=True,

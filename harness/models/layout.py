@@ -119,7 +119,7 @@ class Layout:
     copies: tuple[int | None, ...]  # by operator: how many sinks see a tuple from here; None: it depends on the tuple
     copies_behind: dict[int, int | None]  # by barrier: how many sinks see a tuple that it sends
     paths: tuple[int | None, ...]  # by operator: how many lead there; None: too many, or in no order
-    changed: tuple[bool, ...]  # by operator: values may differ from what the source gave
+    changed: tuple[bool, ...]  # by operator: values that come to it may differ from what the source gave
     regions: tuple[Region, ...]
     barriers: tuple[BarrierPlace, ...]
     calls: tuple[int, ...]  # by operator: operators on the longest way of calls that starts with it
@@ -143,6 +143,26 @@ class Layout:
         for index, way in enumerate(self.ways):
             outgoing[way.source][way.output].append(index)
         return outgoing
+
+    @cached_property
+    def room_behind(self) -> list[list[int]]:
+        """By operator and output port: the capacity of the shortest queue that its tuples get to; MAX_BATCH at most."""
+        room = [[MAX_BATCH] * operator.outputs for operator in self.operators]
+        for index in reversed(self.order):
+            for output, ways in enumerate(self.outgoing[index]):
+                for way in map(self.ways.__getitem__, ways):
+                    behind = room[way.target] if way.queue is None else [self.queues[way.queue].capacity]
+                    room[index][output] = min([room[index][output], *behind])
+        return room
+
+    @cached_property
+    def called(self) -> list[int]:
+        """By operator: operators executed by calls from it on, itself among them. Of co-routines, one way leads to each."""
+        called = [1] * len(self.operators)
+        for index in reversed(self.order):
+            ways = [self.ways[way] for of_output in self.outgoing[index] for way in of_output]
+            called[index] += sum(called[way.target] for way in ways if way.queue is None)
+        return called
 
     @cached_property
     def incoming(self) -> list[list[int]]:
@@ -392,14 +412,11 @@ def _places(
 
 
 def _changed(operators: Sequence[Operator], order: Sequence[int], incoming: Sequence[Sequence[Stream]]) -> tuple[bool, ...]:
-    """By operator: values may differ from what the source gave."""
+    """By operator: values that come to it may differ from what the source gave."""
+    changes = [operator.kind.changes_values and not operator.preserves for operator in operators]
     changed = [False] * len(operators)
-    if not all(operator.preserves for operator in operators):
-        for index in order:
-            changes = not operators[index].preserves and operators[index].kind.changes_values
-            changed[index] = changes or any(
-                changed[before[0]] or operators[before[0]].kind is LOOP for before in incoming[index]
-            )
+    for index in order if any(changes) else ():
+        changed[index] = any(changed[before[0]] or changes[before[0]] for before in incoming[index])
     return tuple(changed)
 
 

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.atomic cimport memory_order_acquire
 
 from harness.graph.kinds import BARRIER, NATIVE
-from harness.runtime.coroutine cimport left_in_slots, refused_by_policy
+from harness.runtime.coroutine cimport deadlock_of, left_in_slots, refused_by_policy
 from harness.runtime.native cimport (
     DATA,
     BarrierState,
@@ -45,7 +45,7 @@ def account_of(Plan plan, bint started, stuck, state):
     longest = 0
     error = next((call.error for call in plan.states.calls if call.error), None)
     if error is None and plan.policy is not None:
-        error = plan.policy.told(refused_by_policy(run))
+        error = plan.policy.told(refused_by_policy(run)) or deadlock_of(run) or None
     # final punctuation may get through where tuples, or other punctuation, were given up
     drained = started and run.open_operators.load(memory_order_acquire) == 0 and not run.gave_up.load(memory_order_acquire)
     for i in range(run.operator_count):

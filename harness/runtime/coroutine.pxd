@@ -13,6 +13,10 @@ cdef void* operator_body(void* argument) noexcept nogil
 cdef void tuples_published(Worker* worker, Target* target) noexcept nogil
 cdef void announce(Run* run, Port* port) noexcept nogil
 cdef void stamp(Worker* worker, Port* port, uint32_t count) noexcept nogil
+cdef void wait_for_room_of_any(Worker* worker, uint32_t* round_) noexcept nogil
+cdef str deadlock_of(Run* run)
+cdef bint seems_deadlocked(Run* run) noexcept nogil
+cdef void deadlocked(Run* run) noexcept nogil
 cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept nogil
 cdef void tuples_taken(Run* run, Port* port) noexcept nogil
 cdef void another_sender(Worker* worker, Port* port) noexcept nogil

@@ -18,12 +18,14 @@
 # wakes both.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 from libcpp cimport bool
-from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
+from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed, memory_order_release
+from libcpp.string cimport string
 
 from harness.runtime.barrier cimport room_of_input
 from harness.runtime.dynamic cimport wait_a_little
-from harness.runtime.loops cimport loop_body
+from harness.runtime.loops cimport let_go, loop_body
 from harness.runtime.manual cimport source_body
 from harness.runtime.native cimport (
     DATA,
@@ -39,8 +41,8 @@ from harness.runtime.native cimport (
     slot,
 )
 from harness.runtime.policy cimport PolicyOf
-from harness.runtime.protocol cimport AWAKE, BLOCKED, Policy
-from harness.runtime.submit cimport close_operator, end_run, execute, hand_over, receive_mark, send_held, take
+from harness.runtime.protocol cimport AWAKE, BLOCKED, MAX_BATCH, Policy
+from harness.runtime.submit cimport close_operator, end_run, execute, hand_on, hand_over, receive_mark, send_held, take
 from harness.runtime.typed cimport typed_source_body
 
 from harness.errors import RunFailed
@@ -61,7 +63,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         Coroutines(
             Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
             int64_t quantum_ns, void (*hand_over)(Worker*) noexcept nogil, void (*deliver)(Worker*, Tuple*, uint32_t) noexcept nogil,
-            void (*end_run)(Run*) noexcept nogil,
+            void (*end_run)(Run*) noexcept nogil, void (*deadlocked)(Run*) noexcept nogil,
         ) except +
         void replicate(uint32_t co, uint32_t most, uint64_t keys) except +
         size_t replica_bytes(uint32_t co) noexcept
@@ -78,6 +80,7 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         uint64_t useful_ns(uint32_t co, int64_t now_ns) noexcept
         uint64_t full_ns(uint32_t port, int64_t now_ns) noexcept
         void set_name(uint32_t co, const char* name) except +
+        void add_operator(const char* name) except +
         void add_input(uint32_t co, uint32_t port) except +
         void add_output(uint32_t co, uint32_t port) except +
         void add_to_order(uint32_t co) except +
@@ -98,7 +101,11 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         uint32_t inputs(Worker* worker) noexcept
         Port* input(Worker* worker, uint32_t i) noexcept
         void close_input(Worker* worker, uint32_t i) noexcept
-        void wait_for_room(Worker* worker, uint32_t port) noexcept
+        void lack(Worker* worker, uint32_t port) noexcept
+        void wait_for_any_room(Worker* worker) noexcept
+        bool find_deadlock() noexcept
+        bool seems_deadlocked() noexcept
+        string deadlock() except +
         void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) noexcept
         void wait_for_buffers(Worker* worker, const Operator* balance) noexcept
         void sleep_until(Worker* worker, int64_t time_ns) noexcept
@@ -141,17 +148,27 @@ cdef void* operator_body(void* argument) noexcept nogil:
             if port.stamps != NULL:
                 worker.born_ns = (<StampsOf*> port.stamps).at(port.ring.head().load(memory_order_relaxed)).born_ns
             worker.taken += count
-            take(worker, port, first, count)
-            port.ring.release(count)
-            tuples_taken(worker.run, port)
-            if port.room != NULL:
-                port.room.wake_one()
+            if port.ring.capacity() < MAX_BATCH:
+                # what was taken out of a queue takes no room in it (Algorithm 3): of a short one it would else leave none
+                memcpy(worker.taken_out, first, count * port.ring.stride())
+                release(worker.run, port, count)
+                take(worker, port, <Tuple*> worker.taken_out, count)
+            else:
+                take(worker, port, first, count)
+                release(worker.run, port, count)
             if port.open_streams == 0:
                 all_.close_input(worker, i)
                 open_ -= 1
             if worker.stop.load(memory_order_acquire):
                 return NULL
     return NULL
+
+
+cdef void release(Run* run, Port* port, uint32_t count) noexcept nogil:
+    port.ring.release(count)
+    tuples_taken(run, port)
+    if port.room != NULL:
+        port.room.wake_one()
 
 
 cdef void choose_inputs(Worker* worker, uint32_t inputs) noexcept nogil:
@@ -227,21 +244,66 @@ cdef void stamp(Worker* worker, Port* port, uint32_t count) noexcept nogil:
 
 
 cdef void wait_for_room(Worker* worker, Port* port, uint32_t* round_) noexcept nogil:
-    """Before the full queue of a co-routine; `round_` as of all disciplines."""
+    """A thread, before the full queue of a co-routine; `round_` as of all disciplines."""
     cdef uint64_t head = port.ring.head().load(memory_order_acquire)
+    cdef uint32_t at = worker.at.load(memory_order_relaxed)
     if port.ring.tail().load(memory_order_acquire) - head < port.ring.capacity():
         wait_a_little(worker, round_)  # not full: another sender is copying its tuples in, and does not stop while it does
-    elif worker.resumed:
-        of(worker.run).wait_for_room(worker, port.index)
+        return
+    hand_over(worker)
+    of(worker.run).written(port.index)
+    worker.waits.add(1)
+    worker.at.store(0, memory_order_release)
+    worker.rest.store(BLOCKED, memory_order_relaxed)
+    worker.idle.start()
+    port.room.sleep_while(port.ring.head(), head, worker.stop)
+    worker.idle.stop()
+    worker.rest.store(AWAKE, memory_order_relaxed)
+    worker.at.store(at, memory_order_relaxed)
+
+
+cdef void wait_for_room_of_any(Worker* worker, uint32_t* round_) noexcept nogil:
+    """A round of waiting until one of the queues has room to which a worker still has to send."""
+    cdef Target* target = worker.begun
+    cdef Port* port
+    cdef Port* only = NULL
+    cdef uint32_t number = 0, at = worker.at.load(memory_order_relaxed)
+    while target != NULL:
+        if target.left > 0:
+            port = target.port
+            if port.ring.size_guess() < port.ring.capacity():
+                wait_a_little(worker, round_)  # another sender has the queue
+                return
+            if port.arrivals != NULL:
+                port.arrivals.wake_one()
+            only = port
+            number += 1
+        target = target.below
+    if worker.resumed:
+        lack_rooms(worker)
+        of(worker.run).wait_for_any_room(worker)
+    elif number == 1:
+        only.discipline.wait_for_room(worker, only, round_)
     else:
-        hand_over(worker)
-        of(worker.run).written(port.index)
-        worker.waits.add(1)
-        worker.rest.store(BLOCKED, memory_order_relaxed)
-        worker.idle.start()
-        port.room.sleep_while(port.ring.head(), head, worker.stop)
-        worker.idle.stop()
-        worker.rest.store(AWAKE, memory_order_relaxed)
+        worker.at.store(0, memory_order_release)
+        wait_a_little(worker, round_)  # a thread sleeps for one queue only
+        worker.at.store(at, memory_order_relaxed)
+
+
+cdef void lack_rooms(Worker* worker) noexcept nogil:
+    """Room for what it still has to send is among what the co-routine waits for next."""
+    cdef Target* target = worker.begun
+    while target != NULL:
+        if target.left > 0:
+            of(worker.run).lack(worker, target.port.index)
+        target = target.below
+
+
+cdef void before_leaving(Worker* worker) noexcept nogil:
+    """On a co-routine's stack, before it stops for anything."""
+    if worker.op.loop != NULL:
+        let_go(worker.op.loop)
+    hand_over(worker)
 
 
 cdef void tuples_taken(Run* run, Port* port) noexcept nogil:
@@ -260,7 +322,9 @@ cdef void another_sender(Worker* worker, Port* port) noexcept nogil:
 
 
 cdef void wait_for_merge(Worker* worker, MergeState* merge, uint32_t order) noexcept nogil:
-    """Until the tuple that the merge passes on next is `order`, or a later one."""
+    """Until the tuple that the merge passes on next is `order`, or a later one; or there is room for what it still has to send."""
+    hand_on(worker)
+    lack_rooms(worker)
     of(worker.run).wait_for_merge(worker, merge, order)
 
 
@@ -270,7 +334,9 @@ cdef void merge_advanced(Run* run, MergeState* merge) noexcept nogil:
 
 
 cdef void wait_for_buffers(Worker* worker, Operator* op) noexcept nogil:
-    """Until one of the active buffers of a balancing operator has room."""
+    """Until one of the active buffers of a balancing operator has room; or there is some for what it still has to send."""
+    hand_on(worker)
+    lack_rooms(worker)
     of(worker.run).wait_for_buffers(worker, op)
 
 
@@ -365,6 +431,22 @@ cdef void left_in_slots(Run* run, uint32_t co, OnTuple taken, OnTuple made, void
     of(run).left_in_slots(co, taken, made, argument)
 
 
+cdef void deadlocked(Run* run) noexcept nogil:
+    """Fails a run whose co-routines all wait for each other."""
+    if of(run).find_deadlock():
+        run.failed.store(True, memory_order_release)
+        end_run(run)
+
+
+cdef bint seems_deadlocked(Run* run) noexcept nogil:
+    return of(run).seems_deadlocked()
+
+
+cdef str deadlock_of(Run* run):
+    """Who waits for what, if the run was found to be deadlocked; else ""."""
+    return of(run).deadlock().decode()
+
+
 cdef int refused_by_policy(Run* run) noexcept nogil:
     """The index of the operator of which the policy's score was not a number; -1: there is none."""
     cdef const Operator* op = of(run).refused_by_policy()
@@ -383,7 +465,7 @@ cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_
     number = {index: co for co, index in enumerate(layout.coroutines)}
     all_ = new Coroutines(
         run, own + extra, extra, run.worker_count - <uint32_t> layout.first_scheduler, layout.first_scheduler,
-        policy.policy, layout.quantum_ns, hand_over, send_held, end_run,
+        policy.policy, layout.quantum_ns, before_leaving, send_held, end_run, deadlocked,
     )
     run.coroutines = <CoroutineRun*> all_
     for co, index in enumerate(layout.coroutines):
@@ -399,6 +481,8 @@ cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_
         if index in layout.replicas:
             worker.body = replica_body
         all_.set_name(co, names[co].encode())
+    for operator in layout.operators:
+        all_.add_operator(operator.name.encode())
     for port, queue in enumerate(layout.queues):
         if queue.kind is Queue.RESUMED:
             all_.add_input(number[queue.operator], port)

@@ -20,9 +20,9 @@ from posix.unistd cimport getpid
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.runtime.balance cimport set_active
 from harness.runtime.bodies cimport is_thread_of, start_threads
-from harness.runtime.coroutine cimport buffers_changed, full_ns, living_replicas
+from harness.runtime.coroutine cimport buffers_changed, deadlocked, full_ns, living_replicas
 from harness.runtime.coroutine cimport replicas as replicas_of
-from harness.runtime.coroutine cimport set_replicas, useful_ns
+from harness.runtime.coroutine cimport seems_deadlocked, set_replicas, useful_ns
 from harness.runtime.modes cimport want
 from harness.runtime.native cimport (
     BUCKETS,
@@ -69,6 +69,10 @@ RUNNING = weakref.WeakSet()
 """Engines that were started and that nobody has stopped."""
 
 
+DEADLOCKED_AFTER_S = 1.0
+"""After which a run that seems to be deadlocked counts as such, where threads that no scheduler knows of execute ports [s]."""
+
+
 @cython.no_gc_clear  # the collector of cycles must leave it whole while threads run: __dealloc__ ends them
 cdef class RuntimeEngine:
     """Runs `graph` once under `model`; see harness.engine.Engine for what each method promises.
@@ -104,11 +108,14 @@ cdef class RuntimeEngine:
     cdef int64_t started_ns
     cdef object turn  # held by the thread that starts or stops the run; a signal's handler may stop it within either
     cdef double drain_until, grace_s, end_by  # terms of the stop [s]: when it gives up draining, what threads are given then, and its end
+    cdef double halted  # since when nothing has moved [s]; below 0: something has
+    cdef uint64_t moved  # batches that had been put into queues by then
     cdef dict before  # the counters at the end of the last sample
 
     def __cinit__(self, graph, model, tuples=None, bint profile=False, double profile_window_s=PROFILE_WINDOW_S):
         self.turn = threading.RLock()
         self._forget()
+        self.halted = -1.0
         self.plan = Plan(layout_of(graph, model, pool_of(graph, model).threads, ns_per_flop), tuples)
         self.pool = Pool(self.plan)
         self.profiler = Profiler(self.plan, window_s=profile_window_s) if profile else None
@@ -261,6 +268,7 @@ cdef class RuntimeEngine:
             left = deadline - now_ns()
             if not run.over.load(memory_order_acquire):
                 self.pool.review()
+                self._look_for_deadlock()
         before, now = self.before, self._read()
         self.before = now
         elapsed = now["time_s"] - before["time_s"]
@@ -377,6 +385,22 @@ cdef class RuntimeEngine:
         if self.totals is None and self.process == getpid():
             self._request_end(False)
             self.stop(False, 0.0)
+
+    cdef void _look_for_deadlock(self) noexcept:
+        """Where only co-routines execute operators their scheduler knows at once (coroutines.hpp)."""
+        cdef Run* run = self.plan.run
+        cdef uint64_t moved = 0
+        cdef uint32_t i
+        if run.coroutines == NULL or self.plan.first_scheduler == 0:
+            return
+        for i in range(run.port_count):
+            moved += run.ports[i].pushes.read()
+        if moved != self.moved or not seems_deadlocked(run):
+            self.moved, self.halted = moved, -1.0
+        elif self.halted < 0.0:
+            self.halted = now_ns() / 1e9
+        elif now_ns() / 1e9 - self.halted > DEADLOCKED_AFTER_S:
+            deadlocked(run)
 
     cdef void _forget(self) noexcept:
         self.drain_until = self.grace_s = self.end_by = math.inf

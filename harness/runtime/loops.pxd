@@ -23,4 +23,5 @@ cdef Tuple* pop(LoopState* state, LoopInput* from_) noexcept nogil
 cdef uint32_t filled(LoopState* state, uint32_t output) noexcept nogil
 cdef bint enter(LoopState* state, uint32_t output) noexcept nogil
 cdef bint deliver_all(LoopState* state) noexcept nogil
+cdef void let_go(LoopState* state) noexcept nogil
 cdef void fail(LoopState* state) noexcept nogil

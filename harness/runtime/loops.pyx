@@ -2,7 +2,8 @@
 #
 #   loop_body   a co-routine: the operator's function, then the end of its streams, then what it has left at its input ports
 #   wait        until enough tuples are there; it does not let go of the thread where they are
-#   pop, push   of one tuple each. Pushed ones are collected, and sent when they are a batch or before the operator waits
+#   pop, push   of one tuple each. Pushed ones are collected, and those of all output ports are sent together: when those of one port are a
+#               batch, before the co-routine stops for anything, and when they are due (native/coarse_clock.hpp)
 #
 # A compiled function runs on the co-routine's stack, so it may wait wherever it is. python_loops.pyx has those in Python.
 #
@@ -15,6 +16,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
+from libc.string cimport memcpy
 from libcpp.atomic cimport memory_order_acq_rel, memory_order_acquire, memory_order_relaxed, memory_order_release
 
 from harness.runtime.coroutine cimport born_ns_of, check_for_preemption, need, tuples_taken, wait_for
@@ -28,9 +30,11 @@ from harness.runtime.native cimport (
     Operator,
     Run,
     SinkState,
+    Target,
     Tuple,
     TypedState,
     Worker,
+    batch_is_due,
     enter_pushed,
     enter_typed,
     fingerprint,
@@ -45,8 +49,8 @@ from harness.runtime.operators cimport mark_sink, sink
 from harness.runtime.protocol cimport most_at_once
 from harness.runtime.python_loops cimport call_of, run_python
 from harness.runtime.states cimport States
-from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
-from harness.runtime.typed cimport deliver_port as deliver_typed
+from harness.runtime.submit cimport begin, close_operator, end, end_run, hand_over
+from harness.runtime.typed cimport deliver_all as deliver_typed
 from harness.runtime.typed cimport take as take_typed
 from harness.runtime.users cimport control_value
 
@@ -163,10 +167,14 @@ cdef Tuple* pop(LoopState* state, LoopInput* from_) noexcept nogil:
             break
         if tuple_.kind == WINDOW:
             mark_sink(op, state.worker, tuple_)
-    op.processed.add(1)
-    state.worker.taken += 1
     if from_.port.stamps != NULL:
         state.worker.born_ns = born_ns_of(from_.port, from_.place() - 1)
+    if from_.taken_out != NULL:  # the queue is shorter than a batch
+        memcpy(from_.taken_out, tuple_, from_.port.ring.stride())
+        tuple_ = from_.taken_out
+        give_back(state, from_)
+    op.processed.add(1)
+    state.worker.taken += 1
     if tuple_.born_ns != 0 and (state.born_ns == 0 or tuple_.born_ns < state.born_ns):
         state.born_ns = tuple_.born_ns
     from_.sequence = tuple_.sequence
@@ -189,24 +197,30 @@ cdef bint enter(LoopState* state, uint32_t output) noexcept nogil:
 
 cdef bint deliver_all(LoopState* state) noexcept nogil:
     """Sends what was pushed, on the co-routine's stack; whether there was anything."""
+    cdef Worker* worker = state.worker
+    cdef Target* before = worker.begun
     cdef uint32_t output
     cdef bint some = False
-    for output in range(state.context.outputs):
-        if filled(state, output) > 0:
-            deliver_port(state, output)
-            some = True
+    worker.collects = False
+    if state.op.typed != NULL:
+        some = deliver_typed(state.op.typed)
+    else:
+        for output in range(state.context.outputs):
+            if state.outputs[output].filled > 0:
+                begin_port(state, output)
+                some = True
+        end(worker, before)
+    if some:
+        hand_over(worker)  # its function may take long now
+        worker.at.store(state.op.index + 1, memory_order_relaxed)
     return some
 
 
-cdef void deliver_port(LoopState* state, uint32_t output) noexcept nogil:
+cdef void begin_port(LoopState* state, uint32_t output) noexcept nogil:
     cdef LoopOutput* out = &state.outputs[output]
     cdef Operator* op = state.op
     cdef Worker* worker = state.worker
     cdef uint32_t i, count = out.filled
-    if op.typed != NULL:
-        deliver_typed(op.typed, output)
-        hand_over(worker)
-        return
     out.filled = 0
     if worker.run.over.load(memory_order_acquire):  # cut short: what came before may have been given up, so this is not sent
         worker.run.gave_up.store(True, memory_order_relaxed)
@@ -216,9 +230,20 @@ cdef void deliver_port(LoopState* state, uint32_t output) noexcept nogil:
     out.sent += count
     op.routes[output].sent.add(count)
     op.emitted.add(count)
-    deliver(worker, &op.routes[output], out.slots, count)
-    hand_over(worker)  # its function may take long now
-    worker.at.store(op.index + 1, memory_order_relaxed)
+    begin(worker, &op.routes[output], out.slots, worker.run.stride, count)
+
+
+cdef void let_go(LoopState* state) noexcept nogil:
+    """Before its co-routine stops for anything: of what was pushed, and of all slots but the one of the tuple popped last."""
+    cdef LoopInput* from_
+    cdef uint32_t i
+    for i in range(state.context.inputs):
+        from_ = &state.inputs[i]
+        if from_.popped > 1:
+            release(state, from_, from_.popped - 1)
+            from_.popped = 1
+    if state.running:
+        deliver_all(state)
 
 
 cdef void fail(LoopState* state) noexcept nogil:
@@ -349,6 +374,8 @@ cdef int32_t asked(millrace_loop* context, const uint32_t* counts, bint any_, co
         snprintf(text, sizeof(text), "%s: counts must be above 0 for one port at least", call)
         return refuse(state, text)
     verdict = wait(state, any_)
+    if batch_is_due(state.worker):
+        deliver_all(state)
     check_for_preemption(state.worker)
     return verdict
 
@@ -395,8 +422,8 @@ cdef int32_t c_push(millrace_loop* context, uint32_t port, double value) noexcep
     if state.op.typed != NULL:
         return refuse(state, b"push: its streams have schemas: write the tuple into millrace_room, and call millrace_send")
     enter_pushed(state, port, value)
-    if out.filled == out.most:
-        deliver_port(state, port)
+    if out.filled == out.most or batch_is_due(state.worker):
+        deliver_all(state)
         check_for_preemption(state.worker)
     return 1
 
@@ -408,8 +435,8 @@ cdef void c_send(millrace_context* context, uint32_t output) noexcept nogil:
         return
     if stopped(state):
         state.worker.run.gave_up.store(True, memory_order_relaxed)
-    elif enter(state, output):
-        deliver_port(state, output)
+    elif enter(state, output) or batch_is_due(state.worker):
+        deliver_all(state)
         check_for_preemption(state.worker)
 
 
@@ -456,9 +483,9 @@ cdef int make_loop(States states, Operator* op, object operator, object layout) 
     for i in range(op.outputs):
         out = &state.outputs[i]
         if op.typed != NULL:
-            out.most = most_at_once(op.typed.outgoing[i].stride)
+            out.most = op.typed.outgoing[i].most
             continue
-        out.most = most_at_once(layout.stride)
+        out.most = min(most_at_once(layout.stride), layout.room_behind[op.index][i])
         out.slots = <Tuple*> states.block(out.most * layout.stride)
         copies = [layout.copies[layout.ways[way].target] for way in layout.outgoing[op.index][i]]
         out.copies = 0 if None in copies else sum(copies)

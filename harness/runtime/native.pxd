@@ -184,6 +184,11 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         Operator* from_ "from"
         atomic[bool] direct
         uint32_t stride
+        char* scratch
+        Tuple* rest
+        size_t spacing
+        uint32_t left
+        Target* below
 
     cdef cppclass Route:
         Target* targets
@@ -353,6 +358,9 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
         void* (*body)(void*) noexcept nogil
         Operator* op
         Port* port
+        Target* begun
+        char* taken_out
+        bool collects
         Target** owed
         Port* unannounced
         uint32_t owed_count
@@ -411,6 +419,10 @@ cdef extern from "state.hpp" namespace "millrace" nogil:
     void choose_sizes(Run* run) noexcept
     T* make_array[T](size_t count) except +
     void delete_array[T](T* array) noexcept
+
+
+cdef extern from "coarse_clock.hpp" namespace "millrace" nogil:
+    bool batch_is_due(Worker* worker) noexcept
 
 
 cdef extern from "typed.hpp" namespace "millrace" nogil:
@@ -484,6 +496,7 @@ cdef extern from "loops.hpp" namespace "millrace" nogil:
 
     cdef cppclass LoopInput:
         Port* port
+        Tuple* taken_out
         uint32_t streams
         uint32_t finals
         uint32_t popped

@@ -24,9 +24,11 @@ from harness.runtime.native cimport (
     MergeState,
     Operator,
     Port,
+    Route,
     SinkState,
     SourceState,
     SplitState,
+    Target,
     Tuple,
     Worker,
     check_end,
@@ -41,7 +43,7 @@ from harness.runtime.native cimport (
     way_of,
 )
 from harness.runtime.protocol cimport MAX_BATCH, passes
-from harness.runtime.submit cimport deliver, deliver_every, end_run, pass_mark
+from harness.runtime.submit cimport begin, deliver, deliver_every, end, end_run, pass_mark
 from harness.runtime.typed cimport typed
 from harness.runtime.users cimport native, python
 
@@ -136,17 +138,18 @@ cdef void pass_on(Operator* op, Worker* worker, Tuple* first, uint32_t count) no
 
 cdef int32_t round_robin(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil:
     """Each tuple goes to the next output port; those of a batch that go the same way are sent there together."""
-    cdef uint32_t i, begin = op.turn, outputs = op.outputs
+    cdef uint32_t i, turn = op.turn, outputs = op.outputs
     cdef uint32_t ways = min(count, outputs)
-    op.turn = (begin + count) % outputs
+    cdef Target* before = worker.begun
+    cdef Route* route
+    op.turn = (turn + count) % outputs
     for i in range(ways):
-        deliver_every(
-            worker,
-            &op.routes[begin + i if begin + i < outputs else begin + i - outputs],
-            slot(first, worker.run.stride, i),
-            (count - i + outputs - 1) // outputs,
-            outputs,
-        )
+        route = &op.routes[turn + i if turn + i < outputs else turn + i - outputs]
+        if worker.run.coroutines != NULL:
+            begin(worker, route, slot(first, worker.run.stride, i), worker.run.stride * outputs, (count - i + outputs - 1) // outputs)
+        else:
+            deliver_every(worker, route, slot(first, worker.run.stride, i), (count - i + outputs - 1) // outputs, outputs)
+    end(worker, before)
     return HANDLED
 
 

@@ -182,6 +182,8 @@ cdef class Plan:
             to.lazy_wake = way.lazy
             if way.queue is not None:
                 to.port = &self.run.ports[<uint32_t> way.queue]
+            elif layout.policy and len(layout.outgoing[way.source][way.output]) > 1:
+                to.scratch = self.states.block(MAX_BATCH * to.stride)
         for i in range(self.run.operator_count):
             op = &self.run.operators[i]
             only = op.outputs == 1 and op.routes[0].count == 1
@@ -293,8 +295,7 @@ cdef class Plan:
             for i, queue in enumerate(region.queues):
                 state.ports[i] = &self.run.ports[<uint32_t> queue]
         for place in layout.barriers:
-            changed = any([layout.changed[layout.ways[way].source] for way in layout.incoming[place.operator]])
-            self._make_barrier(&self.run.operators[<uint32_t> place.operator], place, changed)
+            self._make_barrier(&self.run.operators[<uint32_t> place.operator], place, layout.changed[place.operator])
 
     cdef int _make_barrier(self, Operator* op, place, bint changed) except -1:
         """What a barrier keeps."""
@@ -318,6 +319,8 @@ cdef class Plan:
             from_ = &self.run.operators[index].loop.inputs[i]
             from_.port = &self.run.ports[<uint32_t> place]
             from_.streams = from_.port.open_streams
+            if from_.port.ring.capacity() < MAX_BATCH:
+                from_.taken_out = <Tuple*> self.states.block(from_.port.ring.stride())
 
     cdef void _join_buffers(self, Operator* op) noexcept:
         """Whoever fills the buffers of `op` waits for room in any of them."""
@@ -384,16 +387,20 @@ cdef class Plan:
         self.run.replica_operators = make_array[Operator](extra)
         for co, index in enumerate(self.layout.coroutines):
             owed = self._lend_owed(&self.run.co_workers[co], index, owed)
+            queues = [queue for queue in self.layout.queues if queue.operator == index]
+            short = [queue.stride * queue.capacity for queue in queues if queue.capacity < MAX_BATCH]
+            if short:
+                self.run.co_workers[co].taken_out = self.states.block(max(short))
         co = own
         for index, most in self.layout.replicas.items():
             for _ in range(most - 1):
                 owed = self._lend_owed(&self.run.co_workers[co], index, owed)
                 co += 1
-        deepest = max([self.layout.calls[index] for index in self.layout.coroutines])
+        most_called = max([self.layout.called[index] for index in self.layout.coroutines])
         choose_sizes(self.run)
         on_them = any([operator.typed is not None or operator.kind is LOOP for operator in self.operators])
         self.policy = PolicyOf(self.layout.policy, self.operators)
-        make_coroutines(self.run, self.layout, self.policy, (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * deepest)
+        make_coroutines(self.run, self.layout, self.policy, (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * most_called)
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
         """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""

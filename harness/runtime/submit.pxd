@@ -9,6 +9,9 @@ cdef void acquire(Worker* worker, mutex* lock) noexcept nogil
 cdef void execute(Worker* worker, Operator* op, Tuple* first, uint32_t count) noexcept nogil
 cdef void deliver(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil
 cdef void deliver_every(Worker* worker, Route* route, Tuple* first, uint32_t count, uint32_t every) noexcept nogil
+cdef void begin(Worker* worker, Route* route, Tuple* first, size_t spacing, uint32_t count) noexcept nogil
+cdef bint hand_on(Worker* worker) noexcept nogil
+cdef void end(Worker* worker, Target* before) noexcept nogil
 cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil
 cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil
 cdef void take(Worker* worker, Port* port, Tuple* first, uint32_t count) noexcept nogil

@@ -3,6 +3,7 @@
 #   execute   hands tuples to an operator, and on through the operators that are called behind it, without recursion along a chain
 #   deliver   one output port's tuples to all that subscribe to it
 #   send      to one of them: into its queue, or by a call
+#   begin, end    several such deliveries at once, of which none waits while another one could go on
 #   take      what a port's consumer does with tuples at the front of its queue
 #   pass_mark, receive_mark       window punctuation on its way
 #   close_operator, end_stream    final punctuation on its way (ENDS)
@@ -119,9 +120,13 @@ cdef void send_held(Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 cdef void deliver_now(Worker* worker, Route* route, Tuple* first, uint32_t count) noexcept nogil:
     """First to targets with queues, since what is called may take long. The last one that is called may have the tuples themselves."""
     cdef uint32_t i, called = 0
-    cdef Target* target
+    cdef Target* target = worker.begun
     if route.count == 1:
         send(worker, route.targets, first, route.stride, count, NULL)
+        return
+    if worker.run.coroutines != NULL:
+        begin(worker, route, first, route.stride, count)
+        end(worker, target)
         return
     for i in range(route.count):
         target = &route.targets[i]
@@ -179,47 +184,148 @@ cdef void call(Worker* worker, Target* target, Tuple* first, size_t spacing, uin
 cdef void push(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, char* scratch) noexcept nogil:
     """Copy `count` tuples into a port's queue; a full queue is back-pressure (BOUND). Or call, if the queue is switched off."""
     cdef Port* port = target.port
-    cdef size_t pushed
-    cdef uint32_t round_ = 0
+    cdef Target* before
+    cdef uint32_t pushed, round_ = 0
     cdef bint waited = False
     while True:
         if port.mode.load(memory_order_acquire) != QUEUED and modes.call_instead(worker, target, first, spacing, count, scratch):
             return
-        # Where the plan has proved one producer the flag is left alone, and a push needs no read-modify-write.
-        if not port.shared or port.producing.try_lock():
-            if port.shared and port.mode.load(memory_order_acquire) & NOW_CALLED:
-                port.producing.unlock()  # the queue was switched off while this thread waited for its turn
-                continue
-            if first.kind != DATA:
-                port.marks.add(1)  # seen with the tuple: edge PUBLISH of the ring
-            if port.stamps != NULL:
-                coroutine.stamp(worker, port, count)
-            pushed = port.ring.push(first, count, spacing, target.path_step)
-            if first.kind != DATA:
-                if pushed == 0:
-                    port.marks.add(-1)
-                elif first.kind == FINAL:
-                    port.unended.fetch_sub(1, memory_order_release)  # ENDED: who reads that there is no more to come sees all that came
-            if pushed > 0:
-                port.pushes.add(1)
-                worker.pushed += pushed
-                if waited:
-                    port.blocked.add(1)
-                    waited = False
-            if port.shared:
-                port.producing.unlock()  # nobody is responsible for who finds it taken, and so nobody looks: it tries again by itself
-            if pushed > 0:
-                port.discipline.published(worker, target)
-                count -= <uint32_t> pushed
-                if count == 0:
-                    return
-                first = slot(first, spacing, pushed)
-                round_ = 0
+        pushed = put(worker, target, first, spacing, count, waited)
+        if pushed == count:
+            return
+        if pushed > 0:
+            waited = False
+            round_ = 0
+            count -= pushed
+            first = slot(first, spacing, pushed)
+        elif port.mode.load(memory_order_acquire) & NOW_CALLED:
+            continue  # the queue was switched off while this thread waited for its turn
         if worker.stop.load(memory_order_acquire):
             give_up(worker, port, first, spacing, count)
             return
+        if worker.run.coroutines != NULL:
+            before = worker.begun
+            put_off(worker, target, first, spacing, count)
+            end(worker, before)
+            return
         waited = True
         port.discipline.wait_for_room(worker, port, &round_)
+
+
+cdef uint32_t put(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count, bint waited) noexcept nogil:
+    """Copy tuples, or a punctuation, into the target's queue as far as there is room: how many. `waited`: it had none before."""
+    cdef Port* port = target.port
+    cdef size_t pushed
+    # Where the plan has proved one producer the flag is left alone, and a push needs no read-modify-write.
+    if port.shared:
+        if not port.producing.try_lock():
+            return 0
+        if port.mode.load(memory_order_acquire) & NOW_CALLED:
+            port.producing.unlock()
+            return 0
+    if first.kind != DATA:
+        port.marks.add(1)  # seen with the tuple: edge PUBLISH of the ring
+    if port.stamps != NULL:
+        coroutine.stamp(worker, port, count)
+    pushed = port.ring.push(first, count, spacing, target.path_step)
+    if first.kind != DATA:
+        if pushed == 0:
+            port.marks.add(-1)
+        elif first.kind == FINAL:
+            port.unended.fetch_sub(1, memory_order_release)  # ENDED: who reads that there is no more to come sees all that came
+    if pushed > 0:
+        port.pushes.add(1)
+        worker.pushed += pushed
+        if waited:
+            port.blocked.add(1)
+    if port.shared:
+        port.producing.unlock()  # nobody is responsible for who finds it taken, and so nobody looks: it tries again by itself
+    if pushed > 0:
+        port.discipline.published(worker, target)
+    return <uint32_t> pushed
+
+
+# -- several deliveries at once -----------------------------------------------------------------------------------------------------
+#
+# An operator of the coroutine model may wait for tuples of one port while its queue before another one is full (loops.pyx). Who fills that
+# queue may have sent, earlier, what the operator waits for. So a worker never waits while it keeps a tuple for which there is room: all
+# it has to send is in one list (Worker::begun), and it waits for room at any of the queues in that list. Then a graph that ends when each
+# tuple is sent by itself ends with batches too: a sender has sent as much, at each moment, as it would have then.
+#
+# What is called lies in the list as well, and is called before the worker waits. No operator is called twice at a time by that, since in
+# this model only one stream leads to an operator that is called (models.py). The stack has room for all of them (plan.pyx).
+
+
+cdef void begin(Worker* worker, Route* route, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:
+    """Send to all targets of an output port as far as there is room, `end` sends the rest. Under other models: send all."""
+    cdef uint32_t i
+    if worker.run.coroutines == NULL:
+        deliver(worker, route, first, count)
+        return
+    for i in range(route.count):
+        begin_way(worker, &route.targets[i], first, spacing, count)
+
+
+cdef void begin_way(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:
+    cdef uint32_t handed = 0
+    if target.port != NULL:
+        handed = put(worker, target, first, spacing, count, False)
+    if handed < count:
+        put_off(worker, target, slot(first, spacing, handed), spacing, count - handed)
+
+
+cdef void put_off(Worker* worker, Target* target, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:
+    target.rest, target.spacing, target.left = first, spacing, count
+    target.below = worker.begun
+    worker.begun = target
+
+
+cdef bint hand_on(Worker* worker) noexcept nogil:
+    """Send what was begun as far as there is room; whether there was some."""
+    cdef Target* target = worker.begun
+    cdef uint32_t handed
+    cdef bint some = False
+    while target != NULL:
+        if target.left > 0 and target.port == NULL:
+            call_rest(worker, target)
+            some = True
+        elif target.left > 0:
+            handed = put(worker, target, target.rest, target.spacing, target.left, True)
+            target.rest = slot(target.rest, target.spacing, handed)
+            target.left -= handed
+            some = some or handed > 0
+        target = target.below
+    return some
+
+
+cdef void call_rest(Worker* worker, Target* target) noexcept nogil:
+    cdef uint32_t count = target.left
+    target.left = 0
+    if target.rest.kind == FINAL:
+        worker.input = target.input
+        end_stream(worker, target.op)
+    else:
+        call(worker, target, target.rest, target.spacing, count, target.scratch)
+
+
+cdef void end(Worker* worker, Target* before) noexcept nogil:
+    """Wait until all is sent that was begun since `before` was the last one, or give it up with the run."""
+    cdef Target* target
+    cdef uint32_t round_ = 0
+    while worker.begun != before:
+        target = worker.begun
+        if target.left == 0:
+            worker.begun = target.below
+        elif worker.stop.load(memory_order_acquire):
+            if target.port == NULL:
+                call_rest(worker, target)
+            else:
+                give_up(worker, target.port, target.rest, target.spacing, target.left)
+                target.left = 0
+        elif hand_on(worker):
+            round_ = 0
+        else:
+            coroutine.wait_for_room_of_any(worker, &round_)
 
 
 cdef void give_up(Worker* worker, Port* port, Tuple* first, size_t spacing, uint32_t count) noexcept nogil:
@@ -280,11 +386,20 @@ cdef void pass_mark(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
 cdef void pass_mark_now(Worker* worker, Operator* op, Tuple* mark) noexcept nogil:
     cdef uint32_t route, i, path = mark.path, order = mark.order
     cdef double value = mark.value
-    cdef Target* target
+    cdef Target* target = worker.begun
+    cdef bint begins = worker.run.coroutines != NULL
+    if begins:
+        for route in range(op.outputs):
+            for i in range(op.routes[route].count):
+                if op.routes[route].targets[i].port != NULL:
+                    begin_way(worker, &op.routes[route].targets[i], mark, worker.run.stride, 1)
+        end(worker, target)
     for route in range(op.outputs):
         for i in range(op.routes[route].count):
             target = &op.routes[route].targets[i]
             if target.port != NULL:
+                if begins:
+                    continue
                 push(worker, target, mark, worker.run.stride, 1, NULL)
             else:
                 mark.path += target.path_step
@@ -328,7 +443,12 @@ cdef bint last_stream(Worker* worker, Operator* op) noexcept nogil:
 cdef void send_final(Worker* worker, Operator* op) noexcept nogil:
     """Send final punctuation on every stream out of `op`."""
     cdef uint32_t route, i
-    cdef Target* target
+    cdef Target* target = worker.begun
+    if worker.run.coroutines != NULL:
+        for route in range(op.outputs):
+            begin(worker, &op.routes[route], worker.run.final_punctuation, worker.run.stride, 1)
+        end(worker, target)
+        return
     for route in range(op.outputs):
         for i in range(op.routes[route].count):
             target = &op.routes[route].targets[i]

@@ -9,7 +9,7 @@ from harness.runtime.states cimport States
 cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) noexcept nogil
 cdef void* typed_source_body(void* argument) noexcept nogil
 cdef void take(TypedState* state, Tuple* tuple_) noexcept nogil
-cdef void deliver_port(TypedState* state, uint32_t output) noexcept nogil
+cdef bint deliver_all(TypedState* state) noexcept nogil
 cdef void finish(Worker* worker, Operator* op) noexcept nogil
 cdef int make_typed(States states, Operator* op, object operator, object layout) except -1
 

@@ -1,9 +1,10 @@
 # typed.pyx - operators whose tuples have attributes, and that send none, one or many for each that they get, on any output port.
 #
-# What such an operator sends is collected in slots of each output port and delivered when they are full, or when it is done with what
-# it was given: then nothing of it is held back. A delivery in the middle of a call waits where a queue is full, as any other does, and so
-# holds up the function that sends (BOUND). The slots are the operator's, which is executed by one thread at a time (ALONE), and that thread
-# does not come back to it from a delivery, which leads downstream only.
+# What such an operator sends is collected in slots of each output port. All of it is delivered when those of one port are full, when it is
+# due (native/coarse_clock.hpp), and when the operator is done with what it was given: then nothing of it is held back. A delivery in the
+# middle of a call waits where a queue is full, as any other does, and so holds up the function that sends (BOUND). The slots are the
+# operator's, which is executed by one thread at a time (ALONE), and that thread does not come back to it from a delivery, which leads
+# downstream only.
 #
 # Once a run is cut short nothing more is sent: a sender that found a queue full may have given up what came before, and a receiver must
 # not see a gap. The thread that gave up had seen Worker::stop, before which Run::over was written, and who executes the operator after it
@@ -35,9 +36,11 @@ from harness.runtime.native cimport (
     SinkState,
     SourceState,
     StepFunction,
+    Target,
     Tuple,
     TypedState,
     Worker,
+    batch_is_due,
     check,
     enter,
     make_array,
@@ -51,7 +54,7 @@ from harness.runtime.native cimport (
 from harness.runtime.pacing cimport sleep_until
 from harness.runtime.protocol cimport BATCHES_IN_SILENCE, most_at_once
 from harness.runtime.states cimport States
-from harness.runtime.submit cimport close_operator, deliver, end_run, hand_over
+from harness.runtime.submit cimport begin, close_operator, end, end_run, hand_over
 from harness.runtime.users cimport on_own_stack, text_of, told_of
 
 from harness.errors import RunFailed
@@ -91,7 +94,7 @@ cdef int32_t typed(Operator* op, Worker* worker, Tuple* first, uint32_t count) n
                 return HANDLED
         if state.latency != NULL and tuple_.born_ns != 0:
             state.latency.record(now_ns() - tuple_.born_ns)
-        if in_python:
+        if in_python or batch_is_due(worker):
             deliver_all(state)
             hand_over(worker)
     deliver_all(state)
@@ -129,14 +132,14 @@ cdef void send(millrace_context* context, uint32_t output) noexcept nogil:
     cdef SourceState* source = state.source
     cdef uint32_t most
     if source == NULL:
-        if enter(state, output, state.born_ns, state.outgoing[output].most):
-            deliver_port(state, output)
+        if enter(state, output, state.born_ns, state.outgoing[output].most) or batch_is_due(state.worker):
+            deliver_all(state)
             hand_over(state.worker)
         return
     source.sent += 1
     most = min(source.batch.load(memory_order_relaxed), state.outgoing[output].most)
-    if enter(state, output, now_ns() if state.outgoing[output].filled == 0 else 0, most):
-        deliver_port(state, output)
+    if enter(state, output, now_ns() if state.outgoing[output].filled == 0 else 0, most) or batch_is_due(state.worker):
+        deliver_all(state)
         state.batches += 1
         if state.batches % BATCHES_IN_SILENCE == 0:
             hand_over(state.worker)
@@ -159,14 +162,27 @@ def addresses():
     return <size_t> <void*> &room_of, <size_t> <void*> &send_from
 
 
-cdef void deliver_port(TypedState* state, uint32_t output) noexcept nogil:
-    """Send on what is in the slots of an output port."""
+cdef bint deliver_all(TypedState* state) noexcept nogil:
+    """Send on what is in the slots of all output ports; whether there is anything."""
+    cdef Target* before = state.worker.begun
+    cdef uint32_t output
+    cdef bint some = False
+    state.worker.collects = False
+    for output in range(state.outputs):
+        if state.outgoing[output].filled > 0:
+            begin_port(state, output)
+            some = True
+    end(state.worker, before)
+    return some
+
+
+cdef void begin_port(TypedState* state, uint32_t output) noexcept nogil:
     cdef Outgoing* out = &state.outgoing[output]
     cdef Operator* op = state.op
     cdef uint32_t count = out.filled
+    rewind(state, output)  # nothing is written into the slots until all is sent
     if state.worker.run.over.load(memory_order_acquire):  # cut short: what came before may have been given up, so this is not sent
         state.worker.run.gave_up.store(True, memory_order_relaxed)
-        rewind(state, output)
         return
     op.routes[output].sent.add(count)
     if state.source != NULL:
@@ -175,16 +191,8 @@ cdef void deliver_port(TypedState* state, uint32_t output) noexcept nogil:
         state.worker.born_ns = out.slots.born_ns
     else:
         op.emitted.add(count)
-    deliver(state.worker, &op.routes[output], out.slots, count)
+    begin(state.worker, &op.routes[output], out.slots, out.stride, count)
     state.worker.at.store(op.index + 1, memory_order_relaxed)
-    rewind(state, output)
-
-
-cdef void deliver_all(TypedState* state) noexcept nogil:
-    cdef uint32_t output
-    for output in range(state.outputs):
-        if state.outgoing[output].filled > 0:
-            deliver_port(state, output)
 
 
 cdef void finish(Worker* worker, Operator* op) noexcept nogil:
@@ -225,6 +233,8 @@ cdef void* typed_source_body(void* argument) noexcept nogil:
         answer = step_python(state) if state.python != NULL else state.step(&state.context, state.state)
         if answer == MILLRACE_MORE:
             idle_ns = IDLE_NS
+            if batch_is_due(worker) and deliver_all(state):
+                hand_over(worker)
             continue
         if answer < 0:
             fail(state, answer, op.processed.read())
@@ -420,7 +430,7 @@ cdef int make_typed(States states, Operator* op, object operator, object layout)
     for i in range(op.outputs):
         out = &state.outgoing[i]
         out.stride = layout.strides[op.index][i]
-        out.most = most_at_once(out.stride)
+        out.most = min(most_at_once(out.stride), layout.room_behind[op.index][i])
         out.seed = port_seed(op.index, i)
         out.slots = <Tuple*> states.block(out.most * out.stride)
         rewind(state, i)

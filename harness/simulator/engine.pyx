@@ -501,8 +501,14 @@ cdef class SimulatorEngine:
         self.wall_s += time.monotonic() - began
         if not self.core.over and self.core.system.calendar.empty():
             passed = f"{self.core.system.now * PS:.3g} virtual s"
-            self.bound = f"after {passed} nothing can happen any more: every thread sleeps, and none will be woken"
+            self.bound = f"after {passed} nothing can happen any more: every thread sleeps, and none will be woken{self._deadlock()}"
             raise RunFailed(self.bound)
+
+    cdef str _deadlock(self):
+        """Who waits for what, where operators are co-routines."""
+        if not self.layout.policy:
+            return ""
+        return f" ({self.core.deadlock([operator.name.encode() for operator in self.layout.operators]).decode()})"
 
     cdef uint64_t _after(self, uint64_t now, double period_s):
         """When a period ends that begins now [ps], at the end of time at the latest."""

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
 from libcpp.deque cimport deque
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from harness.runtime.native cimport Contexts, Histogram, Sizes
@@ -230,6 +231,7 @@ cdef extern from "simulation.hpp" namespace "millrace::sim" nogil:
         uint32_t living_replicas(uint32_t op) except +
         void left_in_slots(uint32_t op, vector[Tuple]& taken, vector[Tuple]& made) except +
         vector[uint64_t] useful_ns() except +
+        string deadlock(const vector[string]& names) except +
         uint64_t full_time(const Port& port) noexcept
         void profile(uint64_t period) except +
         void fill(const vector[vector[uint32_t]]& levels, uint32_t percent) except +

@@ -96,6 +96,7 @@ struct Graph {
   void rests(uint32_t, bool) {}
   void wakes(uint32_t, bool) {}
   void refused(uint32_t) const {}
+  void stuck() const {}
   Seen seen(uint32_t co, int64_t scheduled_ns, uint32_t) {
     const Operator& op = operators[co];
     Seen seen{};

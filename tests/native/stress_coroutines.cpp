@@ -1,11 +1,13 @@
 // Co-routines that wait for tuples and for room, on any number of threads, under every policy: tuples come once and in order, every run comes to
 // its end by itself or when it is told to, and nobody sleeps over what is there. Operators' states have no atomics, so ThreadSanitizer sees it
 // if an edge is missing.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "coroutines.hpp"
+#include "deadlock.hpp"
 #include "real_platform.hpp"
 #include "spsc_ring.hpp"
 #include "stamps.hpp"
@@ -59,6 +61,10 @@ struct Graph {
     executes[thread] = NO_CO;
   }
   void refused(uint32_t) const { EXPECT(false); }
+  void stuck() const {
+    EXPECT(when_stuck != nullptr);
+    when_stuck();
+  }
   void rests(uint32_t thread, bool) { EXPECT(executes[thread] == NO_CO); }
   void wakes(uint32_t thread, bool) { EXPECT(executes[thread] == NO_CO); }
   Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t) const {
@@ -87,7 +93,9 @@ struct Graph {
   std::vector<std::unique_ptr<std::atomic<uint32_t>>> tokens;  // by operator: what it waits for besides, each time it has executed a tuple
   std::vector<uint32_t> executes = std::vector<uint32_t>(8, NO_CO);  // by thread
   bool passes_tokens = false, tells_order = false;
-  std::vector<uint32_t> order;  // in which co-routines were picked, by one thread
+  bool sends_ahead = false;          // operators send to whichever port has room, and wait for room at any of those that are left
+  std::function<void()> when_stuck;  // null: that must not be
+  std::vector<uint32_t> order;       // in which co-routines were picked, by one thread
 
   uint32_t add(uint64_t sends = 0) {
     operators.emplace_back().sends = sends;
@@ -115,19 +123,21 @@ struct World {
   Graph graph;
   All* all = nullptr;
 
-  void push(All::Coroutine& self, uint32_t index, Tuple* tuple) {
+  bool try_push(uint32_t index, Tuple* tuple) {
     Port& port = *graph.ports[index];
     const bool shared = port.writers.size() > 1;
+    if (shared && !port.producing.try_lock()) return false;
+    const bool pushed = port.ring.push(tuple, 1, STRIDE, 0) == 1;
+    if (shared) port.producing.unlock();
+    if (!pushed) return false;
+    all->written(index);
+    if (shared) all->written_by_one_of(index);
+    return true;
+  }
+  void push(All::Coroutine& self, uint32_t index, Tuple* tuple) {
+    Port& port = *graph.ports[index];
     for (;;) {
-      if (!shared || port.producing.try_lock()) {
-        const bool pushed = port.ring.push(tuple, 1, STRIDE, 0) == 1;
-        if (shared) port.producing.unlock();
-        if (pushed) {
-          all->written(index);
-          if (shared) all->written_by_one_of(index);
-          return all->check_for_preemption(self);
-        }
-      }
+      if (try_push(index, tuple)) return all->check_for_preemption(self);
       const bool gone = graph.operators[port.reader].leaves_after != UINT64_MAX &&
                         (*all)[port.reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
       if (all->over() || gone) {
@@ -142,7 +152,19 @@ struct World {
     Tuple* tuple = reinterpret_cast<Tuple*>(room);
     tuple->sequence = number;
     tuple->order = self.index;
+    if (graph.sends_ahead) return send_ahead(self, tuple);
     for (const uint32_t port : graph.operators[self.index].outputs) push(self, port, tuple);
+  }
+  void send_ahead(All::Coroutine& self, Tuple* tuple) {
+    std::vector<uint32_t> left = graph.operators[self.index].outputs;
+    while (!left.empty() && !all->over()) {
+      const size_t before = left.size();
+      std::erase_if(left, [&](uint32_t port) { return try_push(port, tuple); });
+      if (left.size() < before) continue;
+      for (const uint32_t port : left) all->lack(self, port);
+      all->wait_for_any(self);
+    }
+    all->check_for_preemption(self);
   }
   // Tokens go round: each operator needs one for a tuple, and gives it to the next.
   void pass_token(All::Coroutine& self) {
@@ -218,6 +240,7 @@ void run(World& world, const Policy& policy, uint32_t threads, int64_t quantum_n
     all[i].own = &world;
     all[i].body = graph.inputs[i].empty() ? source : loop;
     all[i].inputs = graph.inputs[i];
+    all[i].most_lacking = static_cast<uint32_t>(graph.operators[i].outputs.size()) + 1;
     graph.operators[i].expected.assign(graph.inputs[i].size(), std::vector<uint64_t>(count, 0));
   }
   EXPECT(all.begin(65536));
@@ -313,6 +336,39 @@ World web(uint64_t tuples) {
   return world;
 }
 
+// Two ways from a source to where they meet, one of them longer; the source sends to both, and who waits there wants as many of each.
+World rhombus(uint64_t tuples, size_t capacity) {
+  World world;
+  Graph& graph = world.graph;
+  const uint32_t from = graph.add(tuples), way = graph.add(), pair = graph.add(), sink = graph.add();
+  graph.connect({from}, pair, capacity);
+  graph.connect({from}, way, capacity);
+  graph.connect({way}, pair, capacity);
+  graph.connect({pair}, sink, capacity);
+  graph.operators[pair].mode = WaitMode::ALL;
+  return world;
+}
+
+// Nobody has a token for the second operator, so all wait in the end, which is noticed.
+void halts(const Policy& policy, uint32_t threads) {
+  World world = chain(3, 10, 2);
+  world.graph.passes_tokens = true;
+  world.graph.tokens[1]->store(0);
+  std::string told;
+  world.graph.when_stuck = [&] {
+    const auto name = [](uint32_t co) { return std::to_string(co); };
+    const auto owner = [&](uint32_t port) { return name(world.graph.reader(port)); };
+    if (!world.all->is_stuck()) return;  // another thread was faster
+    told = who_waits(*world.all, world.graph, name, [](uint32_t) { return 0; }, owner);
+    world.all->end();
+  };
+  run(world, policy, threads, 50'000'000, 0);
+  EXPECT(told ==
+         "deadlock: operator '0' waits for room in the queue before input port 0 of operator '1', operator '1' waits for what others give "
+         "back, "
+         "operator '2' waits for tuples at input port 0, operator '3' waits for tuples at input port 0");
+}
+
 // Many send to one port, which holds two tuples.
 World fan_in(uint32_t senders, uint64_t tuples) {
   World world;
@@ -369,6 +425,7 @@ int main(int argc, char** argv) {
   policies.push_back({.name = "judges", .meaning = "", .score = nullptr, .looks = ALL_LOOKS, .floor = 0, .judge = longest_queues});
   for (const Policy& policy : policies) {
     run_the_last_one_on_a_suspended_thread(policy);
+    halts(policy, 1);
     for (const uint32_t threads : {1u, 2u, 4u}) {
       for (const int64_t quantum_ns : {int64_t{0}, int64_t{20'000}, int64_t{50'000'000}}) {
         World line = chain(12, tuples, 3);
@@ -377,6 +434,16 @@ int main(int argc, char** argv) {
         World net = web(tuples);
         run(net, policy, threads, quantum_ns, 0);
         EXPECT(net.graph.operators.back().executed == tuples + tuples / 2 + tuples / 3);
+        if (quantum_ns == 20'000) {
+          World ahead = rhombus(tuples, threads == 1 ? 1 : 3);
+          ahead.graph.sends_ahead = true;
+          run(ahead, policy, threads, quantum_ns, 0);
+          EXPECT(ahead.graph.operators.back().executed == tuples);
+          net = web(tuples);
+          net.graph.sends_ahead = true;
+          run(net, policy, threads, quantum_ns, 0);
+          EXPECT(net.graph.operators.back().executed == tuples + tuples / 2 + tuples / 3);
+        }
         World many = fan_in(20, tuples / 4);
         run(many, policy, threads, quantum_ns, 0);
         EXPECT(many.graph.operators.back().executed == 20 * (tuples / 4));

@@ -151,6 +151,28 @@ def test_a_loop_that_is_a_sink_loses_nothing_when_the_run_is_cut_short():
     assert totals.correct and 0 < totals.received == totals.sent - totals.in_flight
 
 
+@pytest.mark.parametrize("between", ("nothing", "work", "barrier"))
+def test_values_of_a_loop_may_be_new_ones_before_a_barrier_too(between):
+    async def twice(ctx):
+        async for value in ctx.input:
+            await ctx.push(2 * value)
+
+    graph = Graph("barriers")
+    last = graph.source("a") >> graph.loop("twice", twice)
+    if between == "work":
+        last = last >> graph.work("work", 10)
+    if between == "barrier":
+        inner = graph.barrier("inner")
+        last >> inner.input(0)
+        graph.source("c") >> inner.input(1)
+        last = inner
+    barrier = graph.barrier("barrier")
+    last >> barrier.input(0)
+    graph.source("b") >> barrier.input(1) >> graph.sink("sink")
+    totals = run(graph, tuples=100)
+    assert totals.correct and totals.checksum_ok and totals.received == 100, totals
+
+
 def test_wait_all_takes_from_several_ports_at_once():
     pairs = []
 

@@ -86,6 +86,7 @@ class CoroutineSteps {
       return seen;
     }
     void refused(uint32_t) const {}
+    void stuck() const {}
     void leaves(uint32_t) const {}
     void turn_begins(uint32_t, uint32_t, int64_t) const {}
     void turn_ends(uint32_t, uint32_t, int64_t, int64_t) const {}

@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "coroutines.hpp"
+#include "deadlock.hpp"
 #include "overflow.hpp"
 #include "real_platform.hpp"
 #include "replicas.hpp"
@@ -60,6 +62,7 @@ struct RunPorts {
   std::vector<uint32_t> downstream_first;  // co-routines, each behind all that it sends to
   void (*hand_over)(Worker*) = nullptr;
   void (*end_run)(Run*) = nullptr;
+  void (*deadlocked)(Run*) = nullptr;
   std::atomic<uint32_t> refused_by_policy{NO_CO};  // the first co-routine whose score was no number
   std::atomic<int64_t> gains_at_ns{0};             // when gains are found again
 
@@ -117,6 +120,11 @@ struct RunPorts {
     refused_by_policy.compare_exchange_strong(none, co, std::memory_order_relaxed);
     run->failed.store(true, std::memory_order_release);
     end_run(run);
+  }
+
+  // Where threads of their own execute ports, one of them may still do something: the engine looks (CoroutineRun::deadlocked).
+  void stuck() {
+    if (threads == run->workers) deadlocked(run);
   }
 
   // A sender has found the queue full. If it has room by now, its reader may have looked before: then the sender ends it.
@@ -280,7 +288,8 @@ class CoroutineRun {
   // `looks` of the policy decides what is kept track of. The run's ports and workers are there already. The last `replicas` of the co-routines
   // are room for replicas.
   CoroutineRun(Run* run, uint32_t count, uint32_t replicas, uint32_t most_threads, uint32_t first_thread, const Policy& policy,
-               int64_t quantum_ns, void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t), void (*end_run)(Run*))
+               int64_t quantum_ns, void (*hand_over)(Worker*), void (*deliver)(Worker*, Tuple*, uint32_t), void (*end_run)(Run*),
+               void (*deadlocked)(Run*))
       : all_(ports_, count, run->port_count, policy, quantum_ns, replicas),
         threads_(new All::Thread[most_threads]),
         names_(count),
@@ -296,6 +305,7 @@ class CoroutineRun {
     ports_.of = std::vector<RunPorts::Of>(count);
     ports_.hand_over = hand_over;
     ports_.end_run = end_run;
+    ports_.deadlocked = deadlocked;
     for (uint32_t i = 0; i < most_threads; ++i) {
       threads_[i].index = i;
       threads_[i].chance += 977 * static_cast<uint64_t>(i);
@@ -314,6 +324,7 @@ class CoroutineRun {
 
   // -- to build it ------------------------------------------------------------------------------------------------------------------------
   void set_name(uint32_t co, const char* name) { names_[co] = name; }
+  void add_operator(const char* name) { operators_.emplace_back(name); }  // in the graph's order
   void add_input(uint32_t co, uint32_t port) {
     ports_.of[co].inputs.push_back(port);
     all_[co].inputs.push_back(port);
@@ -322,6 +333,7 @@ class CoroutineRun {
   void add_output(uint32_t co, uint32_t port) {
     std::vector<uint32_t>&outputs = ports_.of[co].outputs, &writers = ports_.ports[port].writers;
     if (std::find(outputs.begin(), outputs.end(), port) == outputs.end()) outputs.push_back(port);
+    ++all_[co].most_lacking;
     if (writers.empty() || writers.back() != co) writers.push_back(co);
   }
   // Co-routines in an order in which each is told behind all that it sends to.
@@ -348,6 +360,7 @@ class CoroutineRun {
       names_[index] = names_[co];
       RunPorts::Of& of = ports_.of[index];
       of.inputs = ports_.of[co].inputs, of.outputs = ports_.of[co].outputs, of.first = co;
+      all_[index].most_lacking = all_[co].most_lacking;
     }
   }
   bool begin(size_t stack_bytes) {
@@ -380,6 +393,29 @@ class CoroutineRun {
   const Operator* refused_by_policy() const {
     const uint32_t co = ports_.refused_by_policy.load(std::memory_order_relaxed);
     return co == NO_CO ? nullptr : ports_.workers[co].op;
+  }
+
+  // Whether the run is stuck; then deadlock() names who waits for what. Anybody.
+  bool find_deadlock() {
+    const std::lock_guard lock(telling_);
+    if (!deadlock_.empty()) return true;
+    if (!all_.is_stuck()) return false;
+    const auto owner = [&](uint32_t port) { return operators_[ports_.run->ports[port].op->index]; };
+    const auto input = [&](uint32_t port) { return ports_.run->ports[port].input; };
+    deadlock_ = who_waits(all_, ports_, [&](uint32_t co) { return names_[co]; }, input, owner);
+    return true;
+  }
+  // Whether co-routines and the threads of threaded ports have all come to a halt, as far as one look can tell.
+  bool seems_deadlocked() {
+    for (const Worker* worker = ports_.run->workers; worker != ports_.threads; ++worker) {
+      if (!worker->thread.done() && worker->at.load(std::memory_order_acquire) != 0) return false;
+    }
+    return all_.is_stuck();
+  }
+  // One line; empty: no deadlock was found.
+  std::string deadlock() {
+    const std::lock_guard lock(telling_);
+    return deadlock_;
   }
 
   // -- replicas: of the operator whose own co-routine is `co` -----------------------------------------------------------------------------
@@ -419,21 +455,25 @@ class CoroutineRun {
   uint32_t inputs(Worker* worker) const { return static_cast<uint32_t>(ports_.of[worker->co].inputs.size()); }
   Port* input(Worker* worker, uint32_t i) const { return &ports_.run->ports[ports_.of[worker->co].inputs[i]]; }
   void close_input(Worker* worker, uint32_t i) { need(worker, i, 0); }
-  void wait_for_room(Worker* worker, uint32_t port) {
+  // The port is one whose room the next wait_for_any_room is for.
+  void lack(Worker* worker, uint32_t port) {
     ports_.full(port);
-    all_.wait_for_room(all_[worker->co], port);
+    all_.lack(all_[worker->co], port);
   }
+  void wait_for_any_room(Worker* worker) { all_.wait_for_any(all_[worker->co]); }
   void wait_for_merge(Worker* worker, const MergeState* merge, uint32_t order) {
     RunPorts::Of& of = ports_.of[worker->co];
     of.order.store(order, std::memory_order_relaxed);
     of.merge.store(merge, std::memory_order_relaxed);
-    all_.wait_for_other(all_[worker->co]);
+    all_.lack(all_[worker->co], All::OTHER);
+    all_.wait_for_any(all_[worker->co]);
     of.merge.store(nullptr, std::memory_order_relaxed);
   }
   void wait_for_buffers(Worker* worker, const Operator* balance) {
     RunPorts::Of& of = ports_.of[worker->co];
     of.balance.store(balance, std::memory_order_relaxed);
-    all_.wait_for_other(all_[worker->co]);
+    all_.lack(all_[worker->co], All::OTHER);
+    all_.wait_for_any(all_[worker->co]);
     of.balance.store(nullptr, std::memory_order_relaxed);
   }
   void sleep_until(Worker* worker, int64_t time_ns) { all_.sleep_until(all_[worker->co], time_ns); }
@@ -483,7 +523,10 @@ class CoroutineRun {
   RunPorts ports_;
   All all_;
   std::unique_ptr<All::Thread[]> threads_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;      // of co-routines
+  std::vector<std::string> operators_;  // names
+  std::mutex telling_;
+  std::string deadlock_;  // under the lock
   void (*deliver_)(Worker*, Tuple*, uint32_t);
   uint32_t next_replica_;
   std::vector<OfOperator> crews_;             // by co-routine; most have none

@@ -26,6 +26,9 @@
 //
 // The end. Over (a stop, or a failure) makes every blocked co-routine able to go on: its wait says so, and its push gives up. A thread is
 // done when all co-routines have completed; or, once the run is over, when each that has not is in the hands of another thread.
+// Deadlock. A co-routine changes its state and wakes others only in the hands of a thread. So if none is in a thread's hands, ready or asleep, under
+// the lock, then nothing will ever happen again, unless somebody does it who is none of these threads. The graph is told (stuck).
+//
 // So a thread may be the only one left with a co-routine that is preempted and ready again. From the end on a thread picks whether it is
 // suspended or not.
 //
@@ -41,6 +44,7 @@
 //   given(co, what)                          whether what WRITE_BLOCKED co waits for has been given back, where that is no port's room
 //   seen(co, scheduled_ns, looks)            what policies see
 //   refused(co)                              the policy's score of it is not a number: the run is to fail; perhaps several times
+//   stuck()                                  none of the co-routines that have not completed can go on by itself; perhaps several times
 //   leaves(co)                               on its own stack, before it stops for anything: what it has put off is to be done now
 //   turn_begins(thread, co, now_ns), turn_ends(thread, co, began_ns, now_ns)       on the thread's stack
 //   rests(thread, suspended), wakes(thread, suspended)                     a thread goes to sleep, or is back
@@ -89,9 +93,11 @@ class Coroutines {
     std::vector<uint32_t> inputs;            // its input ports
     std::unique_ptr<Word<uint32_t>[]> need;  // by input: tuples; 0: it does not wait there
     Word<uint32_t> mode{0};
-    Word<uint32_t> lacks{NOTHING};       // the port that has no room; or OTHER, and something else of the graph's
-    int64_t wakes_ns = 0;                // ASLEEP: until then
-    bool (*may)(const void*) = nullptr;  // in place of inputs: whether `what` lets it go on
+    std::unique_ptr<Word<uint32_t>[]> lacks;  // ports that have no room, or OTHER, something else of the graph's: any of them will do
+    Word<uint32_t> lacking{0};                // how many
+    uint32_t most_lacking = 1;                // ports, at once
+    int64_t wakes_ns = 0;                     // ASLEEP: until then
+    bool (*may)(const void*) = nullptr;       // in place of inputs: whether `what` lets it go on
     const void* what = nullptr;
     // of an operator's first co-routine: the others, of which the first `shown` may be there
     std::vector<Coroutine*> replicas;
@@ -125,7 +131,7 @@ class Coroutines {
     std::vector<double> scores;
   };
 
-  static constexpr uint32_t NOTHING = UINT32_MAX, OTHER = UINT32_MAX - 1;
+  static constexpr uint32_t OTHER = UINT32_MAX;
 
   // `ports`: of the graph, as many as its numbers go up to. The last `absent` of the co-routines are not there until start().
   Coroutines(Graph& graph, uint32_t count, uint32_t ports, const Policy& policy, int64_t quantum_ns, uint32_t absent = 0)
@@ -156,6 +162,7 @@ class Coroutines {
     for (uint32_t i = 0; i < count_; ++i) {
       Coroutine& co = coroutines_[i];
       co.need.reset(new Word<uint32_t>[co.inputs.size() + 1]());
+      co.lacks.reset(new Word<uint32_t>[co.most_lacking + 1]());
       if (i < open_) enter_new(co);
     }
     return true;
@@ -247,18 +254,23 @@ class Coroutines {
   }
   // Waits until the port has room, its reader has completed, or the run is over: one round of Algorithm 3.
   void wait_for_room(Coroutine& self, uint32_t port) {
-    self.lacks.store(port, std::memory_order_relaxed);
-    if (!given(self)) {
-      senders_[port].waiting.fetch_add(1, std::memory_order_relaxed);
-      leave(self, WRITE);
-    }
-    self.lacks.store(NOTHING, std::memory_order_relaxed);
+    lack(self, port);
+    wait_for_any(self);
   }
   // Waits until Graph::given says so, or the run is over.
-  void wait_for_other(Coroutine& self) {
-    self.lacks.store(OTHER, std::memory_order_relaxed);
-    if (!given(self)) leave(self, WRITE);
-    self.lacks.store(NOTHING, std::memory_order_relaxed);
+  void wait_for_other(Coroutine& self) { wait_for_room(self, OTHER); }
+  // Adds a port, or OTHER, to what the next wait_for_any is for.
+  void lack(Coroutine& self, uint32_t what) {
+    const uint32_t count = self.lacking.load(std::memory_order_relaxed);
+    self.lacks[count].store(what, std::memory_order_relaxed);
+    self.lacking.store(count + 1, std::memory_order_relaxed);
+  }
+  void wait_for_any(Coroutine& self) {
+    if (!given(self)) {
+      each_port(self, [&](uint32_t port) { senders_[port].waiting.fetch_add(1, std::memory_order_relaxed); });
+      leave(self, WRITE);
+    }
+    self.lacking.store(0, std::memory_order_relaxed);
   }
   // Waits until a time, or until the run is over.
   void sleep_until(Coroutine& self, int64_t time_ns) {
@@ -347,6 +359,13 @@ class Coroutines {
     lock_.unlock();
     thread.signal.wake_one();
   }
+  // Whether no thread of these will ever have anything to do again, though the run is not over.
+  bool is_stuck() {
+    lock_.lock();
+    const bool stuck = stuck_now();
+    lock_.unlock();
+    return stuck;
+  }
   // Whether a co-routine could be executed at once if there were a thread for it.
   bool somebody_ready() {
     lock_.lock();
@@ -407,12 +426,26 @@ class Coroutines {
     return any;
   }
   bool given(const Coroutine& co) const {
-    const uint32_t lacks = co.lacks.load(std::memory_order_relaxed);
-    if (lacks == NOTHING || over()) return true;
-    if (lacks == OTHER) return graph_.given(co.index);
-    if (graph_.room(lacks) > 0) return true;
-    const uint32_t reader = graph_.reader(lacks);
+    const uint32_t lacking = co.lacking.load(std::memory_order_relaxed);
+    if (lacking == 0 || over()) return true;
+    for (uint32_t i = 0; i < lacking; ++i) {
+      if (has(co, co.lacks[i].load(std::memory_order_relaxed))) return true;
+    }
+    return false;
+  }
+  bool has(const Coroutine& co, uint32_t lacked) const {
+    if (lacked == OTHER) return graph_.given(co.index);
+    if (graph_.room(lacked) > 0) return true;
+    const uint32_t reader = graph_.reader(lacked);
     return reader != NO_CO && coroutines_[reader].state.load(std::memory_order_acquire) == CoState::COMPLETED;
+  }
+  // Calls `tell` for each port whose room it waits for.
+  template <class Tell>
+  static void each_port(const Coroutine& co, Tell tell) {
+    const uint32_t lacking = co.lacking.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < lacking; ++i) {
+      if (const uint32_t lacked = co.lacks[i].load(std::memory_order_relaxed); lacked != OTHER) tell(lacked);
+    }
   }
   bool may_go_on(const Coroutine& co, CoState blocked) const {
     if (blocked == CoState::WRITE_BLOCKED) return given(co);
@@ -441,8 +474,8 @@ class Coroutines {
   }
   // It was blocked, and the caller has claimed it.
   void wake(Coroutine& co, CoState blocked) {
-    const uint32_t lacks = co.lacks.load(std::memory_order_relaxed);
-    if (blocked == CoState::WRITE_BLOCKED && lacks < OTHER) senders_[lacks].waiting.fetch_sub(1, std::memory_order_relaxed);
+    if (blocked == CoState::WRITE_BLOCKED)
+      each_port(co, [&](uint32_t port) { senders_[port].waiting.fetch_sub(1, std::memory_order_relaxed); });
     make_ready(co);
   }
   bool claim(Coroutine& co, CoState blocked) {
@@ -468,7 +501,11 @@ class Coroutines {
     return false;
   }
   bool lacks_room(uint32_t writer, uint32_t port) {
-    return any_of(writer, [&](Coroutine& co) { return co.lacks.load(std::memory_order_relaxed) == port; });
+    return any_of(writer, [&](Coroutine& co) {
+      bool lacks = false;
+      each_port(co, [&](uint32_t lacked) { lacks = lacks || lacked == port; });
+      return lacks;
+    });
   }
   // One of those that wait for room at the port, each in its turn.
   void wake_sender(uint32_t port) {
@@ -596,7 +633,7 @@ class Coroutines {
     Entry entry{};
     if (preempted != nullptr) entry = entry_of(*preempted);
     int64_t now = platform_.now();
-    bool judged = policy_.judge == nullptr;
+    bool judged = policy_.judge == nullptr, told = false;
     tell_of_refusal();
     lock_.lock();
     if (thread.busy) --running_;
@@ -612,7 +649,14 @@ class Coroutines {
       }
       const bool suspended = thread.suspended.load(std::memory_order_relaxed) && !over();  // all others may be done by then
       if (suspended || ready_.empty()) {
-        rest(thread, suspended);
+        if (!told && stuck_now()) {
+          told = true;
+          lock_.unlock();
+          graph_.stuck();  // without the lock, since it may end the run
+          lock_.lock();
+        } else {
+          rest(thread, suspended);
+        }
       } else {
         if (judged || ready_.size() == 1) break;
         judge(thread);
@@ -634,6 +678,8 @@ class Coroutines {
     graph_.turn_begins(thread.index, co->index, now);
     return co;
   }
+  // Under the lock.
+  bool stuck_now() const { return open_ > 0 && running_ == 0 && ready_.empty() && asleep_.empty() && !over(); }
   // Without the lock, since it ends the run.
   void tell_of_refusal() {
     const uint32_t co = refused_.load(std::memory_order_relaxed);

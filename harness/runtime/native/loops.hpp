@@ -19,6 +19,7 @@ using LoopFunction = int32_t (*)(millrace_loop*, void* state);
 // The consumer's side of a queue before a loop. Only the loop itself uses it.
 struct LoopInput {
   Port* port;
+  Tuple* taken_out;   // of a queue shorter than a batch: room for the tuple popped last, which leaves its slot at once; else null
   uint32_t streams;   // that lead here
   uint32_t finals;    // of these, how many have ended, as far as it has looked
   uint32_t popped;    // slots at the front that it is done with and has not given back
@@ -122,6 +123,7 @@ inline void set_problem(LoopState* state, const char* text) noexcept {
 inline void enter(LoopState* state, uint32_t output, double value) noexcept {
   LoopOutput& out = state->outputs[output];
   const Run* run = state->worker->run;
+  state->worker->collects = true;
   Tuple* tuple = slot(out.slots, run->stride, out.filled);
   tuple->sequence = out.sent + out.filled++;
   tuple->born_ns = state->born_ns;

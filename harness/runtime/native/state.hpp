@@ -76,6 +76,12 @@ struct Target {
   Operator* from;            // the operator whose only way this is; null if it has others
   std::atomic<bool> direct;  // of any other: shortcut() is set
   uint32_t stride;           // of a slot
+  char* scratch;             // coroutine model, called beside siblings: room for its own copies; else null
+  // what a worker still has to send this way (submit.pyx), `spacing` bytes apart; and the next one below in Worker::begun
+  Tuple* rest;
+  size_t spacing;
+  uint32_t left;
+  Target* below;
 };
 
 struct Route {
@@ -285,6 +291,11 @@ struct alignas(CACHE_LINE) Worker {
   void* (*body)(void*);  // what it runs
   Operator* op;          // of a source's thread, and of a co-routine
   Port* port;            // of a threaded port's thread
+  Target* begun;         // coroutine model: what of its deliveries waits for room, the last one first (submit.pyx)
+  char* taken_out;       // a co-routine with a queue shorter than a batch: room for a batch; else null
+  bool collects;         // its operator has sent what waits for a batch
+  int64_t tick;          // when it last looked at the clock for what it collects (coarse_clock.hpp)
+  uint32_t unlooked;     // how often it does not look until it does so again
   Target** owed;         // targets whose thread this worker may still have to wake
   Port* unannounced;     // a scheduled port that this thread has pushed to and may still have to put on the list (dynamic.pyx)
   uint32_t owed_count;

@@ -101,6 +101,7 @@ inline Incoming& check(TypedState* state, Tuple* tuple) noexcept {
 // The tuple in the room of `output` is complete; returns whether the port's slots are full.
 inline bool enter(TypedState* state, uint32_t output, int64_t born_ns, uint32_t most) noexcept {
   Outgoing& out = state->outgoing[output];
+  state->worker->collects = true;
   Tuple* tuple = slot(out.slots, out.stride, out.filled);
   tuple->sequence = out.sent++;
   tuple->born_ns = born_ns;

@@ -16,6 +16,7 @@
 
 #include "coroutine_graph.hpp"
 #include "crew.hpp"
+#include "deadlock.hpp"
 #include "dedicated.hpp"
 #include "simulation.hpp"
 #include "submit.hpp"
@@ -376,6 +377,14 @@ inline std::vector<uint64_t> Simulation::useful_ns() const {
   const CoroutineGraph& graph = coroutines_->graph;
   for (uint32_t co = 0; co < graph.regions.size(); ++co) useful[graph.regions[co].op->index] += graph.useful_ns(co, now);
   return useful;
+}
+inline std::string Simulation::deadlock(const std::vector<std::string>& names) {
+  const Present present(acting_);
+  const CoroutineGraph& graph = coroutines_->graph;
+  const auto name = [&](uint32_t co) { return names[graph.regions[co].op->index]; };
+  const auto input = [&](uint32_t port) { return ports[port].input; };
+  const auto owner = [&](uint32_t port) { return names[ports[port].op->index]; };
+  return who_waits(*coroutines_->all, graph, name, input, owner);
 }
 // Time for which co-routines have found the queue full [ps].
 inline uint64_t Simulation::full_time(const Port& port) const noexcept {

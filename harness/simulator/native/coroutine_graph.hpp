@@ -138,6 +138,7 @@ class Simulation::CoroutineGraph {
       w.idle(false, simulation_.system.now);
     }
   }
+  void stuck() const noexcept {}            // every thread sleeps then, which the engine sees (engine.pyx)
   void refused(uint32_t) const noexcept {}  // only users' policies refuse, and those are not simulated
   Seen seen(uint32_t index, int64_t scheduled_ns, uint32_t looks) {
     if (Worker* w = simulation_.acting_.worker; w != nullptr) w->mixed += simulation_.software.coroutine_look;

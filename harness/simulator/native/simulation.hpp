@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "contexts.hpp"
@@ -127,6 +128,8 @@ class Simulation {
   uint32_t living_replicas(uint32_t op);
   void left_in_slots(uint32_t op, std::vector<Tuple>& taken, std::vector<Tuple>& made);
   std::vector<uint64_t> useful_ns() const;
+  // Where no thread will be woken any more: which co-routines wait for what. `names`: of operators.
+  std::string deadlock(const std::vector<std::string>& names);
   uint64_t full_time(const Port& port) const noexcept;
   // Look what every thread executes, every so often (M19 s3); counts by operator.
   void profile(Time period) { profile_period_ = period, next_look_ = system.now + period, looks.assign(operators.size(), 0); }
