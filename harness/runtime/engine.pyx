@@ -17,7 +17,7 @@ from posix.unistd cimport getpid
 
 from harness.runtime.balance cimport set_active
 from harness.runtime.bodies cimport start_threads
-from harness.runtime.coroutine cimport buffers_changed, full_ns, living_replicas
+from harness.runtime.coroutine cimport buffers_changed, full_ns, judging, living_replicas
 from harness.runtime.coroutine cimport replicas as replicas_of
 from harness.runtime.coroutine cimport set_replicas, useful_ns
 from harness.runtime.modes cimport want
@@ -535,7 +535,7 @@ cdef class RuntimeEngine:
             else:
                 at = operator_of(run.workers[i])
                 where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
-                if at == 0 and self.plan.policy is not None and self.plan.policy.inside > 0:
+                if at == 0 and run.workers[i].pooled and run.coroutines != NULL and judging(run, run.workers[i].co):
                     where = f" in policy {self.plan.policy.name!r}"
                 stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()
