@@ -44,6 +44,7 @@ cdef void on_thread(Worker* worker, OnThread call, void* argument) noexcept nogi
 cdef void end_coroutines(Run* run) noexcept nogil
 cdef void suspend(Run* run, uint32_t thread, bint suspended) noexcept nogil
 cdef bint somebody_ready(Run* run) noexcept nogil
+cdef bint judging(Run* run, uint32_t thread) noexcept nogil
 cdef int refused_by_policy(Run* run) noexcept nogil
-cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_bytes) except -1
+cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_bytes, bint users_code) except -1
 cdef void free_coroutines(Run* run) noexcept

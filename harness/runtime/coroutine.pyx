@@ -84,11 +84,12 @@ cdef extern from "coroutine_run.hpp" namespace "millrace" nogil:
         void add_input(uint32_t co, uint32_t port) except +
         void add_output(uint32_t co, uint32_t port) except +
         void add_to_order(uint32_t co) except +
-        bool begin(size_t stack_bytes) except +
+        bool begin(size_t stack_bytes, bool users_code) except +
         void prepare_thread(uint32_t thread) except +
         void work(uint32_t thread) noexcept
         void suspend(uint32_t thread, bool suspended) noexcept
         bool somebody_ready() noexcept
+        bool judging(uint32_t thread) noexcept
         const Operator* refused_by_policy() noexcept
         void end() noexcept
         void written(uint32_t port) noexcept
@@ -405,6 +406,11 @@ cdef int prepare_replicas(Run* run, uint32_t co) except -1:
     return 0
 
 
+cdef bint judging(Run* run, uint32_t thread) noexcept nogil:
+    """Whether a user's policy has the thread."""
+    return of(run).judging(thread)
+
+
 cdef void set_replicas(Run* run, uint32_t co, uint32_t number) noexcept nogil:
     of(run).set_replicas(co, number)
 
@@ -453,8 +459,10 @@ cdef int refused_by_policy(Run* run) noexcept nogil:
     return -1 if op == NULL else <int> op.index
 
 
-cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_bytes) except -1:
+cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_bytes, bint users_code) except -1:
     """The co-routines of a layout, before any thread. The run's operators, ports and workers are there already.
+
+    `users_code`: functions of users run on their stacks.
 
     Raises RunFailed if the system refuses their stacks.
     """
@@ -499,7 +507,7 @@ cdef int make_coroutines(Run* run, object layout, PolicyOf policy, size_t stack_
         kind, sender = layout.contexts[region.split]
         if kind in ("source", "co-routine"):
             (<MergeState*> run.operators[<uint32_t> region.merge].own).splits_on = number[sender]
-    if not all_.begin(stack_bytes):
+    if not all_.begin(stack_bytes, users_code):
         raise RunFailed(f"the system refuses {own + extra:,} stacks of {stack_bytes // 1024:,} KiB for co-routines")
     return 0
 

@@ -20,7 +20,7 @@ from posix.unistd cimport getpid
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.runtime.balance cimport set_active
 from harness.runtime.bodies cimport is_thread_of, start_threads
-from harness.runtime.coroutine cimport buffers_changed, deadlocked, full_ns, living_replicas
+from harness.runtime.coroutine cimport buffers_changed, deadlocked, full_ns, judging, living_replicas
 from harness.runtime.coroutine cimport replicas as replicas_of
 from harness.runtime.coroutine cimport seems_deadlocked, set_replicas, useful_ns
 from harness.runtime.modes cimport want
@@ -582,7 +582,7 @@ cdef class RuntimeEngine:
             else:
                 at = operator_of(run.workers[i])
                 where = f" in operator {self.plan.operators[at - 1].name!r}" if at > 0 else ""
-                if at == 0 and self.plan.policy is not None and self.plan.policy.inside > 0:
+                if at == 0 and run.workers[i].pooled and run.coroutines != NULL and judging(run, run.workers[i].co):
                     where = f" in policy {self.plan.policy.name!r}"
                 stuck.append(f"{self.plan.layout.thread_name(i)}{where}")
                 run.workers[i].thread.abandon()

@@ -400,7 +400,8 @@ cdef class Plan:
         choose_sizes(self.run)
         on_them = any([operator.typed is not None or operator.kind is LOOP for operator in self.operators])
         self.policy = PolicyOf(self.layout.policy, self.operators)
-        make_coroutines(self.run, self.layout, self.policy, (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * most_called)
+        bytes_ = (STACK_BYTES if on_them else CO_STACK_BYTES) + FRAME_BYTES * most_called
+        make_coroutines(self.run, self.layout, self.policy, bytes_, on_them)
 
     cdef uint32_t _lend_owed(self, Worker* worker, index, uint32_t begin) except? 0:
         """Room for the targets that a thread may have to wake: those of the operators that it alone executes."""

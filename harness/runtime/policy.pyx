@@ -1,12 +1,12 @@
 # policy.pyx - which policy a run's co-routines are resumed by, as native/coroutines.hpp wants it: one of ours, or a user's.
 #
-# A compiled one is called as ours are. One in Python is asked about all operators that are ready at once, by the thread that is to pick
-# one, on its own stack and without the scheduler's lock, since others may hold the interpreter's and wait for that.
+# A user's is asked about all operators that are ready at once, by the thread that is to pick one, on its own stack and without the
+# scheduler's lock: nobody knows when it returns, and one in Python needs the interpreter's lock, which others may hold while they wait.
 
 cimport cython
 from libc.math cimport NAN
 
-from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Score, Seen
+from harness.runtime.protocol cimport ALL_LOOKS, POLICY_TABLE, Score, Seen, judge_each
 from harness.runtime.users cimport told_of
 
 from harness.runtime.protocol import POLICIES
@@ -27,8 +27,10 @@ cdef class PolicyOf:
             return
         self.policy.looks = ALL_LOOKS
         if hasattr(policy.function, "address"):
-            self.policy.score = <Score> <size_t> policy.function.address
-            self.policy.state = <void*> <size_t> policy.function.state
+            self.users.score = <Score> <size_t> policy.function.address
+            self.users.state = <void*> <size_t> policy.function.state
+            self.policy.judge = judge_each
+            self.policy.state = &self.users
         else:
             self.policy.judge = judge
             self.policy.state = <void*> self
@@ -52,7 +54,6 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
         scores[i] = NAN
     if owner.error is not None:
         return
-    owner.inside += 1
     try:
         for i in range(count):
             ready = Ready.__new__(Ready)
@@ -67,8 +68,6 @@ cdef void _judge(PolicyOf owner, const Seen* seen, size_t count, double* scores)
         if owner.error is None:
             owner.error = owner.failed  # there may be no memory for more
             owner.error = f"policy {owner.name!r} {told_of(error, f'of operator {ready.name!r}')}"
-    finally:
-        owner.inside -= 1
 
 
 cdef class Ready:

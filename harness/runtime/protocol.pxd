@@ -21,6 +21,10 @@ cdef extern from "policies.hpp" namespace "millrace" nogil:
         uint32_t looks
         Judge judge
         void* state
+    struct UsersScore:
+        Score score
+        void* state
+    void judge_each(const Seen* seen, size_t count, double* scores, void* users) noexcept nogil
     enum: ALL_LOOKS "millrace::ALL_LOOKS"
     const Policy* POLICY_TABLE "millrace::POLICIES"
     enum: POLICY_COUNT "millrace::POLICY_COUNT"

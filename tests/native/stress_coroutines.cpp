@@ -396,6 +396,25 @@ void best_first(uint32_t operators) {
   EXPECT(drawn.graph.order != world.graph.order);
 }
 
+// Readers of queues that grow while they wait. All are ready before there is a tuple, and the longest queue goes on first: the score of each
+// is that of the moment.
+void growing_queues() {
+  World world;
+  Graph& graph = world.graph;
+  graph.tells_order = true;
+  constexpr uint64_t sends[] = {3, 40, 7, 21};
+  std::vector<uint32_t> readers, sources;
+  for (const uint64_t count : sends) sources.push_back(graph.add(count));
+  for (const uint32_t source : sources) {
+    readers.push_back(graph.add());
+    graph.connect({source}, readers.back(), 64);
+  }
+  const Policy longest{"", "", policies::max_queue_length, 0, 0};
+  run(world, longest, 1, 50'000'000, 0);
+  const std::vector<uint32_t> last(graph.order.end() - 4, graph.order.end());
+  EXPECT((last == std::vector<uint32_t>{readers[1], readers[3], readers[2], readers[0]}));
+}
+
 // A stamp is that of the first push into a stretch, or of the last push into an empty queue.
 void stamps() {
   Stamps stamps(64);
@@ -421,6 +440,7 @@ int main(int argc, char** argv) {
   stamps();
   best_first(5);
   best_first(500);
+  growing_queues();
   std::vector<Policy> policies(std::begin(POLICIES), std::end(POLICIES));
   policies.push_back({.name = "judges", .meaning = "", .score = nullptr, .looks = ALL_LOOKS, .floor = 0, .judge = longest_queues});
   for (const Policy& policy : policies) {

@@ -1,4 +1,6 @@
 // Policies that test_policies.py tries.
+#include <unistd.h>
+
 #include "millrace.h"
 
 double later_operators_first(const millrace_ready* ready, void* state) {
@@ -14,4 +16,11 @@ double counts_its_calls(const millrace_ready* ready, void* state) {
 double no_number(const millrace_ready* ready, void* state) {
   (void)ready, (void)state;
   return __builtin_nan("");
+}
+
+// Sets its state, if it has one, and stays.
+double never_returns(const millrace_ready* ready, void* state) {
+  (void)ready;
+  if (state) __atomic_store_n((uint64_t*)state, 1, __ATOMIC_RELEASE);
+  for (;;) sleep(1);
 }

@@ -8,9 +8,10 @@ work takes time.
 The shipped scheduler (tests/native/schedule.cpp) tells what it does: at which co-routine it looks, what a policy then
 sees, and which one it resumes. The reference says what is due at each moment: whom a change at a port makes ready, in
 which order, and what a policy sees of it. So it knows who may be resumed: whoever has the highest score among those
-that are ready. Chance decides between equal scores, so there the reference takes what was taken. Scores are those of
-the last look. There is one look when a co-routine becomes ready, and there are four at most in a turn. Where what a
-policy looks at stands still, scores must be those of now.
+that are ready, as things stand when it is picked. Chance decides between equal scores, so there the reference
+takes what was taken. A policy whose scores may rise while a co-routine is ready is asked about all that are ready at
+each pick: one that is not C-Stream's after all operators with input ports have begun. Any other one is asked when a
+co-routine becomes ready, and about those that come first at a pick.
 """
 
 from __future__ import annotations
@@ -153,6 +154,7 @@ SCORES: dict[str, Callable[[Seen], float]] = {
     "pressure": lambda seen: float(seen.room if seen.source else seen.queued) - seen.behind,
 }
 FLOORS = dict.fromkeys(("highest_rate", "oldest_source", "pressure"), FLOOR)
+NEVER_RISE = {"min_latency", "least_recently_run"}
 
 
 # -- the reference ------------------------------------------------------------------------------------------------------------
@@ -184,8 +186,7 @@ class Reference:
         self.readers = [graph.reader(port) for port in range(len(self.queues))]
         self.open = [len(writers) for writers in self.writers]
         self.all = [Coroutine(index, operator) for index, operator in enumerate(graph.operators)]
-        self.ready: dict[int, tuple[bool, float]] = {}  # by co-routine: what was found at the last look
-        self.had_tuples = [False] * len(self.all)  # when it was looked at last
+        self.ready: set[int] = set()
         self.asleep: list[tuple[int, int]] = []
         self.resumed: list[int] = []
 
@@ -238,14 +239,18 @@ class Reference:
             operator=co.operator,
         )
 
-    def score(self, co: Coroutine) -> float:
-        return float(SCORES[self.policy](self.seen(co)))
+    def found(self, co: Coroutine) -> tuple[bool, float]:
+        """What a policy says of it now: whether it has enough for a turn, and its score."""
+        if self.policy == "random":
+            return True, 0.0
+        seen = self.seen(co)
+        score = float(SCORES[self.policy](seen))
+        enough = score > -FOREVER if seen.source else seen.queued >= min(FLOORS.get(self.policy, 0), co.operator.batch)
+        return enough, score
 
     # who becomes ready
 
-    def look(self, co: Coroutine) -> tuple[bool, float]:
-        if self.policy == "random":
-            return True, 0.0
+    def look(self, co: Coroutine) -> None:
         row = self.take(LOOK, co.index)
         seen = self.seen(co)
         assert tuple(row[3:9]) == (
@@ -256,18 +261,19 @@ class Reference:
             float(seen.room),
             seen.behind,
         )
-        score = self.score(co)
-        assert row[9] == score, (self.place, co.index)
-        self.had_tuples[co.index] = seen.queued > 0
-        enough = score > -FOREVER if seen.source else seen.queued >= min(FLOORS.get(self.policy, 0), co.operator.batch)
-        return enough, score
+        assert row[9] == self.found(co)[1], (self.place, co.index)
+
+    def look_before(self, co: Coroutine) -> None:
+        """When it stops, or is woken."""
+        if self.policy in NEVER_RISE:
+            self.look(co)
 
     def make_ready(self, co: Coroutine) -> None:
         if co.state == WRITE_BLOCKED and co.lacks is not None:
             self.waiting[co.lacks] -= 1
-        found = self.look(co)
+        self.look_before(co)
         co.state = READY
-        self.ready[co.index] = found
+        self.ready.add(co.index)
 
     def wake(self, index: int, blocked: str) -> bool:
         co = self.all[index]
@@ -366,7 +372,8 @@ class Reference:
         """Follows the shipped one to the end; returns who was resumed, in that order."""
         for co in self.all:
             co.program = self.program(co)
-            self.ready[co.index] = self.look(co)
+            self.look_before(co)
+            self.ready.add(co.index)
         while (co := self.pick()) is not None:
             co.scheduled_ns = co.looked_ns = self.clock_ns
             co.turn_ends_ns, co.looks_left = self.clock_ns + self.quantum_ns, 0
@@ -385,7 +392,7 @@ class Reference:
         if stopped == READY:  # preempted
             self.make_ready(co)
         elif stopped == ASLEEP:
-            self.look(co)
+            self.look_before(co)
             heapq.heappush(self.asleep, (co.wakes_ns, co.index))
         elif stopped == COMPLETED:
             for port in co.operator.needs:
@@ -412,25 +419,27 @@ class Reference:
                     self.wake(co.index, co.state)
 
     def chosen(self) -> Coroutine:
-        looked: set[int] = set()
-        looks = 0
+        looked: list[int] = []
         while self.next_is(LOOK):
-            index = int(self.rows[self.place][1])
-            assert index in self.ready and len(self.ready) > 1
-            self.ready[index] = self.look(self.all[index])
-            looked.add(index)
-            looks += 1
+            looked.append(int(self.rows[self.place][1]))
+            assert looked[-1] in self.ready
+            self.look(self.all[looked[-1]])
         row = self.take(PICK)
         index = int(row[1])
         assert row[2] == self.clock_ns
         assert index in self.ready, f"event {self.place}: {index} is {self.all[index].state}"
-        assert self.ready[index] == max(self.ready.values()), (self.place, index, self.ready)
-        assert looks <= 4 and (self.policy == "random" or len(self.ready) == 1 or looks == 4 or index in looked)
-        for other, (_, score) in self.ready.items():
-            assert not self.steady(other) or score == self.score(self.all[other])
-        del self.ready[index]
+        new = self.ready - set(self.resumed) - {each.index for each in self.all if not each.operator.needs}
+        if self.policy in FLOORS and new and len(self.ready) > 1:
+            assert index in new and not new & set(looked)
+            self.ready.remove(index)
+            return self.all[index]
+        found = {each: self.found(self.all[each]) for each in self.ready}
+        assert found[index] == max(found.values()), (self.place, index, found)
+        if self.policy == "random" or len(self.ready) == 1:
+            assert not looked
+        elif self.policy in NEVER_RISE:
+            assert looked[-1] == index and len(set(looked)) == len(looked)
+        else:
+            assert sorted(looked) == sorted(self.ready)
+        self.ready.remove(index)
         return self.all[index]
-
-    def steady(self, index: int) -> bool:
-        """Whether what the policy says of who is ready cannot change: when it was scheduled, or its first tuple came."""
-        return self.policy == "least_recently_run" or (self.policy == "min_latency" and self.had_tuples[index])

@@ -11,9 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from examples.building import shared_library
 from harness.engine import open_engine
 from harness.errors import UserError
 from harness.graph import Graph, Threading
+from harness.graph.functions.c_signature import PROTOTYPE
 from harness.models import Coroutine, pool_of
 from harness.models.policy import policies
 from tests.runtime.shapes import GRAPHS, annotate, chain, pipeline, run_to_end
@@ -143,6 +145,43 @@ def test_queues_of_coroutines_are_not_to_be_switched() -> None:
         engine.set_queued([pipeline(2).operators["work0"].input(0)], False)
 
 
+class Rounding(ctypes.Structure):
+    """What rounding.c shall do, and has seen."""
+
+    _fields_ = (("upward", ctypes.c_int32), ("calls", ctypes.c_uint64), ("foreign", ctypes.c_uint64))
+
+
+def rounding() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(shared_library(Path(__file__).parent / "rounding.c", "-lm")))
+    library.keeps_a_mode.argtypes, library.keeps_a_mode.restype = (ctypes.c_void_p, ctypes.c_void_p), ctypes.c_int32
+    return library
+
+
+def test_loops_on_one_thread_each_keep_their_floating_point_mode() -> None:
+    states = [Rounding(upward=0), Rounding(upward=1)]
+    graph = Graph("rounding", 8)
+    last = graph.source("source")
+    for number, state in enumerate(states):
+        loop = graph.loop(f"loop{number}", rounding().keeps_a_mode, state=state)
+        graph.connect(last, loop)
+        last = loop
+    graph.connect(last, graph.sink("sink"))
+    assert run_to_end(graph, Coroutine(1), 50_000).received == 50_000
+    assert [(state.calls, state.foreign) for state in states] == [(50_000, 0)] * 2
+
+
+def test_a_floating_point_mode_that_a_function_leaves_behind_is_not_that_of_others_on_its_thread() -> None:
+    seen = Rounding()
+    graph = Graph("left behind", 8)
+    leaves = graph.native("leaves", PROTOTYPE(("leaves_a_mode", rounding())), preserves=True)
+    sees = graph.native("sees", PROTOTYPE(("sees_a_mode", rounding())), state=seen, preserves=True)
+    graph.connect(graph.source("source"), leaves)
+    graph.connect(leaves, sees)
+    graph.connect(sees, graph.sink("sink"))
+    assert run_to_end(graph, Coroutine(1), 5000).correct
+    assert (seen.calls, seen.foreign) == (5000, 0)
+
+
 OVERFLOWS = """
 import ctypes, sys
 from harness.engine import open_engine
@@ -157,6 +196,7 @@ source = graph.typed_source("numbers", lambda: ((0, {"n": n}) for n in range(50)
 deep = graph.typed("deep", ProcessFunction(ctypes.cast(library.deep, ctypes.c_void_p).value), number, number)
 graph.connect(source, deep)
 graph.connect(deep, graph.typed_sink("sink", lambda port, values: None, number))
+others = [open_engine(graph, Coroutine(1)) for _ in range(int(sys.argv[2]))]
 engine = open_engine(graph, Coroutine(1))
 engine.start()
 while not engine.finished():
@@ -166,21 +206,43 @@ print("not reached")
 """
 
 
-def test_a_stack_that_overflows_is_told_by_the_operators_name(tmp_path: Path) -> None:
+DEEP = """
+static int down(volatile uint64_t n) {
+  volatile uint64_t room[64];
+  room[n % 64] = n;
+  return n && down(n - 1) + room[n % 64];
+}
+"""
+WIDE = """
+static int down(volatile uint64_t n) {
+  volatile char room[BYTES];
+  if (n == 1) return 1;
+  return room[0] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("down", "others"),
+    [
+        pytest.param(DEEP, 0, id="many small frames"),
+        pytest.param(DEEP, 100, id="beside a hundred other engines"),
+        pytest.param(WIDE.replace("BYTES", "300000"), 0, id="a frame larger than the stack"),
+        pytest.param(WIDE.replace("BYTES", "1200000"), 0, id="a frame much larger than the stack"),
+    ],
+)
+def test_a_stack_that_overflows_is_told_by_the_operators_name(down: str, others: int, tmp_path: Path) -> None:
     source = tmp_path / "deep.c"
     source.write_text(
-        '#include "millrace.h"\n'
-        "static uint64_t down(volatile uint64_t n) { volatile uint64_t room[64]; room[n % 64] = n;\n"
-        "  return n == 0 ? 0 : down(n - 1) + room[n % 64]; }\n"
+        f'#include "millrace.h"\n{down}\n'
         "int32_t deep(millrace_context* c, uint32_t port, const void* tuple, void* s) {\n"
-        "  (void)c, (void)port, (void)s; return down(*(const uint64_t*)tuple == 30 ? 100000 : 1) == 1 ? 0 : -1; }\n"
+        "  (void)c, (void)port, (void)s; return down(*(const uint64_t*)tuple == 30 ? 100000 : 1) ? 0 : -1; }\n"
     )
     library = tmp_path / "deep.so"
-    flags = ["-shared", "-fPIC", "-O0", "-I", str(ROOT / "harness/runtime/native")]
+    flags = ["-shared", "-fPIC", "-O0", "-fno-stack-clash-protection", "-I", str(ROOT / "harness/runtime/native")]
     subprocess.run(["cc", *flags, str(source), "-o", str(library)], check=True)
-    done = subprocess.run(
-        [sys.executable, "-c", OVERFLOWS, str(library)], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
-    )
+    words = [sys.executable, "-c", OVERFLOWS, str(library), str(others)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "millrace: operator 'deep' used more than its stack of 260 KiB\n"
 

@@ -195,6 +195,36 @@ def test_a_policy_that_does_not_return_is_named_by_the_stop():
     assert not totals.correct and totals.stuck[0].endswith(" in policy 'policy'")
 
 
+NEVER_RETURNS = """
+import ctypes, sys, time
+from harness.engine import open_engine
+from harness.models import Coroutine
+from harness.graph.functions.compiled import PolicyFunction
+from harness.models.policy import SCORE_PROTOTYPE
+from topologies import build
+inside = ctypes.c_uint64(0)
+policy = PolicyFunction.of(SCORE_PROTOTYPE(("never_returns", ctypes.CDLL(sys.argv[1]))), inside)
+engine = open_engine(build("pipeline", {"operators": 3, "cost": 1, "payload": 32}, 0)[0], Coroutine(2, policy))
+engine.start()
+while not inside.value:
+    time.sleep(0.001)
+engine.set_replicas("work1", 2)
+engine.set_threads(3)
+engine.sample(0.05)
+totals = engine.stop(drain=True, timeout_s=0.1)
+print(totals.correct, *totals.stuck, sep="; ")
+"""
+
+
+def test_a_compiled_policy_that_never_returns_holds_its_threads_and_nothing_else():
+    words = [sys.executable, "-c", NEVER_RETURNS, str(shared_library(Path(__file__).parent / "policies.c"))]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
+    correct, *stuck = done.stdout.strip().split("; ")
+    assert correct == "False" and stuck
+    assert all(re.fullmatch(r"scheduler thread \d in policy 'compiled'", thread) for thread in stuck), stuck
+
+
 def test_a_policy_that_fails_in_the_middle_of_a_run_loses_nothing():
     failing = threading.Event()
 

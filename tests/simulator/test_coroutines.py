@@ -46,6 +46,14 @@ def test_policies_pass_as_many_tuples_and_differ_in_latency(topology: str) -> No
     assert latency_ms(by_rate) < latency_ms(by_queue)
 
 
+def test_the_longest_queue_is_that_of_the_moment_and_costs_the_latency_that_the_paper_saw() -> None:
+    """In the tree the queues near the source are full, and the others wait for it."""
+    graph, _ = build("tree", {"busy": 100, "depth": 6, "branching": 2}, 0)
+    chance, by_queue = (settled(graph, Coroutine(6, each, queue_capacity=100))[0] for each in ("random", "max_queue_length"))
+    assert by_queue.sink_tuples == pytest.approx(chance.sink_tuples, rel=0.05)
+    assert latency_ms(by_queue) > 8 * latency_ms(chance)
+
+
 @pytest.mark.parametrize("policy", ["highest_rate", "oldest_source"])
 def test_a_source_goes_on_where_nothing_else_can(policy: str) -> None:
     """Where sources come first, the queues of a reverse tree fill up to the last one."""

@@ -190,7 +190,7 @@ class LoopFunction(NativeFunction):
 
 
 class PolicyFunction(NativeFunction):
-    """A compiled scheduling policy of co-routines: called for operators that are ready, under the scheduler's lock."""
+    """A compiled scheduling policy of co-routines: called for operators that are ready, by the thread that is to resume one."""
 
     interface = SCORE
 

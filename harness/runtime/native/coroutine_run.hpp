@@ -363,7 +363,8 @@ class CoroutineRun {
       all_[index].most_lacking = all_[co].most_lacking;
     }
   }
-  bool begin(size_t stack_bytes) {
+  // `users_code`: functions of users run on these stacks.
+  bool begin(size_t stack_bytes, bool users_code) {
     for (uint32_t co = 0; co < all_.count(); ++co) {
       RunPorts::Of& of = ports_.of[co];
       if (of.first != NO_CO) continue;
@@ -372,7 +373,7 @@ class CoroutineRun {
         if ((ports_.looks & TIMES) != 0) ports_.run->ports[port].stamps = new Stamps(ports_.run->ports[port].ring.capacity());
       }
     }
-    if (!all_.begin(stack_bytes)) return false;
+    if (!all_.begin(stack_bytes, users_code ? STACK_REACH : 1)) return false;
     for (uint32_t co = 0; co < all_.count(); ++co) {
       for (size_t i = 0; i < ports_.of[co].inputs.size(); ++i) all_[co].need[i].store(1, std::memory_order_relaxed);
     }
@@ -388,6 +389,7 @@ class CoroutineRun {
   }
   void suspend(uint32_t thread, bool suspended) { all_.suspend(threads_[thread], suspended); }
   bool somebody_ready() { return all_.somebody_ready(); }
+  bool judging(uint32_t thread) const { return threads_[thread].judging.load(std::memory_order_relaxed); }
   void end() { all_.end(); }
   // The operator of which the policy's score was no number; null: there is none.
   const Operator* refused_by_policy() const {

@@ -32,10 +32,10 @@
 // So a thread may be the only one left with a co-routine that is preempted and ready again. From the end on a thread picks whether it is
 // suspended or not.
 //
-// Who is next. The policy gives each ready co-routine a score when it becomes ready. Those are a heap, whose first one is looked at anew before
-// it is taken, as is one more at each turn, in a row: what policies look at changes while a co-routine is ready. So a turn costs the logarithm
-// of how many are ready, and a policy that looks at what does not change meanwhile is obeyed exactly. One that judges (policies.hpp) is asked about
-// all that are ready, at each turn, by the thread that is to pick one. It gives back the lock meanwhile, and then takes the best of those that are left.
+// Who is next. A policy whose scores never rise while a co-routine is ready gives each its score when it becomes ready. Those are a heap, whose
+// first one is looked at anew until it stays first: so such a policy is obeyed exactly, and a turn costs the logarithm of how many are ready. Any
+// other one is asked about all that are ready whenever one is to be picked (Policy::rises). One that judges (policies.hpp) is asked by the thread
+// that is to pick one, without the lock, so a user's function that never returns holds that thread alone.
 //
 // `Platform` says what words, locks, clocks, fibres and sleep are: those of this machine, or virtual ones. `Graph` says what is at ports, and
 // is told what happens:
@@ -124,6 +124,7 @@ class Coroutines {
     void* argument = nullptr;
     Word<bool> suspended{false};       // it picks nothing more: its level was taken away
     bool busy = false;                 // under the lock: it has picked one
+    std::atomic<bool> judging{false};  // a user's policy has it; no cost of a platform's
     typename Platform::Signal signal;  // where it sleeps
     // who is being judged
     std::vector<uint32_t> asked;
@@ -156,9 +157,9 @@ class Coroutines {
   uint32_t count() const noexcept { return count_; }
   const Stacks& stacks() const noexcept { return stacks_; }
 
-  // Before the threads. Stacks of `bytes` each; false: the system refuses them.
-  bool begin(size_t bytes) {
-    if (!stacks_.reserve(count_, bytes)) return false;
+  // Before the threads. Stacks of `bytes` each, which an access may miss by `reach`; false: the system refuses them.
+  bool begin(size_t bytes, size_t reach = 1) {
+    if (!stacks_.reserve(count_, bytes, reach)) return false;
     for (uint32_t i = 0; i < count_; ++i) {
       Coroutine& co = coroutines_[i];
       co.need.reset(new Word<uint32_t>[co.inputs.size() + 1]());
@@ -198,6 +199,7 @@ class Coroutines {
   // What a thread does until it is done. Its record must live as long as any of the threads works.
   void work(Thread& thread) {
     thread.own.adopt_thread();
+    const FloatingPoint floating_point;
     Coroutine* preempted = nullptr;
     while (Coroutine* co = pick(thread, preempted)) {
       preempted = nullptr;
@@ -207,6 +209,7 @@ class Coroutines {
         request = static_cast<Request>(reinterpret_cast<uintptr_t>(thread.own.switch_to(co->fibre, &thread)));
         if (request != CALL) break;
         thread.call(thread.argument);
+        floating_point.restore();  // if users' code has changed it, others' code on this thread does not notice
       }
       graph_.turn_ends(thread.index, co->index, co->scheduled_ns, platform_.now());
       switch (request) {
@@ -523,15 +526,20 @@ class Coroutines {
 
   // -- who is ready -----------------------------------------------------------------------------------------------------------------------
 
-  // What the policy says of a co-routine. The caller is alone with it.
+  // A co-routine that becomes ready. The caller is alone with it.
   Entry entry_of(Coroutine& co) {
-    const auto chance = static_cast<uint32_t>(drawn(co.chance) >> 32);
-    if (policy_.score == nullptr) return {0.0, co.index, chance, true};
-    const Seen seen = seen_of(co);
-    const double score = checked(co, policy_.score(&seen, policy_.state));
-    const bool enough = seen.source ? score > policies::LAST : seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch);
-    return {score, co.index, chance, enough};
+    Entry entry{0.0, co.index, static_cast<uint32_t>(drawn(co.chance) >> 32), true};
+    if (heaped()) look_at(entry);
+    return entry;
   }
+  // What the policy says of it now. The caller is alone with it, or has the lock.
+  void look_at(Entry& entry) {
+    const Coroutine& co = coroutines_[entry.index];
+    const Seen seen = seen_of(co);
+    entry.score = checked(co, policy_.score(&seen, policy_.state));
+    entry.enough = seen.source ? entry.score > policies::LAST : seen.queued >= std::min<uint64_t>(policy_.floor, seen.batch);
+  }
+  bool heaped() const noexcept { return policy_.score != nullptr && !policy_.rises; }
   // What a policy sees of a co-routine. The caller is alone with it, or it is ready and the caller has the lock.
   Seen seen_of(const Coroutine& co) {
     Seen seen = graph_.seen(co.index, co.scheduled_ns, policy_.looks);
@@ -555,7 +563,9 @@ class Coroutines {
     }
     thread.scores.resize(thread.asked.size());
     lock_.unlock();
+    thread.judging.store(true, std::memory_order_relaxed);
     policy_.judge(thread.seen.data(), thread.asked.size(), thread.scores.data(), policy_.state);
+    thread.judging.store(false, std::memory_order_relaxed);
     lock_.lock();
     for (size_t i = 0; i < thread.asked.size(); ++i) {
       Coroutine& co = coroutines_[thread.asked[i]];
@@ -566,7 +576,7 @@ class Coroutines {
     coroutines_[entry.index].state.store(CoState::READY, std::memory_order_relaxed);
     coroutines_[entry.index].judged = policies::LAST;
     ready_.push_back(entry);
-    if (policy_.score != nullptr) std::push_heap(ready_.begin(), ready_.end());
+    if (heaped()) std::push_heap(ready_.begin(), ready_.end());
   }
   void make_ready(Coroutine& co) {
     const Entry entry = entry_of(co);
@@ -712,53 +722,44 @@ class Coroutines {
   }
   // The ready co-routine that is next, taken from the set. Under the lock.
   uint32_t take(Thread& thread) {
-    if (policy_.score == nullptr) {
-      const size_t place = policy_.judge != nullptr ? best_judged()
-                           : ready_.size() == 1     ? 0
-                                                    : (drawn(thread.chance) >> 32) * ready_.size() >> 32;
-      const uint32_t index = ready_[place].index;
-      ready_[place] = ready_.back();
-      ready_.pop_back();
-      return index;
+    if (heaped()) {
+      put_first_last();
+    } else if (ready_.size() > 1) {
+      const bool by_chance = policy_.score == nullptr && policy_.judge == nullptr;
+      std::swap(ready_[by_chance ? (drawn(thread.chance) >> 32) * ready_.size() >> 32 : best()], ready_.back());
     }
-    if (ready_.size() > 1) {
-      look_again(drawn(thread.chance) % ready_.size());
-      for (int looks = 0; looks < 3; ++looks) {
-        const uint32_t first = ready_[0].index;
-        look_again(0);
-        if (ready_[0].index == first) break;
-      }
-    }
-    std::pop_heap(ready_.begin(), ready_.end());
     const uint32_t index = ready_.back().index;
     ready_.pop_back();
     return index;
   }
-  // The place of the one with the highest score by a policy that judges. Under the lock.
-  size_t best_judged() const {
+  // Takes the first one out of the heap: one whose score has fallen since it was looked at is put back where it belongs.
+  void put_first_last() {
+    for (;;) {
+      std::pop_heap(ready_.begin(), ready_.end());
+      if (ready_.size() == 1) return;
+      Entry& last = ready_.back();
+      look_at(last);
+      if (!(last < ready_.front())) return;
+      std::push_heap(ready_.begin(), ready_.end());
+    }
+  }
+  // The place of the highest of all, which are looked at now, or have just been judged. Under a policy with a floor, which is none of C-Stream's, a
+  // reader that has not begun comes first: it soon waits for its first tuple. Else, as all are ready to begin with, each is asked about for each.
+  size_t best() {
     size_t best = 0;
-    for (size_t place = 1; place < ready_.size(); ++place) {
-      const double score = coroutines_[ready_[place].index].judged, highest = coroutines_[ready_[best].index].judged;
-      if (score > highest || (score == highest && ready_[place].chance > ready_[best].chance)) best = place;
+    for (size_t place = 0; place < ready_.size(); ++place) {
+      Entry& entry = ready_[place];
+      const Coroutine& co = coroutines_[entry.index];
+      if (policy_.judge != nullptr) {
+        entry.score = co.judged;
+      } else if (policy_.floor > 0 && co.turns == 0 && !co.inputs.empty()) {
+        return place;
+      } else {
+        look_at(entry);
+      }
+      if (ready_[best] < entry) best = place;
     }
     return best;
-  }
-  // Scores the entry at a place of the heap anew, and puts it where it belongs.
-  void look_again(size_t place) {
-    const Entry entry = entry_of(coroutines_[ready_[place].index]);
-    while (place > 0 && ready_[(place - 1) / 2] < entry) {
-      ready_[place] = ready_[(place - 1) / 2];
-      place = (place - 1) / 2;
-    }
-    for (;;) {
-      size_t child = 2 * place + 1;
-      if (child >= ready_.size()) break;
-      if (child + 1 < ready_.size() && ready_[child] < ready_[child + 1]) ++child;
-      if (!(entry < ready_[child])) break;
-      ready_[place] = ready_[child];
-      place = child;
-    }
-    ready_[place] = entry;
   }
   static uint64_t drawn(uint64_t& x) noexcept {  // xorshift64*
     x ^= x >> 12, x ^= x << 25, x ^= x >> 27;
@@ -777,7 +778,7 @@ class Coroutines {
   std::atomic<uint32_t> refused_{NO_CO};  // the first whose score was not a number; no cost of a platform's
   Lock lock_;
   // under the lock
-  std::vector<Entry> ready_;                          // a heap, unless chance decides
+  std::vector<Entry> ready_;                          // a heap where scores do not rise
   std::vector<std::pair<int64_t, uint32_t>> asleep_;  // a heap: until when, and who
   std::vector<Thread*> suspended_;                    // threads whose level was taken away, asleep
   std::vector<Thread*> idle_;                         // threads that sleep for want of work; the last one is called first

@@ -4,10 +4,11 @@
 // switches to it hands over what it needs as the value that the switch returns. That holds for thread-local variables too, whose addresses
 // compilers keep (GCC PR 26461), and for locks: none may be held across a switch.
 //
-// A switch ends in a jump, not in a return, which the core would predict wrongly. The state of the floating-point unit that a call preserves
-// (rounding, exceptions) is not saved: nobody here changes it.
+// A switch ends in a jump, not in a return, which the core would predict wrongly. What a call preserves of the floating-point unit, its control
+// words (rounding, masks, flush to zero), is saved too. They are loaded only where they differ, since that takes longer than to compare them.
+// A fibre begins with those of the thread that called begin(), as a thread begins with those of the one that made it.
 //
-// Stacks lie side by side in one mapping, each above a page that must not be touched; memory is taken page by page as a stack grows.
+// Stacks lie side by side in one mapping, each above a guard that must not be touched; memory is taken page by page as a stack grows.
 //
 // Source: Conway, CACM 6(7), 1963, for the idea; the calling conventions of System V (x86-64) and of Arm (AAPCS64) for what is saved.
 // Checked by: tests/native/stress_fibre.cpp
@@ -45,8 +46,20 @@ millrace_switch:
   pushq %r13
   pushq %r14
   pushq %r15
+  subq $8, %rsp
+  stmxcsr (%rsp)
+  fnstcw 4(%rsp)
+  movl (%rsp), %eax
+  movzwl 4(%rsp), %ecx
   movq %rsp, (%rdi)
   movq %rsi, %rsp
+  xorl (%rsp), %eax
+  xorw 4(%rsp), %cx
+  andl $0xffc0, %eax
+  orl %ecx, %eax
+  jne 2f
+1:
+  addq $8, %rsp
   popq %r15
   popq %r14
   popq %r13
@@ -56,6 +69,11 @@ millrace_switch:
   movq %rdx, %rax
   popq %rcx
   jmpq *%rcx
+2:
+  fnclex
+  fldcw 4(%rsp)
+  ldmxcsr (%rsp)
+  jmp 1b
   .size millrace_switch, .-millrace_switch
   .weak millrace_begin
   .hidden millrace_begin
@@ -77,7 +95,7 @@ asm(R"(
   .type millrace_switch,%function
   .p2align 5
 millrace_switch:
-  sub sp, sp, #160
+  sub sp, sp, #176
   stp x19, x20, [sp, #0]
   stp x21, x22, [sp, #16]
   stp x23, x24, [sp, #32]
@@ -88,9 +106,16 @@ millrace_switch:
   stp d10, d11, [sp, #112]
   stp d12, d13, [sp, #128]
   stp d14, d15, [sp, #144]
+  mrs x10, fpcr
+  str x10, [sp, #160]
   mov x9, sp
   str x9, [x0]
   mov sp, x1
+  ldr x9, [sp, #160]
+  cmp x9, x10
+  b.eq 1f
+  msr fpcr, x9
+1:
   ldp x19, x20, [sp, #0]
   ldp x21, x22, [sp, #16]
   ldp x23, x24, [sp, #32]
@@ -101,7 +126,7 @@ millrace_switch:
   ldp d10, d11, [sp, #112]
   ldp d12, d13, [sp, #128]
   ldp d14, d15, [sp, #144]
-  add sp, sp, #160
+  add sp, sp, #176
   mov x0, x2
   br x30
   .size millrace_switch, .-millrace_switch
@@ -128,6 +153,45 @@ void millrace_begin() noexcept;
 
 namespace millrace {
 
+// The control words of the floating-point unit, as a switch keeps them on a stack: what a call preserves.
+class FloatingPoint {
+ public:
+  FloatingPoint() noexcept : words_(read()) {}  // the calling thread's
+  uint64_t words() const noexcept { return words_; }
+  // Makes them those of the calling thread.
+  void restore() const noexcept {
+    if (((read() ^ words_) & CONTROL) == 0) return;
+#if defined(__x86_64__)
+    const auto mxcsr = static_cast<uint32_t>(words_);
+    const auto x87 = static_cast<uint16_t>(words_ >> 32);
+    asm volatile("fnclex\n\tfldcw %1\n\tldmxcsr %0" : : "m"(mxcsr), "m"(x87));
+#else
+    asm volatile("msr fpcr, %0" : : "r"(words_));
+#endif
+  }
+
+ private:
+#if defined(__x86_64__)
+  static constexpr uint64_t CONTROL = 0xffff'0000'ffc0;  // the lowest bits tell which exceptions there were
+#else
+  static constexpr uint64_t CONTROL = UINT64_MAX;
+#endif
+  static uint64_t read() noexcept {
+#if defined(__x86_64__)
+    uint32_t mxcsr;
+    uint16_t x87;
+    asm volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(x87));
+    return static_cast<uint64_t>(x87) << 32 | mxcsr;
+#else
+    uint64_t fpcr;
+    asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+    return fpcr;
+#endif
+  }
+
+  uint64_t words_;
+};
+
 class Fibre {
  public:
   Fibre() = default;
@@ -145,9 +209,10 @@ class Fibre {
     __asan_unpoison_memory_region(stack, bytes);  // a body that was here before has never returned, and left its red zones
 #endif
 #if defined(__x86_64__)
-    constexpr size_t saved = 9, entry = 6, first = 3, second = 2;  // r15, r14, r13, r12, rbx, rbp, where to go on; two words that stay 0
+    // control words, r15, r14, r13, r12, rbx, rbp, where to go on; two words that stay 0
+    constexpr size_t saved = 10, control = 0, entry = 7, first = 4, second = 3;
 #else
-    constexpr size_t saved = 20, entry = 11, first = 0, second = 1;  // x19 to x30, d8 to d15
+    constexpr size_t saved = 22, control = 20, entry = 11, first = 0, second = 1;  // x19 to x30, d8 to d15, control word; one that stays 0
 #endif
     void** top = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + bytes) & ~uintptr_t{15});
     void** at = top - saved;
@@ -155,6 +220,7 @@ class Fibre {
     at[first] = reinterpret_cast<void*>(body);
     at[second] = argument;
     at[entry] = reinterpret_cast<void*>(&millrace_begin);
+    at[control] = reinterpret_cast<void*>(FloatingPoint().words());
     saved_ = at;
 #if defined(__SANITIZE_THREAD__)
     twin_ = __tsan_create_fiber(0);
@@ -218,7 +284,7 @@ class Fibre {
 #endif
 };
 
-// Stacks of one size, side by side, each above a guard: who runs over the end of one is stopped by the system.
+// Stacks of one size, side by side, each above room that nobody uses: who runs over the end of one is stopped by the system.
 class Stacks {
  public:
   Stacks() = default;
@@ -228,37 +294,42 @@ class Stacks {
     if (memory_ != nullptr) munmap(memory_, total());
   }
 
-  // Whether the system gives room for `count` stacks of `bytes` each, rounded up to pages.
-  bool reserve(size_t count, size_t bytes) noexcept {
-    page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    bytes_ = (bytes + page_ - 1) / page_ * page_;
+  // Whether the system gives room for `count` stacks of `bytes` each, rounded up to pages. An access may miss a stack by `reach`, as far as the
+  // frame of a function goes; a page is enough where no frame is larger.
+  bool reserve(size_t count, size_t bytes, size_t reach = 1) noexcept {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const auto up = [page](size_t size) { return (size + page - 1) / page * page; };
+    bytes_ = up(bytes), reach_ = up(reach);
     count_ = count;
     void* memory = mmap(nullptr, total(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) return false;
     memory_ = static_cast<char*>(memory);
     for (size_t i = 0; i < count; ++i) {
-      if (!guard(memory_ + i * (page_ + bytes_))) return false;
+      if (!guard(stack(i))) return false;
     }
     return true;
   }
-  char* stack(size_t index) const noexcept { return memory_ + index * (page_ + bytes_) + page_; }
+  char* stack(size_t index) const noexcept { return memory_ + index * (reach_ + bytes_) + reach_; }
   size_t bytes() const noexcept { return bytes_; }
-  // The stack whose guard is at `address`; `count` if it is none.
+  // The stack that an access to `address` has missed; `count` if it is none.
   size_t overflown(const void* address) const noexcept {
     const auto offset = static_cast<size_t>(static_cast<const char*>(address) - memory_);
-    return memory_ != nullptr && offset < total() && offset % (page_ + bytes_) < page_ ? offset / (page_ + bytes_) : count_;
+    return memory_ != nullptr && offset < total() && offset % (reach_ + bytes_) < reach_ ? offset / (reach_ + bytes_) : count_;
   }
 
  private:
-  // Guards within one mapping where the system knows them (Linux 6.13), else a mapping each, of which a process has about 65,000.
-  bool guard(char* at) const noexcept {
+  // A guard within the one mapping, where the system knows those (Linux 6.13): the last MiB before the stack, since each of its pages takes 8 bytes.
+  // What lies before that belongs to nobody. Else all of the room is a mapping of its own, of which a process has about 65,000.
+  bool guard(char* stack) const noexcept {
     constexpr int install_guard = 102;  // MADV_GUARD_INSTALL
-    return madvise(at, page_, install_guard) == 0 || mprotect(at, page_, PROT_NONE) == 0;
+    const size_t within = reach_ < MOST_WITHIN ? reach_ : MOST_WITHIN;
+    return madvise(stack - within, within, install_guard) == 0 || mprotect(stack - reach_, reach_, PROT_NONE) == 0;
   }
-  size_t total() const noexcept { return count_ * (page_ + bytes_); }
+  size_t total() const noexcept { return count_ * (reach_ + bytes_); }
 
+  static constexpr size_t MOST_WITHIN = size_t{1} << 20;
   char* memory_ = nullptr;
-  size_t page_ = 0, bytes_ = 0, count_ = 0;
+  size_t reach_ = 0, bytes_ = 0, count_ = 0;
 };
 
 }  // namespace millrace

@@ -1,13 +1,17 @@
 // overflow.hpp - what is told if an operator uses more than its co-routine's stack: the guard below the stack stops it, and the process ends.
 //
-// The signal's handler runs on a stack of the thread's own, since the co-routine's is full. It looks for the stack whose guard was touched in a
-// list of all that there are; a list is made before its co-routines run and forgotten after, and lists are few.
+// The signal's handler runs on a stack of the thread's own, since the co-routine's is full. It looks for the stack that was missed among those of
+// all runs, under their lock: a thread that touches a guard has not got that, and whoever has it soon gives it back. If it does not, memory is
+// harmed, and the process ends without a word.
 #pragma once
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -55,11 +59,7 @@ class Overflow {
   static void watch(const void* key, const Stacks& stacks, const std::vector<std::string>& names) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     const std::lock_guard lock(changing());
-    for (Watched& watched : list()) {
-      if (watched.key != nullptr) continue;
-      watched.stacks = &stacks, watched.names = &names, watched.key = key;
-      break;
-    }
+    list().push_back({key, &stacks, &names});
     struct sigaction now{};
     now.sa_sigaction = handle;
     now.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -75,25 +75,22 @@ class Overflow {
   }
   static void forget(const void* key) {
     const std::lock_guard lock(changing());
-    for (Watched& watched : list()) {
-      if (watched.key == key) watched.key = nullptr;
-    }
+    list().erase(std::remove_if(list().begin(), list().end(), [key](const Watched& watched) { return watched.key == key; }), list().end());
   }
 
  private:
   struct Watched {
-    const void* volatile key = nullptr;
-    const Stacks* volatile stacks = nullptr;
-    const std::vector<std::string>* volatile names = nullptr;
+    const void* key;
+    const Stacks* stacks;
+    const std::vector<std::string>* names;
   };
-  using List = Watched[64];
 
   static std::mutex& changing() {
     static std::mutex mutex;
     return mutex;
   }
-  static List& list() {
-    static List all;
+  static std::vector<Watched>& list() {
+    static auto& all = *new std::vector<Watched>;  // for ever: threads that were given up may outlive all else
     return all;
   }
   static struct sigaction& previous() {
@@ -102,10 +99,14 @@ class Overflow {
   }
   static void write_text(const char* text, size_t bytes) { [[maybe_unused]] const auto written = write(STDERR_FILENO, text, bytes); }
 
-  static void handle(int signal, siginfo_t* about, void* context) {
+  static void explain(const void* address) {
+    std::unique_lock lock(changing(), std::defer_lock);
+    for (int tries = 0; !lock.try_lock(); ++tries) {
+      if (tries == 10'000) return;
+      sched_yield();
+    }
     for (const Watched& watched : list()) {
-      if (watched.key == nullptr) continue;
-      const size_t owner = watched.stacks->overflown(about->si_addr);
+      const size_t owner = watched.stacks->overflown(address);
       if (owner >= watched.names->size()) continue;
       char text[256];
       const int bytes = std::snprintf(text, sizeof text, "millrace: operator '%.100s' used more than its stack of %zu KiB\n",
@@ -113,6 +114,9 @@ class Overflow {
       write_text(text, std::min(sizeof text - 1, static_cast<size_t>(bytes)));
       _exit(EXIT_CODE);
     }
+  }
+  static void handle(int signal, siginfo_t* about, void* context) {
+    explain(about->si_addr);
     const struct sigaction& before = previous();
     if ((before.sa_flags & SA_SIGINFO) != 0) {
       before.sa_sigaction(signal, about, context);

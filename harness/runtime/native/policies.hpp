@@ -16,10 +16,10 @@ enum Looks : uint32_t { TIMES = 1, RATES = 2, BEHIND = 4, GAIN = 8, ALL_LOOKS = 
 
 using Seen = millrace_ready;  // what is not looked at is 0
 
-// Of one that is ready. It is called under the scheduler's lock, and on any stack.
+// Of one that is ready. One of ours is called under the scheduler's lock, and on any stack.
 using Score = double (*)(const Seen* seen, void* state);
 
-// The same of `count` at once, on the stack of a thread and without the lock: for what may wait, as for the interpreter.
+// The same of `count` at once, on the stack of a thread and without the lock: for users' functions, which may wait, or never return.
 using Judge = void (*)(const Seen* seen, size_t count, double* scores, void* state);
 
 struct Policy {
@@ -28,9 +28,20 @@ struct Policy {
   Score score;            // null: chance alone decides, and nothing is looked at; or `judge` does
   uint32_t looks;         // of Looks: what the score needs
   uint64_t floor;         // tuples, a batch at most, that it waits for where others are ready: a turn for less is not worth the switch
+  bool rises = true;      // the score of a co-routine may rise while it is ready, so all that are ready are asked about at each pick
   Judge judge = nullptr;  // in place of `score`
   void* state = nullptr;  // what they get
 };
+
+// A user's compiled function, as the state of `judge_each`.
+struct UsersScore {
+  Score score;
+  void* state;
+};
+inline void judge_each(const Seen* seen, size_t count, double* scores, void* users) {
+  const UsersScore& own = *static_cast<const UsersScore*>(users);
+  for (size_t i = 0; i < count; ++i) scores[i] = own.score(&seen[i], own.state);
+}
 
 namespace policies {
 
@@ -57,8 +68,8 @@ inline double pressure(const Seen* seen, void*) {
 inline constexpr Policy POLICIES[] = {
     {"random", "any ready operator, by chance", nullptr, 0, 0},
     {"max_queue_length", "the operator with the longest input queue; sources come first", policies::max_queue_length, 0, 0},
-    {"min_latency", "the operator whose oldest tuple has waited longest in its queue", policies::min_latency, TIMES, 0},
-    {"least_recently_run", "the operator that was scheduled longest ago", policies::least_recently_run, 0, 0},
+    {"min_latency", "the operator whose oldest tuple has waited longest in its queue", policies::min_latency, TIMES, 0, false},
+    {"least_recently_run", "the operator that was scheduled longest ago", policies::least_recently_run, 0, 0, false},
     {"max_running_time", "the operator that can run longest until its input is empty or its output full", policies::max_running_time,
      RATES | BEHIND, 0},
     {"highest_rate", "the operator that brings most tuples to a sink for its work", policies::highest_rate, GAIN, 32},

@@ -58,6 +58,10 @@ inline void spin(uint32_t* round) noexcept {
   }
 }
 
+// Below a stack on which users' code runs, nobody uses anything: an access of theirs may miss it by so much. Code that runs on the stack of a
+// process, of 8 MiB by default, has no larger frames. Compilers may be asked to touch each page of a frame (-fstack-clash-protection); users need not.
+inline constexpr size_t STACK_REACH = size_t{8} << 20;
+
 class Thread {
  public:
   static constexpr size_t GUARD_BYTES = 1 << 20;  // below its stack: no frame of a function that is larger misses it
@@ -71,6 +75,7 @@ class Thread {
     stack_bytes *= 8;  // frames are larger under these
 #endif
     stack_bytes = (std::max<size_t>(stack_bytes, PTHREAD_STACK_MIN) + page - 1) / page * page;
+    pthread_attr_setguardsize(&attributes, STACK_REACH);
     int error = pthread_attr_setstacksize(&attributes, stack_bytes);
     if (error == 0) error = pthread_attr_setguardsize(&attributes, GUARD_BYTES);
     if (error == 0) error = pthread_create(&thread_, &attributes, body, argument);
