@@ -74,9 +74,9 @@ RULES: dict[str, list[Rule]] = {
             ("SAME_SHAPE", 0.0),
             ("RECALLS", 1),
         ),
-        Rule("looks above the highest level", (("millrace.Millrace._above", _nothing),)),
-        *_numbers("belief", ("MISFIT_AWAY", 0.0), ("FREEDOM", 1e6)),
-        *_numbers("scaling", ("LAW_OF_SCALABILITY", 0.0)),
+        Rule("looks above the highest level", (("threads.millrace.Millrace._above", _nothing),)),
+        *_numbers("threads.belief", ("MISFIT_AWAY", 0.0), ("FREEDOM", 1e6)),
+        *_numbers("threads.scaling", ("LAW_OF_SCALABILITY", 0.0)),
     ],
     "queues": [
         *_numbers(

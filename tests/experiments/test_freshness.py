@@ -88,7 +88,7 @@ EDITS: dict[str, Callable[[], set[str]]] = {
     "harness/simulator/engine.pyx": lambda: blocks(simulated),
     "harness/models/port_queues.py": lambda: blocks() | GRAPHS,
     "harness/graph/flow.py": lambda: blocks() | GRAPHS,
-    "harness/engine/conservation.py": lambda: blocks() | GRAPHS,
+    "harness/engine/conservation.py": blocks,
     "harness/measurement/steady.py": blocks,
     "harness/measurement/control.py": blocks,
     "harness/elasticity/queues/limits.pyx": lambda: blocks(places_queues) | {"bench queues"},

@@ -104,7 +104,10 @@ def test_run_of_coroutines_may_adapt_or_have_replicas(write: Callable[..., Path]
         (True, "cstream", "auto", None),
         (False, "", specs[1].warmup, 3),
     ]
-    with pytest.raises(UserError, match="replicas must be at most 3 for graph 'chain', of each of 200 operators, not 4"):
+    with pytest.raises(
+        UserError,
+        match="replicas must be at most 3 for graph 'chain', of each of 200 operators",
+    ):
         load_suite(write({"run": chain | {"parameters": {"operators": 200}, "replicas": 4}}))
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
-from harness.graph import Graph, GraphError, Operator, PortId
+from harness.graph import Graph, GraphError, Operator, PortId, builder
 from harness.graph import data as graph_module
 from harness.graph.kinds import CONTROL, NATIVE, WORK
 from harness.graph.values import MAX_QUEUE_CAPACITY
@@ -61,7 +59,7 @@ def test_a_native_operator_has_what_becomes_of_its_function(monkeypatch):
 
         of = staticmethod(lambda function, state: ("native", function, state))
 
-    monkeypatch.setitem(sys.modules, "harness.graph.functions.compiled", SimpleNamespace(NativeFunction=NativeFunction))
+    monkeypatch.setattr(builder, "NativeFunction", NativeFunction)
     operator = Graph("g").native("n", 5, inputs=2, reentrant=True, state=7)
     assert operator == Operator("n", NATIVE, 2, 1, preserves=False, native=("native", 5, 7), reentrant=True)
     assert Graph("g").native("n", 5, preserves=True).preserves

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.engine import Sample
 from harness.graph import Graph, PortId
+from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.measurement.control import SETTLED_PERIODS, ControlFailed, Controller, mean_latency_s, pool_time_s, target_rate
 from harness.models import Dynamic, Manual, Multilevel
 
@@ -329,11 +330,11 @@ def test_no_tuple_and_no_second_is_seen_twice_or_not_at_all(graph, moment, scrip
 def balancing(name: str = "spread", **changes: Any) -> SimpleNamespace:
     """An operator as the graph has it."""
     usual = {
-        "name": name, "kind": "elastic_load_balance", "inputs": 1, "outputs": 5, "threading": None, "elastic": True,
+        "name": name, "kind": ELASTIC_LOAD_BALANCE, "inputs": 1, "outputs": 5, "threading": None, "elastic": True,
         "initial_active_ports": 1, "congestion_tolerance": 0.5, "throughput_tolerance": 0.05, "rapid_scaling": False,
         "measure_period": 0.5,
     }  # fmt: skip
-    return SimpleNamespace(**usual | changes)
+    return SimpleNamespace(is_source=False, **usual | changes)
 
 
 def with_balancers(sample: Sample, **balances: tuple[int, int, float]) -> SimpleNamespace:
@@ -354,7 +355,7 @@ def balancers(monkeypatch) -> Any:
         from harness import elasticity
         from harness.elasticity.law import Bounds
 
-        return elasticity.make_law(operator.kind, Bounds(1, operator.outputs, operator.initial_active_ports))
+        return elasticity.make_law(operator.kind.name, Bounds(1, operator.outputs, operator.initial_active_ports))
 
     return lambda *operators: SimpleNamespace(operators={each.name: each for each in operators}, threaded={}, name="balance")
 

@@ -12,6 +12,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.graph import Graph, Operator
+from harness.graph.kinds import BARRIER
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Model, Queue, pool_of
 from harness.models.layout import Layout, chosen_by, ends_of, layout_of, paces_of, slots_of
 from harness.models.replicas import REPLICA_ROOM
@@ -141,7 +142,7 @@ def test_each_path_to_an_operator_has_a_number_of_its_own(graph):
     for index, paths in enumerate(layout.paths):
         numbers = sorted(path for path, _, _ in walked(layout, index))
         kinds = {layout.operators[at].kind for at in range(len(layout.operators)) if layout.longest[at] > layout.longest[index]}
-        if "barrier" not in kinds | {layout.operators[index].kind}:
+        if BARRIER not in kinds | {layout.operators[index].kind}:
             assert numbers == list(range(paths))
 
 
@@ -206,7 +207,7 @@ def test_values_are_others_behind_a_users_operator():
     graph.connect(last, graph.sink("sink"))
     graph.connect(graph.operators["before"], graph.sink("beside"))
     layout = laid_out(graph, Manual())
-    assert names(layout, layout.changed) == ["user", "behind", "sink"]
+    assert names(layout, layout.changed) == ["behind", "sink"]
 
 
 # -- sizes -------------------------------------------------------------------------------------------------------------------

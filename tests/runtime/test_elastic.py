@@ -17,6 +17,7 @@ from harness.elasticity.law import Bounds, Decision, Law, Reading
 from harness.engine import open_engine
 from harness.graph import Graph, Threading
 from harness.graph.annotations import in_force
+from harness.graph.kinds import WORK
 from harness.measurement.control import Controller
 from harness.measurement.records import validate_record
 from harness.measurement.run import RunSpec, run_once
@@ -202,7 +203,7 @@ def test_suspended_threads_do_not_count() -> None:
 def test_more_threads_than_ports_with_work_are_partly_idle() -> None:
     """One operator that takes all the time: one thread has it, and the others wait."""
     graph = pipeline(3)
-    graph.operators["work1"] = graph.operators["work1"].__class__("work1", "work", 1, 1, 400_000)
+    graph.operators["work1"] = graph.operators["work1"].__class__("work1", WORK, 1, 1, 400_000)
     assert use_of(graph, Dynamic(4)) < 0.7
 
 

@@ -13,6 +13,7 @@ from harness.runtime.protocol import build_info, latency_bounds_ns
 
 from harness.engine import open_engine
 from harness.errors import UserError
+from harness.graph.kinds import WORK
 from harness.models import Dedicated, Dynamic, Manual, Model
 from tests.runtime.shapes import pipeline, run_to_end
 
@@ -56,7 +57,7 @@ def test_what_has_passed_since_a_sample_is_in_the_next_one_too() -> None:
 
 def test_a_bottleneck_shows_as_a_full_queue_and_blocked_writers_before_it() -> None:
     graph = pipeline(3)
-    graph.operators["work1"] = graph.operators["work1"].__class__("work1", "work", 1, 1, 200_000)
+    graph.operators["work1"] = graph.operators["work1"].__class__("work1", WORK, 1, 1, 200_000)
     engine = open_engine(graph, Dedicated(queue_capacity=20))
     engine.start()
     engine.sample(0.3)

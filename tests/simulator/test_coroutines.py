@@ -92,7 +92,8 @@ def turn_ns(operators: int, caches_ns: float) -> float:
     """Virtual time of a turn in a pipeline on one thread, where a look beyond the first-level cache takes `caches_ns`."""
     graph, _ = build("pipeline", {"operators": operators, "cost": 1, "payload": 8}, 0)
     constants = {"latency.l2": caches_ns, "latency.l3": caches_ns}
-    engine = simulated(graph, Coroutine(1, queue_capacity=64), "xeon", constants=constants)
+    model = Coroutine(1, "least_recently_run", queue_capacity=64)  # it looks at no other operator that is ready
+    engine = simulated(graph, model, "xeon", constants=constants)
     engine.start()
     engine.sample(0.002)
     return 2e6 / engine.stop(drain=False, timeout_s=0.0).scheduling["drains"]

@@ -16,7 +16,7 @@ from tests.runtime.shapes import GRAPHS, scheduled_ports
 from tests.simulator.runs import simulated
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = "bf1220632604dbd0"
+GOLDEN = "e2ba69b2f74dbb4a"
 SHAPES = ("mix", "merge, skewed", "diamond", "windows, merge", "load balance", "several sources", "control cycle")
 MODELS = {
     "manual": Manual(),

@@ -29,7 +29,7 @@ def test_every_rule_is_there_differs_and_comes_back(bench):
 
 def test_a_rule_comes_back_after_a_failure():
     price = millrace.PRICE
-    with pytest.raises(ValueError), without(Rule("price", (("millrace.PRICE", 9.0),))):
+    with pytest.raises(ValueError), without(Rule("price", (("threads.millrace.PRICE", 9.0),))):
         raise ValueError
     assert price == millrace.PRICE != 9.0
 
@@ -40,7 +40,10 @@ def test_only_scenarios_that_are_held_out_count():
 
 def test_a_law_that_may_not_move_loses_and_a_number_that_nobody_reads_is_worth_nothing():
     told = []
-    rules = [Rule("moves", (("millrace.Millrace._choose", lambda self, level: (level, "stay", "settled")),)), Rule("none", ())]
+    rules = [
+        Rule("moves", (("threads.millrace.Millrace._choose", lambda self, level: (level, "stay", "settled")),)),
+        Rule("none", ()),
+    ]
     moves, none = ablate("threads", rules, held_out("threads", 30), lambda done, of: told.append((done, of)), jobs=1)
     assert moves.mean > 0.1 and moves.pays and moves.differ == moves.scenarios
     assert (none.mean, none.half, none.differ, none.pays) == (0.0, 0.0, 0, False)

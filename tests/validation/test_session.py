@@ -36,7 +36,7 @@ def test_the_order_differs_between_rounds_and_seeds_and_not_between_calls():
     def order(seed, repeats=2):
         return [(spec.repeat, spec.cell, spec.arm) for spec in rounds(cases(), repeats, 0.2, seed)]
 
-    assert order(1) == order(1) == order(1, repeats=3)[:228]
+    assert order(1) == order(1) == order(1, repeats=3)[: len(order(1))]
     assert order(1) != order(2)
     assert [cell for repeat, *cell in order(1) if repeat == 0] != [cell for repeat, *cell in order(1) if repeat == 1]
 
