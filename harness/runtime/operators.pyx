@@ -48,7 +48,6 @@ from harness.runtime.typed cimport typed
 from harness.runtime.users cimport native, python
 
 
-
 cdef void make_tuple(SourceState* source, Tuple* tuple_, unsigned int payload) noexcept nogil:
     """Fill in the source's next tuple; `born_ns` is the caller's."""
     tuple_.sequence = source.sent

@@ -41,8 +41,8 @@ KINDS |= {"threaded_split": BALANCE, "elastic_load_balance": BALANCE}
 
 
 cdef void build(Simulation* core, object layout, object limit, object profiled) except *:
-    """Make all that runs. `limit` bounds the tuples of each source (None: no bound); `profiled`: a harness.engine.profiled.Profiled that is as
-    fast as the machine, where streams are typed.
+    """Make all that runs. `limit` bounds the tuples of each source (None: no bound); `profiled`: a
+    harness.engine.profiled.Profiled that is as fast as the machine, where streams are typed.
     """
     cdef uint32_t i
     core.stride = layout.stride if profiled is None else profiled.stride(layout.strides)
