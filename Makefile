@@ -7,6 +7,8 @@ BIN := .venv/bin
 RUNTIME := $(wildcard $(foreach room,runtime simulator calibration bench/queues elasticity/queues gate operators applications,harness/$(room)/*.pyx harness/$(room)/*.pxd harness/$(room)/native/*.h*))
 STRESS := $(patsubst tests/native/%.cpp,%,$(wildcard tests/native/stress_*.cpp))
 CXXFLAGS_STRESS := -std=c++20 -O2 -g -pthread -Wall -Wextra -Werror -Iharness/runtime/native -Iharness/calibration/native
+# Folders whose docstrings are checked: each begins with a verb or a noun, and uses common words (tests/docstrings.py).
+WORDED := harness/errors.py
 ARGS ?=
 
 # Figures and tests are thousands of short processes. Where this variable is set, as in many container images, each of them would compile
@@ -86,6 +88,7 @@ bench: build
 lint: .venv/.installed
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.docstrings $(WORDED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint harness/runtime harness/simulator harness/calibration harness/bench/queues harness/elasticity/queues harness/gate harness/operators harness/applications
 	@$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.hpp' '*.cpp')
 	@$(BIN)/snakefmt --check Snakefile harness/workflow
