@@ -138,9 +138,9 @@ SENTENCES = [
         profile("config").period_s]),
     ("config/paper.yaml", r"1,000 operators, (\d+) repeats", lambda: [profile("paper").repeats]),
     ("config/experiments/pldi17_fig11.yaml", r"its law may go up to (\d+) threads", lambda: [
-        max(arm.maximum for arm in arms("config", "pldi17_fig11"))]),
+        max(arm.model.maximum for arm in arms("config", "pldi17_fig11"))]),
     ("harness/workflow/captions/pldi17_fig11.rst", r"the quick profile allows up to (\d+) threads", lambda: [
-        max(arm.maximum for arm in arms("config", "pldi17_fig11"))]),
+        max(arm.model.maximum for arm in arms("config", "pldi17_fig11"))]),
     ("harness/workflow/captions/pldi17_fig11.rst", r"periods of ([\d.]+) to (\d+) ms", lambda: periods_ms("pldi17_fig11")),
     ("config/experiments/pldi17_fig11.yaml", r"every (\d+) ms of virtual time, in the quick size every ([\d.]+) ms", lambda: [
         *reversed(periods_ms("pldi17_fig11"))]),
@@ -155,9 +155,9 @@ SENTENCES = [
     ("config/experiments/mw19_fig13.yaml", r"a pipeline of (\d+) operators \(quick: (\d+)\)", lambda: [
         profile(name).experiment("mw19_fig13").cells[0].parameters["operators"] for name in ("paper", "config")]),
     ("docs/claims.md", r"as long as our queues, (\d+) tuples", lambda: [
-        profile("peers").experiment("cstream_fig12").blocks()[0].queue_capacity]),
+        profile("peers").experiment("cstream_fig12").blocks()[0].arms[0].model.queue_capacity]),
     ("docs/peers.md", r"or (\d+) in C-Stream's figures", lambda: [
-        profile("peers").experiment("cstream_fig13").blocks()[0].queue_capacity]),
+        profile("peers").experiment("cstream_fig13").blocks()[0].arms[0].model.queue_capacity]),
     ("docs/claims.md", r"holds some (\d+) such claims", lambda: [
         round(sum(len(paper.claims) for paper in papers().values()), -1)]),
     ("docs/figures.md", r"of all (\w+) policies", lambda: [len(policies())]),

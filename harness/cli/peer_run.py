@@ -6,7 +6,7 @@ import argparse
 
 from harness.cli.settings import parse_settings
 from harness.errors import UserError
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run, run_of
 from harness.measurement.subject import build_subject, find_subject
 
 OURS = (
@@ -25,8 +25,8 @@ def add_peer_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def peer_spec(args: argparse.Namespace, defaults: argparse.Namespace, duration_s: float) -> RunSpec:
-    """The run of a peer that is asked for. `defaults`: what the options are if nothing is said; `duration_s`: of the window.
+def run_of_peer(args: argparse.Namespace, defaults: argparse.Namespace) -> Run:
+    """The run of a peer that is asked for. `defaults`: what the options are if nothing is said.
 
     Raises UserError for a peer that is not there, for an option of ours, and for a graph that peers do not run.
     """
@@ -38,20 +38,20 @@ def peer_spec(args: argparse.Namespace, defaults: argparse.Namespace, duration_s
         if getattr(args, option) != getattr(defaults, option):
             raise UserError(f"--{option.replace('_', '-')} applies to our own runtime, not to peer {peer.name}")
     subject = find_subject(args.topology, parse_settings(args.set), args.seed)
-    spec = RunSpec(
-        topology=subject.topology,
-        parameters=subject.given,
-        model=peer.name,
+    run = run_of(
+        subject.topology,
+        subject.given,
+        peer.name,
         peer=peer.label,
         queue_capacity=args.queue_capacity,
         warmup=args.warmup,
+        duration_s=args.duration,
         seed=args.seed,
         tuples=args.tuples,
         cell=subject.cell,
         arm=peer.name,
         graph_file=subject.file,
         digest=subject.digest,
-        duration_s=duration_s,
     )
-    plan_of(subject.graph or build_subject(spec)[0], 1, spec.tuples)
-    return spec
+    plan_of(subject.graph or build_subject(run)[0], 1, run.tuples)
+    return run

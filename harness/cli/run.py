@@ -10,20 +10,20 @@ from typing import Any
 from harness.cli.arguments import MAX_DURATION_S, check_writable, seconds, warmup, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.output import say, tell
-from harness.cli.peer_run import add_peer_argument, peer_spec
+from harness.cli.peer_run import add_peer_argument, run_of_peer
 from harness.cli.place import add_place_arguments, parse_constants
 from harness.cli.progress_line import ProgressLine
 from harness.cli.run_report import conclusion, heading, row
 from harness.cli.settings import add_settings_argument, add_topology_argument, parse_settings
 from harness.elasticity import LAWS, Decides
-from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS, check_threads
+from harness.engine.thread_room import MOST_ALLOWED, MOST_THREADS
 from harness.errors import RunFailed, UserError
 from harness.graph import Graph
 from harness.graph.kinds import ELASTIC_LOAD_BALANCE
 from harness.graph.values import MAX_QUEUE_CAPACITY, MAX_REPLICAS, MAX_THREADS
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
-from harness.measurement.control import check_law, pool_law
+from harness.measurement.prepare import check_run
 from harness.measurement.spec import (
     DURATION_S,
     PERIOD_S,
@@ -31,9 +31,9 @@ from harness.measurement.spec import (
     VIRTUAL_DURATION_S,
     VIRTUAL_PERIOD_S,
     WINDOW_PERIODS,
-    RunSpec,
+    Run,
     arm_name,
-    virtual_period_s,
+    run_of,
 )
 from harness.measurement.subject import build_subject, find_subject
 from harness.models import (
@@ -41,19 +41,13 @@ from harness.models import (
     DEFAULT_POLICY,
     MODELS,
     QUANTUM_MS,
-    Chosen,
-    Coroutine,
     Dynamic,
     Model,
-    Multilevel,
-    begins_queued,
     least_threads,
-    make_model,
     pool_of,
     why_raised,
     with_level,
 )
-from harness.models.replicas import begins_with
 from topologies import TOPOLOGIES
 
 SUMMARY = "run one topology or graph file under one threading model and report it"
@@ -132,7 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """Describe a run; `required`: whether it has to be said which topology. `spec_of` reads what was given."""
+    """Describe a run; `required`: whether it has to be said which topology. `run_asked` reads what was given."""
     add_topology_argument(parser, required)
     add_settings_argument(parser)
     parser.add_argument("--model", default=DEFAULT_MODEL, choices=list(MODELS), help="threading model (default: %(default)s)")
@@ -247,8 +241,8 @@ def _add_elastic_arguments(parser: argparse.ArgumentParser) -> None:
 @ended_like_ctrl_c()
 def run(args: argparse.Namespace) -> int:
     """Measure, report; raises RunFailed if a run was not correct."""
-    spec = spec_of(args) if args.peer is None else _peer_spec(args)
-    _check_once(spec, args.repeats)
+    asked = run_asked(args) if args.peer is None else _run_of_peer(args)
+    _check_once(asked, args.repeats)
     for option in ("json", "log"):
         if getattr(args, option) not in (None, "-"):
             check_writable(f"--{option}", getattr(args, option))
@@ -258,7 +252,7 @@ def run(args: argparse.Namespace) -> int:
     records: list[dict[str, Any]] = []
     try:
         with ProgressLine(args.repeats, args.log) as line:
-            for record in run_block({spec.arm: spec}, args.repeats, args.seed, line.show, line.notify):
+            for record in run_block({asked.arm: asked}, args.repeats, args.seed, line.show, line.notify):
                 records.append(record)
                 line.clear()
                 told = (
@@ -289,93 +283,71 @@ def _keep(path: str | None, records: Sequence[dict[str, Any]]) -> None:
         say("\n".join(lines))
 
 
-def spec_of(args: argparse.Namespace) -> RunSpec:
+def run_asked(args: argparse.Namespace) -> Run:
     """The run asked for. Bad input is told here, before anything is started."""
     place = find_place(args.machine, args.simulated, args.software, args.cpus)
     constants = parse_constants(place, args.set_constant)
-    duration_s, period_s = _lengths(args, place)
-    threads, maximum = _levels(args, place)
+    _check_lengths(args, place)
     subject = find_subject(args.topology, parse_settings(args.set), args.seed)
-    settings = parse_settings(args.law_set, "--law-set")
-    model = make_model(
+    run = run_of(
+        subject.topology,
+        subject.given,
         args.model,
-        threads=threads,
+        machine=place.machine,
+        simulated=place.simulated,
+        software=place.software,
+        constants=constants,
+        duration_s=args.duration,
+        period_s=args.period,
+        warmup=args.warmup,
+        seed=args.seed,
+        tuples=args.tuples,
+        cell=subject.cell,
+        graph_file=subject.file,
+        digest=subject.digest,
+        allow_threads=args.allow_threads,
+        threads=args.threads,
         queue_capacity=args.queue_capacity,
         elastic=args.elastic,
         law=args.law,
-        law_settings=settings,
+        law_settings=parse_settings(args.law_set, "--law-set"),
         minimum=args.min_threads,
-        maximum=maximum,
+        maximum=args.max_threads,
         queued=args.queued,
         policy=args.policy,
         quantum_ms=args.quantum,
         replicas=args.replicas,
     )
-    check_law(model)
-    if subject.graph is not None:
-        if args.max_threads is None and maximum is not None:  # a described machine's CPUs: too few, perhaps
-            maximum = max(maximum, least_threads(subject.graph, model))
-            model = replace(model, maximum=maximum)
-        pool_law(subject.graph, model)  # its annotations, or its operators, may ask for what cannot be
-        model = with_level(subject.graph, model)
-    spec = RunSpec(
-        topology=subject.topology,
-        parameters=subject.given,
-        model=args.model,
-        threads=getattr(model, "threads", None),
-        queue_capacity=args.queue_capacity,
-        machine=place.machine,
-        simulated=place.simulated,
-        software=place.software,
-        constants=constants,
-        duration_s=duration_s,
-        warmup=args.warmup,
-        seed=args.seed,
-        tuples=args.tuples,
-        cell=subject.cell,
-        arm=arm_name(model),
-        graph_file=subject.file,
-        digest=subject.digest,
-        elastic=getattr(model, "elastic", False),
-        law=args.law or "",
-        law_settings=settings,
-        period_s=period_s,
-        minimum=args.min_threads,
-        maximum=maximum,
-        queued=args.queued or "",
-        policy=args.policy or "",
-        quantum_ms=args.quantum,
-        replicas=args.replicas,
-        allow_threads=args.allow_threads,
-    )
-    if not place.simulated:
-        check_threads(subject.graph or build_subject(spec)[0], model, args.allow_threads)
+    graph = subject.graph or build_subject(run)[0]
+    if args.max_threads is None and getattr(run.model, "maximum", None) is not None:
+        # the CPUs of a described machine, which may be too few for the graph
+        run = replace(run, model=replace(run.model, maximum=max(run.model.maximum, least_threads(graph, run.model))))
+    check_run(run, graph)
+    if subject.graph is not None:  # the graph of a file may raise the level
+        run = replace(run, model=with_level(graph, run.model))
+    run = replace(run, arm=arm_name(run.model))
     if args.threads is not None or args.min_threads is not None:
-        _tell_raised(subject.graph or build_subject(spec)[0], spec, args)
-    if args.replicas is not None:
-        begins_with(subject.graph or build_subject(spec)[0], model)
-    if args.queued is not None and Chosen.parse(args.queued).names:
-        begins_queued(build_subject(spec)[0], model)
+        _tell_raised(graph, run, args)
     if args.period is not None:
-        _check_period(subject.graph or build_subject(spec)[0], model, args.period)
-    if args.duration is not None and args.tuples is None and spec.duration_s < spec.elastic_window_s:
-        _tell_window(subject.graph or build_subject(spec)[0], model, spec)
-    return spec
+        _check_period(graph, run.model, args.period)
+    if args.duration is not None and args.tuples is None and run.duration_s < run.elastic_window_s:
+        _tell_window(graph, run)
+    return run
 
 
-def _check_once(spec: RunSpec, repeats: int) -> None:
+def _check_once(run: Run, repeats: int) -> None:
     """Raise UserError for several runs of an input that only the first one would get."""
-    if repeats == 1 or spec.topology not in TOPOLOGIES:
+    if repeats == 1 or run.topology not in TOPOLOGIES:
         return
-    for parameter in TOPOLOGIES[spec.topology].takes:
-        value = spec.parameters.get(parameter.name, parameter.default)
+    for parameter in TOPOLOGIES[run.topology].takes:
+        value = run.parameters.get(parameter.name, parameter.default)
         if value in parameter.once:
             raise UserError(f"--repeats must be 1 with {parameter.name}={value}, which can be read once, not {repeats}")
 
 
-def _tell_raised(graph: Graph, spec: RunSpec, args: argparse.Namespace) -> None:
+def _tell_raised(graph: Graph, run: Run, args: argparse.Namespace) -> None:
     """Say that a pool has more threads than were asked for, and why."""
-    model = spec.made_model()
+    model = run.model
     pool = pool_of(graph, model)
     levels = (("--threads", args.threads, pool.threads), ("--min-threads", args.min_threads, pool.minimum))
     for option, asked, level in levels:
@@ -383,20 +355,21 @@ def _tell_raised(graph: Graph, spec: RunSpec, args: argparse.Namespace) -> None:
             tell(f"millrace: {option} {asked} becomes {level}: {why_raised(graph, model, level)}")
 
 
-def _tell_window(graph: Graph, model: Model, spec: RunSpec) -> None:
+def _tell_window(graph: Graph, run: Run) -> None:
     """Say that a run will be measured for longer than was asked for, if a law is at work."""
-    if pool_of(graph, model).elastic:
+    if pool_of(graph, run.model).elastic:
         tell(
             f"millrace: a run with a control law is measured for {WINDOW_PERIODS} periods at least, so for "
-            f"{spec.elastic_window_s:g} s and not for --duration {spec.duration_s:g}; a shorter --period makes it shorter"
+            f"{run.elastic_window_s:g} s and not for --duration {run.duration_s:g}; a shorter --period makes it shorter"
         )
 
 
-def _peer_spec(args: argparse.Namespace) -> RunSpec:
-    """The same of a peer."""
+def _run_of_peer(args: argparse.Namespace) -> Run:
+    """The run of a peer that is asked for."""
     unset = argparse.ArgumentParser()
     add_run_arguments(unset)
-    return peer_spec(args, unset.parse_args([args.topology]), _lengths(args, Place())[0])
+    _check_lengths(args, Place())
+    return run_of_peer(args, unset.parse_args([args.topology]))
 
 
 def _check_period(graph: Graph, model: Model, period_s: float) -> None:
@@ -408,33 +381,16 @@ def _check_period(graph: Graph, model: Model, period_s: float) -> None:
         raise UserError(f"period applies where a law is at work only; nothing is elastic here under {model.name}: {period_s:g}")
 
 
-def _levels(args: argparse.Namespace, place: Place) -> tuple[int | None, int | None]:
-    """Scheduler threads and highest level of a law. The default is the machine's CPUs, but for the highest level on real ones.
-
-    Raises UserError for more of them than it has.
-    """
-    place.check_levels(args.threads, args.max_threads)
-    if args.model not in (Dynamic.name, Multilevel.name, Coroutine.name):
-        return args.threads, args.max_threads
-    if args.elastic or args.law or args.law_set or args.model == Multilevel.name:
-        return args.threads, args.max_threads or (place.cpus if place.simulated else None)
-    return args.threads or place.cpus, args.max_threads
-
-
-def _lengths(args: argparse.Namespace, place: Place) -> tuple[float, float]:
-    """Measured window and period of laws [s]. Raises UserError for those that are too short where the run is made."""
+def _check_lengths(args: argparse.Namespace, place: Place) -> None:
+    """Raise UserError for a measured window or a period of laws [s] that is too short where the run is made."""
     if place.simulated:
-        lengths = {"duration": VIRTUAL_DURATION_S, "period": virtual_period_s(args.model, args.quantum)}
-        least = dict.fromkeys(lengths, SHORTEST_VIRTUAL_S)
+        least = dict.fromkeys(("duration", "period"), SHORTEST_VIRTUAL_S)
     else:
-        lengths = {"duration": DURATION_S, "period": PERIOD_S}
         least = {"duration": SHORTEST_DURATION_S, "period": SHORTEST_S}
-    for name in lengths:
+    for name, shortest in least.items():
         given = getattr(args, name)
-        if given is not None and given < least[name]:
-            raise UserError(f"argument --{name}: must be from {least[name]:g} to {MAX_DURATION_S:g} seconds, not '{given:g}'")
-        lengths[name] = lengths[name] if given is None else given
-    return lengths["duration"], lengths["period"]
+        if given is not None and given < shortest:
+            raise UserError(f"argument --{name}: must be from {shortest:g} to {MAX_DURATION_S:g} seconds, not '{given:g}'")
 
 
 def raise_if_wrong(records: Sequence[dict[str, Any]]) -> None:

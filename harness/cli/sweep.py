@@ -157,15 +157,15 @@ def _measure(block: Block, path: Path, constants: Mapping[str, float], progress:
     from harness.measurement.records import write_records
     from harness.measurement.unfinished import Unfinished
 
-    specs = {arm: replace(spec, constants=constants) for arm, spec in block.specs().items()}
-    order = block_order(specs, block.repeats, block.order_seed, block.variants)
+    asked = {arm: replace(run, constants=constants) for arm, run in block.runs_by_arm().items()}
+    order = block_order(asked, block.repeats, block.order_seed, block.variants)
     unfinished = Unfinished(path, order, block.place.digests)
     finished = unfinished.records()
     if finished:
         print(f"{path}: goes on behind {len(finished)} of {len(order)} runs", file=sys.stderr)
     records = []
     for record in run_block(
-        specs, block.repeats, block.order_seed, progress.phase, progress.note, block.variants, finished=finished
+        asked, block.repeats, block.order_seed, progress.phase, progress.note, block.variants, finished=finished
     ):
         if len(records) >= len(finished):
             unfinished.add(record)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from harness.measurement.spec import RunSpec
+    from harness.measurement.spec import Run
     from harness.validation.cases import Case
     from harness.validation.state import State
 
@@ -202,7 +202,7 @@ def _predict(chosen: Sequence[Case], constants: Mapping[str, float], path: Path,
 
     records = []
     specs = [case.predicted(repeat, constants) for case in chosen for repeat in range(PREDICTIONS)]
-    for record in predict(specs, lambda spec, phase: line.show(_what(spec, phase))):
+    for record in predict(specs, lambda run, phase: line.show(_what(run, phase))):
         records.append(record)
         _tell(line, PREDICT_S, "predicted", record)
     write_records(path, records)
@@ -215,21 +215,21 @@ def _try(case: Case, line: Countdown) -> None:
     """Raise RunFailed if a case cannot be predicted: with a profile that is of no use nothing is measured."""
     from harness.validation.session import predict
 
-    for record in predict([case.predicted(0)], lambda spec, phase: line.show(_what(spec, phase))):
+    for record in predict([case.predicted(0)], lambda run, phase: line.show(_what(run, phase))):
         if record["error"] is not None:
             raise RunFailed(f"{case} cannot be predicted: {record['error'].splitlines()[0]}")
 
 
-def _measure(due: Sequence[RunSpec], line: Countdown, state: State) -> Iterator[dict[str, Any]]:
+def _measure(due: Sequence[Run], line: Countdown, state: State) -> Iterator[dict[str, Any]]:
     from harness.validation.session import measure
 
-    for record in measure(due, lambda spec, phase: line.show(_what(spec, phase)), line.note, state):
+    for record in measure(due, lambda run, phase: line.show(_what(run, phase)), line.note, state):
         _tell(line, MEASURE_S, f"measured #{record['repeat'] + 1}", record)
         yield record
 
 
-def _what(spec: RunSpec, phase: str) -> str:
-    return f"{spec.cell} {spec.arm}: {phase}"
+def _what(run: Run, phase: str) -> str:
+    return f"{run.cell} {run.arm}: {phase}"
 
 
 def _tell(line: Countdown, estimated_s: float, kind: str, record: dict[str, Any]) -> None:

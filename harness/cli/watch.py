@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.arguments import check_writable, whole
 from harness.cli.ending import ended_like_ctrl_c
 from harness.cli.output import say
-from harness.cli.run import add_run_arguments, raise_if_wrong, spec_of
+from harness.cli.run import add_run_arguments, raise_if_wrong, run_asked
 from harness.cli.run_report import report
 from harness.errors import RunFailed, UserError
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 
 if TYPE_CHECKING:
     from harness.graph import Graph
@@ -81,12 +81,12 @@ def _watch(args: argparse.Namespace) -> int:
         raise UserError(f"--line {args.line} needs a --replay")
     if args.topology is None:
         raise UserError("needed is a TOPOLOGY, or a --replay of a record")
-    spec = replace(spec_of(args), live=True)
-    from harness.watch.story import story_of_spec
+    run = replace(run_asked(args), live=True)
+    from harness.watch.story import story_of_run
 
-    story = story_of_spec(spec)
+    story = story_of_run(run)
     try:
-        record = _measure(story, spec, args.record)
+        record = _measure(story, run, args.record)
     except KeyboardInterrupt:
         story.outcome = "interrupted"
         raise
@@ -102,14 +102,14 @@ def _watch(args: argparse.Namespace) -> int:
     return 0
 
 
-def _measure(story: Story, spec: RunSpec, path: str | None) -> dict[str, Any]:
+def _measure(story: Story, run: Run, path: str | None) -> dict[str, Any]:
     """Do the run, and show the story as it grows; returns its record, then in the file, whatever became of the view."""
     from harness.measurement.block import run_block
     from harness.measurement.live import told
     from harness.measurement.records import write_records
     from harness.watch.stage import stage
 
-    with stage(story, _limits(story, spec)) as shown:
+    with stage(story, _limits(story, run)) as shown:
 
         def hear(done: int, total: int, text: str) -> None:
             line = text.partition(": ")[2]  # behind the arm's name
@@ -121,20 +121,20 @@ def _measure(story: Story, spec: RunSpec, path: str | None) -> dict[str, Any]:
                 story.enter(line.partition(":")[0])
                 shown.phase()
 
-        (record,) = run_block({spec.arm: spec}, 1, spec.seed, hear, shown.notice)
+        (record,) = run_block({run.arm: run}, 1, run.seed, hear, shown.notice)
         story.end(record)
         if path is not None:
             write_records(path, [record])
     return record
 
 
-def _limits(story: Story, spec: RunSpec) -> Mapping[str, float]:
+def _limits(story: Story, run: Run) -> Mapping[str, float]:
     """How many seconds each phase of a run may take; nobody knows of a bounded one, or one that is as long as its events."""
-    if spec.tuples is not None or spec.events is not None:
+    if run.tuples is not None or run.events is not None:
         return {}
     if story.heading.law:
-        return {"adapting": spec.adaptation_limit_s, "measuring": spec.elastic_window_s}
-    return {"warming up": spec.warmup_limit_s, "measuring": spec.duration_s}
+        return {"adapting": run.adaptation_limit_s, "measuring": run.elastic_window_s}
+    return {"warming up": run.warmup_limit_s, "measuring": run.duration_s}
 
 
 # -- a run that is over -------------------------------------------------------------------------------------------------------

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import UserError
 from harness.files.checked_yaml import did_you_mean
 from harness.machines.place import Place
-from harness.measurement.spec import PERIOD_S, RunSpec
-from harness.models import MODELS
+from harness.measurement.spec import PERIOD_S, PeerModel, Run
+from harness.models import Model
 
 RUN_OVERHEAD_S = 0.7
 """Seconds that a run takes besides its measured window (process start, warm-up, stop) on a 2-core VM. For estimates only."""
@@ -41,44 +41,27 @@ VIRTUAL_CPUS = 176
 
 @dataclass(frozen=True)
 class Arm:
-    """One threading model of a comparison; `threads` are scheduler threads, None for models without them.
-
-    Those of an elastic arm are where its law begins, None for the least; `minimum` and `maximum` are its levels, `law` "" the
-    default one.
-    """
+    """One threading model of a comparison, with its options; or another runtime."""
 
     name: str
-    model: str
-    threads: int | None
-    elastic: bool = False
-    law: str = ""
-    minimum: int | None = None
-    maximum: int | None = None
-    law_settings: Mapping[str, object] = field(default_factory=dict)
-    queued: str = ""  # which scheduled ports have queues, as `models.Chosen` has it; "": as the model says
-    policy: str = ""  # of co-routines, "": the default one
-    quantum_ms: float | None = None  # likewise
-    replicas: int | None = None  # likewise
+    model: Model | PeerModel
     duration_s: float | None = None  # of its measured window, None: as long as the block's
-    peer: str = ""  # NAME VERSION of another runtime, whose name is then `model`
 
     @property
-    def has_queues(self) -> bool:
-        """Whether the model has queues of a capacity to choose."""
-        return bool(self.peer) or "queue_capacity" in {option.name for option in fields(MODELS[self.model])}
+    def elastic(self) -> bool:
+        """True if a law changes something while tuples flow."""
+        return getattr(self.model, "elastic", False)
+
+    @property
+    def threads(self) -> int | None:
+        """Scheduler threads, or those that a law begins with; None for models without, or if the law decides."""
+        return getattr(self.model, "threads", None)
 
     @property
     def settings(self) -> str:
         """All that makes the arm what it is: a name that was given to it says nothing of it."""
         window = "" if self.duration_s is None else f" for {self.duration_s:g} s"
-        threads = "" if self.threads is None else f" {self.threads}"
-        levels = f" {self.law} within {self.minimum} .. {self.maximum}" if self.elastic else ""
-        terms = "".join(f" {name}={value}" for name, value in sorted(self.law_settings.items()))
-        where = f" queued {self.queued}" if self.queued else ""
-        where += f" policy {self.policy}" if self.policy else ""
-        where += f" quantum {self.quantum_ms:g} ms" if self.quantum_ms else ""
-        where += f" replicas {self.replicas}" if self.replicas else ""
-        return f"{self.name}: {self.peer or self.model}{threads}{levels}{terms}{where}{window}"
+        return f"{self.name}: {self.model}{window}"
 
 
 @dataclass(frozen=True)
@@ -103,11 +86,10 @@ class Block:
     duration_s: float
     warmup: float | str
     seed: int
-    queue_capacity: int | None
     place: Place = field(default_factory=Place)
     period_s: float = PERIOD_S
     variants: Sequence[Mapping[str, float]] = ()
-    allow_threads: int | None = None  # of a run; as `RunSpec` has it
+    allow_threads: int | None = None  # of a run; as `Run` has it
     events: int | None = None  # simulated: windows of arms that are not elastic are as long as so many events take
 
     @property
@@ -135,13 +117,19 @@ class Block:
             return SIMULATION_OVERHEAD_S + 3 * self.events / EVENTS_A_SECOND  # twice as many to warm up, at most
         adaptation_s = self._adaptation_s(arm) if arm.elastic else 0.0
         warmup_s = self.warmup if isinstance(self.warmup, float) else adaptation_s
-        overhead_s = SIMULATION_OVERHEAD_S if self.place.simulated else PEER_OVERHEAD_S if arm.peer else RUN_OVERHEAD_S
+        overhead_s = (
+            SIMULATION_OVERHEAD_S
+            if self.place.simulated
+            else PEER_OVERHEAD_S
+            if isinstance(arm.model, PeerModel)
+            else RUN_OVERHEAD_S
+        )
         return overhead_s + (warmup_s + self.window_s(arm)) * self._seconds_a_second(arm)
 
     def _adaptation_s(self, arm: Arm) -> float:
         """What a run adapts for, about: a pool of many virtual threads for half of the time that it may."""
         about_s = ADAPTATION_ESTIMATE * self.period_s
-        return max(about_s, self._spec(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
+        return max(about_s, self._run(arm).adaptation_limit_s / 2) if self.place.simulated else about_s
 
     def _seconds_a_second(self, arm: Arm) -> float:
         """What a second of a run takes: a virtual one the longer, the more threads are busy."""
@@ -151,8 +139,8 @@ class Block:
 
     def window_s(self, arm: Arm) -> float:
         """Length of an arm's measured window [s]."""
-        spec = self._spec(arm)
-        return spec.elastic_window_s if arm.elastic else spec.duration_s
+        run = self._run(arm)
+        return run.elastic_window_s if arm.elastic else run.duration_s
 
     @property
     def order_seed(self) -> int:
@@ -166,7 +154,7 @@ class Block:
         period = f"; period {self.period_s:g} s" if any(arm.elastic for arm in self.arms) else ""
         return (
             f"{self.cell.name}; arms {arms}; repeats {self.repeats}; duration {self.duration_s:g} s; warm-up {self.warmup}; "
-            f"queue capacity {self.queue_capacity}; seed {self.seed}; machine {self.place.machine}{period}{self._simulated}"
+            f"seed {self.seed}; machine {self.place.machine}{period}{self._simulated}"
         )
 
     @property
@@ -179,41 +167,27 @@ class Block:
         profiles = f"software {self.place.software}; profiles {' '.join(self.place.digests)}"
         return f"{events}; simulated; {profiles}; variants {variants}"
 
-    def specs(self) -> dict[str, RunSpec]:
+    def runs_by_arm(self) -> dict[str, Run]:
         """What each arm is asked to do, by the arm's name."""
-        return {arm.name: self._spec(arm) for arm in self.arms}
+        return {arm.name: self._run(arm) for arm in self.arms}
 
-    def _spec(self, arm: Arm) -> RunSpec:
-        return RunSpec(
-            topology=self.cell.topology,
-            parameters=dict(self.cell.parameters),
-            model=arm.model,
-            threads=arm.threads,
-            queue_capacity=self.queue_capacity if arm.has_queues else None,
-            allow_threads=self.allow_threads,
-            machine=self.place.machine,
-            simulated=self.place.simulated,
-            software=self.place.software,
+    def _run(self, arm: Arm) -> Run:
+        return Run(
+            self.cell.topology,
+            dict(self.cell.parameters),
+            arm.model,
+            self.place,
             duration_s=arm.duration_s or self.duration_s,
-            events=None if arm.elastic or not self.place.simulated else self.events,
+            period_s=self.period_s,
             warmup=self.warmup,
+            events=None if arm.elastic or not self.place.simulated else self.events,
             seed=self.seed,
             experiment=self.experiment,
             cell=self.cell.name,
             arm=arm.name,
             graph_file=self.cell.graph_file,
             digest=self.cell.digest,
-            elastic=arm.elastic,
-            law=arm.law,
-            law_settings=dict(arm.law_settings),
-            queued=arm.queued,
-            policy=arm.policy,
-            quantum_ms=arm.quantum_ms,
-            replicas=arm.replicas,
-            period_s=self.period_s,
-            minimum=arm.minimum,
-            maximum=arm.maximum,
-            peer=arm.peer,
+            allow_threads=self.allow_threads,
         )
 
 

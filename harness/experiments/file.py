@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from harness.graph import Graph
 from harness.machines.host.cpu import SHORTEST_S
 from harness.machines.place import Place, find_place
 from harness.measurement.control import check_law
-from harness.measurement.spec import PERIOD_S, arm_name, level_of
-from harness.models import MODELS, Coroutine, Dynamic, Multilevel, make_model, with_level
+from harness.measurement.spec import PERIOD_S, PeerModel, arm_name, level_of
+from harness.models import MODELS, model_on, with_level
 
 OVERRIDES = ("repeats", "duration_s", "events", "warmup", "period_s", "queue_capacity")
 """What a size of an experiment may say otherwise than its profile, and a machine of a size otherwise than the size."""
@@ -54,10 +54,11 @@ def read_experiment(path: Path, profile: Mapping[str, Any], place: Place | None,
             "place": here,
             "variants": _variants(here, sensitivity or entry.get("sensitivity", size.get("sensitivity", False))),
         }
+        capacity = shared.pop("queue_capacity")
         arms: dict[Spot, tuple[Arm, ...]] = {}
         for cell, graph, (where, asked) in _cells(path, spot, size, entry, shared["seed"]):
             if where not in arms:
-                arms[where] = tuple(_arms(path, where, asked, here, left_out))
+                arms[where] = tuple(_arms(path, where, asked, here, capacity, left_out))
             block = Block(cell=cell, arms=arms[where], **shared)
             if graph is not None:
                 _check_levels(path, spot, graph, block)
@@ -157,9 +158,8 @@ def _cells_of(
 
 def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
     """Raise UserError for an arm of a fixed level that would run with more threads: records and figures go by its level."""
-    ours = {arm: spec for arm, spec in block.specs().items() if not spec.peer}
-    for arm, spec in ours.items():
-        model = spec.made_model()
+    ours = {arm.name: arm.model for arm in block.arms if not isinstance(arm.model, PeerModel)}
+    for arm, model in ours.items():
         least = level_of(with_level(graph, model))
         if least != level_of(model):
             rule = f"threads of arm {arm} must be at least {least} for graph {graph.name!r}"
@@ -168,7 +168,12 @@ def _check_levels(path: Path, spot: Spot, graph: Graph, block: Block) -> None:
 
 
 def _arms(
-    path: Path, where: Spot, entries: Sequence[Mapping[str, Any]], place: Place, left_out: dict[str, str]
+    path: Path,
+    where: Spot,
+    entries: Sequence[Mapping[str, Any]],
+    place: Place,
+    capacity: int | None,
+    left_out: dict[str, str],
 ) -> Iterator[Arm]:
     """The arms on one machine. Peers that are not built here are none: `left_out` says which, and why."""
     seen: set[str] = set()
@@ -177,9 +182,9 @@ def _arms(
         if values.get("duration_s", least) < least:
             raise wrong(path, (*where, index, "duration_s"), f"must be {least:g} or more", values["duration_s"])
         if "peer" in values:
-            made = _peers_of(path, (*where, index), values, place, left_out)
+            made = _peers_of(path, (*where, index), values, place, capacity, left_out)
         else:
-            made = _arms_of(path, (*where, index), values, place)
+            made = _arms_of(path, (*where, index), values, place, capacity)
         for arm in made:
             if arm.name in seen:
                 raise wrong(path, (*where, index), "must not repeat an arm", arm.name)
@@ -187,7 +192,9 @@ def _arms(
             yield arm
 
 
-def _peers_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, left_out: dict[str, str]) -> Iterator[Arm]:
+def _peers_of(
+    path: Path, where: Spot, entry: Mapping[str, Any], place: Place, capacity: int | None, left_out: dict[str, str]
+) -> Iterator[Arm]:
     from harness.peers import all_peers
 
     if place.simulated:
@@ -197,19 +204,21 @@ def _peers_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, l
         if name not in known:
             raise wrong(path, (*where, "peer"), f"must be one of {', '.join(known)}", name, known)
         try:
-            yield Arm(name=name, model=name, threads=None, duration_s=entry.get("duration_s"), peer=known[name].label)
+            yield Arm(name, PeerModel(name, known[name].label, capacity), entry.get("duration_s"))
         except UserError as error:
             left_out[name] = str(error)
 
 
-def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) -> Iterator[Arm]:
+def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place, capacity: int | None) -> Iterator[Arm]:
     model = entry["model"]
     if model not in MODELS:
         raise wrong(path, (*where, "model"), f"must be one of {', '.join(MODELS)}", model, MODELS)
     asked = entry.get("threads")
     levels = [level for each in (asked if isinstance(asked, list) else [asked]) for level in _levels(each, place)]
     chosen = entry.get("queued")
+    has_queues = "queue_capacity" in {option.name for option in fields(MODELS[model])}
     options = {
+        "queue_capacity": capacity if has_queues else None,
         "elastic": entry.get("elastic", False),
         "quantum_ms": entry.get("quantum_ms"),
         "law": entry.get("law"),
@@ -224,38 +233,12 @@ def _arms_of(path: Path, where: Spot, entry: Mapping[str, Any], place: Place) ->
         options["queued"] = None if queued is None else str(queued)
         options["replicas"] = _whole(replicas)
         try:
-            arm = replace(_arm(model, _whole(threads), options, place), duration_s=entry.get("duration_s"))
-            arm = replace(arm, name=entry.get("name", arm.name))
+            made = model_on(place, model, options | {"threads": _whole(threads)})
+            check_law(made)
         except UserError as error:
-            spot = where if any(options.values()) else (*where, "threads")
-            raise UserError(f"{path}: {dotted(spot)}: {error}") from error
-        yield arm
-
-
-def _arm(model: str, threads: int | None, options: dict[str, Any], place: Place) -> Arm:
-    """Raises UserError for an arm that cannot be, or not there. The machine's CPUs are the default of its threads."""
-    place.check_levels(threads, options["maximum"])
-    if model in (Dynamic.name, Multilevel.name, Coroutine.name):
-        if not (options["elastic"] or options["law"] or options["law_settings"] or model == Multilevel.name):
-            threads = threads or place.cpus
-        elif place.simulated:
-            options = options | {"maximum": options["maximum"] or place.cpus}
-    made = make_model(model, threads=threads, **options)
-    check_law(made)
-    return Arm(
-        name=arm_name(made),
-        model=model,
-        threads=getattr(made, "threads", None),
-        elastic=getattr(made, "elastic", False),
-        law=options["law"] or "",
-        minimum=options["minimum"],
-        maximum=options["maximum"],
-        law_settings=options["law_settings"],
-        queued=options["queued"] or "",
-        policy=options["policy"] or "",
-        quantum_ms=options["quantum_ms"],
-        replicas=options["replicas"],
-    )
+            others = (value for option, value in options.items() if option != "queue_capacity")
+            raise UserError(f"{path}: {dotted(where if any(others) else (*where, 'threads'))}: {error}") from error
+        yield Arm(entry.get("name", arm_name(made)), made, entry.get("duration_s"))
 
 
 def _levels(threads: int | str | None, place: Place) -> list[int | None]:

@@ -15,6 +15,7 @@ from harness.elasticity import DEFAULT_LAW, LAWS, Decides, decides_of, law_modul
 from harness.experiments.experiment import Block
 from harness.files.closure import ROOT, closure, strings
 from harness.measurement.control import BALANCER
+from harness.measurement.spec import PeerModel
 from harness.peers import find_peer
 
 RUNTIME = "harness.runtime.engine"
@@ -38,8 +39,8 @@ def of_block(block: Block) -> frozenset[Path]:
         if any(path.is_relative_to(APPLICATIONS) for path in closure("harness.measurement.subject", names=frozenset(names))):
             modules |= {PROFILING, RUNTIME}  # real threads tell what typed operators cost
     for arm in block.arms:
-        if arm.peer:
-            peer = find_peer(arm.model)
+        if isinstance(arm.model, PeerModel):
+            peer = find_peer(arm.model.name)
             modules |= {PEERS, PROTOCOL, f"harness.peers.{peer.folder.name}.adaptor"}
             files.update(peer.sources)
         elif not place.simulated:
@@ -51,9 +52,10 @@ def _laws(block: Block) -> Iterator[str]:
     """The modules of the laws that decide in a block: about pools, or about the ports of a balancer."""
     by_graph = bool(block.cell.graph_file)  # its operators may be elastic by themselves
     for arm in block.arms:
-        if arm.elastic or (by_graph and not arm.peer):
-            name = arm.law or DEFAULT_LAW
-            yield law_module(name, decides_of(name, arm.model))
+        model = arm.model
+        if arm.elastic or (by_graph and not isinstance(model, PeerModel)):
+            name = getattr(model, "law", DEFAULT_LAW)
+            yield law_module(name, decides_of(name, model.name))
     if by_graph or block.cell.parameters.get("elastic") == "yes":
         yield law_module(BALANCER, Decides.THREADS)
 

@@ -40,7 +40,7 @@ def _is_as_asked(block: Block, records: list[dict[str, Any]]) -> bool:
     """
     runs = {(record.get("arm"), record.get("repeat")) for record in records if not _variant(record)}
     varied = {(record.get("arm"), _variant(record)) for record in records if _variant(record)}
-    asked = {name: spec.asked for name, spec in block.specs().items()}
+    asked = {name: run.asked for name, run in block.runs_by_arm().items()}
     wanted = {(arm.name, repeat) for arm in block.arms for repeat in range(block.repeats)}
     return (
         (runs >= wanted if varied else runs == wanted)

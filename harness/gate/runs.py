@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, fields
 from typing import Any
 
-from harness.engine import LOCAL
 from harness.errors import UserError
-from harness.machines.place import Place, find_place
-from harness.measurement.control import check_law, pool_law
-from harness.measurement.spec import PERIOD_S, VIRTUAL_DURATION_S, RunSpec, arm_name, cell_slug, virtual_period_s
-from harness.measurement.subject import build_subject, find_subject
-from harness.models import Chosen, Coroutine, Dynamic, Multilevel, begins_queued
-from harness.models.replicas import begins_with
+from harness.machines.machine import LOCAL
+from harness.measurement.prepare import check_run
+from harness.measurement.spec import Run, arm_name, cell_slug, run_of
+from harness.measurement.subject import find_subject
+from harness.models import Multilevel
 
 PAIR = "{pair}"
 """Stands for the number of the pair, from 0: both sides of a pair have the same."""
@@ -25,85 +21,44 @@ WARMUP_S, DURATION_S = 0.05, 0.2
 SHORTEST_S = 0.05
 
 
-def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: float = DURATION_S) -> RunSpec:
+def run_in(entry: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: float = DURATION_S) -> Run:
     """The run that an entry asks for; `warmup` and `duration_s` [s] are the suite's, for real runs that say none themselves.
 
     Raises UserError for an unknown topology, parameter, model, machine, law, or for what does not go together. A graph file is
     looked for in the working directory, and may be another one in each tree.
     """
-    place = find_place(run.get("machine", LOCAL), run.get("simulated", False), run.get("software", ""), run.get("cpus"))
-    subject = find_subject(run["topology"], run.get("parameters", {}), run.get("seed", 0))
-    elastic = run["model"] == Multilevel.name or any(run.get(word) for word in ("elastic", "law", "law_settings"))
-    period_s = virtual_period_s(run["model"], run.get("quantum_ms")) if place.simulated else PERIOD_S
-    spec = RunSpec(
-        topology=subject.topology,
-        parameters=dict(run.get("parameters", {})),
-        model=run["model"],
-        queue_capacity=run.get("queue_capacity"),
-        machine=place.machine,
-        simulated=place.simulated,
-        software=place.software,
-        duration_s=float(run.get("duration_s", VIRTUAL_DURATION_S if place.simulated else duration_s)),
-        warmup=_seconds(run.get("warmup", "auto" if place.simulated or elastic else warmup)),
-        seed=run.get("seed", 0),
-        tuples=run.get("tuples"),
-        graph_file=subject.file,
-        elastic=elastic and run["model"] != Multilevel.name,
-        law=run.get("law", ""),
-        law_settings=run.get("law_settings", {}),
-        period_s=float(run.get("period_s", period_s)),
-        minimum=run.get("minimum"),
-        queued=str(run.get("queued", "")),
-        policy=run.get("policy", ""),
-        quantum_ms=run.get("quantum_ms"),
-        replicas=run.get("replicas"),
-        **_levels(run, place, elastic),
-    )
-    for name, least in (("duration_s", SHORTEST_S), ("period_s", spec.shortest_s)):
-        if not spec.simulated and getattr(spec, name) < least:
-            raise UserError(f"{name} must be {least:g} or more, not {getattr(spec, name):g}")
-    model = spec.made_model()
-    check_law(model)
-    if subject.graph is not None:
-        pool_law(subject.graph, model)
-    if spec.replicas is not None:
-        begins_with(subject.graph or build_subject(spec)[0], model)
-    if spec.queued and Chosen.parse(spec.queued).names:
-        begins_queued(build_subject(spec)[0], model)
-    return spec
+    given = {"machine": LOCAL, "seed": 0, **entry}
+    parameters = dict(given.pop("parameters", {}))
+    subject = find_subject(given.pop("topology"), parameters, given["seed"])
+    model = given.pop("model")
+    real = given["machine"] == LOCAL and not given.get("simulated", False)
+    elastic = model == Multilevel.name or any(given.get(word) for word in ("elastic", "law", "law_settings"))
+    if real:
+        given.setdefault("duration_s", duration_s)
+    given.setdefault("warmup", warmup if real and not elastic else "auto")
+    for name in ("duration_s", "period_s"):
+        if given.get(name) is not None:
+            given[name] = float(given[name])
+    given["warmup"] = given["warmup"] if given["warmup"] == "auto" else float(given["warmup"])
+    given["queued"] = str(given.get("queued", ""))
+    run = run_of(subject.topology, parameters, model, graph_file=subject.file, **given)
+    for name, least in (("duration_s", SHORTEST_S), ("period_s", run.shortest_s)):
+        if not run.simulated and getattr(run, name) < least:
+            raise UserError(f"{name} must be {least:g} or more, not {getattr(run, name):g}")
+    check_run(run, subject.graph, starts_threads=False)
+    return run
 
 
-def name_of(spec: RunSpec) -> str:
+def name_of(run: Run) -> str:
     """What its program is called if the suite gives no name: place, topology with the parameters given, and model."""
-    label = find_place(spec.machine, spec.simulated, spec.software).label
-    cell = cell_slug(spec.topology, spec.parameters)
-    return f"{label + '~' if label else ''}{cell}/{arm_name(spec.made_model())}"
+    label = run.place.label
+    cell = cell_slug(run.topology, run.parameters)
+    return f"{label + '~' if label else ''}{cell}/{arm_name(run.model)}"
 
 
-def question(spec: RunSpec) -> str:
-    """The spec as JSON with nothing but what differs from the defaults: an older tree need not know what it is not asked.
+def question(run: Run) -> str:
+    """The run as JSON with nothing but what differs from the defaults: an older tree need not know what it is not asked.
 
     The chances of a simulated run follow the pair, those of a real one are the same in all.
     """
-    defaults = {
-        each.name: each.default if each.default is not MISSING else each.default_factory()  # type: ignore[misc]
-        for each in fields(RunSpec)
-        if each.default is not MISSING or each.default_factory is not MISSING
-    }
-    asked = {name: value for name, value in asdict(spec).items() if name not in defaults or value != defaults[name]}
-    return json.dumps(asked)[:-1] + (f', "repeat": {PAIR}}}' if spec.simulated else "}")
-
-
-def _levels(run: Mapping[str, Any], place: Place, elastic: bool) -> dict[str, int | None]:
-    """Scheduler threads and highest level. Of a simulated machine the default is its CPUs."""
-    threads, maximum = run.get("threads"), run.get("maximum")
-    place.check_levels(threads, maximum)
-    if place.simulated and elastic:
-        maximum = maximum or place.cpus
-    elif place.simulated and run["model"] in (Dynamic.name, Coroutine.name):
-        threads = threads or place.cpus
-    return {"threads": threads, "maximum": maximum}
-
-
-def _seconds(warmup: float | str) -> float | str:
-    return warmup if warmup == "auto" else float(warmup)
+    return run.to_json()[:-1] + (f', "repeat": {PAIR}}}' if run.simulated else "}")

@@ -17,7 +17,7 @@ from typing import Any
 from harness.errors import UserError
 from harness.files.checked_yaml import Place, dotted, read_checked, wrong
 from harness.gate.cell import BENCHMARKS, OUTCOMES, RECORD, WALL, Cell, Metric, Program
-from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, spec_of
+from harness.gate.runs import DURATION_S, WARMUP_S, name_of, question, run_in
 from harness.gate.verdict import ALPHA, FACTOR
 
 TIME_BUDGET_S = 540.0
@@ -135,13 +135,13 @@ def _program(path: Path, where: Place, entry: Mapping[str, Any], warmup: float |
 
 def _run(path: Path, where: Place, entry: Mapping[str, Any], warmup: float | str, duration_s: float) -> Program:
     try:
-        spec = spec_of(entry["run"], warmup, duration_s)
-        name = entry.get("name", name_of(spec))
+        run = run_in(entry["run"], warmup, duration_s)
+        name = entry.get("name", name_of(run))
     except UserError as error:
         raise UserError(f"{path}: {dotted((*where, 'run'))}: {error}") from error
-    limit_s = TIMEOUT_S if spec.simulated or spec.timeout_s is None else max(TIMEOUT_S, spec.timeout_s)
-    cells = _cells(entry, name, "simulation.wall_s" if spec.simulated else "ns_per_hop")
-    return Program(name, MEASURE, cells, RECORD, question(spec), float(entry.get("timeout_s", limit_s)))
+    limit_s = TIMEOUT_S if run.simulated or run.timeout_s is None else max(TIMEOUT_S, run.timeout_s)
+    cells = _cells(entry, name, "simulation.wall_s" if run.simulated else "ns_per_hop")
+    return Program(name, MEASURE, cells, RECORD, question(run), float(entry.get("timeout_s", limit_s)))
 
 
 def _cells(entry: Mapping[str, Any], name: str, default: str, key: str = "") -> tuple[Cell, ...]:

@@ -9,7 +9,7 @@ from itertools import islice
 
 from harness.engine import Engine, Sample
 from harness.measurement.control import Controller, Step
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 from harness.measurement.steady import WarmUp
 
 SHORTEST_REST_S = 0.01
@@ -28,14 +28,14 @@ def watch(engine: Engine, controller: Controller, phase: str, announce: Announce
 
 
 def adapt(
-    engine: Engine, controller: Controller, spec: RunSpec, copies: int | None, announce: Announce, seen: list[Sample]
+    engine: Engine, controller: Controller, run: Run, copies: int | None, announce: Announce, seen: list[Sample]
 ) -> bool | None:
     """Let the laws find their levels; `seen` gets the samples. Returns whether the run has settled.
 
     That is when the laws have settled (`Controller.settled`) and the run is stationary (`steady`), or never within the time
     that `spec` allows. With a warm-up of fixed length nobody looks: None.
     """
-    limit_s = spec.adaptation_limit_s
+    limit_s = run.adaptation_limit_s
     elapsed_s = 0.0
     warm_up = WarmUp(copies, limit_s)
     rest_s = min(SHORTEST_REST_S, controller.sample_s / 10)
@@ -43,14 +43,14 @@ def adapt(
         sample = lean(watch(engine, controller, "adapting", announce, limit_s - elapsed_s))
         seen.append(sample)
         elapsed_s += sample.elapsed_s
-        if spec.warmup != "auto":
+        if run.warmup != "auto":
             continue
         if controller.kept == 0:  # what was seen at another level says nothing about this one
             warm_up = WarmUp(copies, limit_s)
         warm_up.step(sample)
         if controller.settled and warm_up.settled:
             return True
-    return None if spec.warmup != "auto" else False
+    return None if run.warmup != "auto" else False
 
 
 def lean(sample: Sample) -> Sample:

@@ -1,4 +1,4 @@
-"""From a run's spec, its observation and the host to a record: one flat dict that fits config/schemas/record.schema.json."""
+"""From a run, its observation and the host to a record: one flat dict that fits config/schemas/record.schema.json."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from harness.graph.flow import Flow
 from harness.measurement.control import Step, rounded
 from harness.measurement.latency import add_histograms, latency_summary
 from harness.measurement.observe import Observation
-from harness.measurement.spec import RunSpec, arm_name, cell_slug
-from harness.models import DEFAULT_POLICY, QUANTUM_MS, Coroutine
+from harness.measurement.spec import PeerModel, Run, arm_name, cell_slug
+from harness.models import Coroutine
 
 SCHEMA_VERSION = 1
 
@@ -24,36 +24,37 @@ Number = TypeVar("Number", int, float)
 
 
 def blank_record(
-    spec: RunSpec, parameters: Mapping[str, str | int], threads: int | None, host: Mapping[str, Any], error: str | None = None
+    run: Run, parameters: Mapping[str, str | int], threads: int | None, host: Mapping[str, Any], error: str | None = None
 ) -> dict[str, Any]:
     """The record of a run that did nothing: a failed one if `error` says why.
 
     `parameters` with their defaults filled in; `threads`: scheduler threads, None for models without, or if they may change.
     """
-    resumes = spec.model == Coroutine.name
+    model = run.model
+    resumes = isinstance(model, Coroutine)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": os.urandom(16).hex(),
-        "asked": spec.asked,
-        "experiment": spec.experiment,
-        "cell": spec.cell or cell_slug(spec.topology, parameters),
-        "arm": spec.arm or (spec.model if spec.peer else arm_name(spec.made_model())),
-        "topology": spec.topology,
+        "asked": run.asked,
+        "experiment": run.experiment,
+        "cell": run.cell or cell_slug(run.topology, parameters),
+        "arm": run.arm or arm_name(model),
+        "topology": run.topology,
         "parameters": dict(parameters),
-        "model": spec.model,
-        "peer": spec.peer or None,
-        "policy": (spec.policy or DEFAULT_POLICY) if resumes else None,
-        "quantum_ms": (spec.quantum_ms or QUANTUM_MS) if resumes else None,
-        "replicas": (spec.replicas or 1) if resumes else None,
+        "model": model.name,
+        "peer": model.label if isinstance(model, PeerModel) else None,
+        "policy": model.policy if resumes else None,
+        "quantum_ms": model.quantum_ms if resumes else None,
+        "replicas": model.replicas if resumes else None,
         "threads": threads,
         "threads_total": 0,
-        "queue_capacity": spec.queue_capacity or 0,
-        "machine": spec.machine,
-        "simulated": spec.simulated,
-        "simulation": _simulation(spec) if spec.simulated else None,
-        "seed": spec.seed,
-        "repeat": spec.repeat,
-        "order_in_block": spec.order_in_block,
+        "queue_capacity": getattr(model, "queue_capacity", None) or 0,
+        "machine": run.place.machine,
+        "simulated": run.simulated,
+        "simulation": _simulation(run) if run.simulated else None,
+        "seed": run.seed,
+        "repeat": run.repeat,
+        "order_in_block": run.order_in_block,
         "duration_s": 0.0,
         "warmup_s": 0.0,
         "settled": False,
@@ -86,12 +87,12 @@ def blank_record(
     }
 
 
-def fill_record(record: dict[str, Any], spec: RunSpec, seen: Observation, graph: Graph, bounds_ns: Sequence[int]) -> None:
+def fill_record(record: dict[str, Any], run: Run, seen: Observation, graph: Graph, bounds_ns: Sequence[int]) -> None:
     """Enter what was seen of a run that did start. `bounds_ns`: upper bounds of the latency buckets."""
     assert seen.totals is not None
     totals, samples = seen.totals, seen.samples
     hops, names = graph.flow().hops, list(graph.operators)
-    bounded = spec.tuples is not None
+    bounded = run.tuples is not None
     before = seen.before if seen.controller else ()  # nobody asks how a warm-up went
     elapsed_s = samples[-1].time_s if bounded else sum((sample.elapsed_s for sample in samples), 0.0)
     received = totals.received if bounded else sum(sample.sink_tuples for sample in samples)
@@ -142,14 +143,14 @@ def passed(samples: Sequence[Sample], flow: Flow) -> float | None:
     return sum(sample.processed[place] for sample in samples for place in flow.hopping) / flow.hops / elapsed_s
 
 
-def _simulation(spec: RunSpec) -> dict[str, Any]:
+def _simulation(run: Run) -> dict[str, Any]:
     """Of a simulated run that did nothing."""
     return {
-        "software": spec.software,
+        "software": run.place.software,
         "machine_digest": "",
         "software_digest": "",
-        "seed": spec.simulation_seed,
-        "constants": dict(spec.constants),
+        "seed": run.simulation_seed,
+        "constants": dict(run.constants),
         "events": 0,
         "virtual_s": 0.0,
         "wall_s": 0.0,

@@ -18,7 +18,7 @@ from typing import Any
 
 from harness.measurement.lock import measuring_lock, say_on_stderr
 from harness.measurement.run import measure, run_in_fresh_process
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 from harness.measurement.variant import SEEDS, as_variant, is_unreached, mark_reached, one_seed_decides
 
 Progress = Callable[[int, int, str], None]
@@ -32,28 +32,26 @@ Varied = tuple[tuple[str, float], ...]
 """Constants of a variant in order, as a key."""
 
 
-def block_order(
-    specs_by_arm: Mapping[str, RunSpec], repeats: int, seed: int, variants: Sequence[Constants] = ()
-) -> list[RunSpec]:
+def block_order(runs_by_arm: Mapping[str, Run], repeats: int, seed: int, variants: Sequence[Constants] = ()) -> list[Run]:
     """The runs of a block in their order: for each repeat, a permutation of the arms drawn from `seed`; then the variants, with
     the chances of the first repeat.
     """
     draw = random.Random(seed)
-    order: list[RunSpec] = []
+    order: list[Run] = []
     for repeat in range(repeats):
-        arms = list(specs_by_arm)
+        arms = list(runs_by_arm)
         draw.shuffle(arms)
         order += [
-            replace(specs_by_arm[arm], arm=arm, repeat=repeat, order_in_block=len(order) + i) for i, arm in enumerate(arms)
+            replace(runs_by_arm[arm], arm=arm, repeat=repeat, order_in_block=len(order) + i) for i, arm in enumerate(arms)
         ]
     for constants in variants:
-        varied = [replace(spec, arm=arm, constants={**spec.constants, **constants}) for arm, spec in specs_by_arm.items()]
-        order += [replace(spec, order_in_block=len(order) + i) for i, spec in enumerate(varied)]
+        varied = [replace(run, arm=arm, constants={**run.constants, **constants}) for arm, run in runs_by_arm.items()]
+        order += [replace(run, order_in_block=len(order) + i) for i, run in enumerate(varied)]
     return order
 
 
 def run_block(
-    specs_by_arm: Mapping[str, RunSpec],
+    runs_by_arm: Mapping[str, Run],
     repeats: int,
     seed: int,
     progress: Progress | None = None,
@@ -67,37 +65,37 @@ def run_block(
     runs, which are not made again.
     """
     tell = progress or (lambda done, total, text: None)
-    order = block_order(specs_by_arm, repeats, seed, variants)
+    order = block_order(runs_by_arm, repeats, seed, variants)
     nominal: dict[tuple[str, int], dict[str, Any]] = {}  # by arm and repeat
     varied: dict[str, dict[Varied, dict[str, Any]]] = defaultdict(dict)  # by arm, of the first repeat
 
-    def run(spec: RunSpec, done: int) -> dict[str, Any]:
-        own = specs_by_arm[spec.arm]
-        is_variant = dict(spec.constants) != dict(own.constants)
-        beside = nominal.get((spec.arm, spec.repeat)) if is_variant else None
+    def record_of(run: Run, done: int) -> dict[str, Any]:
+        own = runs_by_arm[run.arm]
+        is_variant = dict(run.constants) != dict(own.constants)
+        beside = nominal.get((run.arm, run.repeat)) if is_variant else None
         if done < len(finished):
             record = finished[done]
-        elif beside is not None and is_unreached(spec, replace(own, repeat=spec.repeat), beside):
-            record = as_variant(beside, spec)
+        elif beside is not None and is_unreached(run, replace(own, repeat=run.repeat), beside):
+            record = as_variant(beside, run)
         else:
-            how = simulate if spec.simulated else run_in_fresh_process
-            record = how(spec, announce=lambda phase: tell(done, len(order), f"{spec.arm}: {phase}"))
+            how = simulate if run.simulated else run_in_fresh_process
+            record = how(run, announce=lambda phase: tell(done, len(order), f"{run.arm}: {phase}"))
             if beside is not None:
                 mark_reached(record, beside)
         if not is_variant:
-            nominal[spec.arm, spec.repeat] = record
-        elif spec.repeat == 0:
-            varied[spec.arm][tuple(sorted(spec.constants.items()))] = record
+            nominal[run.arm, run.repeat] = record
+        elif run.repeat == 0:
+            varied[run.arm][tuple(sorted(run.constants.items()))] = record
         return record
 
-    with nullcontext() if all(spec.simulated for spec in order) else measuring_lock(notify):
-        for done, spec in enumerate(order):
-            yield run(spec, done)
-        doubtful = {arm: spec for arm, spec in specs_by_arm.items() if variants and _needs_seeds(nominal[arm, 0], varied[arm])}
+    with nullcontext() if all(run.simulated for run in order) else measuring_lock(notify):
+        for done, run in enumerate(order):
+            yield record_of(run, done)
+        doubtful = {arm: run for arm, run in runs_by_arm.items() if variants and _needs_seeds(nominal[arm, 0], varied[arm])}
         more = further_seeds(doubtful, repeats, variants, len(order))
         order += more
-        for done, spec in enumerate(more, len(order) - len(more)):
-            yield run(spec, done)
+        for done, run in enumerate(more, len(order) - len(more)):
+            yield record_of(run, done)
     tell(len(order), len(order), "done")
 
 
@@ -109,30 +107,30 @@ def _needs_seeds(nominal: Mapping[str, Any], varied: Mapping[Varied, Mapping[str
     return any(one_seed_decides(nominal, records) for records in ends.values())
 
 
-def further_seeds(specs_by_arm: Mapping[str, RunSpec], repeats: int, variants: Sequence[Constants], done: int) -> list[RunSpec]:
+def further_seeds(runs_by_arm: Mapping[str, Run], repeats: int, variants: Sequence[Constants], done: int) -> list[Run]:
     """The runs of arms with further seeds, up to `SEEDS`: nominal ones that are not there yet, and all variants."""
-    more: list[RunSpec] = []
-    for arm, spec in specs_by_arm.items():
+    more: list[Run] = []
+    for arm, run in runs_by_arm.items():
         for repeat in range(1, max(SEEDS, repeats)):
-            each = replace(spec, arm=arm, repeat=repeat)
+            each = replace(run, arm=arm, repeat=repeat)
             more += [each] if repeat >= repeats else []
-            more += [replace(each, constants={**spec.constants, **constants}) for constants in variants]
-    return [replace(spec, order_in_block=done + place) for place, spec in enumerate(more)]
+            more += [replace(each, constants={**run.constants, **constants}) for constants in variants]
+    return [replace(run, order_in_block=done + place) for place, run in enumerate(more)]
 
 
-def simulate(spec: RunSpec, announce: Callable[[str], None]) -> dict[str, Any]:
+def simulate(run: Run, announce: Callable[[str], None]) -> dict[str, Any]:
     """Do one simulated run here; returns its record."""
     from harness.measurement.source import commit
 
-    return measure(spec, announce) | {"commit": commit()}
+    return measure(run, announce) | {"commit": commit()}
 
 
 def measure_block(
-    specs_by_arm: Mapping[str, RunSpec],
+    runs_by_arm: Mapping[str, Run],
     repeats: int,
     seed: int,
     progress: Progress | None = None,
     notify: Callable[[str], None] = say_on_stderr,
 ) -> list[dict[str, Any]]:
     """The records of a whole block, in the order in which they were measured."""
-    return list(run_block(specs_by_arm, repeats, seed, progress, notify))
+    return list(run_block(runs_by_arm, repeats, seed, progress, notify))

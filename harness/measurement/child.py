@@ -26,13 +26,14 @@ def main(words: Sequence[str]) -> int:
     # A law's matrices are small, and a numerical library's threads spin on the CPUs of those that are measured. Snakemake
     # exports as many as the job has CPUs; the library reads it when it is loaded, later than here.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    from harness.measurement.run import RunSpec, measure
+    from harness.measurement.run import measure
+    from harness.measurement.spec import Run
 
     spec = sys.stdin.read()
     if given >= 0:
         os.dup2(given, 0)
     try:
-        record = measure(RunSpec.from_json(spec), lambda phase: _tell(phases, phase))
+        record = measure(Run.from_json(spec), lambda phase: _tell(phases, phase))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

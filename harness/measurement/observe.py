@@ -10,7 +10,7 @@ from harness.machines.host.cpu import SHORTEST_S, Reading, allowed_cpu_numbers
 from harness.measurement.adapt import adapt, watch
 from harness.measurement.control import ControlFailed, Controller
 from harness.measurement.cpu_use import Disturbance
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 from harness.measurement.steady import WarmUp, settled_within, stayed_settled
 
 SAMPLES = 10  # in the measured window of a timed run
@@ -47,7 +47,7 @@ class Observation:
 
 def observe(
     engine: Engine,
-    spec: RunSpec,
+    run: Run,
     copies: int | None,
     announce: Callable[[str], None],
     controller: Controller | None = None,
@@ -61,40 +61,40 @@ def observe(
     announce("starting")
     engine.start()
     try:
-        if spec.tuples is not None:
-            seen = _bounded(engine, controller, announce, MIN_VIRTUAL_PERIOD_S if spec.simulated else MIN_PERIOD_S)
+        if run.tuples is not None:
+            seen = _bounded(engine, controller, announce, MIN_VIRTUAL_PERIOD_S if run.simulated else MIN_PERIOD_S)
         elif controller is None:
-            seen = _timed(engine, spec, copies, announce)
+            seen = _timed(engine, run, copies, announce)
         else:
-            seen = _elastic(engine, controller, spec, copies, announce)
+            seen = _elastic(engine, controller, run, copies, announce)
     except BaseException:
         engine.stop(drain=False, timeout_s=STOP_S)
         raise
-    if spec.tuples is None and seen.error is None and engine.finished():
+    if run.tuples is None and seen.error is None and engine.finished():
         _end(seen, engine, finite)
     announce("stopping")
     # What a timed simulated run has queued is counted where it lies: draining it would take longer than the run.
-    drain = seen.error is None and not (spec.simulated and spec.tuples is None)
+    drain = seen.error is None and not (run.simulated and run.tuples is None)
     seen.totals = engine.stop(drain=drain, timeout_s=STOP_S)
     seen.ended = seen.ended and seen.totals.error is None  # an operator that raises ends a run, too
-    if spec.tuples is not None or seen.ended:
+    if run.tuples is not None or seen.ended:
         seen.settled = seen.error is None and seen.totals.error is None and seen.totals.drained
     return seen
 
 
-def _timed(engine: Engine, spec: RunSpec, copies: int | None, announce: Callable[[str], None]) -> Observation:
-    if spec.events is not None:
-        return _by_events(engine, spec.events, copies, announce)
+def _timed(engine: Engine, run: Run, copies: int | None, announce: Callable[[str], None]) -> Observation:
+    if run.events is not None:
+        return _by_events(engine, run.events, copies, announce)
     announce("warming up")
     began = Reading.now()
-    warm_up, settled = _warm_up(engine, spec, copies)
+    warm_up, settled = _warm_up(engine, run, copies)
     announce("measuring")
-    most = SAMPLES if spec.simulated else int(spec.duration_s / MIN_PERIOD_S)
-    period_s = spec.duration_s / max(HALVES, min(SAMPLES, most))
+    most = SAMPLES if run.simulated else int(run.duration_s / MIN_PERIOD_S)
+    period_s = run.duration_s / max(HALVES, min(SAMPLES, most))
     samples: list[Sample] = []
     before = Reading.now()
     measured_s = 0.0
-    while measured_s < spec.duration_s - period_s / 2 and not engine.finished():
+    while measured_s < run.duration_s - period_s / 2 and not engine.finished():
         samples.append(engine.sample(period_s))
         measured_s += samples[-1].elapsed_s
     since = before if measured_s >= SHORTEST_S else began  # too short for ticks: with its warm-up it may be long enough
@@ -125,21 +125,21 @@ def _warm_up_by_events(engine: Engine, copies: int | None, events: int) -> WarmU
 
 
 def _elastic(
-    engine: Engine, controller: Controller, spec: RunSpec, copies: int | None, announce: Callable[[str], None]
+    engine: Engine, controller: Controller, run: Run, copies: int | None, announce: Callable[[str], None]
 ) -> Observation:
     """Adapts, then measures; the laws go on all the time."""
     samples: list[Sample] = []
     seen = Observation(samples, controller=controller)
-    window_s = spec.duration_s if controller.pool is None else spec.elastic_window_s
+    window_s = run.duration_s if controller.pool is None else run.elastic_window_s
     since = Reading.now()
     measured_s = 0.0
-    if spec.simulated and not engine.phased:  # else a part of the first phase would pass before anybody looks
+    if run.simulated and not engine.phased:  # else a part of the first phase would pass before anybody looks
         announce("warming up")
         _warm_up_by_events(engine, copies, SETTLING_EVENTS)
         engine.begin_here()
     announce("adapting")
     try:
-        settled = adapt(engine, controller, spec, copies, announce, seen.before)
+        settled = adapt(engine, controller, run, copies, announce, seen.before)
         seen.level_settled = controller.settled
         announce("measuring")
         since = since if engine.finished() else Reading.now()
@@ -166,12 +166,12 @@ def _end(seen: Observation, engine: Engine, finite: bool) -> None:
     seen.level_settled = seen.controller is not None and seen.controller.settled
 
 
-def _warm_up(engine: Engine, spec: RunSpec, copies: int | None) -> tuple[list[Sample], bool | None]:
+def _warm_up(engine: Engine, run: Run, copies: int | None) -> tuple[list[Sample], bool | None]:
     """Samples of the warm-up, and whether the run has settled: None if nobody looked, as in a warm-up of fixed length."""
-    if spec.warmup != "auto":
-        return ([engine.sample(spec.warmup_limit_s)] if spec.warmup_limit_s > 0 else []), None
-    warm_up = WarmUp(copies, spec.warmup_limit_s)
-    window_s = spec.duration_s / 5 if spec.simulated else min(max(spec.duration_s / 5, 0.1), 0.5)
+    if run.warmup != "auto":
+        return ([engine.sample(run.warmup_limit_s)] if run.warmup_limit_s > 0 else []), None
+    warm_up = WarmUp(copies, run.warmup_limit_s)
+    window_s = run.duration_s / 5 if run.simulated else min(max(run.duration_s / 5, 0.1), 0.5)
     while not engine.finished() and not warm_up.step(engine.sample(window_s)):
         pass
     return warm_up.samples, warm_up.settled

@@ -1,6 +1,6 @@
 """A run in a fresh process, so that no run inherits another's heap, threads or caches.
 
-The child is `python -m harness.measurement.child --parent PID FD INPUT`: spec as JSON on stdin, record as one line of JSON
+The child is `python -m harness.measurement.child --parent PID FD INPUT`: run as JSON on stdin, record as one line of JSON
 on stdout. PID is our process: the child ends with it (`harness.machines.host.parent`). FD is its end of a pipe, to which it
 writes its phases. INPUT is our standard input, which becomes the child's when it has read the spec; -1: we have none. It is in
 a session of its own: Ctrl-C reaches us alone, and we kill it.
@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from harness.machines.host.descendants import end_descendants
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 
 CHILD = (sys.executable, "-P", "-m", "harness.measurement.child")  # -P: not whatever is called harness where the user is
 MAX_STDERR = 4000  # characters of a failed child's last words that its record keeps
 
 
 def run_in_fresh_process(
-    spec: RunSpec,
+    run: Run,
     timeout_s: float | None = None,
     *,
     announce: Callable[[str], None] | None = None,
@@ -33,7 +33,7 @@ def run_in_fresh_process(
 ) -> dict[str, Any]:
     """Do one run in a child process; returns its record.
 
-    A child that crashes, hangs for `timeout_s` (None: as `RunSpec.timeout_s`), or answers anything but a record gives a
+    A child that crashes, hangs for `timeout_s` (None: as `Run.timeout_s`), or answers anything but a record gives a
     *failed* record whose `error` says so in its first line; the child's last words follow. What a good child wrote to stderr is
     passed on. `announce` is told the phases of the run, from another thread.
     """
@@ -42,7 +42,7 @@ def run_in_fresh_process(
 
     from harness.measurement.records import RecordError, validate_record
 
-    limit_s = spec.timeout_s if timeout_s is None else timeout_s
+    limit_s = run.timeout_s if timeout_s is None else timeout_s
     timed_out = False
     ours, theirs = os.pipe()
     given = _standard_input()
@@ -58,7 +58,7 @@ def run_in_fresh_process(
                 start_new_session=True,
             )
         except OSError as error:
-            return failed_record(spec, f"the measuring process could not be started: {error.strerror}")
+            return failed_record(run, f"the measuring process could not be started: {error.strerror}")
         finally:
             os.close(theirs)
             if given >= 0:
@@ -67,7 +67,7 @@ def run_in_fresh_process(
         with child:
             try:
                 listener.start()
-                output, words = child.communicate(spec.to_json().encode(), limit_s)
+                output, words = child.communicate(run.to_json().encode(), limit_s)
             except subprocess.TimeoutExpired:
                 timed_out = True
                 end_descendants(child.pid)
@@ -78,25 +78,25 @@ def run_in_fresh_process(
                 _end_session(child.pid)
         listener.join()
     if timed_out:
-        return failed_record(spec, f"the measuring process was killed after {limit_s:g} s without an answer", words)
+        return failed_record(run, f"the measuring process was killed after {limit_s:g} s without an answer", words)
     if child.returncode < 0:
-        return failed_record(spec, f"the measuring process was killed by {_signal_name(-child.returncode)}", words)
+        return failed_record(run, f"the measuring process was killed by {_signal_name(-child.returncode)}", words)
     if child.returncode > 0:
-        return failed_record(spec, f"the measuring process ended with exit code {child.returncode}", words)
+        return failed_record(run, f"the measuring process ended with exit code {child.returncode}", words)
     record = _parse(output)
     if record is None:
-        return failed_record(spec, f"the measuring process answered no record but {output[:60]!r}", words)
+        return failed_record(run, f"the measuring process answered no record but {output[:60]!r}", words)
     record["commit"] = _commit()
     try:
         validate_record(record)
     except RecordError as error:
-        return failed_record(spec, f"the measuring process answered a record that breaks its schema: {error}", words)
+        return failed_record(run, f"the measuring process answered a record that breaks its schema: {error}", words)
     if words:
         print(words.decode(errors="replace"), end="", file=sys.stderr)
     return record
 
 
-def failed_record(spec: RunSpec, error: str, words: bytes = b"") -> dict[str, Any]:
+def failed_record(run: Run, error: str, words: bytes = b"") -> dict[str, Any]:
     """The record of a run that was lost, so that the loss is on record. `words`: what the child wrote to stderr."""
     from harness.measurement import host
     from harness.measurement.assemble import blank_record
@@ -106,9 +106,9 @@ def failed_record(spec: RunSpec, error: str, words: bytes = b"") -> dict[str, An
     text = words.decode(errors="replace").strip()
     if text:
         error += f" ({text.splitlines()[-1].strip()[:200]})\n{text[-MAX_STDERR:]}"
-    where = host.describe(simulates=spec.simulated)
-    level = None if spec.peer else level_of(spec.made_model())
-    record = blank_record(spec, parameters_of(spec), level, where, error)
+    where = host.describe(simulates=run.simulated)
+    level = level_of(run.model)
+    record = blank_record(run, parameters_of(run), level, where, error)
     return record | {"commit": _commit()}
 
 

@@ -1,4 +1,4 @@
-"""What one run is asked to do."""
+"""What one run is: built once, by `run_of`, for every caller, and passed on unchanged, to the measuring process as JSON."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
-from harness.engine import DEFAULT_SOFTWARE, LOCAL
 from harness.machines.host.cpu import SHORTEST_S
-from harness.machines.place import find_place
-from harness.models import DEFAULT_LAW, DEFAULT_POLICY, QUANTUM_MS, Coroutine, Dynamic, Model, Multilevel, make_model
+from harness.machines.machine import LOCAL
+from harness.machines.place import Place, find_place
+from harness.models import DEFAULT_LAW, DEFAULT_POLICY, MODELS, QUANTUM_MS, Coroutine, Model, Multilevel, model_on
 from harness.models.policy import find_policy
 
 START_AND_STOP_S = 60.0  # what a run may take besides warming up and measuring; generous: 10,000 threads start in a few seconds
@@ -45,66 +46,67 @@ def virtual_period_s(model: str, quantum_ms: float | None = None) -> float:
 
 
 @dataclass(frozen=True)
-class RunSpec:
-    """One run: a topology with its parameters, a threading model with its options, and how long to measure.
+class PeerModel:
+    """Another runtime that executes a graph in place of ours (`harness.peers`)."""
+
+    name: str
+    label: str  # NAME VERSION
+    queue_capacity: int | None = None  # tuples a queue; None: as its program has it
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: what is run, under which model, where, for how long, and which repeat of which cell it is. `run_of` builds it.
 
     With `tuples` the run is *bounded*: every source sends exactly so many tuples, nothing is warm-up, and the measured window
     is the whole run. Without, it is *timed*: `warmup`, then `duration_s`; one whose sources end before is measured as a whole.
+    All times are virtual if the run is simulated.
     """
 
     topology: str  # or the name of the graph in `graph_file`
     parameters: Mapping[str, str | int]  # those given; topologies fill in their defaults
-    model: str
-    threads: int | None = None  # of the pool; if elastic, those to begin with
-    queue_capacity: int | None = None  # tuples a queue
-    machine: str = LOCAL  # any other one is simulated
-    duration_s: float = 1.0  # of the measured window; as all times virtual if simulated
+    model: Model | PeerModel
+    place: Place = field(default_factory=Place)
+    duration_s: float = DURATION_S  # of the measured window
+    period_s: float = PERIOD_S  # between two steps of a law
     warmup: float | str = "auto"  # seconds, or "auto": until stationary
-    seed: int = 0
     tuples: int | None = None  # that each source sends
+    events: int | None = None  # simulated: the window is as long as so many events take, in place of `duration_s`
+    constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
+    seed: int = 0
     repeat: int = 0  # 0-based
     order_in_block: int = 0  # position in the block's randomised order
     experiment: str = "adhoc"
     cell: str = ""  # "": made from topology and parameters
-    arm: str = ""  # "": made from model and threads
-    graph_file: str = ""  # "": the topology; else as `graph.file.load_graph_file` takes it, relative to the working directory
+    arm: str = ""  # "": made from the model
+    graph_file: str = ""  # "": the topology; else as `load_graph_file` takes it, relative to the working directory
     digest: str = ""  # of the graph file, which must not have changed; "": it may have
-    elastic: bool = False  # a control law changes the threads of dynamic or coroutine; `threads` is then where it begins
-    law: str = ""  # its name; "": the default one
-    law_settings: Mapping[str, object] = field(default_factory=dict)
-    period_s: float = PERIOD_S  # between two steps of the law
-    minimum: int | None = None  # levels of the law; None: as `models.Dynamic` has it
-    maximum: int | None = None
-    simulated: bool = False
-    events: int | None = None  # simulated: the window is as long as so many events take, in place of `duration_s`
-    software: str = ""  # whose costs a simulated run has; "": those of this project
-    constants: Mapping[str, float] = field(default_factory=dict)  # of the machine, in place of its own: the run is a variant
-    queued: str = ""  # of dynamic only: which scheduled ports have queues, as `models.Chosen` has it; "": all
     allow_threads: int | None = None  # of real ones, at most; None: as `thread_room.MOST_THREADS`
     live: bool = False  # somebody watches: each sample is announced, too (`measurement.live`)
-    policy: str = ""  # of coroutine only, "": the default one
-    quantum_ms: float | None = None  # likewise
-    replicas: int | None = None  # of coroutine only, as `models.Coroutine` has it
-    peer: str = ""  # NAME VERSION of the runtime that is measured in place of ours (`harness.peers`); `model` is then its name
 
-    def __post_init__(self) -> None:
-        if self.machine != LOCAL:
-            object.__setattr__(self, "simulated", True)
-        if self.simulated:
-            object.__setattr__(self, "software", self.software or DEFAULT_SOFTWARE)
+    @property
+    def simulated(self) -> bool:
+        """True if the run is simulated, in virtual time."""
+        return self.place.simulated
 
     @property
     def asked(self) -> str:
         """A digest of what runs of one arm have in common: records that have it answer the same question."""
         of_run = ("repeat", "order_in_block", "constants", "graph_file", "allow_threads", "live")
-        newer = (
-            "peer",
-            "policy",
-            "quantum_ms",
-            "replicas",
-        )  # left out where nobody asks for one: older records answer the same question
-        common = {name: value for name, value in asdict(self).items() if name not in of_run and (name not in newer or value)}
+        common = {name: value for name, value in self.to_mapping().items() if name not in of_run}
         return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def model_of_repeat(self) -> Model:
+        """The model; a law of it that draws lots draws others in each repeat. Raises UserError for a law that is unknown."""
+        from harness.elasticity import Decides, law_class  # late: who only names runs needs no law
+
+        model = self.model
+        if not isinstance(model, Multilevel):
+            return model
+        if not any(setting.name == "seed" for setting in law_class(model.law, Decides.QUEUES).SETTINGS):
+            return model
+        return replace(model, law_settings=tuple({"seed": self.seed + self.repeat, **dict(model.law_settings)}.items()))
 
     @property
     def simulation_seed(self) -> int:
@@ -116,14 +118,38 @@ class RunSpec:
         """The shortest period that says something: of real threads, whose CPU time is counted in ticks."""
         return 0.0 if self.simulated else SHORTEST_S
 
+    def to_mapping(self) -> dict[str, Any]:
+        """Return what `run_of` makes this run from: words and numbers by name, without those that are as by default.
+
+        The lengths of a simulated run are always there, since their defaults are others than those of a real one.
+        """
+        where = {"machine": self.place.machine, "simulated": self.place.simulated, "software": self.place.software}
+        unless = {"machine": LOCAL, "simulated": False, "software": ""}
+        asked = {name: value for name, value in where.items() if value != unless[name]}
+        always = {"topology", "parameters", "duration_s"} | ({"period_s"} if self.simulated else set())
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name in ("model", "place") or (each.name not in always and value == _default(each)):
+                continue
+            asked[each.name] = dict(value) if isinstance(value, Mapping) else value
+        if isinstance(self.model, PeerModel):
+            asked |= {"model": self.model.name, "peer": self.model.label}
+            return asked if self.model.queue_capacity is None else asked | {"queue_capacity": self.model.queue_capacity}
+        asked["model"] = self.model.name
+        for each in fields(self.model):
+            value = getattr(self.model, each.name)
+            if value != each.default:
+                asked[each.name] = dict(value) if each.name == "law_settings" else value
+        return asked
+
     def to_json(self) -> str:
-        """The spec as one line of JSON."""
-        return json.dumps(asdict(self))
+        """Return the run as one line of JSON, which `from_json` reads."""
+        return json.dumps(self.to_mapping())
 
     @classmethod
-    def from_json(cls, text: str) -> RunSpec:
-        """The spec that `to_json` wrote. Raises ValueError or TypeError for anything else."""
-        return cls(**json.loads(text))
+    def from_json(cls, text: str) -> Run:
+        """The run that `to_json` wrote. Raises ValueError or TypeError for text that is none, UserError for a wrong value."""
+        return run_of(**json.loads(text))
 
     @property
     def warmup_limit_s(self) -> float:
@@ -137,7 +163,7 @@ class RunSpec:
         """The same of a run in which something is elastic, where the laws adapt instead."""
         if self.warmup != "auto":
             return float(self.warmup)
-        places = self.model == Multilevel.name
+        places = isinstance(self.model, Multilevel)
         periods, most_s = (PLACING_PERIODS, 2 * ADAPTATION_S) if places else (ADAPTATION_PERIODS, ADAPTATION_S)
         return min(max(periods * self.period_s, 10 * self.duration_s), most_s)
 
@@ -158,37 +184,43 @@ class RunSpec:
             return SIMULATION_TIMEOUT_S
         return max(self.warmup_limit_s, self.adaptation_limit_s) + self.elastic_window_s + START_AND_STOP_S
 
-    def made_model(self) -> Model:
-        """The threading model asked for, with the level of a pool that is not elastic; a peer has none.
 
-        Raises UserError if it cannot be.
-        """
-        model = make_model(
-            self.model,
-            threads=self.threads,
-            queue_capacity=self.queue_capacity,
-            elastic=self.elastic,
-            law=self.law,
-            law_settings=self._settings_of_repeat(),
-            minimum=self.minimum,
-            maximum=self.maximum,
-            queued=self.queued or None,
-            policy=self.policy or None,
-            quantum_ms=self.quantum_ms,
-            replicas=self.replicas,
-        )
-        if isinstance(model, (Dynamic, Coroutine)) and not getattr(model, "elastic", False) and model.threads is None:
-            return replace(model, threads=find_place(self.machine, self.simulated, self.software).cpus)
-        return model
+def _default(each: Field[Any]) -> object:
+    return each.default if each.default is not MISSING else each.default_factory()  # type: ignore[misc]
 
-    def _settings_of_repeat(self) -> Mapping[str, object]:
-        """Those of the law; one that draws lots draws others in each repeat."""
-        from harness.elasticity import Decides, law_class  # late: who only names runs needs no law
 
-        if self.model != Multilevel.name:
-            return self.law_settings
-        draws = any(setting.name == "seed" for setting in law_class(self.law or DEFAULT_LAW, Decides.QUEUES).SETTINGS)
-        return {"seed": self.seed + self.repeat, **self.law_settings} if draws else self.law_settings
+MODEL_OPTIONS = frozenset(option.name for model in MODELS.values() for option in fields(model))
+"""Names of all options of all models."""
+
+
+def run_of(
+    topology: str,
+    parameters: Mapping[str, str | int],
+    model: str,
+    *,
+    machine: str = LOCAL,
+    simulated: bool = False,
+    software: str = "",
+    cpus: int | None = None,
+    peer: str = "",
+    duration_s: float | None = None,
+    period_s: float | None = None,
+    **given: Any,
+) -> Run:
+    """Return the run that words and numbers ask for: options of the model, and fields of `Run`, by their names.
+
+    This is the one place that decides what is not said: where the run is made, how many threads it has, how long it is measured
+    and the period of laws. `peer`: NAME VERSION of another runtime, whose name is then `model`. Raises UserError for an unknown
+    machine, software or model, for an option that the model does not have, or for a value out of range.
+    """
+    place = find_place(machine, simulated, software, cpus)
+    options = {name: given.pop(name) for name in MODEL_OPTIONS & given.keys()}
+    executes = PeerModel(model, peer, options.get("queue_capacity")) if peer else model_on(place, model, options)
+    if duration_s is None:
+        duration_s = VIRTUAL_DURATION_S if place.simulated else DURATION_S
+    if period_s is None:
+        period_s = virtual_period_s(model, options.get("quantum_ms")) if place.simulated else PERIOD_S
+    return Run(topology, parameters, executes, place, duration_s=duration_s, period_s=period_s, **given)
 
 
 def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
@@ -200,17 +232,19 @@ def cell_slug(topology: str, parameters: Mapping[str, str | int]) -> str:
     return f"{slug[: MAX_SLUG - 9]},{zlib.crc32(','.join(parts).encode()):08x}"
 
 
-def level_of(model: Model) -> int | None:
+def level_of(model: Model | PeerModel) -> int | None:
     """The scheduler threads of a model; None for a model without, or if they may change."""
     return None if getattr(model, "elastic", False) else getattr(model, "threads", None)
 
 
-def arm_name(model: Model) -> str:
+def arm_name(model: Model | PeerModel) -> str:
     """A name for an arm: the model, with its scheduler threads if they are fixed (`dynamic-2`), or with the law that changes
     them unless it is the default one (`dynamic-elastic`, `dynamic-elastic-pldi17`, `multilevel`); and where queues are, if not
     everywhere (`dynamic-1-queued-30pct`); and the policy, the quantum and the replicas of co-routines, if others than the
     default ones (`coroutine-2-random`, `coroutine-2-random-5ms`, `coroutine-2-replicas-3`).
     """
+    if isinstance(model, PeerModel):
+        return model.name
     if isinstance(model, Multilevel):
         return model.name + (f"-{model.law}" if model.law != DEFAULT_LAW else "")
     queued = getattr(model, "queued", "all")

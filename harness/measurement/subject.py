@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import topologies
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.measurement.spec import RunSpec, cell_slug
+from harness.measurement.spec import Run, cell_slug
 
 Value = int | str
 
 
 @dataclass(frozen=True)
 class Subject:
-    """`topology`: the name of the topology or of the graph in the file; `parameters` are for people, `given` for `RunSpec`.
+    """`topology`: the name of the topology or of the graph in the file; `parameters` are for people, `given` for `Run`.
 
     `file` and `digest` are empty for a topology. The digest is part of the cell's name: records of a file that has changed
     since are records of another cell.
@@ -44,18 +44,18 @@ def find_subject(word: str, given: Mapping[str, Value], seed: int) -> Subject:
     return Subject(name, dict(given), loaded.parameters, cell, word, loaded.digest, loaded.graph)
 
 
-def build_subject(spec: RunSpec) -> tuple[Graph, dict[str, Value]]:
+def build_subject(run: Run) -> tuple[Graph, dict[str, Value]]:
     """The graph of a run, and all its parameters. Raises UserError if it cannot be made, or its file has changed since."""
-    if not spec.graph_file:
-        return topologies.build(spec.topology, spec.parameters, spec.seed)
+    if not run.graph_file:
+        return topologies.build(run.topology, run.parameters, run.seed)
     from harness.graph.files.file import load_graph_file  # not for those without a file: a measuring process must start fast
 
-    loaded = load_graph_file(spec.graph_file, spec.parameters, spec.seed)
-    if spec.digest and loaded.digest != spec.digest:
-        raise UserError(f"{spec.graph_file}: the file has changed since the run was asked for")
+    loaded = load_graph_file(run.graph_file, run.parameters, run.seed)
+    if run.digest and loaded.digest != run.digest:
+        raise UserError(f"{run.graph_file}: the file has changed since the run was asked for")
     return loaded.graph, loaded.parameters
 
 
-def parameters_of(spec: RunSpec) -> dict[str, Value]:
+def parameters_of(run: Run) -> dict[str, Value]:
     """The parameters of a run whose graph was not built: for a file, those given."""
-    return dict(spec.parameters) if spec.graph_file else topologies.find(spec.topology).values(spec.parameters)
+    return dict(run.parameters) if run.graph_file else topologies.find(run.topology).values(run.parameters)

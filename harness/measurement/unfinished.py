@@ -18,7 +18,7 @@ from harness.errors import RunFailed
 from harness.files.whole import is_special
 from harness.measurement.records import RecordError, record_line, validate_record
 from harness.measurement.source import CHECKOUT, commit
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 
 SUFFIX = ".unfinished"
 
@@ -30,16 +30,16 @@ class Unfinished:
     ----------
     path : Path
         Of the block. A device or pipe has nothing beside it: then nothing is kept.
-    order : list of RunSpec
+    order : list of Run
         The block's runs, in their order.
     digests : sequence of str
         Of the profiles that simulated runs have.
     """
 
-    def __init__(self, path: Path, order: Sequence[RunSpec], digests: Sequence[str] = ()) -> None:
+    def __init__(self, path: Path, order: Sequence[Run], digests: Sequence[str] = ()) -> None:
         self._block, self._order = path, order
         self._path = None if is_special(path.resolve()) else path.with_name(path.name + SUFFIX)
-        self._of = _digest([spec.to_json() for spec in order], digests)
+        self._of = _digest([run.to_json() for run in order], digests)
 
     def records(self) -> list[dict[str, Any]]:
         """The records of the first runs, as far as they are there. What is of other runs, or damaged, is taken away."""
@@ -72,13 +72,13 @@ class Unfinished:
             return []
         records: list[dict[str, Any]] = []
         end = len(head) + 1
-        for line, spec in zip(lines[:-1], self._order, strict=False):  # behind the last end of a line is none
+        for line, run in zip(lines[:-1], self._order, strict=False):  # behind the last end of a line is none
             try:
                 record = json.loads(line)
                 validate_record(record)
             except (ValueError, RecordError):
                 break
-            if [record[name] for name in ("arm", "repeat", "order_in_block")] != [spec.arm, spec.repeat, spec.order_in_block]:
+            if [record[name] for name in ("arm", "repeat", "order_in_block")] != [run.arm, run.repeat, run.order_in_block]:
                 break
             records.append(record)
             end += len(line) + 1

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.machines.machine import load_machine
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 
 CONTENDED = "atomic.contended"
 
@@ -27,7 +27,7 @@ NOISE = 0.02
 3 %."""
 
 
-def is_unreached(variant: RunSpec, nominal: RunSpec, record: Mapping[str, Any]) -> bool:
+def is_unreached(variant: Run, nominal: Run, record: Mapping[str, Any]) -> bool:
     """Whether a simulated variant replaces only steps of `atomic.contended` out of the reach of its arm's nominal run.
 
     `record`: of the nominal run with the variant's chances, which are those of the first repeat.
@@ -38,12 +38,12 @@ def is_unreached(variant: RunSpec, nominal: RunSpec, record: Mapping[str, Any]) 
         return False
     if not all(path.startswith(f"{CONTENDED}.") for path in replaced):
         return False
-    steps = load_machine(variant.machine).table(CONTENDED)
+    steps = load_machine(variant.place.machine).table(CONTENDED)
     below = [[step for step in steps if step < int(path.rsplit(".", 1)[1])] for path in replaced]
     return all(before and contenders <= max(before) for before in below)
 
 
-def as_variant(record: Mapping[str, Any], variant: RunSpec) -> dict[str, Any]:
+def as_variant(record: Mapping[str, Any], variant: Run) -> dict[str, Any]:
     """The record of the nominal run as that of a variant which comes out the same."""
     simulation = record["simulation"] | {"constants": dict(variant.constants), "reached": False}
     return {**record, "run_id": os.urandom(16).hex(), "order_in_block": variant.order_in_block, "simulation": simulation}

@@ -22,6 +22,7 @@ from harness.models.models import (
     Model,
     Multilevel,
     make_model,
+    model_on,
 )
 from harness.models.pool import Pool, least_threads, pool_of, why_least, why_raised, with_level
 from harness.models.port_queues import (
@@ -56,6 +57,7 @@ __all__ = [
     "begins_queued",
     "least_threads",
     "make_model",
+    "model_on",
     "pool_of",
     "port_queues",
     "scheduled_capacity",

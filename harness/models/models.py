@@ -14,6 +14,7 @@ from harness.errors import UserError
 from harness.graph.functions.compiled import NativeFunction
 from harness.graph.values import MAX_REPLICAS, MAX_THREADS
 from harness.machines.host import cpu
+from harness.machines.place import Place
 from harness.models.checks import check_capacity, check_whole
 from harness.models.policy import find_policy
 from harness.models.queue import Chosen, Queue
@@ -131,6 +132,24 @@ class Coroutine:
 Model = Manual | Dedicated | Dynamic | Multilevel | Coroutine
 
 MODELS: dict[str, type[Model]] = {model.name: model for model in (Manual, Dedicated, Dynamic, Multilevel, Coroutine)}
+
+
+def model_on(place: Place, name: str, options: Mapping[str, Any]) -> Model:
+    """Return the model called `name` with `options`, as `make_model` takes them, for runs on a machine.
+
+    A pool of a fixed number of threads has one for each of the machine's CPUs unless `options` say otherwise. A law may go up
+    to as many on a simulated machine. Raises UserError as `make_model`, and for more threads than a simulated machine has CPUs.
+    """
+    given = {option: value for option, value in options.items() if value not in (None, "")}
+    threads, maximum = given.get("threads"), given.get("maximum")
+    place.check_levels(threads, maximum)
+    if name in (Dynamic.name, Multilevel.name, Coroutine.name):
+        chosen_by_law = name == Multilevel.name or any(given.get(word) for word in ("elastic", "law", "law_settings"))
+        if not chosen_by_law:
+            given["threads"] = threads or place.cpus
+        elif place.simulated:
+            given["maximum"] = maximum or place.cpus
+    return make_model(name, **given)
 
 
 def make_model(

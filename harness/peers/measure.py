@@ -9,33 +9,33 @@ from harness.errors import RunFailed, UserError
 from harness.measurement import host
 from harness.measurement.assemble import blank_record, fill_record
 from harness.measurement.observe import observe
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 from harness.measurement.subject import build_subject
 from harness.peers import find_peer
 from harness.peers.engine import PeerEngine
 
 
-def measure_peer(spec: RunSpec, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
+def measure_peer(run: Run, announce: Callable[[str], None] = lambda phase: None) -> dict[str, Any]:
     """Do the run in a program of its own; returns its record, failed if the run did.
 
     Raises UserError for a peer that is not there or not the one asked for, and for a graph that peers do not run.
     """
     from harness.runtime.protocol import latency_bounds_ns
 
-    graph, parameters = build_subject(spec)
+    graph, parameters = build_subject(run)
     graph.check()
-    peer = find_peer(spec.model)
-    if peer.label != spec.peer:
-        raise UserError(f"peer {spec.model} is {peer.label} now, not {spec.peer}, as the run was asked for")
-    record = blank_record(spec, parameters, None, {})
-    engine = PeerEngine(graph, peer, peer.filled(peer.command), spec.tuples, spec.queue_capacity)
+    peer = find_peer(run.model.name)
+    if peer.label != run.model.label:
+        raise UserError(f"peer {peer.name} is {peer.label} now, not {run.model.label}, as the run was asked for")
+    record = blank_record(run, parameters, None, {})
+    engine = PeerEngine(graph, peer, peer.filled(peer.command), run.tuples, run.model.queue_capacity)
     try:
-        seen = observe(engine, spec, graph.flow().copies, announce)
+        seen = observe(engine, run, graph.flow().copies, announce)
     except RunFailed as error:
         return record | {"error": str(error), "host": host.describe()}
     seen.disturbance = engine.disturbance(len(seen.samples))
     record |= {"threads_total": engine.threads, "queue_capacity": engine.queue_capacity}
-    fill_record(record, spec, seen, graph, latency_bounds_ns())
+    fill_record(record, run, seen, graph, latency_bounds_ns())
     told = host.describe(seen.disturbance) | {"ns_per_flop": engine.ns_per_flop}
     warmup_s = record["warmup_s"] + engine.settling_s
     return record | {"warmup_s": warmup_s, "order_violations": engine.out_of_order, "host": told}

@@ -9,7 +9,8 @@ from typing import Any
 
 import topologies
 from harness.errors import UserError
-from harness.measurement.spec import RunSpec, cell_slug
+from harness.machines.place import find_place
+from harness.measurement.spec import Run, cell_slug, run_of
 
 EXPERIMENT = "validation"
 
@@ -28,12 +29,17 @@ PAYLOADS = (128, 4096)  # bytes
 
 @dataclass(frozen=True)
 class Arm:
-    """What `RunSpec` calls so."""
+    """A model, and those of its options that are not as by default."""
 
     model: str
     threads: int | None = None
     policy: str = ""
     replicas: int | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name, as `run_of` takes them."""
+        return {"threads": self.threads, "policy": self.policy, "replicas": self.replicas}
 
 
 ARMS = {
@@ -108,31 +114,32 @@ class Case:
     def __str__(self) -> str:
         return f"{cell_name(self.group)}, {self.arm}"
 
-    def measured(self, duration_s: float, repeat: int) -> RunSpec:
+    def measured(self, duration_s: float, repeat: int) -> Run:
         """The run that measures the case: real threads, `duration_s` after an automatic warm-up."""
         arm = ARMS[self.arm]
-        return RunSpec(
-            topology=self.shape,
-            parameters=self.parameters,
-            model=arm.model,
-            threads=arm.threads,
-            policy=arm.policy,
-            replicas=arm.replicas,
-            queue_capacity=LONG_CAPACITY if self.cost >= LONG_FLOP and arm.model != "manual" else None,
+        options = arm.options
+        if self.cost >= LONG_FLOP and arm.model != "manual":
+            options = options | {"queue_capacity": LONG_CAPACITY}
+        return run_of(
+            self.shape,
+            self.parameters,
+            arm.model,
             duration_s=duration_s,
             repeat=repeat,
             experiment=EXPERIMENT,
             cell=self.cell,
             arm=self.arm,
+            **options,
         )
 
-    def predicted(self, repeat: int, constants: Mapping[str, float] | None = None) -> RunSpec:
+    def predicted(self, repeat: int, constants: Mapping[str, float] | None = None) -> Run:
         """A run that predicts it, in virtual time: the same but for how long, with a seed that `repeat` decides.
 
         `constants`: of the machine, in place of the profile's.
         """
         virtual_s = PREDICTED_S[self.cost]
-        return replace(self.measured(virtual_s, repeat), simulated=True, warmup=virtual_s, constants=constants or {})
+        measured = self.measured(virtual_s, repeat)
+        return replace(measured, place=find_place(simulated=True), warmup=virtual_s, constants=constants or {})
 
 
 def cell_name(group: tuple[str, int, int]) -> str:

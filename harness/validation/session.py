@@ -22,45 +22,45 @@ from harness.machines.place import LOCAL
 from harness.measurement.lock import measuring_lock
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import read_records, record_line, write_records
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 from harness.validation.cases import EXPERIMENT, Case
 from harness.validation.state import State
 
 Record = dict[str, Any]
-Announce = Callable[[RunSpec, str], None]
+Announce = Callable[[Run, str], None]
 """Is told which run is on and what it does. It is called from another thread."""
 
 Key = tuple[str, str, int]
 """Cell, arm and repeat: what makes a measured run another one than those before."""
 
 
-def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) -> list[RunSpec]:
+def rounds(cases: Sequence[Case], repeats: int, duration_s: float, seed: int) -> list[Run]:
     """All measured runs in their order. A round's order depends on `seed` and its number alone, not on how many there are."""
-    order: list[RunSpec] = []
+    order: list[Run] = []
     for repeat in range(repeats):
         draw = random.Random(f"{seed}/{repeat}")
         cells = {case.group: [other for other in cases if other.group == case.group] for case in cases}
         for group in draw.sample(list(cells), len(cells)):
             order += [case.measured(duration_s, repeat) for case in draw.sample(cells[group], len(cells[group]))]
-    return [replace(spec, order_in_block=place) for place, spec in enumerate(order)]
+    return [replace(run, order_in_block=place) for place, run in enumerate(order)]
 
 
-def measure(specs: Sequence[RunSpec], announce: Announce, notify: Callable[[str], None], state: State) -> Iterator[Record]:
+def measure(specs: Sequence[Run], announce: Announce, notify: Callable[[str], None], state: State) -> Iterator[Record]:
     """Yield the record of each run as it ends, made in a `state` of the machine.
 
     `notify` is told if another measuring process must be waited for.
     """
-    for _, arms in groupby(specs, key=lambda spec: (spec.cell, spec.repeat)):
+    for _, arms in groupby(specs, key=lambda run: (run.cell, run.repeat)):
         with measuring_lock(notify):
-            for spec in arms:
-                tell = partial(announce, spec)
-                yield state.run(lambda spec=spec, tell=tell: run_in_fresh_process(spec, announce=tell), tell)
+            for run in arms:
+                tell = partial(announce, run)
+                yield state.run(lambda run=run, tell=tell: run_in_fresh_process(run, announce=tell), tell)
 
 
-def predict(specs: Sequence[RunSpec], announce: Announce) -> Iterator[Record]:
+def predict(specs: Sequence[Run], announce: Announce) -> Iterator[Record]:
     """Yield the record of each run as it ends, without the lock: virtual time does not mind who else is measuring."""
-    for spec in specs:
-        yield run_in_fresh_process(spec, announce=partial(announce, spec))
+    for run in specs:
+        yield run_in_fresh_process(run, announce=partial(announce, run))
 
 
 def key(record: Record) -> Key:
@@ -73,23 +73,23 @@ def is_measured(record: Record) -> bool:
     return record["experiment"] == EXPERIMENT and record["machine"] == LOCAL and not record["simulated"]
 
 
-def kept(records: Sequence[Record], specs: Sequence[RunSpec]) -> list[Record]:
+def kept(records: Sequence[Record], specs: Sequence[Run]) -> list[Record]:
     """The records that answer one of `specs`, the first one each. A failed run's is kept, whatever it never got to say."""
-    wanted = {(spec.cell, spec.arm, spec.repeat): spec for spec in specs}
+    wanted = {(run.cell, run.arm, run.repeat): run for run in specs}
     found: dict[Key, Record] = {}
     for record in records:
-        spec = wanted.get(key(record))
-        if spec is None or not is_measured(record):
+        run = wanted.get(key(record))
+        if run is None or not is_measured(record):
             continue
-        if record["error"] is not None or abs(record["duration_s"] - spec.duration_s) < 0.5 * spec.duration_s:
+        if record["error"] is not None or abs(record["duration_s"] - run.duration_s) < 0.5 * run.duration_s:
             found.setdefault(key(record), record)
     return list(found.values())
 
 
-def left(specs: Sequence[RunSpec], records: Sequence[Record]) -> list[RunSpec]:
+def left(specs: Sequence[Run], records: Sequence[Record]) -> list[Run]:
     """The specs that no record answers."""
     done = {key(record) for record in records}
-    return [spec for spec in specs if (spec.cell, spec.arm, spec.repeat) not in done]
+    return [run for run in specs if (run.cell, run.arm, run.repeat) not in done]
 
 
 def read_measured(path: Path, option: str) -> list[Record]:

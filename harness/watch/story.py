@@ -8,8 +8,7 @@ from typing import Any
 
 from harness.errors import UserError
 from harness.graph import Graph
-from harness.machines.place import find_place
-from harness.measurement.spec import RunSpec, arm_name
+from harness.measurement.spec import Run, arm_name
 from harness.measurement.subject import build_subject
 from harness.models import DEFAULT_LAW, Dynamic, Model, Queue, begins_queued, make_model, pool_of, port_queues
 
@@ -120,24 +119,24 @@ class Story:
         return [port for port, kind in self.ports.items() if kind is Queue.SCHEDULED]
 
 
-def story_of_spec(spec: RunSpec) -> Story:
+def story_of_run(run: Run) -> Story:
     """Of a run that is about to begin. Raises UserError if its graph or model cannot be."""
-    graph, parameters = build_subject(spec)
-    model = spec.made_model()
+    graph, parameters = build_subject(run)
+    model = run.model
     graph.check()
-    cpus = find_place(spec.machine, spec.simulated, spec.software).cpus if spec.simulated else None  # None: those usable
+    cpus = run.place.cpus if run.simulated else None  # None: those usable
     pool = pool_of(graph, model, cpus)
     law = ""
     if pool.elastic:
         name = getattr(model, "law", DEFAULT_LAW)
-        law = f"law {name}: from {pool.minimum} to {pool.maximum} threads, a step every {spec.period_s:g} s"
+        law = f"law {name}: from {pool.minimum} to {pool.maximum} threads, a step every {run.period_s:g} s"
     heading = Heading(
-        title=spec.topology,
+        title=run.topology,
         parameters=_settings(parameters),
-        arm=spec.arm or arm_name(model),
+        arm=run.arm or arm_name(model),
         law=law,
-        where=_where(spec.machine, spec.simulated, spec.software),
-        simulated=spec.simulated,
+        where=_where(run.place.machine, run.simulated, run.place.software),
+        simulated=run.simulated,
     )
     return _story(graph, model, heading)
 

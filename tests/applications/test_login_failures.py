@@ -246,12 +246,13 @@ def test_generated_lines_are_like_those_of_a_real_log():
 @pytest.mark.heavy
 def test_a_record_of_a_run_tells_what_was_counted(tmp_path):
     from harness.cli.run_report import conclusion
-    from harness.measurement.run import RunSpec, run_once
+    from harness.measurement.run import run_once
+    from harness.measurement.spec import run_of
 
     path = tmp_path / "log"
     path.write_bytes(with_odd_lines(generate(2000, 1), 1))
     values = topologies.find("login-failures").values({"input": str(path), "cycles": 1})
-    record = run_once(RunSpec(topology="login-failures", parameters=values, model="manual", tuples=10**6))
+    record = run_once(run_of(topology="login-failures", parameters=values, model="manual", tuples=10**6))
     assert record["correct"] and record["error"] is None
     assert record["application"]["records"] == 2000 + len(ODD) and record["application"]["broken"] == 9
     told = f"run 1 counted: records 2,011, broken 9, truncated 0, failures {record['application']['failures']:,}"

@@ -14,7 +14,8 @@ from harness.cli import main
 from harness.elasticity import layout_of
 from harness.errors import UserError
 from harness.graph import PortId
-from harness.measurement.run import RunSpec, measure
+from harness.measurement.run import measure
+from harness.measurement.spec import run_of
 from harness.models import Dynamic
 
 TRACE = {
@@ -180,7 +181,7 @@ def test_the_record_of_a_run_has_its_queues(more, capacity):
 @pytest.mark.heavy
 @pytest.mark.parametrize("law", ["streams", "middleware19", "millrace"])
 def test_a_run_replayed_decides_as_it_did(law):
-    spec = RunSpec(
+    spec = run_of(
         topology="pipeline",
         parameters={"operators": 30, "cost": 100},
         model="multilevel",

@@ -14,8 +14,10 @@ from harness.experiments.config import load_config
 from harness.measurement import block, control
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record
-from harness.measurement.run import RunSpec, run_once
+from harness.measurement.run import run_once
+from harness.measurement.spec import Run, run_of
 from harness.measurement.subject import build_subject, find_subject
+from harness.models import Manual
 
 CHAIN = """
 name: my chain
@@ -68,9 +70,9 @@ def makes(tmp_path) -> Path:
 
 
 @pytest.fixture
-def specs(monkeypatch, tmp_path) -> list[RunSpec]:
+def specs(monkeypatch, tmp_path) -> list[Run]:
     """The runs that the command line asks for; none is really made."""
-    asked: list[RunSpec] = []
+    asked: list[Run] = []
 
     def fake(spec, announce):
         asked.append(spec)
@@ -86,7 +88,7 @@ def test_a_run_of_a_file_has_the_graph_s_name_and_the_file_s_digest(specs, chain
     (spec,) = specs
     assert (spec.topology, spec.graph_file, dict(spec.parameters)) == ("my chain", str(chain), {})
     assert spec.cell == f"my-chain,digest={spec.digest}" and len(spec.digest) == 12
-    assert RunSpec.from_json(spec.to_json()) == spec
+    assert Run.from_json(spec.to_json()) == spec
     assert capsys.readouterr().out.startswith("my chain\nmanual: did not start")
 
 
@@ -99,7 +101,7 @@ def test_parameters_of_a_function_reach_the_run_and_name_the_cell(specs, makes):
 
 def test_the_record_of_a_file_keeps_its_schema(makes):
     subject = find_subject(str(makes), {"length": "1"}, 0)
-    spec = RunSpec(
+    spec = run_of(
         subject.topology, subject.given, "manual", tuples=50, cell=subject.cell, graph_file=subject.file, digest=subject.digest
     )
     validate_record(failed_record(spec, "lost"))
@@ -131,14 +133,14 @@ def test_levels_that_the_operators_of_a_file_do_not_allow_are_told_before_anythi
     assert "maximum must be at least 2 threads" in capsys.readouterr().err
     assert specs == []
     assert main([*words, "--max-threads", "2"]) == 1, "no run is really made"
-    assert (specs[0].elastic, specs[0].law, specs[0].maximum) == (True, "fixed", 2)
+    assert (specs[0].model.elastic, specs[0].model.law, specs[0].model.maximum) == (True, "fixed", 2)
 
 
 def test_a_run_of_a_fixed_level_is_named_and_recorded_by_the_threads_that_it_has(specs, tmp_path, capsys):
     path = tmp_path / "user.yaml"
     path.write_text(USER)
     assert main(["run", str(path), "--model", "dynamic", "--threads", "1", "--json", "-"]) == 1, "no run is really made"
-    assert (specs[0].threads, specs[0].arm) == (2, "dynamic-2")
+    assert (specs[0].model.threads, specs[0].arm) == (2, "dynamic-2")
     record = json.loads(capsys.readouterr().out)
     assert (record["threads"], record["arm"]) == (2, "dynamic-2")
 
@@ -148,9 +150,9 @@ def test_a_file_may_make_a_run_elastic_by_an_annotation(specs, tmp_path, monkeyp
     path = tmp_path / "elastic.yaml"
     path.write_text(ELASTIC)
     main(["run", str(path), "--model", "manual", "--period", "0.5"])
-    assert (specs[0].elastic, specs[0].arm, specs[0].period_s) == (False, "manual", 0.5)
+    assert (specs[0].model, specs[0].arm, specs[0].period_s) == (Manual(), "manual", 0.5)
     graph, _ = build_subject(specs[0])
-    assert control.pool_law(graph, specs[0].made_model()).name == "fixed"
+    assert control.pool_law(graph, specs[0].model).name == "fixed"
 
 
 @pytest.mark.parametrize("model", [[], ["--model", "manual"], ["--model", "dynamic", "--threads", "2"]], ids=str)
@@ -174,7 +176,7 @@ def test_an_experiment_may_be_about_files(tmp_path, chain, makes):
     sweeps = [{"topology": str(chain)}, {"topology": str(makes), "parameters": {"length": [1, 2]}}]
     blocks = load_config(experiment(tmp_path, sweeps)).experiment("mine").blocks()
     assert [each.cell.topology for each in blocks] == ["my chain", "made", "made"]
-    spec = blocks[2].specs()["manual"]
+    spec = blocks[2].runs_by_arm()["manual"]
     assert (spec.graph_file, dict(spec.parameters), spec.cell) == (str(makes), {"length": 2}, blocks[2].cell.name)
     assert len(build_subject(spec)[0].operators) == 4
 
@@ -237,7 +239,7 @@ def test_a_file_runs_for_real(chain, model, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.heavy
 def test_parameters_of_a_file_are_on_record(makes):
-    record = run_once(RunSpec("made", {"length": "4"}, "manual", tuples=10, graph_file=str(makes)))
+    record = run_once(run_of("made", {"length": "4"}, "manual", tuples=10, graph_file=str(makes)))
     assert record["parameters"] == {"length": 4}
 
 
@@ -245,7 +247,7 @@ def test_parameters_of_a_file_are_on_record(makes):
 def test_a_record_has_the_threads_that_operators_of_a_user_s_own_need(tmp_path):
     path = tmp_path / "user.yaml"
     path.write_text(USER.replace("fmod", "copysign"))
-    record = run_once(RunSpec("user", {}, "dynamic", threads=1, tuples=10, graph_file=str(path)))
+    record = run_once(run_of("user", {}, "dynamic", threads=1, tuples=10, graph_file=str(path)))
     assert (record["threads"], record["arm"], record["threads_total"]) == (2, "dynamic-2", 3)
 
 

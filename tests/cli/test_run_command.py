@@ -14,20 +14,20 @@ from harness.errors import RunFailed
 from harness.measurement import block, host
 from harness.measurement.assemble import blank_record
 from harness.measurement.records import read_records, validate_record
-from harness.measurement.run import RunSpec
-from harness.measurement.spec import virtual_period_s
+from harness.measurement.spec import Run, level_of, virtual_period_s
+from harness.models import Coroutine, Manual
 
 
 class Runs:
     """Stands in for fresh processes: answers each spec with a record, `changes` entered."""
 
     def __init__(self) -> None:
-        self.specs: list[RunSpec] = []
+        self.specs: list[Run] = []
         self.changes: list[dict] = []
         self.interrupt_at: int | None = None
         self.host = host.describe() | {"host_warnings": [], "host_fit": True}
 
-    def __call__(self, spec: RunSpec, announce) -> dict:
+    def __call__(self, spec: Run, announce) -> dict:
         if self.interrupt_at == len(self.specs):
             raise KeyboardInterrupt
         announce("measuring")
@@ -44,7 +44,7 @@ class Runs:
         }
         changes = self.changes[len(self.specs)] if len(self.specs) < len(self.changes) else {}
         self.specs.append(spec)
-        return blank_record(spec, spec.parameters, spec.threads, self.host) | good | changes
+        return blank_record(spec, spec.parameters, level_of(spec.model), self.host) | good | changes
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def runs(monkeypatch, tmp_path):
 def test_defaults_are_two_seconds_after_an_automatic_warm_up_once(runs):
     assert main(["run", "pipeline", "--model", "manual"]) == 0
     (spec,) = runs.specs
-    assert (spec.duration_s, spec.warmup, spec.seed, spec.tuples, spec.machine) == (2.0, "auto", 0, None, "local")
-    assert (spec.model, spec.threads, spec.queue_capacity, spec.arm) == ("manual", None, None, "manual")
+    assert (spec.duration_s, spec.warmup, spec.seed, spec.tuples, spec.place.machine) == (2.0, "auto", 0, None, "local")
+    assert (spec.model, spec.arm) == (Manual(), "manual")
     assert spec.parameters.keys() >= {"operators", "cost", "payload"}, "the topology's defaults are filled in"
     assert spec.cell.startswith("pipeline,operators=")
 
@@ -72,7 +72,7 @@ def test_every_option_reaches_the_run(runs):
     assert [spec.repeat for spec in runs.specs] == [0, 1]
     spec = runs.specs[0]
     assert str(spec.parameters["operators"]) == "5" and str(spec.parameters["cost"]) == "7"
-    assert (spec.threads, spec.queue_capacity, spec.duration_s, spec.warmup) == (3, 64, 0.5, 0.0)
+    assert (spec.model.threads, spec.model.queue_capacity, spec.duration_s, spec.warmup) == (3, 64, 0.5, 0.0)
     assert (spec.seed, spec.tuples, spec.arm) == (9, 77, "dynamic-3")
 
 
@@ -80,8 +80,8 @@ def test_the_options_of_a_law_reach_the_run(runs):
     line = "run pipeline --model dynamic --law fixed --threads 3 --min-threads 2 --max-threads 9 --period 0.25"
     assert main(line.split()) == 0
     (spec,) = runs.specs
-    assert (spec.elastic, spec.law, spec.law_settings, spec.period_s) == (True, "fixed", {}, 0.25)
-    assert (spec.threads, spec.minimum, spec.maximum, spec.arm) == (3, 2, 9, "dynamic-elastic-fixed")
+    assert (spec.model.elastic, spec.model.law, spec.model.law_settings, spec.period_s) == (True, "fixed", (), 0.25)
+    assert (spec.model.threads, spec.model.minimum, spec.model.maximum, spec.arm) == (3, 2, 9, "dynamic-elastic-fixed")
 
 
 def test_a_virtual_period_of_coroutines_has_two_quanta_at_least():
@@ -95,10 +95,15 @@ def test_the_options_of_adaptation_reach_a_run_of_coroutines(runs):
     line = "run chain --model coroutine --law cstream --replicas 2 --policy random --threads 3 --max-threads 9 --period 0.25"
     assert main([*line.split(), "--law-set", "tau=0.02"]) == 0
     (spec,) = runs.specs
-    assert (spec.elastic, spec.law, spec.law_settings, spec.replicas) == (True, "cstream", {"tau": "0.02"}, 2)
-    assert (spec.threads, spec.maximum, spec.arm) == (3, 9, "coroutine-elastic-cstream-random-replicas-2")
+    assert (spec.model.elastic, spec.model.law, spec.model.law_settings, spec.model.replicas) == (
+        True,
+        "cstream",
+        (("tau", "0.02"),),
+        2,
+    )
+    assert (spec.model.threads, spec.model.maximum, spec.arm) == (3, 9, "coroutine-elastic-cstream-random-replicas-2")
     assert main(["run", "chain", "--model", "coroutine", "--threads", "2", "--replicas", "3"]) == 0
-    assert (runs.specs[1].elastic, runs.specs[1].replicas, runs.specs[1].arm) == (False, 3, "coroutine-2-replicas-3")
+    assert (runs.specs[1].model, runs.specs[1].arm) == (Coroutine(2, replicas=3), "coroutine-2-replicas-3")
 
 
 def test_a_period_is_for_what_is_elastic_in_the_graph_too(runs):
@@ -112,9 +117,9 @@ def test_settings_of_a_law_are_checked_and_reach_the_run_as_text(runs, monkeypat
     monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings, **_: asked.append((name, bounds, settings)))
     words = ["--elastic", "--law-set", "gain=0.5", "--law-set", "bold=yes", "--min-threads", "2", "--max-threads", "7"]
     assert main(["run", "pipeline", "--model", "dynamic", *words]) == 0
-    assert runs.specs[0].law_settings == {"gain": "0.5", "bold": "yes"}
-    assert (runs.specs[0].threads, runs.specs[0].period_s, runs.specs[0].arm) == (None, 1.0, "dynamic-elastic")
-    assert asked == [("millrace", Bounds(2, 7, 2), {"gain": "0.5", "bold": "yes"})]
+    assert runs.specs[0].model.law_settings == (("gain", "0.5"), ("bold", "yes"))
+    assert (runs.specs[0].model.threads, runs.specs[0].period_s, runs.specs[0].arm) == (None, 1.0, "dynamic-elastic")
+    assert asked and all(each == ("millrace", Bounds(2, 7, 2), {"gain": "0.5", "bold": "yes"}) for each in asked)
 
 
 def periods(*states: str, moves: int = 0) -> list[dict]:
@@ -277,7 +282,7 @@ def test_a_failed_run_is_in_the_json_as_well(runs, capsys):
 
 def test_a_model_need_not_be_named(runs):
     assert main(["run", "pipeline"]) == 0
-    assert (runs.specs[0].model, runs.specs[0].elastic) == ("dynamic", False)
+    assert (runs.specs[0].model.name, runs.specs[0].model.elastic) == ("dynamic", False)
 
 
 def test_each_run_is_told_when_it_ends(runs, capsys, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from harness.cli import main
 from harness.measurement import block
 from harness.measurement.assemble import blank_record
-from harness.measurement.run import RunSpec
+from harness.measurement.spec import Run, level_of
 from tests.described import describe
 
 
@@ -17,14 +17,14 @@ def machines(monkeypatch):
 
 
 @pytest.fixture
-def runs(monkeypatch, tmp_path) -> list[RunSpec]:
+def runs(monkeypatch, tmp_path) -> list[Run]:
     """The runs that were asked for; none is really made."""
-    asked: list[RunSpec] = []
+    asked: list[Run] = []
 
     def answer(spec, announce):
         asked.append(spec)
         good = {"correct": True, "settled": True, "threads_total": 3, "sink_tuples_per_s": 1000.0}
-        return blank_record(spec, spec.parameters, spec.threads, {"host_warnings": []}) | good
+        return blank_record(spec, spec.parameters, level_of(spec.model), {"host_warnings": []}) | good
 
     monkeypatch.setattr(block, "run_in_fresh_process", answer)
     monkeypatch.setattr(block, "simulate", answer)
@@ -32,7 +32,7 @@ def runs(monkeypatch, tmp_path) -> list[RunSpec]:
     return asked
 
 
-def only(runs: list[RunSpec], line: str) -> RunSpec:
+def only(runs: list[Run], line: str) -> Run:
     assert main(["run", "pipeline", *line.split()]) == 0
     (spec,) = runs
     return spec
@@ -40,26 +40,26 @@ def only(runs: list[RunSpec], line: str) -> RunSpec:
 
 def test_a_described_machine_is_simulated_in_short_virtual_time_with_a_thread_for_each_of_its_cpus(runs):
     spec = only(runs, "--model dynamic --machine xeon")
-    assert (spec.machine, spec.simulated, spec.software, spec.constants) == ("xeon", True, "millrace", {})
-    assert (spec.threads, spec.arm, spec.duration_s, spec.period_s) == (176, "dynamic-176", 0.02, 0.002)
+    assert (spec.place.machine, spec.simulated, spec.place.software, spec.constants) == ("xeon", True, "millrace", {})
+    assert (spec.model.threads, spec.arm, spec.duration_s, spec.period_s) == (176, "dynamic-176", 0.02, 0.002)
 
 
 def test_every_option_of_a_place_reaches_the_run(runs):
     line = "--model dynamic --elastic --machine local --simulated --software streams-4.2"
     spec = only(runs, line + " --set-constant atomic.fence=4.5 --duration 0.0001 --period 0.00001")
-    assert (spec.machine, spec.simulated, spec.software) == ("local", True, "streams-4.2")
+    assert (spec.place.machine, spec.simulated, spec.place.software) == ("local", True, "streams-4.2")
     assert (spec.constants, spec.duration_s, spec.period_s) == ({"atomic.fence": 4.5}, 0.0001, 0.00001)
 
 
 def test_a_run_may_use_some_cpus_of_a_machine_only(runs):
     spec = only(runs, "--model dynamic --machine xeon --cpus 16")
-    assert (spec.machine, spec.simulated, spec.threads) == ("xeon:16", True, 16)
+    assert (spec.place.machine, spec.simulated, spec.model.threads) == ("xeon:16", True, 16)
 
 
 @pytest.mark.parametrize("start", [None, 100])
 def test_a_law_may_use_every_cpu_of_the_simulated_machine(runs, start):
     spec = only(runs, "--model dynamic --machine power8 --elastic" + (f" --threads {start}" if start else ""))
-    assert (spec.threads, spec.maximum) == (start, 184)
+    assert (spec.model.threads, spec.model.maximum) == (start, 184)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_cannot_be_is_refused_in_one_line(runs, capsys, line, told):
 
 
 def test_many_threads_of_a_real_machine_are_nobodys_affair_but_the_users(runs):
-    assert only(runs, "--model dynamic --threads 300").threads == 300
+    assert only(runs, "--model dynamic --threads 300").model.threads == 300
 
 
 def test_the_report_says_that_it_is_simulated_on_what_and_at_what_price(runs, capsys):

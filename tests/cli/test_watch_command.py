@@ -15,7 +15,6 @@ from harness.cli import main
 from harness.measurement import block, host
 from harness.measurement.assemble import blank_record
 from harness.measurement.records import read_records, write_records
-from harness.measurement.run import RunSpec
 from tests.watch.stories import record, sample
 
 ELASTIC = ["watch", "pipeline", "--set", "operators=10", "--model", "dynamic", "--elastic", "--max-threads", "4"]
@@ -25,11 +24,11 @@ class Run:
     """Stands in for a fresh process: tells two periods, then answers with a record, `changes` entered, or raises."""
 
     def __init__(self) -> None:
-        self.specs: list[RunSpec] = []
+        self.specs: list[Run] = []
         self.changes: dict[str, Any] = {}
         self.raises: BaseException | None = None
 
-    def __call__(self, spec: RunSpec, announce: Callable[[str], None]) -> dict[str, Any]:
+    def __call__(self, spec: Run, announce: Callable[[str], None]) -> dict[str, Any]:
         self.specs.append(spec)
         announce("starting")
         announce("adapting")
@@ -71,8 +70,8 @@ def test_without_a_terminal_there_is_a_line_a_period_and_then_the_report(made: R
 def test_the_run_is_the_one_asked_for_and_says_that_somebody_watches(made: Run) -> None:
     assert main([*ELASTIC, "--set", "cost=7", "--period", "0.25", "--seed", "3", "--law-set", "tolerance=0.1"]) == 0
     (spec,) = made.specs
-    assert spec.live and spec.elastic and spec.period_s == 0.25 and spec.seed == 3
-    assert str(spec.parameters["cost"]) == "7" and spec.law_settings == {"tolerance": "0.1"}
+    assert spec.live and spec.model.elastic and spec.period_s == 0.25 and spec.seed == 3
+    assert str(spec.parameters["cost"]) == "7" and spec.model.law_settings == (("tolerance", "0.1"),)
 
 
 def test_a_page_and_a_record_are_written(made: Run, capsys, tmp_path: Path) -> None:

@@ -122,9 +122,9 @@ def test_a_profile_may_allow_for_more(tmp_path):
         (tmp_path / name).symlink_to(Path("config", name).absolute())
     (tmp_path / "config.yaml").write_text(text + "\nallow_threads: 20000\n", encoding="utf-8")
     config = load_config(tmp_path / "config.yaml")
-    specs = [spec for block in config.blocks() for spec in block.specs().values()]
+    specs = [spec for block in config.blocks() for spec in block.runs_by_arm().values()]
     assert config.allow_threads == 20_000 and {spec.allow_threads for spec in specs} == {20_000}
-    assert {spec.asked for block in load_config("config/config.yaml").blocks() for spec in block.specs().values()} == {
+    assert {spec.asked for block in load_config("config/config.yaml").blocks() for spec in block.runs_by_arm().values()} == {
         spec.asked for spec in specs
     }, "what is allowed changes no answer"
 

@@ -31,9 +31,9 @@ def run(typed: bool, **fields: Any) -> None:
     from harness.measurement.block import run_block
     from harness.measurement.records import write_records
     from harness.measurement.run import measure
-    from harness.measurement.spec import RunSpec
+    from harness.measurement.spec import run_of
 
-    spec = RunSpec(**fields)
+    spec = run_of(**fields)
     with tempfile.TemporaryDirectory() as folder:
         if typed and spec.simulated:
             from harness.measurement import profiling

@@ -21,6 +21,8 @@ from harness.experiments import freshness
 from harness.experiments.experiment import Arm, Block, Cell
 from harness.files.closure import ROOT, closure, strings
 from harness.machines.place import Place
+from harness.measurement.spec import PeerModel
+from harness.models import model_on
 from harness.peers import find_peer
 from harness.plots import FIGURES
 from tests.plots.made_tables import write_all
@@ -88,18 +90,19 @@ def check(tasks: dict[str, Task], folder: Path, modules: dict[str, Collection[Pa
 def block(topology: str, parameters: dict[str, Any], model: str, place: Place = HERE, **arm: Any) -> Block:
     """A short one."""
     window_s, period_s = (0.0005, 0.0002) if place.simulated else (0.05, 0.05)
-    arms = [Arm("arm", model, arm.pop("threads", None), **arm)]
-    return Block("made", Cell("cell", topology, parameters), arms, 1, window_s, window_s, 1, None, place, period_s)
+    executes = PeerModel(model, arm["peer"]) if "peer" in arm else model_on(place, model, arm)
+    cell = Cell("cell", topology, parameters)
+    return Block("made", cell, [Arm("arm", executes)], 1, window_s, window_s, 1, place, period_s)
 
 
 FOUR = {"operators": 4}
 BLOCKS = {
     "simulated dynamic": block("pipeline", FOUR, "dynamic", POWER8, elastic=True, law="pldi17", maximum=4),
-    "simulated multilevel": block("pipeline", FOUR, "multilevel", XEON, elastic=True, maximum=4),
+    "simulated multilevel": block("pipeline", FOUR, "multilevel", XEON, maximum=4),
     "simulated co-routines": block("chain", FOUR, "coroutine", XEON, elastic=True, law="cstream", maximum=4),
     "simulated balancer": block("load-balance", {"elastic": "yes", "workers": 4}, "dedicated", XEON),
     "simulated application": block("vwap", {}, "dynamic", XEON, threads=2),
-    "measured multilevel": block("pipeline", FOUR, "multilevel", elastic=True, maximum=2),
+    "measured multilevel": block("pipeline", FOUR, "multilevel", maximum=2),
     "measured co-routines": block("replicated", {"width": 2}, "coroutine", threads=2, policy="random"),
     "measured peer": block("pipeline", FOUR, "asyncio", peer=find_peer("asyncio").label),
 }
@@ -107,7 +110,7 @@ TYPED = ("vwap",)
 
 
 def runs() -> dict[str, Task]:
-    specs = {name: next(iter(each.specs().values())) for name, each in BLOCKS.items()}
+    specs = {name: next(iter(each.runs_by_arm().values())) for name, each in BLOCKS.items()}
     return {
         name: Task("run", {"typed": spec.topology in TYPED, **json.loads(spec.to_json())}, freshness.of_block(BLOCKS[name]))
         for name, spec in specs.items()

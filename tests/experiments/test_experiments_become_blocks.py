@@ -10,6 +10,7 @@ import yaml
 from harness import elasticity
 from harness.experiments.config import ROOT, clock, load_config
 from harness.machines import place
+from harness.models import Dynamic, Manual
 
 
 def test_lists_become_their_cartesian_product(profile):
@@ -26,7 +27,7 @@ def test_lists_become_their_cartesian_product(profile):
 def test_threads_become_an_arm_each(profile):
     arms = [{"model": "manual"}, {"model": "dedicated"}, {"model": "dynamic", "threads": [1, 4]}]
     experiment = load_config(profile(size={"arms": arms})).experiment("one")
-    assert [(arm.name, arm.model, arm.threads) for arm in experiment.arms] == [
+    assert [(arm.name, arm.model.name, arm.threads) for arm in experiment.arms] == [
         ("manual", "manual", None),
         ("dedicated", "dedicated", None),
         ("dynamic-1", "dynamic", 1),
@@ -45,12 +46,12 @@ def test_an_elastic_arm_has_a_law_and_its_levels(profile, monkeypatch):
         load_config(profile(size={"arms": [arms[0], arm]}, config={"period_s": 2})).experiment("one").blocks()[0]
         for arm in arms[1:]
     ]
-    assert [list(block.specs()) for block in made] == [["dynamic-4", "dynamic-elastic-fixed"]] * 2
-    fixed, first = made[0].specs().values()
-    second = made[1].specs()["dynamic-elastic-fixed"]
-    assert (fixed.elastic, fixed.threads, fixed.law) == (False, 4, "")
-    assert (first.elastic, first.law, first.threads, first.minimum, first.maximum) == (True, "fixed", None, None, None)
-    assert (second.threads, second.minimum, second.maximum, second.period_s) == (3, 2, 6, 2.0)
+    assert [list(block.runs_by_arm()) for block in made] == [["dynamic-4", "dynamic-elastic-fixed"]] * 2
+    fixed, first = made[0].runs_by_arm().values()
+    second = made[1].runs_by_arm()["dynamic-elastic-fixed"]
+    assert (fixed.model.elastic, fixed.model.threads, fixed.model.law) == (False, 4, "millrace")
+    assert first.model == Dynamic(elastic=True, law="fixed")
+    assert (second.model.threads, second.model.minimum, second.model.maximum, second.period_s) == (3, 2, 6, 2.0)
     assert made[0].settings != made[1].settings, "records of other levels are out of date"
     assert [made[0].window_s(arm) for arm in made[0].arms] == [0.1, 10.0]
 
@@ -59,8 +60,8 @@ def test_without_a_law_of_its_own_an_elastic_arm_has_the_default_one(profile, mo
     asked = []
     monkeypatch.setattr(elasticity, "make_law", lambda name, bounds, settings, **_: asked.append(name))
     block = load_config(profile(size={"arms": [{"model": "dynamic", "elastic": True}]})).experiment("one").blocks()[0]
-    assert (list(block.specs()), asked) == (["dynamic-elastic"], ["millrace"])
-    assert block.specs()["dynamic-elastic"].period_s == 1.0
+    assert (list(block.runs_by_arm()), asked) == (["dynamic-elastic"], ["millrace"])
+    assert block.runs_by_arm()["dynamic-elastic"].period_s == 1.0
 
 
 @pytest.mark.parametrize(("arms", "differ"), [([{"model": "dynamic", "law": "fixed"}], True), ([{"model": "manual"}], False)])
@@ -81,14 +82,14 @@ def test_machine_means_powers_of_two_and_the_number_of_cpus(profile, monkeypatch
 
 def test_a_block_asks_each_arm_the_same_question(profile):
     block = load_config(profile(config={"queue_capacity": 64, "warmup": 0.5, "seed": 7})).experiment("one").blocks()[0]
-    specs = block.specs()
+    specs = block.runs_by_arm()
     assert list(specs) == ["manual", "dynamic-1", "dynamic-2"]
     for arm, spec in specs.items():
         assert (spec.experiment, spec.cell, spec.arm) == ("one", "pipeline,operators=3,cost=1,payload=128", arm)
         assert dict(spec.parameters) == {"operators": 3, "cost": 1, "payload": 128}
-        assert (spec.duration_s, spec.warmup, spec.seed, spec.machine) == (0.1, 0.5, 7, "local")
-    assert specs["manual"].queue_capacity is None  # it has no queues
-    assert specs["dynamic-2"].queue_capacity == 64
+        assert (spec.duration_s, spec.warmup, spec.seed, spec.place.machine) == (0.1, 0.5, 7, "local")
+    assert specs["manual"].model == Manual()  # it has no queues
+    assert specs["dynamic-2"].model.queue_capacity == 64
 
 
 def test_what_is_left_out_has_the_defaults_that_the_schema_names(profile):
@@ -117,7 +118,7 @@ def test_a_size_may_measure_otherwise_than_its_profile(profile):
     config = load_config(path)
     (first, _) = config.experiment("one").blocks()
     assert (first.repeats, first.duration_s, first.warmup, first.seed) == (5, 8.0, 0.0, 3)
-    assert {(spec.duration_s, spec.warmup) for spec in first.specs().values()} == {(8.0, 0.0)}
+    assert {(spec.duration_s, spec.warmup) for spec in first.runs_by_arm().values()} == {(8.0, 0.0)}
     assert (config.repeats, config.duration_s, config.warmup) == (2, 0.1, 1.0)
 
 
@@ -177,9 +178,9 @@ def test_elastic_may_go_as_high_as_the_highest_fixed_level_that_it_is_compared_w
     config = load_config(ROOT / "config" / name)
     for figure in ("pldi17_fig9", "pldi17_fig10"):
         for block in config.experiment(figure).blocks():
-            fixed = [arm for arm in block.arms if arm.model == "dynamic" and not arm.elastic]
+            fixed = [arm for arm in block.arms if arm.model.name == "dynamic" and not arm.elastic]
             elastic = [arm for arm in block.arms if arm.elastic]
-            assert {arm.maximum for arm in elastic} == {max(arm.threads for arm in fixed)}, block.name
+            assert {arm.model.maximum for arm in elastic} == {max(arm.threads for arm in fixed)}, block.name
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "paper.yaml"])

@@ -7,6 +7,7 @@ import pytest
 from harness.errors import UserError
 from harness.experiments.config import load_config
 from harness.machines.place import Place, find_place
+from harness.models import Dedicated
 from tests.described import describe
 
 CELLS = ["pipeline,operators=3,cost=1,payload=128", "pipeline,operators=3,cost=10,payload=128"]
@@ -36,8 +37,8 @@ def test_each_machine_has_every_cell_in_a_file_of_its_own(profile):
     ]
     assert len({block.name for block in made}) == len({block.order_seed for block in made}) == 6
     assert [block.cell.name for block in made] == CELLS * 3
-    specs = [block.specs()["manual"] for block in made]
-    assert [(spec.machine, spec.simulated, spec.software) for spec in specs] == [
+    specs = [block.runs_by_arm()["manual"] for block in made]
+    assert [(spec.place.machine, spec.simulated, spec.place.software) for spec in specs] == [
         *[("xeon", True, "millrace")] * 2,
         *[("local", False, "")] * 2,
         *[("xeon", True, "streams-4.2")] * 2,
@@ -52,13 +53,13 @@ def test_this_machine_can_be_simulated_beside_itself(profile):
 def test_the_word_machine_means_the_cpus_of_the_simulated_one(profile):
     (block, *_) = blocks(profile(size={"machines": ["xeon"], "arms": DYNAMIC}))
     assert [arm.threads for arm in block.arms[:-1]] == [1, 2, 4, 8, 16, 32, 64, 128, 176]
-    assert block.arms[-1].maximum == 176
+    assert block.arms[-1].model.maximum == 176
 
 
 def test_without_levels_an_arm_on_a_simulated_machine_may_use_all_of_it(profile):
     arms = [{"model": "dynamic"}, {"model": "dynamic", "elastic": True}]
     (block, *_) = blocks(profile(size={"machines": ["power8"], "arms": arms}))
-    assert [(arm.name, arm.threads, arm.maximum) for arm in block.arms] == [
+    assert [(arm.name, arm.threads, arm.model.maximum) for arm in block.arms] == [
         ("dynamic-184", 184, None),
         ("dynamic-elastic", None, 184),
     ]
@@ -68,7 +69,7 @@ def test_a_machine_may_be_measured_otherwise(profile):
     xeon = {
         "machine": "xeon",
         "parameters": {"operators": 1000},
-        "arms": [{"model": "manual"}],
+        "arms": [{"model": "dedicated"}],
         "duration_s": 0.002,
         "period_s": 0.0001,
         "warmup": 0.001,
@@ -77,10 +78,10 @@ def test_a_machine_may_be_measured_otherwise(profile):
     }
     first, _, third, _ = blocks(profile(size={"machines": [xeon, "local"], "duration_s": 0.3, "repeats": 4}))
     assert first.cell.name == "pipeline,operators=1000,cost=1,payload=128"
-    assert [arm.name for arm in first.arms] == ["manual"]
+    assert [arm.name for arm in first.arms] == ["dedicated"]
     assert (first.duration_s, first.period_s, first.warmup, first.repeats) == (0.002, 0.0001, 0.001, 1)
     assert (third.duration_s, third.period_s, third.warmup, third.repeats) == (0.3, 1.0, "auto", 4)
-    assert (first.queue_capacity, third.queue_capacity) == (64, None)
+    assert (first.arms[-1].model, third.arms[-1].model.queue_capacity) == (Dedicated(64), None)
     assert third.cell.name == CELLS[0]
 
 
@@ -88,9 +89,9 @@ def test_a_machine_may_be_there_with_several_numbers_of_its_cpus(profile):
     made = blocks(profile(size={"machines": [{"machine": "xeon", "cpus": [16, 64, 176]}], "arms": DYNAMIC}))[::2]
     assert [block.stem for block in made] == [f"xeon+16-cpus~{CELLS[0]}", f"xeon+64-cpus~{CELLS[0]}", f"xeon~{CELLS[0]}"]
     assert [block.place.machine for block in made] == ["xeon:16", "xeon:64", "xeon"]
-    assert [block.arms[-1].maximum for block in made] == [16, 64, 176]
+    assert [block.arms[-1].model.maximum for block in made] == [16, 64, 176]
     assert [arm.threads for arm in made[0].arms[:-1]] == [1, 2, 4, 8, 16]
-    assert [spec.machine for spec in made[0].specs().values()] == ["xeon:16"] * 6
+    assert [spec.place.machine for spec in made[0].runs_by_arm().values()] == ["xeon:16"] * 6
     assert len({block.settings for block in made}) == 3
 
 
@@ -112,7 +113,7 @@ def test_a_machine_may_have_other_sweeps(profile):
 def test_an_arm_may_be_measured_longer_than_the_others(profile):
     arms = [{"model": "dynamic", "threads": [1, 2], "duration_s": 0.05}, {"model": "dynamic", "threads": 176}]
     (block, _) = blocks(profile(size={"machines": ["xeon"], "arms": arms, "duration_s": 0.01}))
-    assert {arm: spec.duration_s for arm, spec in block.specs().items()} == {
+    assert {arm: spec.duration_s for arm, spec in block.runs_by_arm().items()} == {
         "dynamic-1": 0.05,
         "dynamic-2": 0.05,
         "dynamic-176": 0.01,

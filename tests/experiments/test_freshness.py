@@ -13,6 +13,7 @@ from harness.experiments import freshness
 from harness.experiments.config import Config, load_config
 from harness.experiments.experiment import Arm, Block, Cell
 from harness.files.closure import ROOT
+from harness.measurement.spec import PeerModel
 from harness.peers import all_peers
 
 REPLICATION = {f"cstream_fig{number}" for number in (9, 10)}
@@ -59,7 +60,7 @@ def of(*topologies: str) -> Callable[[Block], bool]:
 
 
 def places_queues(block: Block) -> bool:
-    return any(arm.model == "multilevel" and arm.law in ("", "millrace") for arm in block.arms)
+    return any(arm.model.name == "multilevel" and arm.model.law == "millrace" for arm in block.arms)
 
 
 APPLICATIONS = ("vwap", "login-failures", "wiki-word-count", "packet-analysis")
@@ -133,8 +134,8 @@ def test_what_is_built_counts_as_well_as_its_source():
 
 
 def with_peers(*names: str) -> frozenset[Path]:
-    arms = [Arm(name, name, None, peer=f"{name} 1.0") for name in names]
-    return freshness.of_block(Block("peers", Cell("cell", "mix", {}), arms, 1, 1.0, "auto", 1, None))
+    arms = [Arm(name, PeerModel(name, f"{name} 1.0")) for name in names]
+    return freshness.of_block(Block("peers", Cell("cell", "mix", {}), arms, 1, 1.0, "auto", 1))
 
 
 @pytest.mark.parametrize("name", all_peers())
@@ -150,6 +151,6 @@ def test_records_of_a_peer_depend_on_its_program_and_on_no_other_one(name):
 def test_records_of_peers_and_of_our_own_runtime_depend_on_both():
     (block,) = [block for block in config().blocks() if block.name.startswith("pldi17_fig10/mix")][:1]
     assert freshness.of_block(block) - with_peers("go")
-    arms = [*block.arms, Arm("go", "go", None, peer="go 1.0")]
-    both = Block("both", block.cell, arms, 1, 1.0, "auto", 1, None)
+    arms = [*block.arms, Arm("go", PeerModel("go", "go 1.0"))]
+    both = Block("both", block.cell, arms, 1, 1.0, "auto", 1)
     assert freshness.of_block(both) == freshness.of_block(block) | with_peers("go")

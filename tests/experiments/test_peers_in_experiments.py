@@ -9,6 +9,8 @@ import pytest
 import harness.peers
 from harness.cli import main
 from harness.experiments.config import load_config
+from harness.measurement.spec import PeerModel
+from harness.models import Manual
 from harness.peers import all_peers
 
 
@@ -31,9 +33,9 @@ def test_a_list_of_peers_is_an_arm_each_of_those_that_are_built(profile):
     block = experiment.blocks()[0]
     assert [arm.name for arm in block.arms] == ["manual", "asyncio"]
     assert experiment.left_out == ("peer go is not built; `make peers` builds it",)
-    specs = block.specs()
-    assert specs["asyncio"].peer == all_peers()["asyncio"].label and specs["asyncio"].model == "asyncio"
-    assert specs["asyncio"].duration_s == 0.2 and specs["manual"].peer == ""
+    specs = block.runs_by_arm()
+    assert specs["asyncio"].model == PeerModel("asyncio", all_peers()["asyncio"].label)
+    assert specs["asyncio"].duration_s == 0.2 and specs["manual"].model == Manual()
     assert all_peers()["asyncio"].label in block.settings, "records of another version are out of date"
 
 

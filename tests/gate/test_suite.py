@@ -12,7 +12,7 @@ import yaml
 from harness.errors import UserError
 from harness.gate.cell import BENCHMARKS, Metric
 from harness.gate.suite import load_suite, suite_of_command
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = {"topology": "pipeline", "parameters": {"operators": 3, "cost": 10}, "model": "manual"}
@@ -45,7 +45,7 @@ def test_run_asks_the_trees_measuring_process_for_nothing_but_what_the_suite_say
     (program,) = suite.programs
     assert program.argv == ("{python}", "-m", "harness.measurement.child")
     assert json.loads(program.stdin) == {**RUN, "warmup": 0.1, "duration_s": 0.3}
-    assert RunSpec.from_json(program.stdin).made_model().name == "manual"
+    assert Run.from_json(program.stdin).model.name == "manual"
     assert program.name == "pipeline,operators=3,cost=10/manual"
     assert [(cell.name, cell.metric, cell.key) for cell in program.cells] == [(program.name, Metric(), "")]
     assert (suite.name, suite.control, suite.build) == ("mine", program.name, (("make", "build"),))
@@ -58,7 +58,7 @@ def test_lengths_of_the_suite_are_those_of_real_runs_that_say_none(write: Callab
     suite = load_suite(
         write(*({"name": str(number), "run": run} for number, run in enumerate(runs)), warmup=0.2, duration_s=0.4)
     )
-    specs = [RunSpec.from_json(program.stdin.replace("{pair}", "7")) for program in suite.programs]
+    specs = [Run.from_json(program.stdin.replace("{pair}", "7")) for program in suite.programs]
     assert [(spec.warmup, spec.duration_s) for spec in specs] == [(0.2, 0.4), (0.2, 0.5), ("auto", 0.4), ("auto", 0.02)]
     assert suite.programs[2].timeout_s > suite.programs[0].timeout_s == 120.0
 
@@ -79,8 +79,8 @@ def test_a_simulated_run_that_says_no_level_has_the_cpus_of_its_machine(
     write: Callable[..., Path], run: dict, threads: int | None, maximum: int | None
 ) -> None:
     (program,) = load_suite(write({"run": {"topology": "pipeline", "machine": "xeon", "cpus": 16, **run}})).programs
-    spec = RunSpec.from_json(program.stdin.replace("{pair}", "7"))
-    assert (spec.threads, spec.maximum) == (threads, maximum)
+    spec = Run.from_json(program.stdin.replace("{pair}", "7"))
+    assert [getattr(spec.model, each, None) for each in ("threads", "maximum")] == [threads, maximum]
 
 
 @pytest.mark.parametrize(("length", "name"), [(200, "x" * 200), (201, "x" * 199 + "…")])
@@ -99,10 +99,10 @@ def test_run_of_coroutines_may_adapt_or_have_replicas(write: Callable[..., Path]
         "chain/coroutine-elastic-cstream-random",
         "chain/coroutine-2-random-replicas-3",
     ]
-    specs = [RunSpec.from_json(program.stdin) for program in suite.programs]
-    assert [(spec.elastic, spec.law, spec.warmup, spec.replicas) for spec in specs] == [
-        (True, "cstream", "auto", None),
-        (False, "", specs[1].warmup, 3),
+    specs = [Run.from_json(program.stdin) for program in suite.programs]
+    assert [(spec.model.elastic, spec.model.law, spec.warmup, spec.model.replicas) for spec in specs] == [
+        (True, "cstream", "auto", 1),
+        (False, "millrace", specs[1].warmup, 3),
     ]
     with pytest.raises(
         UserError,
@@ -115,7 +115,7 @@ def test_simulated_run_measures_the_simulator_and_draws_other_chances_in_each_pa
     (program,) = load_suite(write({"run": {"topology": "mix", "model": "dynamic", "machine": "xeon", "cpus": 16}})).programs
     assert program.name == "xeon+16-cpus~mix/dynamic-16"
     assert program.cells[0].metric == Metric("simulation.wall_s", "s")
-    assert [RunSpec.from_json(program.stdin.replace("{pair}", str(pair))).simulation_seed for pair in (0, 1)] == [0, 1]
+    assert [Run.from_json(program.stdin.replace("{pair}", str(pair))).simulation_seed for pair in (0, 1)] == [0, 1]
 
 
 def test_graph_file_is_asked_for_by_its_path_and_may_differ_between_trees(write: Callable[..., Path], tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_graph_file_is_asked_for_by_its_path_and_may_differ_between_trees(write:
     run = {"topology": str(graph), "parameters": {"cost": 7}, "model": "manual"}
     (program,) = load_suite(write({"run": run})).programs
     assert json.loads(program.stdin)["parameters"] == {"cost": 7}
-    spec = RunSpec.from_json(program.stdin)
+    spec = Run.from_json(program.stdin)
     assert (spec.graph_file, spec.topology, spec.digest) == (str(graph), "mine", "")
 
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from harness.measurement import block
 from harness.measurement.block import block_order, measure_block
-from harness.measurement.run import RunSpec
+from harness.measurement.spec import Run, run_of
 
 
-def specs(arms: int) -> dict[str, RunSpec]:
-    return {f"dynamic-{n + 1}": RunSpec("pipeline", {}, "dynamic", threads=n + 1, seed=11) for n in range(arms)}
+def specs(arms: int) -> dict[str, Run]:
+    return {f"dynamic-{n + 1}": run_of("pipeline", {}, "dynamic", threads=n + 1, seed=11) for n in range(arms)}
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**63 - 1))
@@ -23,7 +23,7 @@ def test_each_repeat_runs_every_arm_once(arms, repeats, seed):
         turn = order[repeat * arms : (repeat + 1) * arms]
         assert {spec.arm for spec in turn} == specs(arms).keys()
         assert {spec.repeat for spec in turn} == {repeat}
-    assert all(spec.threads == int(spec.arm.split("-")[1]) and spec.seed == 11 for spec in order)
+    assert all(spec.model.threads == int(spec.arm.split("-")[1]) and spec.seed == 11 for spec in order)
 
 
 def test_the_order_is_drawn_anew_each_repeat_and_from_the_seed():
@@ -39,7 +39,7 @@ def test_the_order_is_drawn_anew_each_repeat_and_from_the_seed():
 @pytest.fixture
 def runs(monkeypatch, tmp_path):
     """The specs that were run; records are their arms."""
-    seen: list[RunSpec] = []
+    seen: list[Run] = []
 
     def run(spec, announce):
         announce("measuring")

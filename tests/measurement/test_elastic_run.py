@@ -12,7 +12,8 @@ from harness.measurement.control import Controller
 from harness.measurement.observe import observe
 from harness.measurement.process import failed_record
 from harness.measurement.records import validate_record
-from harness.measurement.run import RunSpec, measure, run_once
+from harness.measurement.run import measure, run_once
+from harness.measurement.spec import Run, run_of
 from harness.models import Dynamic, Manual, pool_of
 
 STEADY = [(1000.0, 1000.0)]
@@ -20,9 +21,9 @@ STEADY = [(1000.0, 1000.0)]
 FINITE = {"topology": "vwap", "parameters": {"records": 10, "cycles": 1}}  # its source ends by itself
 
 
-def spec(**changes) -> RunSpec:
+def spec(**changes) -> Run:
     settings = {"topology": "pipeline", "parameters": {"operators": 4}, "model": "dynamic", "elastic": True, "maximum": 16}
-    return RunSpec(**settings | {"duration_s": 1.0, "period_s": 0.5} | changes)
+    return run_of(**settings | {"duration_s": 1.0, "period_s": 0.5} | changes)
 
 
 @pytest.fixture
@@ -257,15 +258,15 @@ def test_a_lost_run_has_an_elastic_arm_without_threads(script):
 
 def test_a_spec_with_a_law_survives_the_way_to_the_child():
     original = spec(law="pldi17", law_settings={"gain": "2"}, minimum=2, threads=3)
-    assert RunSpec.from_json(original.to_json()) == original
-    made = original.made_model()
+    assert Run.from_json(original.to_json()) == original
+    made = original.model
     assert made == Dynamic(threads=3, elastic=True, law="pldi17", law_settings=(("gain", "2"),), minimum=2, maximum=16)
 
 
 def test_a_law_that_draws_lots_draws_others_in_each_repeat():
     def settings(law: str, repeat: int, **given: object) -> tuple[tuple[str, object], ...]:
         asked = {"model": "multilevel", "elastic": False, "law": law, "law_settings": given}
-        return spec(**asked, seed=7, repeat=repeat).made_model().law_settings
+        return spec(**asked, seed=7, repeat=repeat).model_of_repeat.law_settings
 
     assert [settings("middleware19", repeat) for repeat in (0, 1)] == [(("seed", 7),), (("seed", 8),)]
     assert settings("middleware19", 1, seed=3, history=False) == (("seed", 3), ("history", False))

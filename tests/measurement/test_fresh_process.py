@@ -15,10 +15,10 @@ import pytest
 
 from harness.measurement.process import failed_record, run_in_fresh_process
 from harness.measurement.records import validate_record
-from harness.measurement.run import RunSpec
+from harness.measurement.spec import Run, run_of
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = RunSpec("pipeline", {"operators": 3}, "manual", duration_s=0.1)
+SPEC = run_of("pipeline", {"operators": 3}, "manual", duration_s=0.1)
 
 pytestmark = pytest.mark.heavy
 
@@ -72,7 +72,7 @@ def test_a_child_that_hangs_is_killed_after_the_time_allowed():
 
 def test_the_time_allowed_is_generous_and_bounded_runs_have_no_end():
     assert SPEC.timeout_s == pytest.approx(40 + 5 + 60), "a graph may be elastic by itself"
-    assert RunSpec("pipeline", {}, "manual", tuples=5).timeout_s is None
+    assert run_of("pipeline", {}, "manual", tuples=5).timeout_s is None
 
 
 def test_phases_are_announced_and_the_spec_arrives_whole():
@@ -98,7 +98,7 @@ PARENT = """
 import sys
 sys.path.insert(0, {root!r})
 from harness.measurement.process import CHILD, run_in_fresh_process
-from harness.measurement.run import RunSpec
+from harness.measurement.spec import Run, run_of
 code = '''
 import os, sys, time
 print(os.getpid(), file=open({pid_file!r} + "~", "w"), flush=True)
@@ -106,7 +106,7 @@ os.rename({pid_file!r} + "~", {pid_file!r})
 from harness.measurement.child import main
 main(sys.argv[1:])
 '''
-run_in_fresh_process(RunSpec("pipeline", {parameters}, {model!r}, tuples=10**12), command=[sys.executable, "-c", code])
+run_in_fresh_process(run_of("pipeline", {parameters}, {model!r}, tuples=10**12), command=[sys.executable, "-c", code])
 """
 
 
@@ -164,21 +164,21 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def ask_child(code: str, spec: RunSpec) -> subprocess.CompletedProcess[str]:
+def ask_child(code: str, spec: Run) -> subprocess.CompletedProcess[str]:
     """The answer of the real child to a spec, after `code` has prepared it."""
     code = f"import os, sys\nfrom harness.measurement import child, run\n{code}\nsys.exit(child.main([]))"
     return subprocess.run([sys.executable, "-c", code], input=spec.to_json(), capture_output=True, text=True, cwd=ROOT)
 
 
 def test_what_an_operator_prints_does_not_mix_with_the_record():
-    noisy = "run.measure = lambda spec, announce: print('noise') or os.write(1, b'more ') and {'arm': spec.model}"
+    noisy = "run.measure = lambda spec, announce: print('noise') or os.write(1, b'more ') and {'arm': spec.model.name}"
     done = ask_child(noisy, SPEC)
     assert (done.returncode, done.stdout) == (0, '{"arm": "manual"}\n')
     assert sorted(done.stderr.split()) == ["more", "noise"]
 
 
 def test_a_spec_that_cannot_be_run_is_the_childs_exit_code_2_and_one_line():
-    done = ask_child("", RunSpec("circle", {}, "manual"))
+    done = ask_child("", run_of("circle", {}, "manual"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1 and "circle" in done.stderr
 
@@ -192,7 +192,7 @@ def test_a_law_has_no_threads_of_a_numerical_library_whatever_the_caller_exports
     """
     settings = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
     words = [sys.executable, "-c", textwrap.dedent(code)]
-    asked = RunSpec("nonesuch", {}, "manual").to_json()
+    asked = run_of("nonesuch", {}, "manual").to_json()
     done = subprocess.run(words, input=asked, cwd=ROOT, capture_output=True, text=True, env=settings, check=True)
     assert done.stderr.splitlines()[-1] == "False 1"
 

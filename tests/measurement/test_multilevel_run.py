@@ -14,7 +14,8 @@ from harness.elasticity.law import Decides, Decision, Law
 from harness.errors import RunFailed, UserError
 from harness.measurement.control import check_law, pool_law
 from harness.measurement.records import record_line
-from harness.measurement.run import RunSpec, measure
+from harness.measurement.run import measure
+from harness.measurement.spec import Run, run_of
 from harness.models import Multilevel
 from topologies import build
 
@@ -45,8 +46,8 @@ def scripted(monkeypatch):
     return Scripted
 
 
-def spec(simulated: bool) -> RunSpec:
-    return RunSpec(
+def spec(simulated: bool) -> Run:
+    return run_of(
         topology="pipeline",
         parameters={"operators": 12, "cost": 10},
         model="multilevel",

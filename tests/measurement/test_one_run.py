@@ -8,16 +8,17 @@ from harness.errors import UserError
 from harness.machines.host.cpu import Reading
 from harness.measurement.observe import STALL_S
 from harness.measurement.records import validate_record
-from harness.measurement.run import RunSpec, run_once
+from harness.measurement.run import run_once
+from harness.measurement.spec import Run, run_of
 
 STEADY = [(1000.0, 1000.0)]
 
 FINITE = {"topology": "vwap", "parameters": {"records": 10, "cycles": 1}}  # its source ends by itself
 
 
-def spec(**changes) -> RunSpec:
+def spec(**changes) -> Run:
     settings = {"topology": "pipeline", "parameters": {"operators": 4, "cost": "1"}, "model": "dynamic", "threads": 2}
-    return RunSpec(**settings | {"duration_s": 2.0} | changes)
+    return run_of(**settings | {"duration_s": 2.0} | changes)
 
 
 def test_a_timed_run_warms_up_measures_ten_samples_and_drains(play):
@@ -247,4 +248,4 @@ def test_a_spec_that_cannot_be_run_is_the_users_mistake(play, changes):
 
 def test_a_spec_survives_the_way_to_the_child():
     original = spec(tuples=7, warmup=0.5, seed=2**63 - 1)
-    assert RunSpec.from_json(original.to_json()) == original
+    assert Run.from_json(original.to_json()) == original

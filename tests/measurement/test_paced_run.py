@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 
 from harness.bench.replay import parse_trace, replay
-from harness.measurement.run import RunSpec, measure
+from harness.measurement.run import measure
+from harness.measurement.spec import run_of
 
 GRAPH = """
 from harness.graph import Graph
@@ -32,7 +33,7 @@ def run(tmp_path):
 
     def made(parameters=None, **changes):
         usual = {"graph_file": str(path), "elastic": True, "maximum": 16}
-        record = measure(RunSpec("paced", parameters or {}, "dynamic", **usual | changes))
+        record = measure(run_of("paced", parameters or {}, "dynamic", **usual | changes))
         assert record["error"] is None and record["correct"], record["error"]
         return record
 
@@ -65,7 +66,7 @@ def test_a_record_replayed_decides_as_the_run_did(run):
 
 
 def test_where_a_source_sends_all_it_can_the_law_is_told_of_no_pace(tmp_path):
-    record = measure(RunSpec("pipeline", {"operators": 8}, "dynamic", elastic=True, maximum=4, **SIMULATED))
+    record = measure(run_of("pipeline", {"operators": 8}, "dynamic", elastic=True, maximum=4, **SIMULATED))
     assert all(sample["law_read"] is None for sample in stepped(record))
 
 

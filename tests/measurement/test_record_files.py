@@ -19,7 +19,8 @@ from harness.measurement.records import (
     validate_record,
     write_records,
 )
-from harness.measurement.run import RunSpec, run_once
+from harness.measurement.run import run_once
+from harness.measurement.spec import run_of
 
 SCHEMA_TREE = json.loads(SCHEMA.read_text())
 
@@ -46,7 +47,7 @@ def record(play, script):
     """One that has all fields there are."""
     play([(1000.0, 1000.0)])
     script()
-    made = run_once(RunSpec("pipeline", {"operators": 4}, "dynamic", threads=2, elastic=True, maximum=2))
+    made = run_once(run_of("pipeline", {"operators": 4}, "dynamic", threads=2, elastic=True, maximum=2))
     made["samples"][0]["balancers"].append(BALANCER)
     made["simulation"] = SIMULATION
     return made

@@ -14,7 +14,8 @@ from harness.elasticity.cpu_limit import LeaveToOthers
 from harness.errors import UserError
 from harness.measurement.control import check_law, decides_under, pool_law
 from harness.measurement.records import record_line
-from harness.measurement.run import RunSpec, measure
+from harness.measurement.run import measure
+from harness.measurement.spec import Run, run_of
 from harness.models import Coroutine, Dynamic
 from topologies import build
 
@@ -59,7 +60,7 @@ SIMULATED = {"duration_s": 0.05, "period_s": 0.01, "warmup": 0.05, "machine": "c
 BOTH = pytest.mark.parametrize("where", [pytest.param(REAL, marks=pytest.mark.heavy), SIMULATED], ids=["real", "simulated"])
 
 
-def spec(where=REAL, **changes) -> RunSpec:
+def spec(where=REAL, **changes) -> Run:
     usual = {
         "topology": "chain",
         "parameters": {"operators": 2, "busy": 5},
@@ -67,7 +68,7 @@ def spec(where=REAL, **changes) -> RunSpec:
         "maximum": 4,
         "elastic": True,
     }
-    return RunSpec(**usual | where | changes)
+    return run_of(**usual | where | changes)
 
 
 @BOTH

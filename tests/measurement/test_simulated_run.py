@@ -10,7 +10,8 @@ from harness.measurement import block
 from harness.measurement.block import block_order, measure_block
 from harness.measurement.process import failed_record
 from harness.measurement.records import RecordError, validate_record
-from harness.measurement.run import RunSpec, measure, run_once
+from harness.measurement.run import measure, run_once
+from harness.measurement.spec import Run, run_of
 
 SIMULATION = {
     "software": "millrace",
@@ -25,9 +26,9 @@ SIMULATION = {
 }
 
 
-def spec(**changes) -> RunSpec:
+def spec(**changes) -> Run:
     settings = {"topology": "pipeline", "parameters": {"operators": 4}, "model": "dynamic", "threads": 100, "machine": "xeon"}
-    return RunSpec(**settings | {"duration_s": 0.02} | changes)
+    return run_of(**settings | {"duration_s": 0.02} | changes)
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_bursts_of_a_simulated_run_begin_with_the_run():
     """Ten periods of 1 ms each at full speed, then as many of silence."""
     load = {"workers": 2, "cost": 1000, "load": "bursty-rate", "burst": 10, "silence": 10, "period": 1}
     record = measure(
-        RunSpec("load-balance", load, "manual", machine="xeon:4", duration_s=0.04, warmup=0, period_s=0.001, simulated=True)
+        run_of("load-balance", load, "manual", machine="xeon:4", duration_s=0.04, warmup=0, period_s=0.001, simulated=True)
     )
     assert record["error"] is None
     sends = [sample["source_tuples_per_s"] > 0 for sample in [*record["adaptation"], *record["samples"]]]
@@ -84,7 +85,7 @@ def test_bursts_of_a_simulated_run_begin_with_the_run():
 
 def deep(operators: int = 200, **changes) -> dict:
     parameters = {"operators": operators, "cost": 1}
-    return measure(RunSpec("pipeline", parameters, "dynamic", machine="xeon", simulated=True, queue_capacity=64, **changes))
+    return measure(run_of("pipeline", parameters, "dynamic", machine="xeon", simulated=True, queue_capacity=64, **changes))
 
 
 def test_what_a_settled_run_gets_through_arrives_at_its_sinks():
@@ -111,10 +112,10 @@ def test_a_measured_run_is_asked_for_as_ever(simulate):
 
 def test_any_machine_but_this_one_is_simulated_whatever_is_asked():
     assert spec(simulated=False).simulated
-    assert spec().software == "millrace"
+    assert spec().place.software == "millrace"
     assert not spec(machine="local").simulated
-    assert spec(machine="local", simulated=True).simulated
-    assert RunSpec.from_json(spec(constants={"a.b": 1.5}).to_json()) == spec(constants={"a.b": 1.5})
+    assert spec(machine="local", simulated=True, threads=1).simulated
+    assert Run.from_json(spec(constants={"a.b": 1.5}).to_json()) == spec(constants={"a.b": 1.5})
 
 
 def test_times_are_virtual_and_may_be_short(simulate):
@@ -222,7 +223,7 @@ def test_a_record_keeps_what_a_law_went_by_so_that_a_replay_decides_as_the_run_d
     from harness.bench.replay import parse_trace, replay
     from harness.measurement.records import record_line, validate_record
 
-    made = RunSpec(
+    made = run_of(
         "pipeline",
         {"operators": 6, "cost": 300},
         "dynamic",

@@ -8,11 +8,12 @@ import pytest
 
 from harness.measurement import block
 from harness.measurement.records import validate_record
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run, run_of
 from harness.measurement.variant import is_unreached, one_seed_decides
+from harness.models import Manual
 
 GRAPH = {"topology": "data-parallel", "parameters": {"width": 8, "cost": 1}}
-NOMINAL = RunSpec(**GRAPH, model="dynamic", threads=8, machine="xeon", events=20_000, warmup=0.0005)
+NOMINAL = run_of(**GRAPH, model="dynamic", threads=8, machine="xeon", events=20_000, warmup=0.0005)
 LAST, FIRST = "atomic.contended.176", "atomic.contended.2"
 
 
@@ -49,7 +50,7 @@ def test_other_chances_are_another_run():
 
 
 def test_a_variant_that_is_not_simulated_has_the_record_that_simulating_gives(monkeypatch):
-    simulated: list[RunSpec] = []
+    simulated: list[Run] = []
     really = block.simulate
 
     def simulate(spec, announce):
@@ -74,7 +75,7 @@ def test_a_variant_that_is_not_simulated_has_the_record_that_simulating_gives(mo
 
 
 def test_a_constant_that_a_run_never_uses_is_simulated_and_not_reached():
-    alone = replace(NOMINAL, model="manual", threads=None)
+    alone = replace(NOMINAL, model=Manual())
     ends = [{"transfer.rmw.other_socket": 100.0}, {"transfer.rmw.other_socket": 300.0}]
     records = list(block.run_block({"manual": alone}, 1, 0, variants=ends))
     assert [each["simulation"].get("reached") for each in records] == [None, False, False]

@@ -15,7 +15,7 @@ import harness.peers.measure as measure
 import harness.peers.program as program
 from harness.measurement.process import run_in_fresh_process
 from harness.measurement.records import validate_record
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import run_of
 from harness.peers.peer import Peer
 
 HERE = Path(__file__).resolve().parent
@@ -38,7 +38,7 @@ def run(
     monkeypatch.setattr(engine, "START_S", 5.0)
     monkeypatch.setattr(engine, "CUT_S", 1.0)
     monkeypatch.setattr(program, "END_S", 1.0)
-    spec = RunSpec("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", tuples=tuples, duration_s=duration_s, warmup=0.0)
+    spec = run_of("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", tuples=tuples, duration_s=duration_s, warmup=0.0)
     before = set(psutil.Process().children(recursive=True))
     record = measure.measure_peer(spec) | {"commit": None}
     validate_record(record)
@@ -103,7 +103,7 @@ def test_a_peer_that_breaks_down_has_failed_within_its_time(monkeypatch, fault, 
 def test_a_peer_that_does_not_start_has_failed_within_its_time(monkeypatch):
     monkeypatch.setattr(engine, "START_S", 1.0)
     monkeypatch.setattr(measure, "find_peer", lambda name: faulty("hang at the start"))
-    record = measure.measure_peer(RunSpec("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", tuples=5))
+    record = measure.measure_peer(run_of("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", tuples=5))
     assert "peer faulty gave no answer 'ready' for 1 s" in record["error"]
     assert not [each for each in psutil.Process().children(recursive=True) if "faulty.py" in " ".join(_command(each))]
 
@@ -142,7 +142,7 @@ PeerEngine.start = lambda self: (started(self), os.kill(os.getpid(), signal.SIGS
 )
 def test_no_program_outlives_its_measuring_process(harm, words):
     code = CHILD.format(here=str(HERE), fault="hang when asked", harm=harm)
-    spec = RunSpec("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", duration_s=0.1)
+    spec = run_of("pipeline", {"operators": 3}, "faulty", peer="faulty 1.0", duration_s=0.1)
     record = run_in_fresh_process(spec, 5.0, command=[sys.executable, "-c", code])
     validate_record(record)
     assert words in record["error"] and record["peer"] == "faulty 1.0"
@@ -162,5 +162,5 @@ def _command(process: psutil.Process) -> list[str]:
 def test_a_program_that_is_not_there_is_a_failed_run(monkeypatch):
     there_is_none = Peer("gone", "", HERE, ("/no/such/program",), (("echo", "1.0"), "(1.0)"))
     monkeypatch.setattr(measure, "find_peer", lambda name: there_is_none)
-    record = measure.measure_peer(RunSpec("pipeline", {"operators": 3}, "gone", peer="gone 1.0", tuples=5))
+    record = measure.measure_peer(run_of("pipeline", {"operators": 3}, "gone", peer="gone 1.0", tuples=5))
     assert record["error"] == "peer gone ended with exit code 126 (/no/such/program: No such file or directory)"

@@ -7,7 +7,7 @@ import pytest
 
 import harness.measurement.observe as observe
 from harness.measurement.records import validate_record
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run, run_of
 from harness.peers import all_peers, find_peer
 from harness.peers.maven import CLUSTER_WARMUP_S
 from harness.peers.measure import measure_peer
@@ -37,8 +37,8 @@ def peer(request):
     return found
 
 
-def spec(peer, topology, parameters, **options) -> RunSpec:
-    return RunSpec(topology, parameters, peer.name, peer=peer.label, **options)
+def spec(peer, topology, parameters, **options) -> Run:
+    return run_of(topology, parameters, peer.name, peer=peer.label, **options)
 
 
 @pytest.mark.parametrize("topology", list(SHAPES))
@@ -75,7 +75,7 @@ def test_a_timed_run_that_is_cut_short_accounts_for_every_tuple(peer, monkeypatc
 def test_busy_operators_take_their_time(peer, tmp_path):
     file = tmp_path / "busy.yaml"
     file.write_text("operators: [{source: in}, {work: a, busy_us: 2000}, {sink: out}]\nstreams: [in -> a, a -> out]\n")
-    record = measure_peer(RunSpec("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100))
+    record = measure_peer(run_of("busy", {}, peer.name, peer=peer.label, graph_file=str(file), tuples=100))
     assert record["correct"] and record["tuples_received"] == 100
     assert record["duration_s"] >= 0.2, "100 tuples of 2 ms each, one after the other"
 

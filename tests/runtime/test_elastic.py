@@ -20,7 +20,8 @@ from harness.graph.annotations import in_force
 from harness.graph.kinds import WORK
 from harness.measurement.control import Controller
 from harness.measurement.records import validate_record
-from harness.measurement.run import RunSpec, run_once
+from harness.measurement.run import run_once
+from harness.measurement.spec import run_of
 from harness.models import Dynamic, Manual, Model
 from tests.runtime.shapes import GRAPHS, chain, pipeline
 
@@ -134,7 +135,7 @@ def test_a_controller_changes_the_level_of_a_real_engine(model: Model) -> None:
 
 
 def test_an_elastic_run_from_end_to_end() -> None:
-    spec = RunSpec("pipeline", {"operators": 6}, "dynamic", elastic=True, maximum=6, duration_s=0.5, warmup=1.0, period_s=0.1)
+    spec = run_of("pipeline", {"operators": 6}, "dynamic", elastic=True, maximum=6, duration_s=0.5, warmup=1.0, period_s=0.1)
     record = run_once(spec)
     validate_record(record)
     assert record["correct"] and record["error"] is None
@@ -147,7 +148,7 @@ def test_an_elastic_run_from_end_to_end() -> None:
 
 
 def test_a_bounded_elastic_run_ends_by_itself() -> None:
-    spec = RunSpec("mix", {"width": 3, "depth": 3}, "dynamic", elastic=True, maximum=6, tuples=20_000, period_s=0.1)
+    spec = run_of("mix", {"width": 3, "depth": 3}, "dynamic", elastic=True, maximum=6, tuples=20_000, period_s=0.1)
     record = run_once(spec)
     validate_record(record)
     assert record["correct"] and record["settled"] and record["tuples_sent"] == 20_000

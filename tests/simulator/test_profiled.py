@@ -13,7 +13,8 @@ from harness.graph import Graph
 from harness.graph.schema import Schema
 from harness.machines.machine import load_machine
 from harness.measurement import profiling
-from harness.measurement.run import RunSpec, run_once
+from harness.measurement.run import run_once
+from harness.measurement.spec import run_of
 from harness.models import Coroutine, Dedicated, Dynamic, Manual, Multilevel
 
 ITEM = Schema("item", {"number": "uint64"})
@@ -126,7 +127,7 @@ def test_a_profile_says_what_was_sent_and_what_is_dear(quick):
 
 @pytest.mark.heavy
 def test_a_profile_is_taken_once_and_stands_in_the_record(quick, monkeypatch):
-    spec = RunSpec(topology="login-failures", parameters={"records": 2000}, model="manual", machine="xeon", duration_s=0.002)
+    spec = run_of(topology="login-failures", parameters={"records": 2000}, model="manual", machine="xeon", duration_s=0.002)
     record = run_once(spec)
     assert record["correct"] and record["simulation"]["profiled"]["tuple_ns"] > 10
     assert record["application"] is None  # it computes nothing

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.measurement import host
 from harness.measurement.assemble import blank_record
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run, level_of
 from harness.validation.cases import Case
 from harness.validation.comparison import Comparison
 
@@ -19,11 +19,11 @@ def case(arm: str = "manual", topology: str = "pipeline", cost: int = 1, payload
     return Case(topology, cost, payload, arm)
 
 
-def record_of(spec: RunSpec, rate: float | None, **changes: Any) -> dict[str, Any]:
+def record_of(spec: Run, rate: float | None, **changes: Any) -> dict[str, Any]:
     """The record of a run that went well, but for `changes`."""
     good = {"correct": True, "settled": True, "duration_s": spec.duration_s, "sink_tuples_per_s": rate}
     good |= {"submitted_tuples_per_s": None if rate is None else 20 * rate, "hops": 20.0}
-    return blank_record(spec, spec.parameters, spec.threads, HOST) | good | changes
+    return blank_record(spec, spec.parameters, level_of(spec.model), HOST) | good | changes
 
 
 def measured(of: Case, *rates: float, **changes: Any) -> list[dict[str, Any]]:

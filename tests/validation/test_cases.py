@@ -8,6 +8,7 @@ import pytest
 
 import topologies
 from harness.errors import UserError
+from harness.models import Manual
 from harness.validation.cases import ARMS, COSTS, PAYLOADS, PREDICTED_S, SIZES, cases
 from tests.validation.made_runs import case
 
@@ -66,20 +67,20 @@ def test_every_case_can_be_run_both_ways(each):
         graph, parameters = topologies.build(spec.topology, spec.parameters, spec.seed)
         graph.check()
         assert parameters == spec.parameters
-        assert spec.made_model().name == each.arm.partition("-")[0]
-        assert (spec.experiment, spec.cell, spec.arm, spec.machine) == ("validation", each.cell, each.arm, "local")
+        assert spec.model.name == each.arm.partition("-")[0]
+        assert (spec.experiment, spec.cell, spec.arm, spec.place.machine) == ("validation", each.cell, each.arm, "local")
 
 
 def test_a_prediction_is_the_measured_run_in_virtual_time_with_a_fixed_warm_up():
     real, virtual = case("dynamic-2").measured(0.2, 2), case("dynamic-2").predicted(2)
-    assert (real.simulated, real.warmup, real.duration_s, real.repeat, real.threads) == (False, "auto", 0.2, 2, 2)
+    assert (real.simulated, real.warmup, real.duration_s, real.repeat, real.model.threads) == (False, "auto", 0.2, 2, 2)
     assert (virtual.simulated, virtual.warmup, virtual.duration_s) == (True, PREDICTED_S[1], PREDICTED_S[1])
     seeds = [case("dynamic-2").predicted(repeat).simulation_seed for repeat in (0, 1, 2)]
     assert len(set(seeds)) == 3 and virtual.simulation_seed == seeds[2]
-    assert (virtual.model, virtual.threads, virtual.queue_capacity) == (real.model, real.threads, real.queue_capacity)
+    assert virtual.model == real.model
 
 
 def test_queues_of_expensive_tuples_are_short_and_others_are_the_models_own():
-    assert case("dedicated", cost=10_000).measured(0.2, 0).queue_capacity == 64
-    assert case("dedicated", cost=100).measured(0.2, 0).queue_capacity is None
-    assert case("manual", cost=10_000).measured(0.2, 0).queue_capacity is None  # it has no queues
+    assert case("dedicated", cost=10_000).measured(0.2, 0).model.queue_capacity == 64
+    assert case("dedicated", cost=100).measured(0.2, 0).model.queue_capacity is None
+    assert case("manual", cost=10_000).measured(0.2, 0).model == Manual()  # it has no queues

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.graph import Graph
 from harness.measurement.assemble import blank_record
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import run_of
 
 HOST = {
     "cpu_model": "none", "cpus_allowed": 2, "cpus_online": 2, "governor": None, "cgroup_quota_cpus": None, "throttled_us": None,
@@ -28,7 +28,7 @@ def sample(time_s: float, **changes: Any) -> dict[str, Any]:
 
 def record(adaptation: Sequence[dict[str, Any]] = (), samples: Sequence[dict[str, Any]] = (), **changes: Any) -> dict[str, Any]:
     """The record of a run of the pipeline with 10 operators under dynamic threading with a law, unless said otherwise."""
-    spec = RunSpec("pipeline", {"operators": "10"}, "dynamic", threads=1)
+    spec = run_of("pipeline", {"operators": "10"}, "dynamic", threads=1)
     terms = {
         "law": "millrace", "settings": {}, "period_s": 1.0, "minimum": 1, "maximum": 8, "start": 1, "settled_level": 2,
         "changes": 0, "adaptation_s": 1.0, "settled": True,

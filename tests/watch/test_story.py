@@ -10,8 +10,8 @@ import topologies
 from harness.errors import UserError
 from harness.graph import Graph
 from harness.graph.annotations import threading
-from harness.measurement.run import RunSpec
-from harness.watch.story import Story, story_of_record, story_of_spec
+from harness.measurement.spec import run_of
+from harness.watch.story import Story, story_of_record, story_of_run
 from tests.watch.stories import chain, record, sample
 
 PIPELINE = topologies.build("pipeline", {"operators": 10}, 0)[0]
@@ -109,8 +109,8 @@ def test_it_says_how_the_run_ended() -> None:
 
 
 def test_a_run_that_begins_is_headed_by_its_law_and_place() -> None:
-    spec = RunSpec("pipeline", {"operators": "10"}, "dynamic", elastic=True, maximum=8, period_s=0.25, machine="xeon")
-    heading = story_of_spec(spec).heading
+    spec = run_of("pipeline", {"operators": "10"}, "dynamic", elastic=True, maximum=8, period_s=0.25, machine="xeon")
+    heading = story_of_run(spec).heading
     assert heading.law == "law millrace: from 1 to 8 threads, a step every 0.25 s"
     assert heading.simulated and heading.where == "simulated on xeon with the costs of millrace, in virtual time"
     assert (heading.title, heading.parameters) == ("pipeline", "operators=10 cost=100 payload=128")
@@ -131,8 +131,8 @@ def test_the_levels_of_a_simulated_run_are_those_of_its_machine(tmp_path: Path) 
     path = tmp_path / "annotated.yaml"
     operators = "[{source: a}, {threading: {model: dynamic, elastic: true}, operators: [{work: b}]}, {sink: c}]"
     path.write_text(f"operators: {operators}\nstreams: [a -> b, b -> c]\n")
-    spec = RunSpec("annotated", {}, "manual", machine="xeon:16", graph_file=str(path), period_s=0.25)
-    assert story_of_spec(spec).heading.law == "law millrace: from 1 to 16 threads, a step every 0.25 s"
+    spec = run_of("annotated", {}, "manual", machine="xeon:16", graph_file=str(path), period_s=0.25)
+    assert story_of_run(spec).heading.law == "law millrace: from 1 to 16 threads, a step every 0.25 s"
 
 
 def test_ports_are_called_by_their_operator_where_that_has_one_only() -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harness.experiments.config import ROOT
-from harness.measurement.spec import RunSpec
+from harness.measurement.spec import Run
 
 MANUAL_AND_DYNAMIC = [{"model": "manual"}, {"model": "dynamic", "threads": [1, 2]}]
 
@@ -43,36 +43,36 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[RunSpec]:
+def measured_by_fake(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
     """Runs are answered at once with invented records; the list holds what was asked. A cost of 13 FLOP makes a run fail."""
     from contextlib import nullcontext
 
     from harness.measurement import block
     from harness.measurement.process import failed_record
 
-    asked: list[RunSpec] = []
+    asked: list[Run] = []
 
-    def answer(spec: RunSpec, announce: Callable[[str], None]) -> dict[str, Any]:
+    def answer(spec: Run, announce: Callable[[str], None]) -> dict[str, Any]:
         asked.append(spec)
         announce("measuring")
         if spec.parameters["cost"] == 13:
             return failed_record(spec, "an operator raised ValueError: unlucky\nits traceback")
         rate = 1000.0 + spec.repeat
         good = {"correct": True, "settled": True, "checksum_ok": True, "drained": True, "order_checked": True}
-        if spec.elastic:
+        if getattr(spec.model, "elastic", False):
             terms = {
-                "law": spec.law or "fixed",
-                "settings": dict(spec.law_settings),
+                "law": spec.model.law or "fixed",
+                "settings": dict(spec.model.law_settings),
                 "period_s": spec.period_s,
-                "minimum": spec.minimum or 1,
-                "maximum": spec.maximum or 16,
+                "minimum": spec.model.minimum or 1,
+                "maximum": spec.model.maximum or 16,
                 "start": 1,
             }
             became = {"settled_level": 1, "changes": 0, "adaptation_s": 0.5, "settled": True}
             good |= {"elastic": terms | became}
         threaded_port = 100
-        good["queue_capacity"] = threaded_port if spec.model == "manual" else spec.queue_capacity or 1000
-        window_s = spec.elastic_window_s if spec.elastic else spec.duration_s
+        good["queue_capacity"] = threaded_port if spec.model.name == "manual" else spec.model.queue_capacity or 1000
+        window_s = spec.elastic_window_s if getattr(spec.model, "elastic", False) else spec.duration_s
         return failed_record(spec, "") | good | {"error": None, "duration_s": window_s, "sink_tuples_per_s": rate}
 
     monkeypatch.setattr(block, "measuring_lock", lambda notify: nullcontext())

@@ -103,7 +103,7 @@ def test_elastic_blocks_are_measured_again_if_their_law_would_do_otherwise(here,
     experiment = {"one": [sweep("pipeline", operators=3, cost=[1, 10])]}
     write_profile(here, experiment, [{"model": "dynamic", "law": "fixed", "maximum": 4}], period_s=0.5)
     assert main(["sweep", "one"]) == 0
-    assert [(spec.elastic, spec.period_s) for spec in measured_by_fake] == [(True, 0.5)] * 4
+    assert [(getattr(spec.model, "elastic", False), spec.period_s) for spec in measured_by_fake] == [(True, 0.5)] * 4
     measured_by_fake.clear()
     write_profile(here, experiment, [{"model": "dynamic", "law": "fixed", "maximum": maximum}], period_s=period_s)
     assert main(["sweep", "one"]) == 0

@@ -1,0 +1,34 @@
+"""Checks of a run before anything is started: what its model, its laws and its graph do not allow together."""
+
+from __future__ import annotations
+
+from harness.engine.thread_room import check_threads
+from harness.graph import Graph
+from harness.measurement.control import check_law, pool_law
+from harness.measurement.spec import PeerModel, Run
+from harness.measurement.subject import build_subject
+from harness.models import Chosen, begins_queued
+from harness.models.replicas import begins_with
+
+
+def check_run(run: Run, graph: Graph | None = None, starts_threads: bool = True) -> None:
+    """Raise UserError for a run that could not begin.
+
+    `graph`: that of the run if it is made already; else it is made where a check needs it. `starts_threads`: the run is to
+    start on this host, which must have room for its threads.
+    """
+    model = run.model
+    assert not isinstance(model, PeerModel)
+    check_law(model)
+    replicas, queued = getattr(model, "replicas", 1), getattr(model, "queued", "all")
+    names_ports = bool(Chosen.parse(queued).names)
+    counts_threads = starts_threads and not run.simulated
+    if graph is None and (replicas != 1 or names_ports or counts_threads):
+        graph, _ = build_subject(run)
+    if graph is None:
+        return
+    pool_law(graph, model)
+    if counts_threads:
+        check_threads(graph, model, run.allow_threads)
+    begins_with(graph, model)
+    begins_queued(graph, model)
