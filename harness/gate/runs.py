@@ -1,4 +1,5 @@
-"""A `run:` of a suite as what a measuring process is asked on stdin; checked as `millrace run` checks its arguments."""
+"""Conversion of a suite's `run:` entry into the request that a measuring process reads on stdin. It
+is checked as `millrace run` checks its arguments."""
 
 from __future__ import annotations
 
@@ -17,19 +18,22 @@ from harness.models import Chosen, Coroutine, Dynamic, Multilevel, begins_queued
 from harness.models.replicas import begins_with
 
 PAIR = "{pair}"
-"""Stands for the number of the pair, from 0: both sides of a pair have the same."""
+"""Placeholder for the number of the pair, from 0; both sides of a pair have the same number."""
 
 WARMUP_S, DURATION_S = 0.05, 0.2
-"""Of real runs. Short, since a process takes 0.1 to 0.2 s to start, and many short samples say more than a few long ones."""
+"""Defaults for real runs. They are short, because a process takes 0.1 to 0.2 s to start, and many
+short samples tell more than a few long ones."""
 
 SHORTEST_S = 0.05
 
 
 def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: float = DURATION_S) -> RunSpec:
-    """The run that an entry asks for; `warmup` and `duration_s` [s] are the suite's, for real runs that say none themselves.
+    """Return the run that an entry asks for. `warmup` and `duration_s` [s] are the suite's, for
+    real runs that set none themselves.
 
-    Raises UserError for an unknown topology, parameter, model, machine, law, or for what does not go together. A graph file is
-    looked for in the working directory, and may be another one in each tree.
+    Raises UserError for an unknown topology, parameter, model, machine or law, or for options that
+    exclude each other. A graph file is looked for in the working directory, and may differ from
+    tree to tree.
     """
     place = find_place(run.get("machine", LOCAL), run.get("simulated", False), run.get("software", ""), run.get("cpus"))
     subject = find_subject(run["topology"], run.get("parameters", {}), run.get("seed", 0))
@@ -74,16 +78,19 @@ def spec_of(run: Mapping[str, Any], warmup: float | str = WARMUP_S, duration_s: 
 
 
 def name_of(spec: RunSpec) -> str:
-    """What its program is called if the suite gives no name: place, topology with the parameters given, and model."""
+    """Return the name of a run's program if the suite gives none: place, topology with the given
+    parameters, and model."""
     label = find_place(spec.machine, spec.simulated, spec.software).label
     cell = cell_slug(spec.topology, spec.parameters)
     return f"{label + '~' if label else ''}{cell}/{arm_name(spec.made_model())}"
 
 
 def question(spec: RunSpec) -> str:
-    """The spec as JSON with nothing but what differs from the defaults: an older tree need not know what it is not asked.
+    """Return the spec as JSON without fields at their defaults, so that an older tree need not know
+    fields that are not used.
 
-    The chances of a simulated run follow the pair, those of a real one are the same in all.
+    The random choices of a simulated run follow the number of the pair; those of a real run are the
+    same in all pairs.
     """
     defaults = {
         each.name: each.default if each.default is not MISSING else each.default_factory()  # type: ignore[misc]
@@ -95,7 +102,8 @@ def question(spec: RunSpec) -> str:
 
 
 def _levels(run: Mapping[str, Any], place: Place, elastic: bool) -> dict[str, int | None]:
-    """Scheduler threads and highest level. Of a simulated machine the default is its CPUs."""
+    """Return the scheduler threads and the highest level. The default on a simulated machine is its
+    number of CPUs."""
     threads, maximum = run.get("threads"), run.get("maximum")
     place.check_levels(threads, maximum)
     if place.simulated and elastic:
