@@ -33,10 +33,10 @@ Progress = Callable[[int, float, Mapping[str, Verdict]], None]
 """Called before each block with the number of blocks done, the most seconds left, and the verdict
 on each cell so far; an open cell is inconclusive."""
 
-NOTHING = (float("nan"), 0.0, float("inf"))
+UNKNOWN_RATIO = (float("nan"), 0.0, float("inf"))
 """Ratio and bounds of a cell without numbers."""
 
-SUSPECTED = 3
+BLOCKS_PER_SUSPECT = 3
 """Blocks of each program that looks slower for one block of another. On the same recording, three
 found a slowdown of 5.5 % in 87 % of calls, one in 73 % (`docs/gate-error-rates.md`)."""
 
@@ -181,7 +181,7 @@ class _Call:
         chosen = [series for series in self.series if self._is_open(series)]
         suspects = [series for series in chosen if any(cell.name in leaning for cell in series.program.cells)]
         if suspects:
-            chosen += suspects * (SUSPECTED * (len(chosen) - len(suspects)) // len(suspects) - 1)
+            chosen += suspects * (BLOCKS_PER_SUSPECT * (len(chosen) - len(suspects)) // len(suspects) - 1)
         if self._controlled(self.control_series):
             owed = sum(series.blocks for series in self.series) - len(self.series) * self.control_series.blocks
             chosen += [self.control_series] * (1 + owed // len(self.series))
@@ -227,7 +227,9 @@ class _Call:
             untried = result.verdict is Verdict.UNMEASURED
             return replace(result, reason="there was no time for a block of it") if untried else result
         base, head = (tuple(series.values.get((arm, name), ())) for arm in ("base", "head"))
-        return CellResult(result.cell, Decision(judged[0], *NOTHING, min(len(base), len(head)) // 2), base, head, judged[1])
+        return CellResult(
+            result.cell, Decision(judged[0], *UNKNOWN_RATIO, min(len(base), len(head)) // 2), base, head, judged[1]
+        )
 
     def _judged(self, series: Series, cell: Cell, proven: Verdict) -> tuple[Verdict, str] | None:
         """Return the verdict and reason for a cell that a side gives no number for. None if head is

@@ -15,7 +15,7 @@ from harness.gate.cell import Cell
 from harness.gate.order import Pair, on_scale
 from harness.gate.scale import as_ratio, limits
 from harness.gate.sequential import Evidence, Looks
-from harness.gate.step import DUST, are_copies, slack, step
+from harness.gate.step import ROUNDING_ERROR, are_copies, slack, step
 from harness.gate.verdict import CellResult, Decision, Verdict
 from harness.measurement.rank_interval import middle_of
 
@@ -44,7 +44,7 @@ class Row:
 
     def agrees(self) -> bool:
         """True if each side has given one value in all of its processes."""
-        return all(max(side) - min(side) <= DUST * max(side) for side in (self.base, self.head) if side)
+        return all(max(side) - min(side) <= ROUNDING_ERROR * max(side) for side in (self.base, self.head) if side)
 
     def estimate(self) -> float:
         """Return the estimate of the shift, on the metric's scale: exact if neither side scatters,
@@ -87,7 +87,11 @@ class Course(Row):
         better, worse = self._limits()
         if self.cell.metric.deterministic:
             shift = self.estimate()
-            proven = {"regressed": shift > worse + DUST, "ok": shift <= worse + DUST, "improved": shift < better - DUST}
+            proven = {
+                "regressed": shift > worse + ROUNDING_ERROR,
+                "ok": shift <= worse + ROUNDING_ERROR,
+                "improved": shift < better - ROUNDING_ERROR,
+            }
             self.p = {name: 0.0 if holds and self.agrees() else 1.0 for name, holds in proven.items()}
             return True
         self.leans = self.evidence.leans(worse)

@@ -18,7 +18,7 @@ another tree."""
 
 HASH_SEED = "0"  # seed of Python's hashes: every process iterates over sets in the same order
 
-FORGOTTEN = (
+NOT_INHERITED = (
     "PYTHONPATH",
     "PYTHONHOME",
     "PYTHONSAFEPATH",
@@ -49,7 +49,7 @@ def clean_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return a copy of our environment for a process in a tree, with `more`. Its PATH lacks the
     commands of an active virtual environment, because both sides would import the packages
     installed there."""
-    kept = {name: value for name, value in os.environ.items() if name not in FORGOTTEN}
+    kept = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
     if "VIRTUAL_ENV" in os.environ and "PATH" in kept:
         commands = Path(os.environ["VIRTUAL_ENV"], "bin")
         kept["PATH"] = os.pathsep.join(each for each in kept["PATH"].split(os.pathsep) if Path(each) != commands)

@@ -22,7 +22,7 @@ import numpy as np
 from harness.gate.cell import Metric
 from harness.gate.order import on_scale
 from harness.gate.scale import as_ratio
-from harness.gate.sequential import FEWEST
+from harness.gate.sequential import FIRST_LOOK_BLOCKS
 from harness.gate.signed_rank import Walsh
 from harness.gate.verdict import CellResult, Comparison
 
@@ -49,18 +49,20 @@ def geometric_mean(comparison: Comparison) -> GeometricMean | None:
         return None
     walsh = Walsh(np.mean(rows, axis=0))
     low, high = (walsh.low(TAIL), walsh.high(TAIL)) if comparison.interleaved else (-math.inf, math.inf)
-    return GeometricMean(*(as_ratio(RATIO, shift, 1.0) for shift in (walsh.estimate(), low, high)), len(rows), FEWEST)
+    return GeometricMean(
+        *(as_ratio(RATIO, shift, 1.0) for shift in (walsh.estimate(), low, high)), len(rows), FIRST_LOOK_BLOCKS
+    )
 
 
 def _blocks(result: CellResult) -> Sequence[float] | None:
     """Return the mean log ratios of a cell's first blocks; None if it has too few blocks or no
     ratio."""
-    metric, count = result.cell.metric, 2 * FEWEST
+    metric, count = result.cell.metric, 2 * FIRST_LOOK_BLOCKS
     base, head = result.base, result.head
     if metric.may_be_zero or not base or not head:
         return None
     if metric.deterministic and len(base) >= 2 <= len(head):
-        base, head = base[:2] * FEWEST, head[:2] * FEWEST
+        base, head = base[:2] * FIRST_LOOK_BLOCKS, head[:2] * FIRST_LOOK_BLOCKS
     if min(len(base), len(head)) < count:
         return None
     blocks = on_scale(result.cell, base[:count], head[:count])

@@ -21,7 +21,7 @@ from typing import Any
 from harness.errors import UserError
 from harness.gate.cell import Program
 from harness.gate.git import asked
-from harness.gate.probe.sitecustomize import HERE, WHERE
+from harness.gate.probe.sitecustomize import PATHS_VARIABLE, PROBE_FOLDER
 from harness.gate.sample import take
 from harness.gate.suite import Suite
 from harness.gate.tree import Role, Tree
@@ -29,7 +29,7 @@ from harness.gate.tree import Role, Tree
 OTHER: Mapping[Role, Role] = {"base": "head", "head": "base"}
 LINKED = re.compile(rb"^\s*\d+:\s+(?:calling init|initialize program): (.+?)\s*$", re.M)
 INSTALLED = frozenset({"site-packages", "dist-packages"})
-KEPT = 50  # files of a kind in the verdict's file; the counts there are of all files
+MAX_LISTED_FILES = 50  # files of a kind in the verdict's file; the counts there are of all files
 NAMED = 2  # files named in a message
 
 
@@ -51,7 +51,9 @@ class Loaded:
         code."""
         kinds = {"own": self.own, "other": self.other, "elsewhere": self.elsewhere}
         counts = {kind: len(files) for kind, files in kinds.items()}
-        files = {kind: sorted(found, key=_last_installed)[:KEPT] for kind, found in kinds.items() if kind != "elsewhere"}
+        files = {
+            kind: sorted(found, key=_last_installed)[:MAX_LISTED_FILES] for kind, found in kinds.items() if kind != "elsewhere"
+        }
         return {"root": str(self.root), "counts": counts, "files": files}
 
 
@@ -119,7 +121,7 @@ def _run(tree: Tree, program: Program) -> tuple[set[Path], bool]:
         take(
             tree,
             program,
-            {"PYTHONPATH": HERE, WHERE: str(python), "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(linked)},
+            {"PYTHONPATH": PROBE_FOLDER, PATHS_VARIABLE: str(python), "LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(linked)},
         )
         modules = [file.read_bytes() for file in Path(room).glob("python.*")]
         objects = [file.read_bytes() for file in Path(room).glob("linked.*")]

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.gate.host_key import contradictions
-from harness.gate.sequential import FEWEST
+from harness.gate.sequential import FIRST_LOOK_BLOCKS
 from harness.gate.verdict import CellResult, Side, Verdict
 from harness.measurement.host import MAX_LOAD_OF_OTHERS, MAX_STEAL, MIN_THROTTLED_US
 
-MANY = 0.1  # a note appears if more than this share of the samples is disturbed; a guess, not tuned
+MAX_DISTURBED_SHARE = 0.1  # largest share of disturbed samples without a note; a guess, not tuned
 
 LIMITS = {
     "load_of_others": ("load of other processes", MAX_LOAD_OF_OTHERS),
@@ -45,7 +45,7 @@ class Fitness:
 
     def notes(self) -> Iterator[str]:
         """Yield a note if many samples were disturbed."""
-        if self.disturbed > MANY * self.samples:
+        if self.disturbed > MAX_DISTURBED_SHARE * self.samples:
             told = ", ".join(f"{name} in {count}" for name, count in self.causes.most_common())
             yield f"the host was disturbed while {self.disturbed} of {self.samples} samples were measured: {told}"
 
@@ -110,7 +110,7 @@ def control_notes(control: CellResult, factor: float) -> Iterator[str]:
     """Yield a note on how far base may differ from itself if that is more than the factor, or if
     the control has too few blocks."""
     low, high = control.decision.low, control.decision.high
-    if not (low > 0.0 and math.isfinite(high)) and control.decision.blocks >= FEWEST:
+    if not (low > 0.0 and math.isfinite(high)) and control.decision.blocks >= FIRST_LOOK_BLOCKS:
         yield "the control's values are too coarse to say how noisy the host is"
     elif not (low > 0.0 and math.isfinite(high)):
         yield f"the control has {control.decision.blocks} blocks, too few to say how noisy the host is"

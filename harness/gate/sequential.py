@@ -31,9 +31,10 @@ from harness.gate.step import EXACT, Slack
 
 # closer looks stop sooner, but each spends some of alpha; of 1.1, 1.2 and 1.41 the best on a
 # recording
-GROWTH = 1.2
-LATE = 2  # looks by which the decrease of the shares is delayed; chosen as GROWTH was
-FEWEST = 10  # blocks at a first look: with fewer, the estimate beside the verdict says little
+LOOK_GROWTH = 1.2
+LOOK_DELAY = 2  # looks by which the decrease of the shares is delayed; chosen as LOOK_GROWTH was
+# blocks at a first look: with fewer, the estimate beside the verdict says little
+FIRST_LOOK_BLOCKS = 10
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Looks:
     rounded up, without end."""
 
     first: int
-    growth: float = GROWTH
+    growth: float = LOOK_GROWTH
 
     @classmethod
     def fixed(cls, n: int) -> Looks:
@@ -72,7 +73,7 @@ class Looks:
 
     def weight(self, k: int) -> float:
         """Return the reciprocal of the share of the whole level that look k >= 1 spends."""
-        return 1.0 if math.isinf(self.growth) else (k + LATE) * (k + LATE + 1.0) / (LATE + 1.0)
+        return 1.0 if math.isinf(self.growth) else (k + LOOK_DELAY) * (k + LOOK_DELAY + 1.0) / (LOOK_DELAY + 1.0)
 
 
 def fewest_blocks(level: float) -> int:
@@ -94,7 +95,7 @@ def declare(cells: int, alpha: float, pairs: int | None = None) -> Looks:
     """
     strictest = alpha / max(cells, 2)
     if pairs is None:
-        return Looks(max(FEWEST, fewest_blocks(strictest / Looks(FEWEST).weight(1))))
+        return Looks(max(FIRST_LOOK_BLOCKS, fewest_blocks(strictest / Looks(FIRST_LOOK_BLOCKS).weight(1))))
     least = 2 * fewest_blocks(strictest)
     if pairs % 2 or pairs < least:
         raise UserError(f"--pairs must be even and at least {least} to decide {cells} cells at alpha {alpha:g}, not {pairs}")

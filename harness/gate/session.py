@@ -27,7 +27,7 @@ from harness.gate.supervisor import ask
 TAIL_BYTES = 16_000_000  # kept from the end of each output
 
 # wait for a supervisor that was asked to end its process: longer than the supervisor's own limit
-PATIENCE_S = 15.0
+SUPERVISOR_TIMEOUT_S = 15.0
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -123,7 +123,7 @@ class _Supervisor:
         self.answers.close()
         self.channel.close()
         try:
-            self.process.wait(PATIENCE_S)
+            self.process.wait(SUPERVISOR_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -28,8 +28,8 @@ import numpy as np
 
 from harness.measurement.rank_interval import middle_of
 
-DUST = 1e-9  # relative difference below which two values count as equal: rounding error
-HEAVY = 0.5  # share of samples with a shared value above which ties are more than chance
+ROUNDING_ERROR = 1e-9  # relative difference below which two values count as equal: rounding error
+MAX_CHANCE_SHARE = 0.5  # largest share of equal values that chance explains
 
 
 class Slack(NamedTuple):
@@ -61,13 +61,15 @@ def slack(base: Sequence[float], head: Sequence[float], by_difference: bool) -> 
         return Slack(min(differs, most), min(same, most))
     differs, least = differs or smallest(head), min(together)
     with np.errstate(over="ignore"):
-        return Slack(float(np.log1p(max(DUST, differs / least))), float(np.log1p(np.divide(same, least))))
+        return Slack(float(np.log1p(max(ROUNDING_ERROR, differs / least))), float(np.log1p(np.divide(same, least))))
 
 
 def are_copies(base: Sequence[float], head: Sequence[float]) -> bool:
     """True if most values of head are also base's, though no side has one twice: two measurements
     do not agree like that."""
-    return all(len(set(side)) == len(side) > 1 for side in (base, head)) and len({*base} & {*head}) > HEAVY * len(head)
+    return all(len(set(side)) == len(side) > 1 for side in (base, head)) and len({*base} & {*head}) > MAX_CHANCE_SHARE * len(
+        head
+    )
 
 
 def smallest(values: Sequence[float]) -> float:
@@ -86,7 +88,7 @@ def step(values: Sequence[float]) -> float:
     nearest = np.minimum(np.append(gaps, np.inf), np.append(np.inf, gaps))
     shared = counts > 1
     found = float(gaps.min())
-    if counts[shared].sum() > HEAVY * len(values):
+    if counts[shared].sum() > MAX_CHANCE_SHARE * len(values):
         found = max(found, middle_of(np.repeat(nearest[shared], counts[shared]).tolist()))
     return found
 
@@ -95,5 +97,5 @@ def _distinct(values: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     """Return the values that differ by more than rounding error, rising, and the number of samples
     with each."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
-    is_new = np.append(True, np.diff(ordered) > DUST * np.abs(ordered[1:]))
+    is_new = np.append(True, np.diff(ordered) > ROUNDING_ERROR * np.abs(ordered[1:]))
     return ordered[is_new], np.bincount(np.cumsum(is_new) - 1)

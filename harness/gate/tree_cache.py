@@ -2,8 +2,8 @@
 repository.
 
 COMMIT          the work tree
-COMMIT.built    the commands and compiler flags of its build, and its path; written last: a tree without
-                it is half-built, and is made again
+COMMIT.built    the commands and compiler flags of its build, and its path; written last: a tree
+                without it is half-built, and is made again
 COMMIT.log      the output of its build
 COMMIT.lock     shared by the processes that use the tree, held until they end
 COMMIT.rest.*   remains that could not be removed yet
@@ -31,7 +31,7 @@ from harness.gate.git import asked, git
 
 # trees; a guess, not tuned: one of this project takes 1.5 GB, of which uv shares 1.4 where it can
 # make links
-KEPT = 8
+MAX_TREES = 8
 
 
 REST = ".rest."
@@ -111,7 +111,7 @@ class TreeCache:
     def _evict(self, repository: Path) -> None:
         """Remove all but the trees used last, unless a process uses them."""
         markers = sorted(self.trees.glob("*.built"), key=lambda marker: marker.stat().st_mtime_ns, reverse=True)
-        for marker in markers[KEPT:]:
+        for marker in markers[MAX_TREES:]:
             lock = self.trees / f"{marker.stem}.lock"
             if str(lock) in _HELD:
                 continue

@@ -117,11 +117,9 @@ class Comparison:
     head: Side
     cells: tuple[CellResult, ...]
     control: CellResult | None
-    control_failed: (
-        # base differs from itself, or gave no number beside itself, so that nothing shows that this
-        # gate can be trusted
-        bool
-    )
+    # base differs from itself, or gave no number beside itself, so that nothing shows that this
+    # gate can be trusted
+    control_failed: bool
     factor: float
     alpha: float
     seed: int

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from harness.errors import RunFailed
 
 LARGE, SMALL = 0.4, 0.1  # excess over 1
-NEAR = 0.25  # relative distance from LARGE at which the search stops
+LARGE_TOLERANCE = 0.25  # relative distance from LARGE at which the search stops
 LEAST = 0.002  # a smaller measured excess, or a negative one, counts as this: noise
-FURTHEST = 30.0  # largest factor on an amount, in one step
+MAX_STEP_FACTOR = 30.0  # largest factor on an amount, in one step
 LARGE_CLOSE, SMALL_CLOSE = 0.04, 0.01  # half the width of the interval at which measuring stops
 STEPS = 8
 POWERS = 0.5, 2.0  # plausible exponents of the power law; others are noise
@@ -50,9 +50,9 @@ def _search(measure: Measure, start: float) -> tuple[int, float]:
     amount = _whole(start)
     for _ in range(STEPS):
         tried[amount] = excess = max(measure(amount, LARGE_CLOSE) - 1, LEAST)
-        if abs(excess / LARGE - 1) <= NEAR:
+        if abs(excess / LARGE - 1) <= LARGE_TOLERANCE:
             return amount, excess
-        amount = _whole(amount * min(FURTHEST, max(1 / FURTHEST, LARGE / excess)))
+        amount = _whole(amount * min(MAX_STEP_FACTOR, max(1 / MAX_STEP_FACTOR, LARGE / excess)))
         if amount in tried:
             break
     nearest = min(tried, key=lambda one: abs(math.log(tried[one] / LARGE)))

@@ -132,7 +132,7 @@ def row(
         len(calls),
         sum(call.disjoint for call in calls),
         {code: rate(calls, lambda call, code=code: call.exit_code == code) for code in Exit},
-        {} if cell is None else {word: rate(calls, _said(cell.name, word)) for word in SAID},
+        {} if cell is None else {word: rate(calls, _said(cell.name, word)) for word in CELL_RESULTS},
         rate(
             calls,
             lambda call: (
@@ -147,14 +147,14 @@ def row(
     )
 
 
-SAID = ("regressed", "inconclusive", "ok", "unstable")
+CELL_RESULTS = ("regressed", "inconclusive", "ok", "unstable")
 """Possible results of a call for the injected cell. `ok` includes improved, which would be a worse
 error."""
 
 
 def said(call: Call, cell: str) -> str:
-    """Return one of SAID. Raises ValueError if the call has no such verdict, which cannot happen in
-    a replay."""
+    """Return one of CELL_RESULTS. Raises ValueError if the call has no such verdict, which cannot
+    happen in a replay."""
     if call.exit_code is Exit.HOST_UNSTABLE:
         return "unstable"
     match call.verdicts[cell]:

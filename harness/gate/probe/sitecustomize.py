@@ -13,10 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HERE = str(Path(__file__).parent.absolute())
+PROBE_FOLDER = str(Path(__file__).parent.absolute())
 # environment variable with the prefix of the files that receive the paths, each ended by a zero
 # byte
-WHERE = "MILLRACE_LOADED"
+PATHS_VARIABLE = "MILLRACE_LOADED"
 
 
 def _record(prefix: str) -> None:
@@ -38,13 +38,13 @@ def _record(prefix: str) -> None:
 
 def _go_on() -> None:
     """Import the `sitecustomize` module that this one hides, if there is one."""
-    sys.path[:] = [each for each in sys.path if each != HERE]
+    sys.path[:] = [each for each in sys.path if each != PROBE_FOLDER]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
 if __name__ == "sitecustomize":
-    if WHERE in os.environ:
-        _record(os.environ[WHERE])
+    if PATHS_VARIABLE in os.environ:
+        _record(os.environ[PATHS_VARIABLE])
     _go_on()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from harness.experiments.config import clock
 from harness.gate.geometric_mean import geometric_mean
 from harness.gate.report.rows import UNKNOWN, between, legend, one_line, ratio, worst_first
-from harness.gate.sequential import FEWEST
+from harness.gate.sequential import FIRST_LOOK_BLOCKS
 from harness.gate.signed_rank import EXACT
 from harness.gate.verdict import INFORMATION, Comparison, Exit, Side, Verdict, exit_code
 
@@ -81,7 +81,11 @@ def _control(comparison: Comparison) -> str:
     cell = one_line(result.cell.name)
     if result.reason:
         return f"FAILED: base, compared with itself, gave no number of {cell}: {one_line(result.reason)}"
-    if decision.blocks >= FEWEST and not (decision.low > 0 and math.isfinite(decision.high)) and not comparison.control_failed:
+    if (
+        decision.blocks >= FIRST_LOOK_BLOCKS
+        and not (decision.low > 0 and math.isfinite(decision.high))
+        and not comparison.control_failed
+    ):
         return f"the values of {cell} are too coarse to say whether base differs from itself ({decision.blocks} blocks)"
     if not decision.blocks:
         return f"there was no time to compare base with itself ({cell})"

@@ -2,12 +2,12 @@
 of a comparison.
 
 verdict_file.py     a Comparison as JSON and back; pytest-benchmark can read the file too
-pytest_format.py    the part of it that pytest-benchmark knows: statistics of head's samples, machine,
-                    commit
+pytest_format.py    the part of it that pytest-benchmark knows: statistics of head's samples,
+                    machine, commit
 load.py             the text of a file, in any encoding, packed or not
-read.py             the numbers of a side in a file, one for each cell and process (`side.py`). The content
-                    shows which program wrote it. Formats of other programs are in pyperf.py,
-                    hyperfine.py, google_benchmark.py and go_bench.py
+read.py             the numbers of a side in a file, one for each cell and process (`side.py`).
+                    The content shows which program wrote it. Formats of other programs are in
+                    pyperf.py, hyperfine.py, google_benchmark.py and go_bench.py
 compare_files.py    two sides that were measured before: a Comparison that was not interleaved
 """
 

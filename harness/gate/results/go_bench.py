@@ -29,9 +29,9 @@ CUT = re.compile(r"^Benchmark\S*\s+\d")
 CPUS = re.compile(r"-\d+$")
 UNITS = {"ns/op": "ns", "B/op": "bytes"}
 COUNTED = ("B/op", "allocs/op")  # may be 0
-THE_TIME_ONCE_MORE = "MB/s"
+THROUGHPUT_UNIT = "MB/s"
 TIME = "ns/op"
-TELLS = frozenset({"cpu_model"})
+REPORTED_FACTS = frozenset({"cpu_model"})
 
 
 class _Number(NamedTuple):
@@ -69,7 +69,7 @@ def of_go_bench(text: str, path: str) -> Results:
         raise UnusableResults(f"{path}: is of several CPUs: {', '.join(sorted(cpus))}")
     notes = (f"{path}: skipped: {', '.join(skipped)}",) if skipped else ()
     host = {"cpu_model": cpus.pop()} if cpus else {}
-    return Results(path, answers, host, tells=TELLS, notes=notes, may_be_in_turns=True)
+    return Results(path, answers, host, tells=REPORTED_FACTS, notes=notes, may_be_in_turns=True)
 
 
 def _numbers(lines: list[str], path: str) -> Iterator[_Number]:
@@ -86,7 +86,7 @@ def _numbers(lines: list[str], path: str) -> Iterator[_Number]:
             began = True
             words = found[3].split()
             for value, unit in zip(words[::2], words[1::2], strict=True):
-                if unit != THE_TIME_ONCE_MORE:
+                if unit != THROUGHPUT_UNIT:
                     yield _Number(package + found[1], unit, value, process)
         elif CUT.match(line):
             raise UnusableResults(f"{path}: line {position} is cut short: {line.strip()[:60]!r}")

@@ -16,7 +16,7 @@ from harness.gate.results.side import Answer, Results, answer_of, fault, mapping
 
 REAL_TIME = Metric("real_time", "ns")
 NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-TELLS = frozenset({"cpus_allowed"})
+REPORTED_FACTS = frozenset({"cpus_allowed"})
 
 
 def is_google_benchmark(document: Mapping[str, Any]) -> bool:
@@ -42,7 +42,7 @@ def of_google_benchmark(document: Mapping[str, Any], path: str) -> Results:
         f"{path}: the benchmark library itself was built for debugging": context.get("library_build_type") == "debug",
     }
     host = {key: value for key, value in known.items() if value is not None}
-    return Results(path, answers, host, tells=TELLS, notes=tuple(note for note, holds in doubts.items() if holds))
+    return Results(path, answers, host, tells=REPORTED_FACTS, notes=tuple(note for note, holds in doubts.items() if holds))
 
 
 def _answer(name: str, told: list[Mapping[str, Any]]) -> Answer:

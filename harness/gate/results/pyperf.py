@@ -15,7 +15,7 @@ from harness.gate.errors import UnusableResults
 from harness.gate.results.side import Answer, Results, add, answer_of, mapping, require_any, text
 
 UNITS = {"second": "s", "byte": "bytes", "integer": ""}
-TELLS = frozenset({"cpu_model", "kernel", "python"})
+REPORTED_FACTS = frozenset({"cpu_model", "kernel", "python"})
 
 
 def is_pyperf(document: Mapping[str, Any]) -> bool:
@@ -41,7 +41,7 @@ def of_pyperf(document: Mapping[str, Any], path: str) -> Results:
         values = (mapping(run).get("values") for run in runs)
         add(answers, name, answer_of(cell, [each for each in values if isinstance(each, list) and each]))
     require_any(answers, path)
-    return Results(path, answers, _host(shared), tells=TELLS)
+    return Results(path, answers, _host(shared), tells=REPORTED_FACTS)
 
 
 def _host(told: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from harness.gate.verdict import Verdict
 ROUNDS = Metric("median", "s")
 """Metric of a benchmark's rounds: the field of pytest-benchmark's statistics."""
 
-TELLS = frozenset({"cpu_model", "kernel", "python"})
+REPORTED_FACTS = frozenset({"cpu_model", "kernel", "python"})
 """Facts about their host that files of pytest-benchmark report as others do. Their compiler is
 Python's, and their CPUs are all of the machine."""
 
@@ -111,4 +111,4 @@ def _of_pytest(document: Mapping[str, Any], path: str) -> Results:
     machine, commit = (mapping(document.get(key)) for key in ("machine_info", "commit_info"))
     made_of = text(commit.get("id"))
     known = None if made_of in NO_COMMIT else made_of
-    return Results(path, answers, host_of(machine), known, commit.get("dirty") is True, tells=TELLS)
+    return Results(path, answers, host_of(machine), known, commit.get("dirty") is True, tells=REPORTED_FACTS)

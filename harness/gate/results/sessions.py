@@ -20,7 +20,7 @@ from typing import Any
 from harness.gate.results.side import Results
 from harness.measurement.rank_interval import middle_of
 
-SAY = 2  # values of a session in the test: one side of a block
+VALUES_PER_SESSION = 2  # values of a session in the test: one side of a block
 
 TIMES = (
     ("gate", "started_at"),
@@ -87,7 +87,7 @@ def sessions(base: Sequence[Results], head: Sequence[Results]) -> tuple[Groups, 
 def one_say(values: Sequence[float]) -> tuple[float, ...]:
     """Return a session's values in the test: all of them, or the medians of the earlier and the
     later half."""
-    if len(values) <= SAY:
+    if len(values) <= VALUES_PER_SESSION:
         return tuple(values)
     half = len(values) // 2
     return middle_of(values[:half]), middle_of(values[half:])
