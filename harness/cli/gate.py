@@ -336,5 +336,5 @@ def _measure(args: argparse.Namespace, options: dict[str, Any]) -> Comparison:
             time_budget_s=budget_s,
             seed=seed,
             progress=progress,
-            lock=lambda notify: nullcontext(),  # it is held already
+            lock=lambda notify: nullcontext(),  # the lock is held already
         )

@@ -107,8 +107,8 @@ def mean_notes(results: Iterable[CellResult], factor: float) -> Iterator[str]:
 
 
 def control_notes(control: CellResult, factor: float) -> Iterator[str]:
-    """Yield a note on how far base may differ from itself if that is more than the factor, or if
-    the control has too few blocks."""
+    """Yield a note on how far base may differ from itself if that is more than the factor, or a
+    note that the control's values are too coarse or too few to tell."""
     low, high = control.decision.low, control.decision.high
     if not (low > 0.0 and math.isfinite(high)) and control.decision.blocks >= FIRST_LOOK_BLOCKS:
         yield "the control's values are too coarse to say how noisy the host is"

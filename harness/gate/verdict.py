@@ -24,8 +24,8 @@ class Verdict(StrEnum):
     WRONG = "wrong results"  # head's oracle failed: tuples lost, doubled, reordered or harmed
     FAILED = "failed"  # head gave no number, base did
     FIXED = "no base"  # base gave no number, head did
-    NEW = "new"  # likewise, and the suite takes that for information
-    # head has no such benchmark, base did, and the suite takes that for information
+    NEW = "new"  # as FIXED, but the suite counts it as information
+    # base had the benchmark, head does not, and the suite counts that as information
     REMOVED = "removed"
     UNMEASURED = "not measured"  # neither did, or there was no attempt
 
